@@ -1,0 +1,260 @@
+"""An open brain: the file, its settings and its models, and everything one can ask of it."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, cast
+
+from gbrain.config import Settings, read_value, with_values, written_value
+from gbrain.errors import Conflict
+from gbrain.pipeline import Plan, answer
+from gbrain.store import aliases, links, pages, settings, vaults
+from gbrain.store.connection import Database, create
+from gbrain.text.query import normalise, read_terms
+from gbrain.text.slug import slug_of
+from gbrain.types import Answer, Merge, Mode, Query, Scope
+
+if TYPE_CHECKING:
+    from gbrain.ingest import Progress, Report
+    from gbrain.models.embedder import Embedder
+    from gbrain.store.vectors import Floats
+
+
+def default_path() -> Path:
+    """Where the brain is when nobody says: $GBRAIN_DB, else the platform's data folder."""
+    named = os.environ.get("GBRAIN_DB")
+    if named:
+        return Path(named).expanduser()
+    home = Path("~").expanduser()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "gbrain" / "brain.db"
+    if sys.platform == "win32":
+        folder = os.environ.get("LOCALAPPDATA")
+        return (Path(folder) if folder else home / "AppData" / "Local") / "gbrain" / "brain.db"
+    folder = os.environ.get("XDG_DATA_HOME")
+    return (Path(folder) if folder else home / ".local" / "share") / "gbrain" / "brain.db"
+
+
+def clock() -> datetime:
+    """The time now, in UTC; $GBRAIN_NOW (an ISO time) sets it."""
+    fixed = os.environ.get("GBRAIN_NOW")
+    if fixed:
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(fixed)
+            return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    return datetime.now(UTC)
+
+
+def timestamp() -> str:
+    """The time now as it is written into the brain."""
+    return clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Brain:
+    """One open brain file; use it in a `with` block."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        with database.reading() as connection:
+            self.stored_settings = settings.stored(connection)
+        self.settings: Settings = with_values(Settings(), _known(self.stored_settings))
+        database.connection.execute(
+            f"PRAGMA busy_timeout = {int(self.settings.busy_seconds * 1000)}"
+        )
+        self._embedder: Embedder | None = None
+
+    @classmethod
+    def open(cls, path: str | Path | None = None, *, make: bool = False) -> Brain:
+        """Opens the brain at `path` (else the default place); `make` creates it if need be."""
+        place = Path(path).expanduser() if path else default_path()
+        if make and not place.exists():
+            create(place)
+        return cls(Database(place))
+
+    def __enter__(self) -> Brain:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._embedder:
+            self._embedder.close()
+        self.database.close()
+
+    # --- asking ------------------------------------------------------------------------------
+
+    def query(
+        self,
+        text: str,
+        *,
+        scope: Scope = Scope(),
+        limit: int | None = None,
+        mode: Mode | None = None,
+        merge: Merge | None = None,
+    ) -> Answer:
+        """The pages that answer `text`, best first, by keywords and meaning."""
+        normal = normalise(text)
+        with self.database.reading() as connection:
+            terms = read_terms(normal, aliases.all_aliases(connection))
+        question = Query(normal, terms, scope, limit or self.settings.default_limit)
+        plan = Plan(
+            mode=mode or cast(Mode, self.settings.search_mode),
+            merge=merge or cast(Merge, self.settings.search_merge_strategy),
+            settings=self.settings,
+            embed=self._embed_query,
+        )
+        return answer(self.database, question, plan)
+
+    def search(self, text: str, *, scope: Scope = Scope(), limit: int | None = None) -> Answer:
+        """The pages that hold the words of `text`, best first; no model is touched."""
+        return self.query(text, scope=scope, limit=limit, mode="bm25")
+
+    def _embed_query(self, text: str) -> Floats:
+        return self.embedder.embed_query(text)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The active model, opened on first use."""
+        if self._embedder is None:
+            from gbrain.models.catalog import packaged
+            from gbrain.models.embedder import Embedder
+
+            self._embedder = Embedder(packaged())
+        return self._embedder
+
+    # --- pages -------------------------------------------------------------------------------
+
+    def put(self, name: str, data: bytes, *, expected_version: int | None = None) -> pages.Written:
+        """Writes the page called `name` (a slug or a path) with the content `data`."""
+        from gbrain.text.page import parse_page
+
+        slug = slug_of(name)
+        with self.database.reading() as connection:
+            known = pages.find_page(connection, slug)
+        path = known.path if known else _path(name)
+        page = parse_page(path, data)
+        with self.database.writing() as connection:
+            return pages.write_page(
+                connection, page, timestamp(), expected_version=expected_version
+            )
+
+    def get(self, name: str) -> pages.Stored:
+        """The page called `name`, without its text; raises NotFound with the nearest slugs."""
+        with self.database.reading() as connection:
+            return pages.require_page(connection, slug_of(name))
+
+    def text(self, name: str, version: int | None = None) -> str:
+        """A page's own text, of an earlier version if one is named."""
+        with self.database.reading() as connection:
+            if version is not None:
+                return pages.version_text(connection, slug_of(name), version)
+            return pages.page_text(connection, pages.require_page(connection, slug_of(name)).id)
+
+    def front_matter(self, name: str) -> dict[str, object]:
+        """A page's front matter as values."""
+        with self.database.reading() as connection:
+            return pages.page_meta(connection, pages.require_page(connection, slug_of(name)).id)
+
+    def list(
+        self, scope: Scope = Scope(), limit: int | None = None
+    ) -> tuple[builtins.list[pages.Stored], int]:
+        """The first `limit` pages of the scope by slug, and how many there are."""
+        with self.database.reading() as connection:
+            return pages.list_pages(connection, scope, limit)
+
+    def backlinks(self, name: str) -> builtins.list[links.Backlink]:
+        """Links on other pages that lead to this one."""
+        with self.database.reading() as connection:
+            page = pages.require_page(connection, slug_of(name))
+            return links.links_to(connection, page)
+
+    def delete(self, name: str, *, expected_version: int | None = None) -> pages.Stored:
+        """Removes a page; its text stays in its history."""
+        with self.database.writing() as connection:
+            return pages.delete_page(
+                connection, slug_of(name), timestamp(), expected_version=expected_version
+            )
+
+    def rename(self, name: str, new_name: str) -> pages.Written:
+        """Gives a page another slug and path; its history and vectors go with it."""
+        from gbrain.text.page import parse_page
+
+        old, new = slug_of(name), slug_of(new_name)
+        with self.database.writing() as connection:
+            known = pages.require_page(connection, old)
+            if new != old and pages.find_page(connection, new):
+                raise Conflict(
+                    f"There is a page {new} already",
+                    hint="Choose another name, or delete that page first.",
+                    code="slug_collision",
+                )
+            text = pages.page_text(connection, known.id)
+            page = parse_page(_path(new_name), text.encode())
+            return pages.write_page(connection, page, timestamp(), renames=old)
+
+    def take_in(
+        self,
+        folder: Path,
+        *,
+        drop: bool = False,
+        overwrite: bool = False,
+        dry_run: bool = False,
+        progress: Progress = lambda done, total: None,
+    ) -> Report:
+        """Brings a folder of Markdown pages into the brain; see `ingest.take_in`."""
+        from gbrain.ingest import take_in
+
+        return take_in(
+            self.database,
+            folder.expanduser().absolute(),
+            timestamp(),
+            drop=drop,
+            overwrite=overwrite,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def vault_roots(self) -> builtins.list[str]:
+        """The folders that were imported."""
+        with self.database.reading() as connection:
+            return [vault.root for vault in vaults.vaults(connection)]
+
+    def export(
+        self, folder: Path, *, progress: Progress = lambda done, total: None
+    ) -> tuple[int, int]:
+        """Writes every page to a file below `folder`; see `export.write_files`."""
+        from gbrain.export import write_files
+
+        return write_files(self.database, folder, progress)
+
+    # --- settings ----------------------------------------------------------------------------
+
+    def set(self, name: str, written: str) -> None:
+        """Changes a setting; it holds from the next command on."""
+        value = written_value(read_value(name, written))
+        with self.database.writing() as connection:
+            settings.keep(connection, name, value)
+
+
+def _known(stored: Mapping[str, str]) -> dict[str, str]:
+    """Settings this program knows: a newer one's are left alone."""
+    from gbrain.config import known_settings
+
+    return {name: value for name, value in stored.items() if name in known_settings()}
+
+
+def _path(name: str) -> str:
+    return name if name.lower().endswith((".md", ".markdown")) else f"{name}.md"

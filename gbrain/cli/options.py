@@ -1,0 +1,124 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gbrain.brain import Brain, clock
+from gbrain.errors import UsageError
+from gbrain.types import Scope
+
+Db = Annotated[
+    Path | None,
+    typer.Option(
+        "--db", metavar="FILE", help="The brain file; else $GBRAIN_DB, else the data folder."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No talk, no progress.")]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 3 when nothing is found.")]
+Expected = Annotated[
+    int | None,
+    typer.Option("--expected-version", metavar="N", help="Refuse if the page is not at version N."),
+]
+
+_SCOPE = "Filters"
+
+
+def _filter(*names: str, metavar: str, help: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        *names, metavar=metavar, help=help, rich_help_panel=_SCOPE
+    )
+    return option
+
+
+Wing = Annotated[str | None, _filter("--wing", metavar="WING", help="Only this wing.")]
+Room = Annotated[str | None, _filter("--room", metavar="ROOM", help="Only this room.")]
+Type = Annotated[str | None, _filter("--type", metavar="TYPE", help="Only this type.")]
+Tag = Annotated[
+    list[str] | None, _filter("--tag", metavar="TAG", help="Only with this tag; repeatable.")
+]
+SlugPrefix = Annotated[
+    str | None, _filter("--slug-prefix", metavar="SLUG", help="Only slugs that begin so.")
+]
+Since = Annotated[
+    str | None,
+    _filter("--since", metavar="DATE", help="Dated on or after: 2026-04, 'last monday', 3w."),
+]
+Until = Annotated[
+    str | None, _filter("--until", metavar="DATE", help="Dated on or before, that day included.")
+]
+Where = Annotated[
+    list[str] | None,
+    _filter("--where", metavar="KEY=VALUE", help="Only with this front matter; repeatable."),
+]
+Exclude = Annotated[
+    list[str] | None, _filter("--exclude", metavar="SLUG", help="Not this page; repeatable.")
+]
+
+
+def today() -> date:
+    return clock().astimezone().date()
+
+
+def scope_of(
+    wing: str | None = None,
+    room: str | None = None,
+    type_: str | None = None,
+    tag: list[str] | None = None,
+    slug_prefix: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    where: list[str] | None = None,
+    exclude: list[str] | None = None,
+) -> Scope:
+    """The filters as a scope; raises UsageError for a date or a pair that cannot be read."""
+    return Scope(
+        wing=wing.strip().lower() if wing else None,
+        room=room.strip().lower() if room else None,
+        type=type_,
+        tags=tuple(name.lstrip("#") for name in tag or ()),
+        slug_prefix=slug_prefix.lower() if slug_prefix else None,
+        since=_day(since, last=False),
+        until=_day(until, last=True),
+        where=tuple(_pair(written) for written in where or ()),
+        exclude=tuple(slug.lower() for slug in exclude or ()),
+    )
+
+
+def _day(written: str | None, *, last: bool) -> str | None:
+    if written is None:
+        return None
+    from gbrain.text.dates import parse_bound
+
+    period = parse_bound(written, today())
+    return period.last if last else period.first
+
+
+def _pair(written: str) -> tuple[str, str]:
+    key, equals, value = written.partition("=")
+    if not equals or not key.strip():
+        raise UsageError(
+            f"--where takes KEY=VALUE, not {written!r}", hint="For example: --where status=done"
+        )
+    return key.strip(), value.strip()
+
+
+def open_brain(db: Path | None, *, make: bool = False) -> Brain:
+    return Brain.open(db, make=make)
+
+
+def read_input(file: Path | None) -> bytes:
+    """The bytes of `file`, or of standard input."""
+    if file is None or str(file) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"Cannot read {file}: {error.strerror}") from None

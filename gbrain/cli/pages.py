@@ -1,0 +1,175 @@
+"""`put get list delete rename`: single pages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gbrain.cli.commands import Module, examples
+from gbrain.cli.options import (
+    Db,
+    Exclude,
+    ExitCode,
+    Expected,
+    Json,
+    Quiet,
+    Room,
+    Since,
+    SlugPrefix,
+    Tag,
+    Type,
+    Until,
+    Where,
+    Wing,
+    open_brain,
+    read_input,
+    scope_of,
+)  # fmt: skip
+from gbrain.output import screen
+from gbrain.output.documents import listed_document, page_document
+
+command = Module()
+
+Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people/alice-chen.")]
+
+
+@command.command(
+    "put",
+    epilog=examples(
+        "gbrain put people/alice-chen alice.md",
+        "echo '# Idea' | gbrain put ideas/first",
+        "gbrain put ideas/first draft.md --expected-version 3",
+    ),
+)
+def put(
+    slug: Slug,
+    file: Annotated[Path | None, typer.Argument(help="Its text; else standard input.")] = None,
+    expected_version: Expected = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Write a page; its earlier text is kept."""
+    data = read_input(file)
+    with open_brain(db, make=True) as brain:
+        written = brain.put(slug, data, expected_version=expected_version)
+    if json:
+        document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
+        screen.write_json(document)
+    elif not quiet:
+        screen.say(f"{written.slug}: {written.outcome}, version {written.version}")
+
+
+@command.command(
+    "get",
+    epilog=examples(
+        "gbrain get people/alice-chen",
+        "gbrain get people/alice-chen --version 2 > old.md",
+        "gbrain get people/alice-chen --json | jq .room_reason",
+    ),
+)
+def get(
+    slug: Slug,
+    version: Annotated[int | None, typer.Option(help="An earlier version's text.")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="The page's bytes on a terminal too.")] = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Show a page: rendered on a terminal, its own bytes in a pipe."""
+    with open_brain(db) as brain:
+        text = brain.text(slug, version)
+        if json:
+            screen.write_json(page_document(brain.get(slug), text, brain.front_matter(slug)))
+            return
+    if raw or not screen.on_terminal():
+        sys.stdout.buffer.write(text.encode())
+        return
+    from gbrain.output.terminal import show_page
+
+    show_page(text)
+
+
+@command.command(
+    "list",
+    epilog=examples(
+        "gbrain list --wing people",
+        "gbrain list --tag urgent --since 'last week'",
+        "gbrain list --where status=done --json | jq -r '.pages[].slug'",
+    ),
+)
+def list_(
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="How many.")] = None,
+    wing: Wing = None,
+    room: Room = None,
+    type: Type = None,
+    tag: Tag = None,
+    slug_prefix: SlugPrefix = None,
+    since: Since = None,
+    until: Until = None,
+    where: Where = None,
+    exclude: Exclude = None,
+    exit_code: ExitCode = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """List pages by slug."""
+    scope = scope_of(wing, room, type, tag, slug_prefix, since, until, where, exclude)
+    with open_brain(db) as brain:
+        pages, total = brain.list(scope, limit)
+    if json:
+        screen.write_json({"pages": [listed_document(page) for page in pages], "total": total})
+    else:
+        rows = [(p.slug, p.title, f"{p.wing}/{p.room}", p.date) for p in pages]
+        screen.write_table(("Slug", "Title", "Wing/room", "Date"), rows, "No pages.")
+        if len(pages) < total:
+            screen.say(f"{len(pages)} of {total} pages.")
+    if exit_code and not pages:
+        raise typer.Exit(3)
+
+
+@command.command("delete", epilog=examples("gbrain delete ideas/first"))
+def delete(
+    slug: Slug,
+    expected_version: Expected = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Remove a page; its text stays in its history."""
+    with open_brain(db) as brain:
+        gone = brain.delete(slug, expected_version=expected_version)
+    if json:
+        screen.write_json({"slug": gone.slug, "version": gone.version, "deleted": True})
+    elif not quiet:
+        screen.say(
+            f"{gone.slug}: deleted. gbrain get {gone.slug} --version {gone.version} still shows it."
+        )
+
+
+@command.command("rename", epilog=examples("gbrain rename ideas/first projects/first"))
+def rename(
+    slug: Slug,
+    new_slug: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Give a page another slug; history and vectors go with it."""
+    with open_brain(db) as brain:
+        links = len(brain.backlinks(slug))
+        from_file = brain.get(slug).vault_id is not None
+        written = brain.rename(slug, new_slug)
+    if json:
+        document = {"from": slug, "to": written.slug, "version": written.version}
+        screen.write_json({**document, "links_to_old_name": links})
+        return
+    if quiet:
+        return
+    screen.say(f"{slug} is now {written.slug}, version {written.version}")
+    if links:
+        screen.say(f"{links} links still name {slug}: gbrain backlinks {slug}")
+    if from_file:
+        screen.say("Its file keeps the old name: rename it too, or sync brings the old page back.")

@@ -1,0 +1,167 @@
+"""`search` and `query`: asking the brain."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from gbrain.brain import Brain
+from gbrain.cli.commands import Module, examples
+from gbrain.cli.options import (
+    Db,
+    Exclude,
+    ExitCode,
+    Json,
+    Limit,
+    Room,
+    Since,
+    SlugPrefix,
+    Tag,
+    Type,
+    Until,
+    Where,
+    Wing,
+    open_brain,
+    scope_of,
+)  # fmt: skip
+from gbrain.errors import GbrainError, UsageError
+from gbrain.output import screen
+from gbrain.output.json import answer_document, dumps
+from gbrain.output.text import answer_text
+from gbrain.types import Answer
+
+command = Module()
+
+Text = Annotated[
+    str, typer.Argument(metavar="TEXT", help="What to look for; - reads one per line.")
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show what each stage did.")]
+
+_FILTERS = ("wing", "room", "type", "tag", "slug_prefix", "since", "until", "where", "exclude")
+
+
+@command.command(
+    "search",
+    epilog=examples(
+        'gbrain search "river ai"',
+        "gbrain search backup --wing resources --since 'last month'",
+        "gbrain search sqlite --json | jq -r '.results[].slug'",
+    ),
+)
+def search(
+    text: Text,
+    limit: Limit = None,
+    wing: Wing = None,
+    room: Room = None,
+    type: Type = None,
+    tag: Tag = None,
+    slug_prefix: SlugPrefix = None,
+    since: Since = None,
+    until: Until = None,
+    where: Where = None,
+    exclude: Exclude = None,
+    exit_code: ExitCode = False,
+    debug: Debug = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Find pages by their words."""
+    given = {
+        "wing": wing, "room": room, "type": type, "tag": tag, "slug_prefix": slug_prefix,
+        "since": since, "until": until, "where": where, "exclude": exclude, "limit": limit,
+    }  # fmt: skip
+    with open_brain(db) as brain:
+        if text == "-":
+            _batch(brain, {**given, "mode": "bm25"}, debug)
+            return
+        answer = _ask(brain, text, {**given, "mode": "bm25"})
+    _show(answer, json, debug)
+    if exit_code and not answer.hits:
+        raise typer.Exit(3)
+
+
+def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
+    filters = {("type_" if name == "type" else name): given.get(name) for name in _FILTERS}
+    return brain.query(
+        text,
+        scope=scope_of(**filters),
+        limit=given.get("limit"),
+        mode=given.get("mode"),
+        merge=given.get("merge"),
+    )
+
+
+def _batch(brain: Brain, given: dict[str, Any], debug: bool) -> None:
+    """One query a line on standard input, one JSON object a line on standard output."""
+    for line in sys.stdin:
+        text = line.rstrip("\n")
+        if not text.strip():
+            continue
+        try:
+            options = _line_options(text)
+            answer = _ask(brain, options.pop("query"), {**given, **options})
+            document = answer_document(answer, trace=debug)
+        except GbrainError as error:
+            about = {"code": error.code, "message": error.message, "hint": error.hint}
+            document = {"query": text, "error": about}
+        print(dumps(document), flush=True)
+
+
+def _line_options(text: str) -> dict[str, Any]:
+    """A line's query and its own options: the line itself, or a JSON object with `query`."""
+    if not text.lstrip().startswith("{"):
+        return {"query": text}
+    try:
+        options = json.loads(text)
+    except ValueError:
+        return {"query": text}
+    if not isinstance(options, dict) or not isinstance(options.get("query"), str):
+        raise UsageError('A JSON line needs a "query"', hint='{"query": "river ai", "limit": 5}')
+    return {name: _checked(name, value) for name, value in options.items()}
+
+
+def _checked(name: str, value: Any) -> Any:
+    """An option's value as the command line would have given it."""
+    many = name in ("tag", "where", "exclude")
+    if many and isinstance(value, str):
+        value = [value]
+    kinds: dict[str, type] = {"limit": int, **dict.fromkeys(("tag", "where", "exclude"), list)}
+    kinds |= dict.fromkeys((*_FILTERS[:3], "query", "slug_prefix", "since", "until"), str)
+    kinds |= dict.fromkeys(("mode", "merge", "depth"), str) | {"budget": int}
+    kind = kinds.get(name)
+    if kind is None:
+        raise UsageError(f"There is no option {name!r}", hint=f"There are {', '.join(kinds)}.")
+    if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+        raise UsageError(f"{name} must be of type {kind.__name__}, not {value!r}")
+    items = value if many and isinstance(value, list) else []
+    if any(not isinstance(item, str) for item in items):
+        raise UsageError(f"{name} must be a list of strings")
+    if isinstance(value, int) and value < 1:
+        raise UsageError(f"{name} must be at least 1")
+    return value
+
+
+def _show(answer: Answer, as_json: bool, debug: bool) -> None:
+    if answer.notice:
+        screen.say(answer.notice)
+    if as_json:
+        screen.write_json(answer_document(answer, trace=debug))
+    elif screen.on_terminal() and answer.context is None:
+        from gbrain.output.terminal import show_answer
+
+        show_answer(answer, debug=debug)
+    else:
+        screen.write(answer_text(answer))
+        if debug:
+            for stage in _stages(answer):
+                screen.say(stage)
+
+
+def _stages(answer: Answer) -> Iterator[str]:
+    for stage in answer.trace.stages:
+        detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
+        yield f"{stage.name:14} {stage.ms:8.2f} ms  {detail}"

@@ -1,0 +1,326 @@
+"""Files into the brain: walk, compare by content hash, parse what changed, store, enqueue."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from gbrain.errors import BadPage, GbrainError, NotFound
+from gbrain.store.connection import Database
+from gbrain.store.pages import delete_page, write_page
+from gbrain.store.vaults import Known, Vault, add_vault, known_pages
+from gbrain.text.page import MAX_PAGE_BYTES, parse_page
+from gbrain.text.slug import slug_of
+from gbrain.types import Page
+
+IGNORE_FILE = ".gbrainignore"
+_EXTENSIONS = (".md", ".markdown")
+_BATCH_PAGES = 200
+_BATCH_BYTES = 4_000_000
+
+Action = Literal["create", "update", "delete"]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that could not be taken in, and why."""
+
+    path: str
+    reason: str
+    hint: str | None = None
+    code: str = "bad_page"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    action: Action
+    slug: str
+    path: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What taking in a folder did, or would do."""
+
+    changes: list[Change] = field(default_factory=list)
+    unchanged: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    def count(self, action: Action) -> int:
+        return sum(1 for change in self.changes if change.action == action)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: str
+    slug: str
+    data: bytes
+
+
+def take_in(
+    database: Database,
+    root: Path,
+    now: str,
+    *,
+    drop: bool = False,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    progress: Progress = lambda done, total: None,
+) -> Report:
+    """Brings the pages of the folder `root` into the brain.
+
+    Files that are as they were last time are not parsed again. `drop` removes pages whose file is
+    gone. A page that changed on both sides is reported and left alone unless `overwrite`.
+    """
+    report = Report()
+    paths = _walk(root, report.problems)
+    with database.reading() as connection:
+        pages = known_pages(connection)
+    vault = _vault(database, root, now, dry_run)
+    absent = _absent(pages, vault, paths, report.problems) if drop else []
+    _refuse_empty(root, paths, absent)
+    batch: list[Page] = []
+    size = 0
+    for file in _changed(root, vault, paths, pages, report, overwrite, progress):
+        try:
+            page = parse_page(file.path, file.data)
+        except GbrainError as error:
+            report.problems.append(Problem(file.path, error.message, error.hint, error.code))
+            continue
+        known = file.slug in pages
+        report.changes.append(Change("update" if known else "create", file.slug, file.path))
+        if dry_run:
+            continue
+        batch.append(page)
+        size += len(file.data)
+        if len(batch) >= _BATCH_PAGES or size >= _BATCH_BYTES:
+            _write(database, batch, vault, now)
+            batch, size = [], 0
+    if batch:
+        _write(database, batch, vault, now)
+    _drop(database, absent, now, report, dry_run)
+    return report
+
+
+def _vault(database: Database, root: Path, now: str, dry_run: bool) -> Vault:
+    name = str(root)
+    with database.reading() as connection:
+        row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (name,)).fetchone()
+    if row:
+        return Vault(*row)
+    if dry_run:
+        return Vault(-1, name)
+    with database.writing() as connection:
+        return add_vault(connection, name, now)
+
+
+# --- the folder ------------------------------------------------------------------------------
+
+
+def _walk(root: Path, problems: list[Problem]) -> list[str]:
+    """Paths of the folder's pages relative to it, sorted; what cannot be read is a problem."""
+    if not root.is_dir():
+        raise NotFound(
+            f"There is no folder {root}", hint="Name the folder that holds your notes.",
+            code="no_folder",
+        )  # fmt: skip
+    ignored = _ignore_rules(root)
+    real_root = os.path.realpath(root)
+    paths: list[str] = []
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(root / folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            reason = f"the folder cannot be read: {error.strerror}"
+            problems.append(Problem(folder or ".", reason, code="cannot_read"))
+            continue
+        for entry in entries:
+            path = folder + entry.name
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if not ignored(path + "/"):
+                    pending.append(path + "/")
+            elif entry.name.lower().endswith(_EXTENSIONS) and not ignored(path):
+                if entry.is_symlink() and not _stays(real_root, entry.path):
+                    problems.append(
+                        Problem(path, "a link that leaves the folder or leads nowhere",
+                                f"Copy the page in, or list it in {IGNORE_FILE}.", "outside")
+                    )  # fmt: skip
+                else:
+                    paths.append(path)
+    return sorted(paths)
+
+
+def _stays(real_root: str, link: str) -> bool:
+    target = os.path.realpath(link)
+    return os.path.isfile(target) and os.path.commonpath([real_root, target]) == real_root
+
+
+def _ignore_rules(root: Path) -> Callable[[str], bool]:
+    try:
+        lines = (root / IGNORE_FILE).read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return lambda path: False
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines).match_file
+
+
+def _changed(
+    root: Path,
+    vault: Vault,
+    paths: list[str],
+    pages: dict[str, Known],
+    report: Report,
+    overwrite: bool,
+    progress: Progress,
+) -> Iterator[_File]:
+    """The files whose page must be written, in order."""
+    taken: dict[str, str] = {}
+    present = set(paths)
+    for number, path in enumerate(paths, 1):
+        progress(number, len(paths))
+        try:
+            path.encode()
+            slug = slug_of(path)
+            if slug in taken:
+                raise BadPage(
+                    f"shares the slug {slug} with {taken[slug]}",
+                    hint="Rename one of the two files.",
+                    code="slug_collision",
+                )
+            taken[slug] = path
+            data = _read(root / path)
+            known = pages.get(slug)
+            verdict = _verdict(known, vault, path, sha256(data).digest(), present, overwrite)
+        except UnicodeEncodeError:
+            name = path.encode("utf-8", "replace").decode()
+            report.problems.append(
+                Problem(name, "the file's name is not UTF-8", "Rename it.", "bad_name")
+            )
+        except OSError as error:
+            report.problems.append(
+                Problem(path, f"cannot be read: {error.strerror}", code="cannot_read")
+            )
+        except GbrainError as error:
+            report.problems.append(Problem(path, error.message, error.hint, error.code))
+        else:
+            if verdict == "unchanged":
+                report.unchanged += 1
+            else:
+                yield _File(path, slug, data)
+
+
+def _read(path: Path) -> bytes:
+    """The file's bytes; a file beyond the limit is not read into memory."""
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise BadPage("not a regular file", code="not_a_file")
+        return file.read(MAX_PAGE_BYTES + 1)
+
+
+def _verdict(
+    known: Known | None,
+    vault: Vault,
+    path: str,
+    digest: bytes,
+    present: set[str],
+    overwrite: bool,
+) -> Literal["unchanged", "write"]:
+    """Whether a file's page must be written; raises when it is not this file's to change."""
+    if known is None:
+        return "write"
+    ours = known.vault_id == vault.id
+    if known.path != path and not (ours and known.path not in present):
+        raise BadPage(
+            f"shares the slug {known.slug} with {known.path}",
+            hint="Rename the file, or delete the page that is there.",
+            code="slug_collision",
+        )
+    if ours and known.source_sha256 == digest and known.path == path:
+        return "unchanged"
+    edited = known.sha256 != known.source_sha256 or not ours
+    if edited and known.sha256 != digest and not overwrite:
+        raise BadPage(
+            f"the page {known.slug} was changed in the brain as well",
+            hint="Export the brain's version, or take the file's with --overwrite.",
+            code="both_changed",
+        )
+    return "write"
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def _write(database: Database, batch: list[Page], vault: Vault, now: str) -> None:
+    with database.writing() as connection:
+        for page in batch:
+            write_page(connection, page, now, vault_id=vault.id, from_file=True)
+
+
+def _absent(
+    pages: dict[str, Known], vault: Vault, paths: list[str], problems: list[Problem]
+) -> list[Known]:
+    """Pages of this vault whose file is gone; not those under a folder that cannot be read."""
+    present = {slug_of(path) for path in paths if _encodable(path)}
+    unread = tuple(p.path for p in problems if p.code == "cannot_read")
+    if "." in unread:
+        return []
+    return [
+        known
+        for slug, known in pages.items()
+        if known.vault_id == vault.id
+        and slug not in present
+        and known.path not in {p.path for p in problems}
+        and not (unread and known.path.startswith(unread))
+    ]
+
+
+def _encodable(path: str) -> bool:
+    try:
+        path.encode()
+        slug_of(path)
+    except (UnicodeEncodeError, GbrainError):
+        return False
+    return True
+
+
+def _refuse_empty(root: Path, paths: list[str], absent: list[Known]) -> None:
+    if absent and not paths:
+        raise BadPage(
+            f"{root} holds no pages any more, but the brain has {len(absent)} from there",
+            hint="Is the disk mounted? To drop them all, use gbrain delete.",
+            code="vault_empty",
+        )
+
+
+def _drop(database: Database, absent: list[Known], now: str, report: Report, dry_run: bool) -> None:
+    dropped = []
+    for known in absent:
+        if known.sha256 != known.source_sha256:
+            report.problems.append(
+                Problem(
+                    known.path,
+                    f"the file is gone, but the page {known.slug} was changed in the brain",
+                    "Export it, or remove it with gbrain delete.",
+                    "both_changed",
+                )
+            )
+        else:
+            dropped.append(known)
+            report.changes.append(Change("delete", known.slug, known.path))
+    if dropped and not dry_run:
+        with database.writing() as connection:
+            for known in dropped:
+                delete_page(connection, known.slug, now)

@@ -1,0 +1,117 @@
+"""The small-match short-circuit: a query that is a page's name, or a slip of the pen from one."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from dataclasses import dataclass
+
+from gbrain.store.names import Named, named, names_like
+from gbrain.store.scope import page_condition
+from gbrain.text.query import match_expression
+from gbrain.text.slug import fold
+from gbrain.types import Candidate, Query, Term
+
+_WIKI = re.compile(r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]")
+
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SmallMatch:
+    """`candidates` are the pages named; it is an answer when there is exactly one."""
+
+    candidates: tuple[Candidate, ...]
+    how: str | None
+
+    @property
+    def answer(self) -> Candidate | None:
+        return self.candidates[0] if len(self.candidates) == 1 else None
+
+
+def look_up(connection: sqlite3.Connection, query: Query) -> SmallMatch:
+    """The pages that the whole query names, by slug, title, file name or alias.
+
+    A near miss counts only for a word that the brain does not know, and only when no other name
+    is as near.
+    """
+    linked = _WIKI.fullmatch(query.text)
+    key = fold(linked[1] if linked else query.text)
+    if not key or len(key) > _LONGEST_NAME:
+        return SmallMatch((), None)
+    found = _in_scope(connection, named(connection, key), query)
+    surest = [name for name in found if name.kind == "slug"] or found
+    if surest:
+        return _match(surest, surest[0].kind)
+    near = _in_scope(connection, _near(connection, key), query)
+    return _match(near, "near") if near else SmallMatch((), None)
+
+
+def _match(names: list[Named], how: str) -> SmallMatch:
+    return SmallMatch(
+        tuple(Candidate(n.page_id, n.slug, None, rank, 1.0) for rank, n in enumerate(names, 1)),
+        how,
+    )
+
+
+def _in_scope(connection: sqlite3.Connection, names: list[Named], query: Query) -> list[Named]:
+    if query.scope.unlimited or not names:
+        return names
+    within = page_condition(query.scope)
+    return [
+        name
+        for name in names
+        if connection.execute(
+            f"SELECT 1 FROM pages WHERE id = ? AND {within.sql}", (name.page_id, *within.values)
+        ).fetchone()
+    ]
+
+
+def _near(connection: sqlite3.Connection, key: str) -> list[Named]:
+    """Pages whose name is one slip away (two in a long name) and no other name is nearer."""
+    if len(key) < 5:
+        return []
+    allowed = 1 if len(key) < 10 else 2
+    nearest: dict[int, Named] = {}
+    for name in names_like(connection, key, max(len(key) // (allowed + 1), 2)):
+        distance = edit_distance(key, name.key, allowed)
+        if distance is None or not _is_slip(connection, key, name.key):
+            continue
+        if distance < allowed:
+            allowed, nearest = distance, {}
+        nearest.setdefault(name.page_id, name)
+    return list(nearest.values())
+
+
+def _is_slip(connection: sqlite3.Connection, key: str, name: str) -> bool:
+    """Whether the words that differ are unknown to the brain: a word it knows is no typo."""
+    meant = set(name.split())
+    odd = [word for word in key.split() if word not in meant]
+    if not odd:
+        return True
+    terms = tuple(Term((word,)) for word in odd)
+    return (
+        connection.execute(
+            "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT 1", (match_expression(terms),)
+        ).fetchone()
+        is None
+    )
+
+
+def edit_distance(a: str, b: str, most: int) -> int | None:
+    """Letters to insert, drop, replace or swap with a neighbour; None beyond `most`."""
+    if abs(len(a) - len(b)) > most:
+        return None
+    before_last: list[int] = []
+    last = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            cost = min(last[j] + 1, row[-1] + 1, last[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, before_last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return None
+        before_last, last = last, row
+    return last[-1] if last[-1] <= most else None

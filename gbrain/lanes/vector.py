@@ -1,0 +1,54 @@
+"""The vector lane: passages near the query in meaning, the best one speaking for its page."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from gbrain.config import Settings
+from gbrain.store.names import slugs_of
+from gbrain.store.vectors import VectorSpace, approximate, exact, slots_in_scope
+from gbrain.types import Candidate, Found, Query, ScoredChunk
+
+if TYPE_CHECKING:
+    from gbrain.store.vectors import Floats
+
+# Vectors scored exactly for each page wanted; ten times the pool keeps the true first ten.
+_HEADROOM = 10
+
+
+def search(
+    connection: sqlite3.Connection,
+    space: VectorSpace,
+    embedded: Floats,
+    query: Query,
+    settings: Settings,
+) -> Found:
+    """Pages by their best passage's cosine with the query, best first."""
+    import numpy as np
+
+    scores = approximate(connection, space, embedded)
+    if query.scope.unlimited:
+        slots = np.arange(len(scores))
+    else:
+        slots = np.unique(np.array(slots_in_scope(connection, space, query.scope), np.int64))
+    order = slots[np.argsort(-scores[slots], kind="stable")] if len(slots) else slots
+    chunks: list[ScoredChunk] = []
+    best: dict[int, ScoredChunk] = {}
+    # A page of many passages can fill the first stretch alone: go on until the pool is full.
+    for start in range(0, len(order), stride := _HEADROOM * settings.candidate_pool):
+        found = exact(connection, space, embedded, order[start : start + stride], query.scope)
+        chunks += found
+        for chunk in found:
+            best.setdefault(chunk.page_id, chunk)
+        if len(best) >= settings.candidate_pool:
+            break
+    slugs = slugs_of(connection, best)
+    ranked = sorted(best.values(), key=lambda chunk: (-chunk.score, slugs[chunk.page_id]))
+    return Found(
+        tuple(
+            Candidate(chunk.page_id, slugs[chunk.page_id], chunk.chunk_id, rank, chunk.score)
+            for rank, chunk in enumerate(ranked[: settings.candidate_pool], 1)
+        ),
+        tuple(chunks),
+    )

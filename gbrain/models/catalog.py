@@ -1,0 +1,269 @@
+"""What a model is, the ones that ship with the package, and how to describe another from its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from gbrain.errors import ModelUnavailable
+from gbrain.models.files import TOKENIZER, read_json
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PACKAGED = "bge-small-en-v1.5"
+DESCRIPTION = "gbrain.json"
+MODEL_PLACES = ("model.onnx", "onnx/model.onnx")
+POOLINGS = ("cls", "mean")
+# Part of every identity: raise it when the same files and settings begin to give other vectors.
+RECIPE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One file of a model: its path below the folder with forward slashes, sha256 and bytes."""
+
+    path: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """Everything needed to open a model; `sha256` is that of the ONNX file.
+
+    `max_tokens` counts the special tokens. `fused` says that the graph was optimised when the
+    file was made, so that opening it need not do so. `files` lists what was recorded of each file.
+    """
+
+    name: str
+    sha256: str
+    pooling: Literal["cls", "mean"]
+    query_prefix: str
+    passage_prefix: str
+    dimension: int
+    max_tokens: int
+    folder: Path
+    normalize: bool = True
+    fused: bool = False
+    model_file: str = "model.onnx"
+    files: tuple[ModelFile, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """64 hexadecimal digits over all that a vector depends on: not the name, not the folder."""
+        import hashlib
+        import json
+
+        parts = [
+            RECIPE,
+            self.sha256,
+            sorted([file.path, file.sha256] for file in self.files if file.path != self.model_file),
+            self.pooling,
+            self.normalize,
+            self.query_prefix,
+            self.passage_prefix,
+            self.max_tokens,
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def description(self) -> dict[str, Any]:
+        """The JSON object that `from_description` turns back into this spec, given the folder."""
+        return {
+            "name": self.name,
+            "pooling": self.pooling,
+            "normalize": self.normalize,
+            "query_prefix": self.query_prefix,
+            "passage_prefix": self.passage_prefix,
+            "dimension": self.dimension,
+            "max_tokens": self.max_tokens,
+            "fused": self.fused,
+            "files": {
+                file.path: {"bytes": file.size, "sha256": file.sha256} for file in self.files
+            },
+        }
+
+
+class Embedding(Protocol):
+    """What turns text into vectors of `spec.dimension` float32 numbers."""
+
+    @property
+    def spec(self) -> ModelSpec: ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]: ...
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]: ...
+
+    def count_tokens(self, text: str) -> int: ...
+
+    def close(self) -> None: ...
+
+
+def packaged(name: str = PACKAGED) -> ModelSpec:
+    """The model of that name that ships with gbrain; its files are not looked at."""
+    here = Path(__file__).parent
+    described = read_json(here / name / DESCRIPTION) if name == Path(name).name else None
+    if described is None:
+        known = sorted(path.parent.name for path in here.glob(f"*/{DESCRIPTION}"))
+        raise ModelUnavailable(
+            f"No model named {name} ships with gbrain.",
+            hint=f"Packaged: {', '.join(known) or 'none; reinstall gbrain'}.",
+        )
+    return from_description(described, here / name)
+
+
+def describe(
+    folder: Path,
+    *,
+    name: str | None = None,
+    pooling: str | None = None,
+    query_prefix: str | None = None,
+    passage_prefix: str | None = None,
+    max_tokens: int | None = None,
+) -> ModelSpec:
+    """The ONNX sentence model in a folder, from its own configuration; arguments win over that.
+
+    Without a gbrain.json the files are hashed, and the model is opened if nothing else says
+    how long its vectors are.
+    """
+    folder = Path(folder).absolute()
+    if not folder.is_dir():
+        raise ModelUnavailable(
+            f"There is no folder {folder}.", hint="Give the folder that holds model.onnx."
+        )
+    _model_file(folder)
+    if not (folder / TOKENIZER).is_file():
+        raise ModelUnavailable(
+            f"{folder} has no {TOKENIZER}.",
+            hint="The model needs the fast tokenizer's file beside its configuration.",
+        )
+    given = {
+        "name": name,
+        "pooling": pooling,
+        "query_prefix": query_prefix,
+        "passage_prefix": passage_prefix,
+        "max_tokens": max_tokens,
+    }
+    flags = {key: value for key, value in given.items() if value is not None}
+    own = read_json(folder / DESCRIPTION)
+    if own is None:
+        from gbrain.models.foreign import configured
+
+        return _measured({"name": folder.name} | configured(folder, flags) | flags, folder)
+    if not isinstance(own, dict):
+        raise _wrong(folder, "the description", "an object")
+    return from_description(own | flags, folder)
+
+
+def from_description(described: Mapping[str, Any], folder: Path) -> ModelSpec:
+    """The spec a gbrain.json object describes, or ModelUnavailable naming what is wrong in it."""
+    if not isinstance(described, Mapping):
+        raise _wrong(folder, "the description", "an object")
+    files = _files(described.get("files"), folder)
+    model_file = next((p for p in MODEL_PLACES if any(f.path == p for f in files)), None)
+    if model_file is None:
+        raise _wrong(folder, "files", f"an object with {MODEL_PLACES[0]} in it")
+    return ModelSpec(
+        name=_text(described, "name", folder) or folder.name,
+        sha256=next(f.sha256 for f in files if f.path == model_file),
+        pooling=_pooling(described.get("pooling"), folder),
+        query_prefix=_text(described, "query_prefix", folder),
+        passage_prefix=_text(described, "passage_prefix", folder),
+        dimension=_count(described, "dimension", folder),
+        max_tokens=_max_tokens(described, folder),
+        folder=folder,
+        normalize=described.get("normalize", True) is not False,
+        fused=described.get("fused", False) is True,
+        model_file=model_file,
+        files=files,
+    )
+
+
+def _measured(described: dict[str, Any], folder: Path) -> ModelSpec:
+    """The spec of a folder that records no files: settings are judged before anything is hashed."""
+    from gbrain.models.files import sha256_of
+
+    _pooling(described.get("pooling"), folder)
+    _max_tokens(described, folder)
+    model = _model_file(folder)
+    if described.get("dimension") is None:
+        from gbrain.models.network import Network
+
+        described["dimension"] = Network.open(folder / model, fused=False, packed=False).width()
+    weights = sorted(path for path in (folder / model).parent.glob("*.onnx?data"))
+    paths = [model, TOKENIZER, *(path.relative_to(folder).as_posix() for path in weights)]
+    described["files"] = {
+        path: {"bytes": (folder / path).stat().st_size, "sha256": sha256_of(folder / path)}
+        for path in paths
+    }
+    return from_description(described, folder)
+
+
+def _model_file(folder: Path) -> str:
+    for place in MODEL_PLACES:
+        if (folder / place).is_file():
+            return place
+    raise ModelUnavailable(
+        f"{folder} has no {' or '.join(MODEL_PLACES)}.", hint="Export the model to ONNX first."
+    )
+
+
+def _files(value: object, folder: Path) -> tuple[ModelFile, ...]:
+    if not isinstance(value, Mapping):
+        raise _wrong(folder, "files", "an object")
+    return tuple(_file(path, recorded, folder) for path, recorded in value.items())
+
+
+def _file(path: str, recorded: object, folder: Path) -> ModelFile:
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in path or ":" in path:
+        raise _wrong(folder, f"files: {path}", "a path inside the folder")
+    if not isinstance(recorded, Mapping) or not isinstance(recorded.get("sha256"), str):
+        raise _wrong(folder, f"files: {path}", "an object with sha256 and bytes")
+    return ModelFile(path, recorded["sha256"], _count(recorded, "bytes", folder))
+
+
+def _pooling(value: object, folder: Path) -> Literal["cls", "mean"]:
+    if value == "cls":
+        return "cls"
+    if value == "mean":
+        return "mean"
+    choose = f"Choose with --pooling {' or --pooling '.join(POOLINGS)}."
+    if value is None:
+        raise ModelUnavailable(
+            f"{folder} does not say how token vectors become one vector.", hint=choose
+        )
+    raise ModelUnavailable(f"{folder}: pooling {value!r} is not known.", hint=choose)
+
+
+def _max_tokens(described: Mapping[str, Any], folder: Path) -> int:
+    if described.get("max_tokens") is None:
+        raise ModelUnavailable(
+            f"{folder} does not say how many tokens the model takes.",
+            hint="Say it with --max-tokens; 512 is common.",
+        )
+    return _count(described, "max_tokens", folder)
+
+
+def _count(described: Mapping[str, Any], key: str, folder: Path) -> int:
+    value = described.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _wrong(folder, key, "a whole number above 0")
+    return value
+
+
+def _text(described: Mapping[str, Any], key: str, folder: Path) -> str:
+    value = described.get(key, "")
+    if not isinstance(value, str):
+        raise _wrong(folder, key, "a text")
+    return value
+
+
+def _wrong(folder: Path, what: str, expected: str) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"{folder / DESCRIPTION}: {what} must be {expected}.",
+        hint="Fetch the model's folder again, or correct its configuration.",
+    )

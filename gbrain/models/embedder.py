@@ -1,0 +1,134 @@
+"""Turns text into vectors with an ONNX sentence model, each a function of its text alone."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from gbrain.errors import ModelUnavailable
+from gbrain.models.files import TOKENIZER, check
+from gbrain.models.network import Network
+from gbrain.models.runtime import open_both, usable_cores
+from gbrain.models.tokens import Tokens
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gbrain.models.catalog import ModelSpec
+
+# Texts taken in ahead of the one whose vector is due: keeps the threads busy while the caller
+# writes, and bounds memory.
+AHEAD_PER_THREAD = 16
+# After so many passages of one call a packed session has earned the time it takes to open.
+WORTH_PACKING = 64
+
+
+class Embedder:
+    """An opened model; one session serves all threads, one text per run and without padding.
+
+    A quantised network's vectors change with whatever shares a run, so texts are never batched.
+    A text beyond `spec.max_tokens` is not cut off: it is embedded as windows of equal length,
+    and its vector is the direction of the sum of their unit vectors.
+    """
+
+    def __init__(self, spec: ModelSpec, threads: int | None = None) -> None:
+        """Checks the files' presence and size; `threads` for passages, all cores by default."""
+        check(spec)
+        model = spec.folder / spec.model_file
+        session, tokenizer = open_both(model, spec.folder / TOKENIZER, fused=spec.fused)
+        self.spec = spec
+        self._network = Network(session, model)
+        self._tokens = Tokens(tokenizer, spec.max_tokens)
+        self._threads = threads or usable_cores()
+        self._packed = False
+        self._pool: ThreadPoolExecutor | None = None
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Shape (dimension,), of a query, which gets the query prefix."""
+        return self._embed(self.spec.query_prefix + text)
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
+        """One vector per text, in order, each as soon as it is ready.
+
+        `texts` is read on the caller's thread, only a few ahead of what has been returned.
+        """
+        pool = self._workers()
+        due: deque[Future[NDArray[np.float32]]] = deque()
+        try:
+            for number, text in enumerate(texts):
+                if number == WORTH_PACKING:
+                    self._pack()
+                due.append(pool.submit(self._embed, self.spec.passage_prefix + text))
+                while due and (due[0].done() or len(due) >= AHEAD_PER_THREAD * self._threads):
+                    yield due.popleft().result()
+            while due:
+                yield due.popleft().result()
+        finally:
+            for future in due:
+                future.cancel()
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the whole text has, special tokens and prefixes not counted."""
+        return self._tokens.count(text)
+
+    def close(self) -> None:
+        """Ends the threads; what they have begun is finished first."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def _pack(self) -> None:
+        if not self._packed:
+            model = self.spec.folder / self.spec.model_file
+            self._network = Network.open(model, fused=self.spec.fused, packed=True)
+            self._packed = True
+
+    def _workers(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gbrain-embed")
+        return self._pool
+
+    def _embed(self, text: str) -> NDArray[np.float32]:
+        import numpy as np
+
+        total = np.zeros(self.spec.dimension, dtype=np.float64)
+        count = 0
+        for ids in self._tokens.windows(text):
+            pooled = self._pooled(ids)
+            total += _unit(pooled) if self.spec.normalize else pooled
+            count += 1
+        vector = _unit(total) if self.spec.normalize else total / count
+        return vector.astype(np.float32)
+
+    def _pooled(self, ids: list[int]) -> NDArray[np.float64]:
+        import numpy as np
+
+        vectors = self._network.token_vectors(ids)
+        if vectors.shape[-1] != self.spec.dimension:
+            raise ModelUnavailable(
+                f"Model {self.spec.name} gives {vectors.shape[-1]} numbers per vector, "
+                f"not {self.spec.dimension}.",
+                hint="Its files and its description do not belong together.",
+            )
+        wide = vectors.astype(np.float64)
+        pooled: NDArray[np.float64] = wide[0] if self.spec.pooling == "cls" else wide.mean(axis=0)
+        if not np.isfinite(pooled).all():
+            raise ModelUnavailable(
+                f"Model {self.spec.name} gives vectors that are not numbers.",
+                hint="Its files may be damaged: see `gbrain model verify`.",
+            )
+        return pooled
+
+
+def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The vector scaled to length 1; the zero vector as it is."""
+    import numpy as np
+
+    length = float(np.sqrt(np.dot(vector, vector)))
+    return vector / length if length else vector

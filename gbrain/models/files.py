@@ -1,0 +1,103 @@
+"""Whether a model's files are there and are the ones that were described."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gbrain.errors import ModelUnavailable
+
+if TYPE_CHECKING:
+    from gbrain.models.catalog import ModelSpec
+
+TOKENIZER = "tokenizer.json"
+REINSTALL = (
+    "Reinstall gbrain, or add the model again from an intact folder with `gbrain model add`."
+)
+
+
+def check(spec: ModelSpec) -> None:
+    """Raise ModelUnavailable if a file is missing or has not the recorded size: a stat per file."""
+    sizes = {spec.model_file: None, TOKENIZER: None} | {f.path: f.size for f in spec.files}
+    for path, expected in sizes.items():
+        found = _size(spec, path)
+        if expected is not None and found < expected:
+            raise _damaged(spec, path, f"is truncated: {found} of {expected} bytes")
+        if expected is not None and found > expected:
+            raise _damaged(spec, path, f"was altered: {found} bytes instead of {expected}")
+
+
+def verify(spec: ModelSpec) -> None:
+    """Raise ModelUnavailable unless every file's size and sha256 are as recorded; reads them all."""
+    check(spec)
+    digests = {f.path: f.sha256 for f in spec.files} | {spec.model_file: spec.sha256}
+    for path, expected in digests.items():
+        found = sha256_of(spec.folder / path)
+        if found != expected:
+            problem = f"was altered: sha256 {found[:12]}… instead of {expected[:12]}…"
+            raise _damaged(spec, path, problem)
+
+
+def verify_if_changed(spec: ModelSpec, seen: str | None) -> str:
+    """Verify unless `seen` is the files' stamp, and return their stamp.
+
+    Who keeps the stamp between runs finds altered files for a stat each, and hashes them only
+    once after a change.
+    """
+    check(spec)
+    now = stamp(spec)
+    if now != seen:
+        verify(spec)
+    return now
+
+
+def stamp(spec: ModelSpec) -> str:
+    """A text that changes whenever a file is rewritten, replaced or touched, or the spec changes."""
+    paths = dict.fromkeys([spec.model_file, TOKENIZER, *(f.path for f in spec.files)])
+    stats = [os.stat(spec.folder / path) for path in paths]
+    marks = [f"{s.st_size},{s.st_mtime_ns},{s.st_ctime_ns},{s.st_ino}" for s in stats]
+    return ";".join([spec.identity, *marks])
+
+
+def sha256_of(path: Path) -> str:
+    """Hexadecimal sha256 of a file's bytes."""
+    import hashlib
+
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelUnavailable(
+            f"{path} cannot be read: {error.strerror or error}.", hint=REINSTALL
+        ) from error
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file, None if there is no such file."""
+    import json
+
+    try:
+        return json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ModelUnavailable(
+            f"{path} is not JSON.", hint="Fetch the model's folder again."
+        ) from error
+
+
+def _size(spec: ModelSpec, path: str) -> int:
+    full = spec.folder / path
+    try:
+        if not full.is_file():
+            raise _damaged(spec, path, f"is missing from {spec.folder}")
+        return full.stat().st_size
+    except OSError as error:
+        raise _damaged(spec, path, f"cannot be read: {error.strerror or error}") from error
+
+
+def _damaged(spec: ModelSpec, path: str, problem: str) -> ModelUnavailable:
+    return ModelUnavailable(f"Model {spec.name}: {path} {problem}.", hint=REINSTALL)

@@ -1,0 +1,137 @@
+"""Opens ONNX sessions and tokenizers, quietly and at the same time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gbrain.errors import ModelUnavailable
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+FATAL_ONLY = 4
+_stderr_lock = Lock()
+
+
+class Session(Protocol):
+    """What is used of an onnxruntime session, which comes without types."""
+
+    def get_inputs(self) -> list[Any]: ...
+
+    def get_outputs(self) -> list[Any]: ...
+
+    def run(self, outputs: list[str], feed: dict[str, Any]) -> list[Any]: ...
+
+
+def open_session(model: Path, *, fused: bool, packed: bool) -> Session:
+    """A session that computes on the calling thread; several threads may run it at once.
+
+    `packed` rearranges the weights while opening: a fifth more time there, a fifteenth less in
+    every run, the same results to the last bit.
+    """
+    try:
+        onnxruntime = _onnxruntime()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+        options.log_severity_level = FATAL_ONLY
+        # Patterns are kept per input length, of which there are hundreds here.
+        options.enable_mem_pattern = False
+        if not packed:
+            options.add_session_config_entry("session.disable_prepacking", "1")
+        levels = onnxruntime.GraphOptimizationLevel
+        options.graph_optimization_level = (
+            levels.ORT_DISABLE_ALL if fused else levels.ORT_ENABLE_ALL
+        )
+        session: Session = onnxruntime.InferenceSession(
+            str(model), options, providers=["CPUExecutionProvider"]
+        )
+        return session
+    except Exception as error:
+        raise _unusable(model, error) from error
+
+
+def open_tokenizer(path: Path) -> Tokenizer:
+    """The tokenizer in a tokenizer.json, without the padding and truncation it may ask for."""
+    try:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(path))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer
+    except Exception as error:
+        raise _unusable(path, error) from error
+
+
+def open_both(model: Path, tokenizer: Path, *, fused: bool) -> tuple[Session, Tokenizer]:
+    """An unpacked session and a tokenizer in the time of the slower one: both release the GIL."""
+    outcome: list[Session | ModelUnavailable] = []
+
+    def load() -> None:
+        try:
+            outcome.append(open_session(model, fused=fused, packed=False))
+        except ModelUnavailable as error:
+            outcome.append(error)
+
+    thread = Thread(target=load, name="gbrain-open-model")
+    thread.start()
+    try:
+        opened = open_tokenizer(tokenizer)
+    finally:
+        thread.join()
+    session = outcome[0]
+    if isinstance(session, ModelUnavailable):
+        raise session
+    return session, opened
+
+
+@contextmanager
+def quiet_stderr() -> Iterator[None]:
+    """Drops what native code writes to file descriptor 2 meanwhile.
+
+    onnxruntime warns about graphics cards and processors it does not know while it is being
+    imported, before its log level can be set.
+    """
+    with _stderr_lock:
+        try:
+            if sys.stderr is not None:
+                sys.stderr.flush()
+            kept = os.dup(2)
+        except (OSError, ValueError):
+            yield
+            return
+        try:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), 2)
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def usable_cores() -> int:
+    """How many processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _onnxruntime() -> Any:
+    if "onnxruntime" in sys.modules:
+        return import_module("onnxruntime")
+    with quiet_stderr():
+        return import_module("onnxruntime")
+
+
+def _unusable(path: Path, error: Exception) -> ModelUnavailable:
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    return ModelUnavailable(f"{path} cannot be opened: {reason}", hint="See `gbrain model verify`.")

@@ -1,0 +1,71 @@
+"""Text as a model's token ids: counted, or cut into windows the model can take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gbrain.models.files import TOKENIZER
+from gbrain.models.runtime import open_tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from gbrain.models.catalog import ModelSpec
+
+# Characters tokenised in one go: the tokenizer needs hundreds of bytes for each.
+PIECE = 1 << 16
+
+
+class Tokens:
+    """A model's tokenizer; opening one loads neither numpy nor the network."""
+
+    def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
+        self._tokenizer = tokenizer
+        self._before, self._after = _special_ids(tokenizer)
+        self._room = max(1, max_tokens - len(self._before) - len(self._after))
+
+    @classmethod
+    def open(cls, spec: ModelSpec) -> Tokens:
+        """The tokens of a model whose network is not needed."""
+        return cls(open_tokenizer(spec.folder / TOKENIZER), spec.max_tokens)
+
+    def count(self, text: str) -> int:
+        """How many tokens the whole text has, special tokens not counted."""
+        encode = self._tokenizer.encode
+        return sum(len(encode(piece, add_special_tokens=False)) for piece in pieces(text))
+
+    def windows(self, text: str) -> Iterator[list[int]]:
+        """All the text's ids in order, special ones around each window: one, unless too long.
+
+        A longer text gives as few windows as it can, equal in length but for one token.
+        """
+        encode = self._tokenizer.encode
+        ids: list[int] = []
+        for piece in pieces(text):
+            ids.extend(encode(piece, add_special_tokens=False).ids)
+        windows = max(1, -(-len(ids) // self._room))
+        for number in range(windows):
+            start, end = len(ids) * number // windows, len(ids) * (number + 1) // windows
+            yield [*self._before, *ids[start:end], *self._after]
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The text in parts of at most PIECE characters, cut after white space where there is some."""
+    start = 0
+    while len(text) - start > PIECE:
+        end = start + PIECE
+        while end > start and not text[end - 1].isspace():
+            end -= 1
+        if end == start:
+            end = start + PIECE
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _special_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """What the tokenizer puts before and after a text."""
+    sample = tokenizer.encode("a")
+    own = [index for index, special in enumerate(sample.special_tokens_mask) if not special]
+    return sample.ids[: own[0]], sample.ids[own[-1] + 1 :]

@@ -1,0 +1,100 @@
+"""Values as JSON: keys never change, numbers are numbers, what is absent is null."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gbrain.errors import GbrainError
+from gbrain.store.passages import MARK_OFF, MARK_ON
+from gbrain.types import Answer, Candidate, Hit, Piece
+
+Document = dict[str, Any]
+
+_BOLD = str.maketrans({MARK_ON: "**", MARK_OFF: "**"})
+
+
+def dumps(document: Any) -> str:
+    """One line for a machine; text stays readable."""
+    return json.dumps(document, ensure_ascii=False)
+
+
+def error_document(error: GbrainError) -> str:
+    about = {"code": error.code, "message": error.message, "hint": error.hint}
+    return dumps({"error": about})
+
+
+def answer_document(answer: Answer, *, trace: bool = False) -> Document:
+    """What `search` and `query` print."""
+    document: Document = {
+        "query": answer.query,
+        "mode": answer.mode,
+        "merge": answer.merge,
+        "short_circuit": answer.short_circuit,
+        "fell_back_to_bm25": answer.fell_back_to_bm25,
+        "notice": answer.notice,
+        "results": [hit_document(hit) for hit in answer.hits],
+        "took_ms": round(answer.took_ms, 2),
+    }
+    if answer.context is not None and answer.budget is not None:
+        document["context"] = [piece_document(piece) for piece in answer.context]
+        document["budget"] = {
+            "limit": answer.budget.limit,
+            "used": answer.budget.used,
+            "dropped": [{"slug": d.slug, "tokens": d.tokens} for d in answer.budget.dropped],
+            "stopped": answer.budget.stopped,
+        }
+    if trace:
+        document["trace"] = [
+            {"stage": stage.name, "ms": round(stage.ms, 3), **stage.detail}
+            for stage in answer.trace.stages
+        ]
+    return document
+
+
+def hit_document(hit: Hit) -> Document:
+    return {
+        "rank": hit.rank,
+        "slug": hit.slug,
+        "title": hit.title,
+        "wing": hit.wing,
+        "room": hit.room,
+        "type": hit.type,
+        "date": hit.date,
+        "score": round(hit.score, 6),
+        "snippet": hit.snippet.translate(_BOLD),
+        "chunk": {
+            "kind": hit.chunk.kind,
+            "heading_path": list(hit.chunk.heading_path),
+            "date": hit.chunk.date,
+            "lines": list(hit.chunk.lines),
+            "hash": hit.chunk.hash,
+        }
+        if hit.chunk
+        else None,
+        "lanes": {
+            "fts": _lane(hit.lanes.get("fts"), "score"),
+            "vector": _lane(hit.lanes.get("vector"), "cosine"),
+        },
+        "boosts": dict(hit.boosts),
+    }
+
+
+def _lane(candidate: Candidate | None, measure: str) -> Document | None:
+    if candidate is None:
+        return None
+    return {"rank": candidate.rank, measure: round(candidate.score, 6)}
+
+
+def piece_document(piece: Piece) -> Document:
+    return {
+        "slug": piece.slug,
+        "title": piece.title,
+        "heading_path": list(piece.heading_path),
+        "date": piece.date,
+        "lines": list(piece.lines),
+        "hash": piece.hash,
+        "tokens": piece.tokens,
+        "text": piece.text,
+        "role": piece.role,
+    }

@@ -1,0 +1,43 @@
+"""Progress of long work: a bar with rate and time left on a terminal, silence in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yields a function of (done, total); drawing happens only for a person at a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from time import monotonic
+
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(title, total=None, rate="")
+        began = monotonic()
+
+        def show(done: int, total: int) -> None:
+            rate = done / max(monotonic() - began, 0.001)
+            bar.update(task, completed=done, total=total, rate=f"{rate:,.0f}/s")
+
+        yield show

@@ -1,0 +1,60 @@
+"""Values as plain text: what a pipe gets, stable and without colour."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gbrain.store.passages import MARK_OFF, MARK_ON
+from gbrain.types import Answer, Hit, Piece
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """`text` without control characters: what comes from a page must not drive the terminal."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def one_line(text: object) -> str:
+    return printable(" ".join(str(text).split()))
+
+
+def columns(rows: Iterable[Sequence[object]]) -> str:
+    """Rows with tabs between the cells; an absent one is empty."""
+    lines = ["\t".join("" if cell is None else one_line(cell) for cell in row) for row in rows]
+    return "\n".join(lines)
+
+
+def answer_text(answer: Answer) -> str:
+    """Hits, one paragraph each; with depth auto the context instead."""
+    if answer.context is not None:
+        return context_text(answer.context)
+    if not answer.hits:
+        return "Nothing found."
+    return "\n".join(_hit_text(hit) for hit in answer.hits)
+
+
+def _hit_text(hit: Hit) -> str:
+    about = ", ".join(part for part in (hit.wing, hit.date) if part)
+    snippet = hit.snippet.replace(MARK_ON, "**").replace(MARK_OFF, "**")
+    lines = [f"{hit.rank}. {hit.slug}  {one_line(hit.title)} ({about})"]
+    if snippet:
+        lines.append(f"   {one_line(snippet)}")
+    return "\n".join(lines)
+
+
+def context_text(context: Sequence[Piece]) -> str:
+    """The pieces as Markdown with their sources, ready to be pasted."""
+    blocks = []
+    for piece in context:
+        where = " > ".join(piece.heading_path)
+        source = f"{piece.slug}:{piece.lines[0]}-{piece.lines[1]}"
+        about = ", ".join(part for part in (where, piece.date) if part)
+        head = f"## {one_line(piece.title)}" + (f" ({one_line(about)})" if about else "")
+        blocks.append(f"{head}\n\n{_page_text(piece.text)}\n\n[source: {source}]")
+    return "\n\n".join(blocks)
+
+
+def _page_text(text: str) -> str:
+    return "\n".join(printable(line) for line in text.strip("\n").splitlines())

@@ -1,0 +1,64 @@
+"""Lanes into one list: set-union by score or by rank, reciprocal rank fusion, or a blend."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from gbrain.config import Settings
+from gbrain.types import Candidate, Merge, Ranked
+
+Lanes = Mapping[str, Sequence[Candidate]]
+
+
+def fuse(
+    lanes: Lanes, weights: Mapping[str, float], merge: Merge, settings: Settings
+) -> list[Ranked]:
+    """Each page once, best first, ties by slug; the order of the lanes does not matter.
+
+    A lane of weight 0 lets nobody in.
+    """
+    seen: dict[int, dict[str, Candidate]] = defaultdict(dict)
+    parts: dict[int, list[float]] = defaultdict(list)
+    for lane in sorted(lanes):
+        weight = weights.get(lane, 1.0)
+        if weight <= 0:
+            continue
+        for candidate, part in zip(lanes[lane], _parts(lanes[lane], merge, settings), strict=True):
+            seen[candidate.page_id][lane] = candidate
+            parts[candidate.page_id].append(weight * part)
+    fused = [
+        Ranked(
+            page_id,
+            next(iter(by_lane.values())).slug,
+            _combined(parts[page_id], merge, settings),
+            by_lane,
+        )
+        for page_id, by_lane in seen.items()
+    ]
+    return sorted(fused, key=lambda ranked: (-ranked.score, ranked.slug))
+
+
+def _parts(candidates: Sequence[Candidate], merge: Merge, settings: Settings) -> list[float]:
+    """What the lane says of each candidate, on the scale that `merge` adds up."""
+    if merge == "rrf":
+        return [1 / (settings.rrf_k + candidate.rank) for candidate in candidates]
+    if merge == "set-union-rank":
+        return [1 / candidate.rank for candidate in candidates]
+    return min_max([candidate.score for candidate in candidates])
+
+
+def _combined(parts: Sequence[float], merge: Merge, settings: Settings) -> float:
+    if merge == "set-union":
+        return max(parts) + settings.both_bonus * (sum(parts) - max(parts))
+    if merge == "set-union-rank":
+        return max(parts) + settings.rank_bonus * (len(parts) > 1)
+    return sum(parts)
+
+
+def min_max(scores: Sequence[float]) -> list[float]:
+    """Scores on a scale from 0 (the lowest) to 1 (the highest); all 1 where they are equal."""
+    if not scores:
+        return []
+    low, high = min(scores), max(scores)
+    return [(score - low) / (high - low) if high > low else 1.0 for score in scores]

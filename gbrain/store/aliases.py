@@ -1,0 +1,27 @@
+"""Query aliases: words that also mean other words, kept in the brain."""
+
+from __future__ import annotations
+
+import sqlite3
+
+
+def add(connection: sqlite3.Connection, word: str, expansions: tuple[str, ...]) -> None:
+    connection.executemany(
+        "INSERT OR IGNORE INTO query_aliases (word, expansion) VALUES (?, ?)",
+        [(word.casefold(), expansion) for expansion in expansions],
+    )
+
+
+def remove(connection: sqlite3.Connection, word: str) -> int:
+    found = connection.execute("DELETE FROM query_aliases WHERE word = ?", (word.casefold(),))
+    return found.rowcount
+
+
+def all_aliases(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    """Expansions by word, both sorted."""
+    known: dict[str, tuple[str, ...]] = {}
+    for word, expansion in connection.execute(
+        "SELECT word, expansion FROM query_aliases ORDER BY word, expansion"
+    ):
+        known[word] = (*known.get(word, ()), expansion)
+    return known

@@ -1,0 +1,105 @@
+"""A page's passages: kept when their text stays, so that an edit touches only what it changed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+
+from gbrain.types import Chunk
+
+_PLACE = "section = ?, part = ?, byte_start = ?, byte_stop = ?, first_line = ?, last_line = ?"
+
+
+def replace(
+    connection: sqlite3.Connection,
+    page_id: int,
+    title: str,
+    chunks: Iterable[Chunk],
+    *,
+    fresh: bool,
+) -> None:
+    """Makes `chunks` the page's passages; `fresh` says that it has none yet."""
+    standing = {} if fresh else _standing(connection, page_id)
+    added, moved = [], []
+    for chunk in chunks:
+        place = (chunk.section, chunk.part, chunk.byte_start, chunk.byte_stop, chunk.first_line,
+                 chunk.last_line)  # fmt: skip
+        heading_path = _written_path(chunk.heading_path)
+        same = standing.get((chunk.hash, chunk.kind, heading_path))
+        if not same:
+            added.append((page_id, *place, chunk.kind, chunk.date, chunk.first_day, chunk.last_day,
+                          chunk.hash, heading_path, chunk.text))  # fmt: skip
+            continue
+        chunk_id, old_place = same.pop()
+        if old_place != place:
+            moved.append((*place, chunk_id))
+    gone = [chunk_id for same in standing.values() for chunk_id, _ in same]
+    _unindex(connection, gone)
+    connection.executemany("DELETE FROM chunks WHERE id = ?", [(chunk_id,) for chunk_id in gone])
+    connection.executemany(f"UPDATE chunks SET {_PLACE} WHERE id = ?", moved)
+    last = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+    numbered = [(chunk_id, *row) for chunk_id, row in enumerate(added, last + 1)]
+    connection.executemany(
+        "INSERT INTO chunks (id, page_id, section, part, byte_start, byte_stop, first_line, "
+        "last_line, kind, date, first_day, last_day, hash, heading_path, text) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        numbered,
+    )
+    # Row by row: an INSERT … SELECT makes FTS5 write out a tiny segment at every statement.
+    connection.executemany(
+        "INSERT INTO chunks_fts (rowid, title, heading_path, text) VALUES (?, ?, ?, ?)",
+        [(row[0], title, row[-2], row[-1]) for row in numbered],
+    )
+
+
+@lru_cache(256)
+def _written_path(heading_path: tuple[str, ...]) -> str:
+    return json.dumps(heading_path, ensure_ascii=False)
+
+
+def _standing(
+    connection: sqlite3.Connection, page_id: int
+) -> dict[tuple[bytes, str, str], list[tuple[int, tuple[int, ...]]]]:
+    """The page's passages by what they are, the last one first, each with its place."""
+    standing = defaultdict(list)
+    for chunk_id, content, kind, heading_path, *place in connection.execute(
+        "SELECT id, hash, kind, heading_path, section, part, byte_start, byte_stop, first_line, "
+        "last_line FROM chunks WHERE page_id = ? ORDER BY section DESC, part DESC",
+        (page_id,),
+    ):
+        standing[content, kind, heading_path].append((chunk_id, tuple(place)))
+    return standing
+
+
+def remove(connection: sqlite3.Connection, page_id: int) -> None:
+    """Takes all passages of a page away; to be called before the page's title changes."""
+    ids = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
+    _unindex(connection, [row[0] for row in ids])
+    connection.execute("DELETE FROM chunks WHERE page_id = ?", (page_id,))
+
+
+def _unindex(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
+    connection.executemany(
+        "INSERT INTO chunks_fts (chunks_fts, rowid, title, heading_path, text) "
+        "SELECT 'delete', id, title, heading_path, text FROM chunk_search WHERE id = ?",
+        [(chunk_id,) for chunk_id in chunk_ids],
+    )
+
+
+def enqueue(connection: sqlite3.Connection, page_id: int, now: str) -> None:
+    """Asks for vectors of the page's passages that the active model has not embedded yet."""
+    model = connection.execute("SELECT id, dimension FROM embedding_models WHERE active").fetchone()
+    known = (
+        "SELECT 1 FROM page_embeddings_vec_{1} AS v "
+        "WHERE v.model_id = {0} AND v.hash = chunks.hash".format(*model)
+        if model
+        else "SELECT 1 WHERE 0"
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO embedding_jobs (hash, enqueued_at) "
+        f"SELECT hash, ? FROM chunks WHERE page_id = ? AND NOT EXISTS ({known})",
+        (now, page_id),
+    )

@@ -1,0 +1,198 @@
+"""Opening a brain file, reading and writing it in transactions, and saying what went wrong."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from gbrain.errors import BadBrain, NotFound
+from gbrain.store.schema import APPLICATION_ID, SCHEMA_VERSION
+
+_HEADER = 100
+_MAGIC = b"SQLite format 3\0"
+_MAPPED_BYTES = 1 << 31
+
+
+class Database:
+    """One open brain file. Reads see a snapshot; writes are all or nothing and durable."""
+
+    def __init__(self, path: Path, *, busy_seconds: float = 10.0) -> None:
+        self.path = path
+        self.read_only = _check(path)
+        self.busy_seconds = busy_seconds
+        with explained(path):
+            self.connection = self._connect()
+            self._check_version()
+
+    def _connect(self) -> sqlite3.Connection:
+        where = f"file:{quote(str(self.path))}"
+        # Immutable: a file that nobody may write has no write-ahead log to look for.
+        uri = where + ("?mode=ro&immutable=1" if self.read_only else "?mode=rw")
+        connection = sqlite3.connect(
+            uri, uri=True, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+        if not self.read_only:
+            connection.execute("PRAGMA journal_mode = WAL")
+        return connection
+
+    def _check_version(self) -> None:
+        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA_VERSION:
+            self.close()
+            raise BadBrain(
+                f"{self.path} was written by a newer gbrain (schema {version}, "
+                f"this program knows {SCHEMA_VERSION})",
+                hint="Upgrade gbrain; the file has not been touched.",
+                code="brain_too_new",
+            )
+        if version < SCHEMA_VERSION and not self.read_only:
+            from gbrain.store.migrations import migrate
+
+            migrate(self.connection)
+
+    def another(self) -> sqlite3.Connection:
+        """A second connection to the same file, for a lane that runs in a thread of its own."""
+        with explained(self.path):
+            return self._connect()
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """All reads in the block see the brain as it stood at the first of them."""
+        with explained(self.path):
+            if self.connection.in_transaction:
+                yield self.connection
+                return
+            self.connection.execute("BEGIN")
+            try:
+                yield self.connection
+            finally:
+                self.connection.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The block's writes happen together when it ends, or not at all."""
+        if self.read_only:
+            raise BadBrain(
+                f"{self.path} is read-only",
+                hint="Make the file and its folder writable, or copy it elsewhere.",
+                code="read_only",
+            )
+        with explained(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+
+def create(path: Path) -> None:
+    """Makes an empty brain at `path`, readable by its owner only; leaves an existing file alone."""
+    from gbrain.store.migrations import migrate
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadBrain(
+            f"Cannot make the folder {path.parent}: {error.strerror}",
+            hint="Name another place with --db or $GBRAIN_DB.",
+            code="cannot_create",
+        ) from None
+    # Built beside and then linked: a file under the final name is always a whole brain.
+    building = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with explained(building):
+            connection = sqlite3.connect(building, isolation_level=None)
+            try:
+                migrate(connection)
+            finally:
+                connection.close()
+        os.link(building, path)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise BadBrain(
+            f"Cannot make {path}: {error.strerror}",
+            hint="Name another place with --db or $GBRAIN_DB.",
+            code="cannot_create",
+        ) from None
+    finally:
+        building.unlink(missing_ok=True)
+
+
+def _check(path: Path) -> bool:
+    """Whether the file may only be read. Raises for what is not a brain, without touching it."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER)
+    except FileNotFoundError:
+        raise NotFound(
+            f"There is no brain at {path}",
+            hint="gbrain init makes one; gbrain import DIR makes one from a folder of notes.",
+            code="no_brain",
+        ) from None
+    except OSError as error:
+        raise BadBrain(
+            f"Cannot read {path}: {error.strerror}",
+            hint="Check the path and its permissions.",
+            code="cannot_read",
+        ) from None
+    marked = int.from_bytes(header[68:72], "big") if len(header) == _HEADER else 0
+    if not header.startswith(_MAGIC) or marked != APPLICATION_ID:
+        raise BadBrain(
+            f"{path} is not a brain",
+            hint="The file has not been touched. Name another one with --db or $GBRAIN_DB.",
+            code="not_a_brain",
+        )
+    return not (path.stat().st_mode & 0o222 and os.access(path, os.W_OK))
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turns SQLite's errors inside the block into ones that say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _explanation(error, path) from error
+
+
+def _explanation(error: sqlite3.Error, path: Path) -> BadBrain:
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return BadBrain(
+            f"{path} is being written by another program",
+            hint="Try again in a moment; busy_seconds sets how long gbrain waits.",
+            code="locked",
+        )
+    if "full" in text:
+        return BadBrain(
+            f"The disk that holds {path} is full",
+            hint="Nothing was half written. Make room and run the command again.",
+            code="disk_full",
+        )
+    if "readonly" in text or "read-only" in text:
+        return BadBrain(
+            f"{path} is read-only",
+            hint="Make the file and its folder writable, or copy it elsewhere.",
+            code="read_only",
+        )
+    if "malformed" in text or "not a database" in text or "no such" in text:
+        return BadBrain(
+            f"{path} is damaged: {text}",
+            hint="gbrain doctor says more. Restore a backup, or import your notes afresh.",
+            code="damaged",
+        )
+    return BadBrain(f"{path}: {text}", hint="gbrain doctor checks the file.", code="sqlite")

@@ -1,0 +1,73 @@
+"""Links between pages, resolved by name when they are read."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from gbrain.store.names import KIND_ORDER
+from gbrain.store.pages import Stored
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """A link on a page; `slug` and `title` are of the page it leads to, None if there is none."""
+
+    line: int
+    kind: str
+    target: str
+    heading: str | None
+    label: str | None
+    slug: str | None
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Backlink:
+    """A link that leads to a page, as it stands on another."""
+
+    slug: str
+    title: str
+    line: int
+    kind: str
+    label: str | None
+
+
+# The page a link means: the surest kind of name, then the first slug.
+_RESOLVED = (
+    "(SELECT names.page_id FROM names JOIN pages AS p ON p.id = names.page_id "
+    f"WHERE names.key = links.key ORDER BY {KIND_ORDER}, p.slug LIMIT 1)"
+)
+
+
+def links_from(connection: sqlite3.Connection, page: Stored) -> list[LinkRow]:
+    """The page's links in the order they are written."""
+    rows = connection.execute(
+        "SELECT line, kind, target, heading, label, pages.slug, pages.title "
+        f"FROM links LEFT JOIN pages ON pages.id = {_RESOLVED} "
+        "WHERE links.page_id = ? ORDER BY position",
+        (page.id,),
+    )
+    return [LinkRow(*row) for row in rows]
+
+
+def links_to(connection: sqlite3.Connection, page: Stored) -> list[Backlink]:
+    """Links on other pages that lead to this one, by slug and line."""
+    rows = connection.execute(
+        "SELECT pages.slug, pages.title, line, links.kind, label "
+        "FROM links JOIN pages ON pages.id = links.page_id "
+        "WHERE links.key IN (SELECT key FROM names WHERE page_id = ?1) "
+        f"AND {_RESOLVED} = ?1 AND links.page_id <> ?1 ORDER BY pages.slug, line",
+        (page.id,),
+    )
+    return [Backlink(*row) for row in rows]
+
+
+def dangling(connection: sqlite3.Connection) -> list[tuple[str, int, str]]:
+    """(slug, line, target) of links that lead nowhere."""
+    rows = connection.execute(
+        "SELECT pages.slug, line, target FROM links JOIN pages ON pages.id = links.page_id "
+        "WHERE NOT EXISTS (SELECT 1 FROM names WHERE names.key = links.key) "
+        "ORDER BY pages.slug, line"
+    )
+    return rows.fetchall()

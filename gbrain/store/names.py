@@ -1,0 +1,60 @@
+"""Pages by what they are called: slug, file name, title or alias."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# A name that is the page's own comes before one it shares with others.
+KIND_ORDER = "CASE names.kind WHEN 'slug' THEN 0 WHEN 'title' THEN 1 WHEN 'name' THEN 2 ELSE 3 END"
+
+# Names looked at on each side of a possible slip; where more share so much, none is the one meant.
+_NEIGHBOURS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A page found by name; `kind` says by which."""
+
+    page_id: int
+    slug: str
+    kind: str
+    key: str
+
+
+def named(connection: sqlite3.Connection, key: str) -> list[Named]:
+    """The pages whose folded name is `key`, one entry a page, the surest kind first."""
+    rows = connection.execute(
+        f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
+        f"WHERE key = ? ORDER BY {KIND_ORDER}, slug",
+        (key,),
+    )
+    found: dict[int, Named] = {}
+    for row in rows:
+        found.setdefault(row[0], Named(*row))
+    return list(found.values())
+
+
+def names_like(connection: sqlite3.Connection, key: str, kept: int) -> list[Named]:
+    """Names that begin or end with `kept` letters of `key` and are about as long."""
+    found: list[Named] = []
+    for column, start in (("key", key[:kept]), ("reversed", key[::-1][:kept])):
+        rows = connection.execute(
+            f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
+            f"WHERE {column} >= ? AND {column} < ? AND length(key) BETWEEN ? AND ? LIMIT ?",
+            (start, start + "\U0010ffff", len(key) - 2, len(key) + 2, _NEIGHBOURS + 1),
+        ).fetchall()
+        if len(rows) <= _NEIGHBOURS:
+            found += [Named(*row) for row in rows]
+    return found
+
+
+def slugs_of(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, str]:
+    """The slugs of pages by their number."""
+    rows = connection.execute(
+        "SELECT id, slug FROM pages WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(page_ids)),),
+    )
+    return dict(rows.fetchall())

@@ -1,0 +1,166 @@
+"""The tables of a brain, as they stand after the last migration."""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x67627261  # "gbra"
+SCHEMA_VERSION = 1
+
+# Small columns first and long texts last, so that listing pages never reads their text.
+FIRST = """
+CREATE TABLE vaults (
+    id INTEGER PRIMARY KEY,
+    root TEXT NOT NULL UNIQUE,
+    added_at TEXT NOT NULL
+);
+CREATE TABLE pages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    slug TEXT NOT NULL UNIQUE,
+    path TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    type TEXT,
+    wing TEXT NOT NULL,
+    wing_reason TEXT NOT NULL,
+    room TEXT NOT NULL,
+    room_reason TEXT NOT NULL,
+    date TEXT,
+    first_day TEXT,
+    last_day TEXT,
+    version INTEGER NOT NULL,
+    sha256 BLOB NOT NULL,
+    bytes INTEGER NOT NULL,
+    vault_id INTEGER REFERENCES vaults(id),
+    source_sha256 BLOB,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    aliases TEXT NOT NULL,
+    meta TEXT NOT NULL,
+    front_matter TEXT NOT NULL,
+    compiled_truth TEXT NOT NULL,
+    timeline TEXT NOT NULL
+);
+CREATE INDEX pages_wing ON pages(wing, room);
+CREATE TABLE versions (
+    page_id INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    slug TEXT NOT NULL,
+    path TEXT NOT NULL,
+    sha256 BLOB NOT NULL,
+    bytes INTEGER NOT NULL,
+    written_at TEXT NOT NULL,
+    ended_at TEXT NOT NULL,
+    ending TEXT NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (page_id, version)
+) WITHOUT ROWID;
+CREATE INDEX versions_slug ON versions(slug, version);
+CREATE TABLE names (
+    key TEXT NOT NULL,
+    page_id INTEGER NOT NULL REFERENCES pages(id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    reversed TEXT NOT NULL,
+    PRIMARY KEY (key, page_id, kind)
+) WITHOUT ROWID;
+CREATE INDEX names_page ON names(page_id);
+CREATE INDEX names_reversed ON names(reversed);
+CREATE TABLE tags (
+    tag TEXT NOT NULL COLLATE NOCASE,
+    page_id INTEGER NOT NULL REFERENCES pages(id) ON DELETE CASCADE,
+    PRIMARY KEY (tag, page_id)
+) WITHOUT ROWID;
+CREATE INDEX tags_page ON tags(page_id);
+CREATE TABLE links (
+    page_id INTEGER NOT NULL REFERENCES pages(id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    line INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    target TEXT NOT NULL,
+    key TEXT NOT NULL,
+    heading TEXT,
+    label TEXT,
+    PRIMARY KEY (page_id, position)
+) WITHOUT ROWID;
+CREATE INDEX links_key ON links(key);
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY,
+    page_id INTEGER NOT NULL REFERENCES pages(id) ON DELETE CASCADE,
+    section INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    date TEXT,
+    first_day TEXT,
+    last_day TEXT,
+    byte_start INTEGER NOT NULL,
+    byte_stop INTEGER NOT NULL,
+    first_line INTEGER NOT NULL,
+    last_line INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    heading_path TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX chunks_page ON chunks(page_id, section, part);
+CREATE INDEX chunks_hash ON chunks(hash);
+CREATE INDEX chunks_day ON chunks(first_day) WHERE first_day IS NOT NULL;
+CREATE VIEW chunk_search AS
+    SELECT chunks.id AS id, pages.title AS title, heading_path, text
+    FROM chunks JOIN pages ON pages.id = chunks.page_id;
+CREATE VIRTUAL TABLE pages_fts USING fts5(
+    title, slug, compiled_truth, timeline, tags, aliases,
+    content='pages', content_rowid='id', tokenize='porter unicode61'
+);
+CREATE VIRTUAL TABLE chunks_fts USING fts5(
+    title, heading_path, text,
+    content='chunk_search', content_rowid='id', tokenize='porter unicode61'
+);
+CREATE TABLE query_aliases (
+    word TEXT NOT NULL,
+    expansion TEXT NOT NULL,
+    PRIMARY KEY (word, expansion)
+) WITHOUT ROWID;
+CREATE TABLE config (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE embedding_models (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    identity TEXT NOT NULL UNIQUE,
+    sha256 TEXT NOT NULL,
+    pooling TEXT NOT NULL,
+    query_prefix TEXT NOT NULL,
+    passage_prefix TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    max_tokens INTEGER NOT NULL,
+    folder TEXT,
+    active INTEGER NOT NULL DEFAULT 0,
+    added_at TEXT NOT NULL
+);
+CREATE TABLE embedding_jobs (
+    hash BLOB PRIMARY KEY,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due_at REAL NOT NULL DEFAULT 0,
+    claimed_by TEXT,
+    error TEXT,
+    enqueued_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX embedding_jobs_due ON embedding_jobs(due_at);
+"""
+
+# Vectors of one dimension: exact ones by slot, and the small codes that are scanned, packed so
+# that one read brings a thousand of them.
+VECTORS = """
+CREATE TABLE IF NOT EXISTS page_embeddings_vec_{dim} (
+    model_id INTEGER NOT NULL REFERENCES embedding_models(id),
+    slot INTEGER NOT NULL,
+    hash BLOB,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (model_id, slot),
+    UNIQUE (model_id, hash)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS page_embeddings_codes_{dim} (
+    model_id INTEGER NOT NULL REFERENCES embedding_models(id),
+    segment INTEGER NOT NULL,
+    codes BLOB NOT NULL,
+    PRIMARY KEY (model_id, segment)
+);
+"""

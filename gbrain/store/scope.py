@@ -1,0 +1,73 @@
+"""A scope as SQL: the one place that says which pages and passages a command may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gbrain.types import Scope
+
+_ANY_DAY = ("0000-01-01", "9999-12-31")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A WHERE clause with its values."""
+
+    sql: str
+    values: tuple[str, ...]
+
+
+def page_condition(scope: Scope) -> Condition:
+    """What a row of `pages` must satisfy to be in `scope`."""
+    clauses: list[str] = []
+    values: list[str] = []
+
+    def require(clause: str, *given: str) -> None:
+        clauses.append(clause)
+        values.extend(given)
+
+    if scope.wing is not None:
+        require("pages.wing = ?", scope.wing)
+    if scope.room is not None:
+        require("pages.room = ?", scope.room)
+    if scope.type is not None:
+        require("pages.type = ? COLLATE NOCASE", scope.type)
+    for tag in scope.tags:
+        require("pages.id IN (SELECT page_id FROM tags WHERE tag = ?)", tag)
+    if scope.slug_prefix is not None:
+        # A range instead of LIKE, so that the index on slugs is used and nothing is a wildcard.
+        require("pages.slug >= ?", scope.slug_prefix)
+        require("pages.slug < ?", scope.slug_prefix + "\U0010ffff")
+    if scope.since or scope.until:
+        since, until = scope.since or _ANY_DAY[0], scope.until or _ANY_DAY[1]
+        require(
+            "((pages.last_day >= ? AND pages.first_day <= ?) OR EXISTS (SELECT 1 FROM chunks AS d "
+            "WHERE d.page_id = pages.id AND d.last_day >= ? AND d.first_day <= ?))",
+            since, until, since, until,
+        )  # fmt: skip
+    for key, value in scope.where:
+        require(
+            "EXISTS (SELECT 1 FROM json_each(pages.meta, ?) AS field "
+            "WHERE CAST(field.value AS TEXT) = ? COLLATE NOCASE)",
+            _json_path(key), value,
+        )  # fmt: skip
+    for slug in scope.exclude:
+        require("pages.slug <> ?", slug)
+    return Condition(" AND ".join(clauses) or "1", tuple(values))
+
+
+def chunk_condition(scope: Scope) -> Condition:
+    """What a row of `chunks` must satisfy; a passage without a date has its page's."""
+    pages = page_condition(scope)
+    sql = f"chunks.page_id IN (SELECT pages.id FROM pages WHERE {pages.sql})"
+    if not (scope.since or scope.until):
+        return Condition(sql, pages.values)
+    since, until = scope.since or _ANY_DAY[0], scope.until or _ANY_DAY[1]
+    days = "coalesce(chunks.{0}, (SELECT p.{0} FROM pages AS p WHERE p.id = chunks.page_id))"
+    dated = f"{days.format('last_day')} >= ? AND {days.format('first_day')} <= ?"
+    return Condition(f"{sql} AND {dated}", (*pages.values, since, until))
+
+
+def _json_path(key: str) -> str:
+    """`key` as a JSON path; a dot steps into a map."""
+    return "$" + "".join(f'."{part.replace(chr(34), "")}"' for part in key.split("."))

@@ -1,0 +1,40 @@
+"""The folders a brain was filled from, and what it knows of their files."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    id: int
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the brain knows of a page; `source_sha256` is the file as it was last taken in."""
+
+    slug: str
+    path: str
+    sha256: bytes
+    source_sha256: bytes | None
+    vault_id: int | None
+
+
+def vaults(connection: sqlite3.Connection) -> list[Vault]:
+    """The folders in the order they were added."""
+    return [Vault(*row) for row in connection.execute("SELECT id, root FROM vaults ORDER BY id")]
+
+
+def add_vault(connection: sqlite3.Connection, root: str, now: str) -> Vault:
+    connection.execute("INSERT OR IGNORE INTO vaults (root, added_at) VALUES (?, ?)", (root, now))
+    row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (root,)).fetchone()
+    return Vault(*row)
+
+
+def known_pages(connection: sqlite3.Connection) -> dict[str, Known]:
+    """Every page by slug."""
+    rows = connection.execute("SELECT slug, path, sha256, source_sha256, vault_id FROM pages")
+    return {row[0]: Known(*row) for row in rows}

@@ -1,0 +1,215 @@
+"""Vectors of the active model: exact ones by slot, and packed codes that are scanned for a query.
+
+A code is a vector in 8-bit steps of its own scale, 4 + dimension bytes. A thousand codes stand in
+one row, so that a query reads a few large blobs; writing one vector changes its own bytes in there.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gbrain.store.schema import VECTORS
+from gbrain.store.scope import chunk_condition
+from gbrain.types import Scope, ScoredChunk
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+SEGMENT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSpace:
+    """The vectors of one model."""
+
+    model_id: int
+    dimension: int
+
+    @property
+    def vectors(self) -> str:
+        return f"page_embeddings_vec_{self.dimension}"
+
+    @property
+    def codes(self) -> str:
+        return f"page_embeddings_codes_{self.dimension}"
+
+
+def ensure_tables(connection: sqlite3.Connection, dimension: int) -> None:
+    """Makes the tables for vectors of `dimension`, if they are not there."""
+    for statement in VECTORS.format(dim=dimension).split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+
+
+def active_space(connection: sqlite3.Connection) -> VectorSpace | None:
+    row = connection.execute("SELECT id, dimension FROM embedding_models WHERE active").fetchone()
+    return VectorSpace(*row) if row else None
+
+
+def has_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
+    found = connection.execute(
+        f"SELECT 1 FROM {space.vectors} WHERE model_id = ? AND hash IS NOT NULL LIMIT 1",
+        (space.model_id,),
+    )
+    return found.fetchone() is not None
+
+
+def store(
+    connection: sqlite3.Connection, space: VectorSpace, embedded: Sequence[tuple[bytes, Floats]]
+) -> None:
+    """Keeps unit vectors under the hashes of their texts; a hash already there is left alone."""
+    import numpy as np
+
+    known = {
+        row[0]
+        for digest, _ in embedded
+        for row in connection.execute(
+            f"SELECT hash FROM {space.vectors} WHERE model_id = ? AND hash = ?",
+            (space.model_id, digest),
+        )
+    }
+    fresh = [(digest, vector) for digest, vector in embedded if digest not in known]
+    if not fresh:
+        return
+    slots = _free_slots(connection, space, len(fresh))
+    connection.executemany(
+        f"INSERT OR REPLACE INTO {space.vectors} (model_id, slot, hash, vector) "
+        "VALUES (?, ?, ?, ?)",
+        [
+            (space.model_id, slot, digest, vector.astype(np.float16).tobytes())
+            for slot, (digest, vector) in zip(slots, fresh, strict=True)
+        ],
+    )
+    _write_codes(
+        connection,
+        space,
+        {slot: _code(vector) for slot, (_, vector) in zip(slots, fresh, strict=True)},
+    )
+
+
+def _free_slots(connection: sqlite3.Connection, space: VectorSpace, count: int) -> list[int]:
+    free = connection.execute(
+        f"SELECT slot FROM {space.vectors} WHERE model_id = ? AND hash IS NULL LIMIT ?",
+        (space.model_id, count),
+    )
+    slots = [row[0] for row in free]
+    last = connection.execute(
+        f"SELECT coalesce(max(slot), -1) FROM {space.vectors} WHERE model_id = ?",
+        (space.model_id,),
+    ).fetchone()[0]
+    return slots + list(range(last + 1, last + 1 + count - len(slots)))
+
+
+def _code(vector: Floats) -> bytes:
+    import numpy as np
+
+    scale = np.float32(np.abs(vector).max() / 127 or 1.0)
+    steps: bytes = np.rint(vector / scale).astype(np.int8).tobytes()
+    return scale.tobytes() + steps
+
+
+def _write_codes(
+    connection: sqlite3.Connection, space: VectorSpace, codes: dict[int, bytes]
+) -> None:
+    width = 4 + space.dimension
+    for segment in sorted({slot // SEGMENT for slot in codes}):
+        connection.execute(
+            f"INSERT OR IGNORE INTO {space.codes} (model_id, segment, codes) "
+            "VALUES (?, ?, zeroblob(?))",
+            (space.model_id, segment, SEGMENT * width),
+        )
+        rowid = connection.execute(
+            f"SELECT rowid FROM {space.codes} WHERE model_id = ? AND segment = ?",
+            (space.model_id, segment),
+        ).fetchone()[0]
+        with connection.blobopen(space.codes, "codes", rowid) as blob:
+            for slot, code in codes.items():
+                if slot // SEGMENT == segment:
+                    blob.seek(slot % SEGMENT * width)
+                    blob.write(code)
+
+
+def prune(connection: sqlite3.Connection, space: VectorSpace) -> int:
+    """Frees the vectors whose text no page holds any more; says how many."""
+    orphans = [
+        row[0]
+        for row in connection.execute(
+            f"SELECT slot FROM {space.vectors} AS v WHERE model_id = ? AND hash IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.hash = v.hash)",
+            (space.model_id,),
+        )
+    ]
+    connection.executemany(
+        f"UPDATE {space.vectors} SET hash = NULL WHERE model_id = ? AND slot = ?",
+        [(space.model_id, slot) for slot in orphans],
+    )
+    _write_codes(connection, space, dict.fromkeys(orphans, bytes(4 + space.dimension)))
+    return len(orphans)
+
+
+def approximate(connection: sqlite3.Connection, space: VectorSpace, query: Floats) -> Floats:
+    """About the cosine of each slot's vector with `query`; 0 for a free slot."""
+    import numpy as np
+
+    segments: dict[int, Floats] = {}
+    work = np.empty((SEGMENT, space.dimension), np.float32)
+    for segment, codes in connection.execute(
+        f"SELECT segment, codes FROM {space.codes} WHERE model_id = ?", (space.model_id,)
+    ):
+        rows = np.frombuffer(codes, np.uint8).reshape(SEGMENT, 4 + space.dimension)
+        np.copyto(work, rows[:, 4:].view(np.int8), casting="unsafe")
+        segments[segment] = (work @ query) * rows[:, :4].copy().view(np.float32).ravel()
+    scores = np.zeros((max(segments, default=-1) + 1) * SEGMENT, np.float32)
+    for segment, found in segments.items():
+        scores[segment * SEGMENT : (segment + 1) * SEGMENT] = found
+    return scores
+
+
+def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Scope) -> list[int]:
+    """The slots whose text stands in a passage of the scope."""
+    within = chunk_condition(scope)
+    rows = connection.execute(
+        f"SELECT v.slot FROM chunks CROSS JOIN {space.vectors} AS v "
+        f"ON v.model_id = ? AND v.hash = chunks.hash WHERE {within.sql}",
+        (space.model_id, *within.values),
+    )
+    return [row[0] for row in rows]
+
+
+def exact(
+    connection: sqlite3.Connection,
+    space: VectorSpace,
+    query: Floats,
+    slots: Iterable[int],
+    scope: Scope,
+) -> list[ScoredChunk]:
+    """The passages in `scope` that stand in `slots`, by cosine with `query`, best first."""
+    import numpy as np
+
+    rows = connection.execute(
+        f"SELECT hash, vector FROM {space.vectors} "
+        "WHERE model_id = ? AND slot IN (SELECT value FROM json_each(?)) AND hash IS NOT NULL",
+        (space.model_id, json.dumps([int(slot) for slot in slots])),
+    ).fetchall()
+    if not rows:
+        return []
+    vectors = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
+    cosines = vectors.reshape(-1, space.dimension).astype(np.float32) @ query
+    within = chunk_condition(scope)
+    narrowed = "" if scope.unlimited else f"AND {within.sql}"
+    found = [
+        ScoredChunk(chunk_id, page_id, float(cosine))
+        for (digest, _), cosine in zip(rows, cosines, strict=True)
+        for chunk_id, page_id in connection.execute(
+            f"SELECT id, page_id FROM chunks WHERE hash = ? {narrowed}",
+            (digest, *(within.values if narrowed else ())),
+        )
+    ]
+    return sorted(found, key=lambda chunk: (-chunk.score, chunk.chunk_id))

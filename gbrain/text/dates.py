@@ -1,0 +1,364 @@
+"""Dates as people write them: in pages and file names, for --since and --until, in questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache, lru_cache, partial
+
+from gbrain.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """An inclusive span of days.
+
+    `first` and `last` are ISO days, years 0001 to 9999, so that they compare as text. `text` is
+    the date in one spelling: 2026, 2026-Q2, 2026-04, 2026-04-03, 2026-04-03T10:30 (with seconds
+    unless zero, with Z or the offset if written), or 2026-04-06/2026-04-12 for any other span.
+    """
+
+    first: str
+    last: str
+    text: str
+
+
+# What a match of a pattern means on a day. The question it stands in, as written, tells a month
+# from a verb by its capital; it is empty when the match is a whole bound.
+_Reader = Callable[["re.Match[str]", date, str], Period | None]
+
+_MONTH_NAMES = (
+    "january february march april may june july august september october november december"
+)
+_MONTHS = {name[:size]: i for size in (3, 9) for i, name in enumerate(_MONTH_NAMES.split(), 1)}
+_MONTHS["sept"] = 9
+_WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_WEEKDAYS = {name[:size]: i for size in (3, 9) for i, name in enumerate(_WEEKDAY_NAMES.split())}
+_COUNT_WORDS = "one two three four five six seven eight nine ten eleven twelve"
+_COUNTS = {word: i for i, word in enumerate(_COUNT_WORDS.split(), 1)} | {"a": 1, "an": 1}
+_COUNTS |= {"couple": 2, "a couple": 2, "couple of": 2, "a couple of": 2}
+_NEAR_DAYS = {"now": 0, "today": 0, "tonight": 0, "this morning": 0}
+_NEAR_DAYS |= {"yesterday": -1, "last night": -1, "tomorrow": 1}
+_WAYS = {"last": -1, "past": -1, "previous": -1, "this": 0, "current": 0, "next": 1, "coming": 1}
+_WAYS |= {"ago": -1, "from now": 1}
+_UNITS = {"d": "day", "w": "week", "m": "month", "y": "year"}
+_DAYS_IN = {"day": 1, "week": 7}
+_MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
+
+# "May", "March" and "Jan" are also verbs or names: alone they are months only after such words.
+_UNSURE_MONTHS = {name for name in _MONTHS if len(name) == 3} | {"march"}
+_VERBS = {"may", "march", "mar"}
+_SURE_LEADS = ("in", "on", "since", "until", "till", "during", "of", "early", "late", "mid")
+_CAPITAL_LEADS = ("from", "to", "by", "before", "after", "through", "between")
+_LEADS = "|".join(_SURE_LEADS + _CAPITAL_LEADS)
+
+_ASCII_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+
+_TIME = (
+    r"([tT ])([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:[.,][0-9]++)?)?"
+    r"( ?(?:[zZ]|[+-][01][0-9](?::?[0-5][0-9])?))?(?![^\W_]|:[0-9]| ?[aApP]\.?[mM]\b)"
+)
+_ISO = (
+    r"([0-9]{4})(?:[-/ ]?[qQ]([1-4])(?![^\W_])"
+    rf"|([-/])([0-9]{{1,2}})(?:\3([0-9]{{1,2}})(?:{_TIME})?)?(?![^\W_]|[-/.][0-9])"
+    r"|(?!\w|[-/]\w|\.[0-9]))"
+)
+_ISO_INSIDE = rf"(?<![\w.-]){_ISO}"
+_QUARTER = r"\bq([1-4])(?:(?:,? of |,? |[-/])([0-9]{4}))?\b"
+_NAMED = (
+    rf"\b(?:({_LEADS})[ -])?(?:(?:{'|'.join(_WEEKDAYS)}),? )?"
+    rf"(?:([0-9]{{1,2}})(st|nd|rd|th)?[ -](?:of )?)?({'|'.join(_MONTHS)})\b\.?"
+    r"(?(2)|(?:[ -](?:the )?([0-9]{1,2})(?:st|nd|rd|th)?\b(?![:/.][0-9]))?)"
+    r"(?:(?:,|,? of)?[ -]([0-9]{4})\b)?"
+)
+_RELATIVE = (
+    r"\b(?:the )?(last|past|previous|this|current|next|coming) "
+    rf"(?:(?:([0-9]{{1,4}}|{'|'.join(_COUNTS)}) )?(day|weekend|week|month|quarter|year)s?\b"
+    rf"|({'|'.join([*_WEEKDAYS, *_MONTHS])})\b(?! [0-9]))"
+)
+_AGO = rf"\b([0-9]{{1,4}}|{'|'.join(_COUNTS)}) (day|week|month|quarter|year)s? (ago|from now)\b"
+_SHORT = r"([0-9]{1,4}) ?([dwmy])"
+_NEAR = rf"\b({'|'.join(_NEAR_DAYS)})\b"
+_WEEKDAY = rf"\b(?:(on|since|until|till|by|before|after) )?({'|'.join(_WEEKDAYS)})\b"
+_YEAR = rf"\b(?:{_LEADS}|year)[ -]((?:19|20)[0-9]{{2}})(?!\w|[-/]\w|[.,][0-9]|%)"
+
+# No date with a month's name is longer, and what follows this much of a question is no question.
+_LONGEST_NAMED = 50
+_LONGEST_QUESTION = 100_000
+
+
+def parse_date(written: str) -> Period | None:
+    """The date that the whole string is, as in timelines, front matter and file names."""
+    text = " ".join(written.split())
+    leading = leading_date(text)
+    if leading is not None:
+        return leading[0] if leading[1] == len(text) else None
+    if len(text) > _LONGEST_NAMED:
+        return None
+    text = text.translate(_ASCII_LOWER)
+    quarter = re.fullmatch(_QUARTER, text)
+    if quarter is not None and quarter[2]:
+        return _or_none(_quarter_of, quarter, date.max, "")
+    named = re.fullmatch(_NAMED, text)
+    if named is not None and named[6]:
+        return _or_none(_named, named, date.max, "")
+    return None
+
+
+def leading_date(text: str) -> tuple[Period, int] | None:
+    """The date that the string starts with, spelled the ISO way, and the index where it ends."""
+    match = _iso().match(text)
+    return None if match is None else _read_iso(match)
+
+
+def parse_bound(written: str, today: date) -> Period:
+    """The period that --since (by its first day) or --until (by its last) names.
+
+    Raises UsageError if it cannot be read.
+    """
+    period = parse_date(written)
+    if period is not None:
+        return period
+    text = " ".join(written.split()).translate(_ASCII_LOWER)
+    for pattern, read in _BOUNDS:
+        match = re.fullmatch(pattern, text)
+        period = match and _or_none(read, match, today, "")
+        if period is not None:
+            return period
+    raise UsageError(
+        f"Cannot read the date {written!r}",
+        hint="Write it like 2026-04-03, 2026-04, 'last monday', '3 weeks ago' or 7d.",
+    )
+
+
+def find_periods(text: str, today: date) -> tuple[Period, ...]:
+    """The dates that an English question mentions, in its order, leaving out unsure ones."""
+    question = " ".join(text[:_LONGEST_QUESTION].split())
+    rest = question.translate(_ASCII_LOWER)
+    found: list[tuple[int, Period]] = []
+    for pattern, read in _MENTIONS:
+        rest = re.sub(pattern, partial(_take, read, today, question, found), rest)
+    return tuple(period for _, period in sorted(found, key=lambda item: item[0]))
+
+
+def _take(
+    read: _Reader, today: date, question: str, found: list[tuple[int, Period]], match: re.Match[str]
+) -> str:
+    """Note a mention, and blank it out so that no later pattern reads a part of it again."""
+    period = _or_none(read, match, today, question)
+    if period is None:
+        return match[0]
+    found.append((match.start(), period))
+    return "\0" * len(match[0])
+
+
+def _or_none(read: _Reader, match: re.Match[str], today: date, question: str) -> Period | None:
+    try:
+        return read(match, today, question)
+    except (ValueError, OverflowError):  # no such day, or one outside the years 1 to 9999
+        return None
+
+
+@cache
+def _iso() -> re.Pattern[str]:
+    return re.compile(_ISO)
+
+
+def _read_iso(match: re.Match[str]) -> tuple[Period, int] | None:
+    year, quarter, _, month, day, gap, hour, minute, second, offset = match.groups()
+    period = _iso_period(year, quarter, month, day)
+    if period is None:
+        return None
+    if hour is None:
+        return period, match.end()
+    # "10:30-11:30" after a space is a meeting, not a time zone.
+    if gap == " " and second is None and offset and "-" in offset:
+        return period, match.end(5)
+    seconds = f":{second}" if second and second != "00" else ""
+    zone = offset.strip().upper().replace(":", "") if offset else ""
+    if len(zone) > 1:
+        zone = f"{zone[:3]}:{zone[3:] or '00'}"
+    text = f"{period.text}T{int(hour):02}:{minute}{seconds}{zone}"
+    return Period(period.first, period.last, text), match.end()
+
+
+@lru_cache(maxsize=4096)
+def _iso_period(
+    year: str, quarter: str | None, month: str | None, day: str | None
+) -> Period | None:
+    try:
+        if quarter is not None:
+            return _quarter(int(year), int(quarter))
+        if month is None:
+            return _year(int(year))
+        if day is None:
+            return _month(int(year), int(month))
+        return _day(date(int(year), int(month), int(day)))
+    except ValueError:
+        return None
+
+
+def _iso_inside(match: re.Match[str], _today: date, _question: str) -> Period | None:
+    is_bare_year = match[2] is None and match[4] is None
+    read = None if is_bare_year else _read_iso(match)
+    return None if read is None else read[0]
+
+
+def _year_after_lead(match: re.Match[str], _today: date, _question: str) -> Period:
+    return _year(int(match[1]))
+
+
+def _quarter_of(match: re.Match[str], today: date, _question: str) -> Period:
+    quarter, year = int(match[1]), match[2]
+    return _quarter(int(year) if year else today.year - (quarter * 3 - 2 > today.month), quarter)
+
+
+def _named(match: re.Match[str], today: date, question: str) -> Period | None:
+    """A date with its month's name; without a year, the latest one that has begun."""
+    if not (_is_month(match, question) if question else match[1] is None):
+        return None
+    month, day, year = _MONTHS[match[4]], match[2] or match[5], match[6]
+    if day is None:
+        return _month(int(year) if year else today.year - (month > today.month), month)
+    if year:
+        return _day(date(int(year), month, int(day)))
+    # A 29 February may be up to eight years back.
+    for candidate in range(today.year, today.year - 9, -1):
+        if int(day) <= _month_length(candidate, month):
+            latest = date(candidate, month, int(day))
+            if latest <= today:
+                return _day(latest)
+    return None
+
+
+def _is_month(match: re.Match[str], question: str) -> bool:
+    lead, before, ordinal, name, after, year = match.groups()
+    has_capital = question[match.start(4)].isupper()
+    if after or year or ordinal:
+        return True
+    if lead in _SURE_LEADS or (lead in _CAPITAL_LEADS and has_capital):
+        return True
+    return (has_capital or name not in _VERBS) if before else name not in _UNSURE_MONTHS
+
+
+def _relative(match: re.Match[str], today: date, question: str) -> Period | None:
+    way, count, unit, name = match.groups()
+    sign = _WAYS[way]
+    if name in _MONTHS:
+        # "this may be" is no month.
+        if way == "this" and name in _VERBS and question.startswith(f"{name} ", match.start(4)):
+            return None
+        month = _MONTHS[name]
+        past, future = sign < 0 and month >= today.month, sign > 0 and month <= today.month
+        return _month(today.year - past + future, month)
+    if name is not None:
+        ahead = _WEEKDAYS[name] - today.weekday()
+        if sign:
+            ahead = sign * (sign * ahead % 7 or 7)
+        return _day(today + timedelta(ahead))
+    if count is None and way != "past":
+        return _calendar(today, unit, sign)
+    if sign == 0 or unit == "weekend":
+        return None
+    other = _shift(today, unit, sign * _number(count or "a"))
+    return _span(min(other, today), max(other, today))
+
+
+def _ago(match: re.Match[str], today: date, question: str) -> Period:
+    """A day for a bound; in a question "three months ago" is vague and means that whole month."""
+    units = _WAYS[match[3]] * _number(match[1])
+    return _calendar(today, match[2], units) if question else _day(_shift(today, match[2], units))
+
+
+def _short(match: re.Match[str], today: date, _question: str) -> Period:
+    return _day(_shift(today, _UNITS[match[2]], -int(match[1])))
+
+
+def _near(match: re.Match[str], today: date, question: str) -> Period | None:
+    if question and match[1] == "now":
+        return None
+    return _day(today + timedelta(_NEAR_DAYS[match[1]]))
+
+
+def _weekday(match: re.Match[str], today: date, question: str) -> Period | None:
+    """The latest such day, today included; a question must say "on Monday" or the like."""
+    if bool(question) != bool(match[1]):
+        return None
+    return _day(today - timedelta((today.weekday() - _WEEKDAYS[match[2]]) % 7))
+
+
+def _number(count: str) -> int:
+    return _COUNTS[count] if count in _COUNTS else int(count)
+
+
+def _shift(day: date, unit: str, count: int) -> date:
+    """Move by whole units; from the 31st to a shorter month means to its last day."""
+    if unit in _DAYS_IN:
+        return day + timedelta(count * _DAYS_IN[unit])
+    year, month = divmod(day.year * 12 + day.month - 1 + count * _MONTHS_IN[unit], 12)
+    return date(year, month + 1, min(day.day, _month_length(year, month + 1)))
+
+
+def _calendar(today: date, unit: str, count: int) -> Period:
+    """The whole week (from Monday), month, … that lies `count` after the one of today."""
+    if unit == "day":
+        return _day(_shift(today, unit, count))
+    if unit in ("week", "weekend"):
+        monday = today + timedelta(7 * count - today.weekday())
+        return _span(monday + timedelta(5 if unit == "weekend" else 0), monday + timedelta(6))
+    then = _shift(today, unit, count)
+    if unit == "month":
+        return _month(then.year, then.month)
+    return _year(then.year) if unit == "year" else _quarter(then.year, (then.month + 2) // 3)
+
+
+def _month_length(year: int, month: int) -> int:
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+def _year(year: int) -> Period:
+    return Period(date(year, 1, 1).isoformat(), date(year, 12, 31).isoformat(), f"{year:04}")
+
+
+def _quarter(year: int, quarter: int) -> Period:
+    first, last = _month(year, quarter * 3 - 2), _month(year, quarter * 3)
+    return Period(first.first, last.last, f"{year:04}-Q{quarter}")
+
+
+def _month(year: int, month: int) -> Period:
+    first = date(year, month, 1).isoformat()
+    return Period(first, f"{first[:8]}{_month_length(year, month)}", first[:7])
+
+
+def _day(day: date) -> Period:
+    iso = day.isoformat()
+    return Period(iso, iso, iso)
+
+
+def _span(first: date, last: date) -> Period:
+    return Period(first.isoformat(), last.isoformat(), f"{first.isoformat()}/{last.isoformat()}")
+
+
+_BOUNDS: tuple[tuple[str, _Reader], ...] = (
+    (_NEAR, _near),
+    (_SHORT, _short),
+    (_AGO, _ago),
+    (_RELATIVE, _relative),
+    (_WEEKDAY, _weekday),
+    (_QUARTER, _quarter_of),
+    (_NAMED, _named),
+)
+_MENTIONS: tuple[tuple[str, _Reader], ...] = (
+    (_ISO_INSIDE, _iso_inside),
+    (_QUARTER, _quarter_of),
+    (_RELATIVE, _relative),
+    (_NAMED, _named),
+    (_AGO, _ago),
+    (_NEAR, _near),
+    (_WEEKDAY, _weekday),
+    (_YEAR, _year_after_lead),
+)

@@ -1,0 +1,269 @@
+"""Front matter: where it ends and what its YAML says, without ever rewriting a character of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from gbrain.errors import BadPage
+
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 50
+MAX_NODES = 10_000
+
+_BOM = "\ufeff"
+_FIRST_YAML_LINE = 2
+_OPENING = re.compile(r"---[ \t]*(?:\r\n?|\n)")
+_CLOSING = re.compile(r"[\r\n](?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
+_ENTRY = re.compile(r"""["']?[\w.-]+["']?[ \t]*:(?:\s|\Z)""")
+_LINE_END = re.compile(r"\r\n?|\n")
+_FORBIDDEN = re.compile(
+    r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]|[\ud800-\udfff]|[\ufffe\uffff]"
+)
+_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(\.[0-9]*)?|(\.[0-9]+))([eE][-+]?[0-9]+)?")
+
+# YAML 1.1 ends a line at these; YAML 1.2 and editors do not.
+_OLD_LINE_ENDS = "\x85\u2028\u2029"
+# More characters than a front matter of MAX_BYTES has room for: one is always free.
+_STAND_INS = range(0x10FFFF, 0xFFFF, -1)
+
+_WORDS: dict[str, bool | None] = {"": None, "~": None}
+_WORDS |= {"null": None, "Null": None, "NULL": None}
+_WORDS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+_HINT_CLOSE = "End the front matter with a line that holds only ---."
+_HINT_QUOTE = "Put quotes around text that holds ': ' or ' #', or starts with one of {[*&!|>%@`."
+_HINT_TAB = "Indent with spaces: YAML takes no tabs."
+_HINT_SMALLER = "Move long or deep data out of the front matter, into the page or another file."
+_HINT_MAP = "Write front matter as 'key: value' lines."
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """A page's front matter as written and as read.
+
+    `raw` runs from the page's first character to the end of the closing line, line end included;
+    without front matter it holds at most a byte order mark. `values` keeps the page's order and
+    can be written as JSON. `lines` gives the 1-based page line of each top-level key.
+    """
+
+    raw: str
+    values: Mapping[str, Value]
+    lines: Mapping[str, int]
+
+
+def split(text: str) -> tuple[FrontMatter, str]:
+    """Divide a page into front matter and the rest; `front.raw + rest == text` always.
+
+    Raises BadPage, and nothing else, for front matter that never ends or cannot be read.
+    """
+    start = len(_BOM) if text.startswith(_BOM) else 0
+    opening = _OPENING.match(text, start)
+    if opening is None:
+        return FrontMatter(text[:start], {}, {}), text[start:]
+    closing = _CLOSING.search(text, opening.end() - 1)
+    has_entry = _ENTRY.match(text, opening.end()) is not None
+    if closing is None and has_entry:
+        raise BadPage("front matter starts on line 1 and never ends", hint=_HINT_CLOSE)
+    if closing is not None:
+        end = closing.end()
+        if len(text[:end].encode("utf-8", "surrogatepass")) <= MAX_BYTES:
+            read = _read(text[opening.end() : closing.start() + 1])
+            if read is not None:
+                return FrontMatter(text[:end], *read), text[end:]
+        elif has_entry:
+            raise _bad(1, "front matter is longer than 1 MB", _HINT_SMALLER)
+    return FrontMatter(text[:start], {}, {}), text[start:]
+
+
+def _read(source: str) -> tuple[dict[str, Value], dict[str, int]] | None:
+    """Values and key lines of the YAML between the delimiters; None if it is ordinary text."""
+    import yaml
+
+    if forbidden := _FORBIDDEN.search(source):
+        line = _FIRST_YAML_LINE + len(_LINE_END.findall(source, 0, forbidden.start()))
+        raise _not_allowed(forbidden[0], line)
+    hidden = _hidden_line_ends(source)
+    if hidden:
+        source = source.translate(hidden)
+    events = yaml.parse(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    reader = _Reader(yaml, events, {new: old for old, new in hidden.items()})
+    try:
+        return reader.page()
+    except yaml.YAMLError as error:
+        raise _malformed(error, source) from None
+    except (ValueError, OverflowError):
+        # The parser written in Python lets chr() fail on an escape such as "\UFFFFFFFF".
+        raise _bad(reader.line, "an escape names no character", _HINT_QUOTE) from None
+
+
+class _Reader:
+    """Builds values from YAML events in one pass, within the limits on depth and nodes."""
+
+    def __init__(self, yaml: Any, events: Iterator[Any], restore: dict[int, int]) -> None:
+        self._yaml = yaml
+        self._next = events.__next__
+        self._restore = restore
+        self._anchored: dict[str, Value] = {}
+        self._nodes = 0
+        self.line = _FIRST_YAML_LINE
+
+    def page(self) -> tuple[dict[str, Value], dict[str, int]] | None:
+        """Top-level values with the page line of each key; None if the root is only text."""
+        self._next()
+        if type(self._next()) is self._yaml.StreamEndEvent:
+            return {}, {}
+        root = self._next()
+        if type(root) is self._yaml.SequenceStartEvent:
+            raise _bad(_line(root), "front matter is a list, not a map", _HINT_MAP)
+        if type(root) is not self._yaml.MappingStartEvent:
+            return None
+        lines: dict[str, int] = {}
+        values = self._mapping(root, 1, lines)
+        self._next()
+        after = self._next()
+        if type(after) is not self._yaml.StreamEndEvent:
+            raise _bad(_line(after), "a second YAML document starts here", _HINT_CLOSE)
+        return values, lines
+
+    def _value(self, event: Any, depth: int) -> Value:
+        kind = type(event)
+        if kind is self._yaml.ScalarEvent:
+            return self._scalar(event)[1]
+        if kind is self._yaml.MappingStartEvent:
+            return self._mapping(event, depth, {})
+        if kind is self._yaml.SequenceStartEvent:
+            return self._sequence(event, depth)
+        return self._alias(event, depth)
+
+    def _mapping(self, start: Any, depth: int, lines: dict[str, int]) -> dict[str, Value]:
+        self._open(start, depth)
+        values: dict[str, Value] = {}
+        while type(event := self._next()) is not self._yaml.MappingEndEvent:
+            if type(event) is not self._yaml.ScalarEvent:
+                what = "a key must be text, not a list, a map or an alias"
+                raise _bad(_line(event), what, _HINT_QUOTE)
+            key = self._scalar(event)[0]
+            if key in lines:
+                what = f"the key {key!r} is there twice, first on line {lines[key]}"
+                raise _bad(self.line, what, "Keep one of the two.")
+            lines[key] = self.line
+            values[key] = self._value(self._next(), depth + 1)
+        self._anchor(start, values)
+        return values
+
+    def _sequence(self, start: Any, depth: int) -> list[Value]:
+        self._open(start, depth)
+        values: list[Value] = []
+        while type(event := self._next()) is not self._yaml.SequenceEndEvent:
+            values.append(self._value(event, depth + 1))
+        self._anchor(start, values)
+        return values
+
+    def _scalar(self, event: Any) -> tuple[str, Value]:
+        """The text of a scalar and the value it stands for."""
+        self._count(event, 1)
+        text: str = event.value
+        if event.style == '"' and (escaped := _FORBIDDEN.search(text)):
+            raise _not_allowed(escaped[0], self.line)
+        if self._restore:
+            text = text.translate(self._restore)
+        value = text if event.style or event.tag is not None else _plain(text)
+        self._anchor(event, value)
+        return text, value
+
+    def _alias(self, event: Any, depth: int) -> Value:
+        if event.anchor not in self._anchored:
+            what = f"the alias *{event.anchor} names no value that ends above it"
+            raise _bad(_line(event), what, _HINT_QUOTE)
+        value = self._anchored[event.anchor]
+        nodes, height = _measure(value)
+        self._count(event, nodes)
+        self._limit_depth(depth + height - 1)
+        return value
+
+    def _open(self, start: Any, depth: int) -> None:
+        self._count(start, 1)
+        self._limit_depth(depth)
+        self._anchored.pop(start.anchor, None)
+
+    def _anchor(self, event: Any, value: Value) -> None:
+        if event.anchor is not None:
+            self._anchored[event.anchor] = value
+
+    def _count(self, event: Any, nodes: int) -> None:
+        self.line = _line(event)
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
+            what = f"front matter holds more than {MAX_NODES} values, aliases written out"
+            raise _bad(self.line, what, _HINT_SMALLER)
+
+    def _limit_depth(self, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            what = f"front matter is nested more than {MAX_DEPTH} deep"
+            raise _bad(self.line, what, _HINT_SMALLER)
+
+
+def _plain(text: str) -> Value:
+    """What an unquoted scalar stands for: text unless it surely is a word or number of JSON."""
+    if text in _WORDS:
+        return _WORDS[text]
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return text
+    if number.lastindex is None:
+        # Twenty characters hold every 64-bit integer.
+        return int(text) if len(text) <= 20 and -(2**63) <= int(text) < 2**63 else text
+    value = float(text)
+    return text if value in (float("inf"), float("-inf")) else value
+
+
+def _measure(value: Value) -> tuple[int, int]:
+    """Nodes in a value, keys included, and how deep its lists and maps are nested."""
+    if isinstance(value, dict):
+        children, keys = list(value.values()), len(value)
+    elif isinstance(value, list):
+        children, keys = value, 0
+    else:
+        return 1, 0
+    measured = [_measure(child) for child in children]
+    return 1 + keys + sum(n for n, _ in measured), 1 + max((h for _, h in measured), default=0)
+
+
+def _hidden_line_ends(source: str) -> dict[int, int]:
+    """Stand-ins, absent from the source, for characters that only old YAML takes as line ends."""
+    if source.isascii():
+        return {}
+    used = set(source)
+    free = (code for code in _STAND_INS if chr(code) not in used)
+    return {ord(mark): next(free) for mark in _OLD_LINE_ENDS if mark in used}
+
+
+def _line(event: Any) -> int:
+    line: int = event.start_mark.line
+    return line + _FIRST_YAML_LINE
+
+
+def _bad(line: int, what: str, hint: str) -> BadPage:
+    return BadPage(f"line {line}: {what}", hint=hint)
+
+
+def _not_allowed(character: str, line: int) -> BadPage:
+    what = f"the character U+{ord(character):04X} is not allowed in front matter"
+    return _bad(line, what, "Remove it.")
+
+
+def _malformed(error: Any, source: str) -> BadPage:
+    """The parser's complaint, at the line where a person would look for the mistake."""
+    mark = error.problem_mark
+    # What is left open is best named by its start; but a block may have started far above.
+    if error.context_mark and "block" not in error.context and "tab" not in error.problem:
+        mark = error.context_mark
+    text = _LINE_END.split(source)[mark.line]
+    indent = text[: len(text) - len(text.lstrip(" \t"))]
+    hint = _HINT_TAB if "\t" in indent else _HINT_QUOTE
+    return _bad(mark.line + _FIRST_YAML_LINE, f"not valid YAML: {error.problem}", hint)

@@ -1,0 +1,203 @@
+"""A page's bytes into its parts: the one place where Markdown becomes values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from itertools import pairwise
+
+from gbrain.errors import BadPage
+from gbrain.text.chunking import chunk_body
+from gbrain.text.dates import Period, leading_date, parse_date
+from gbrain.text.frontmatter import split
+from gbrain.text.markdown import Structure, scan
+from gbrain.text.palace import Shape, place_room, place_wing
+from gbrain.text.references import body_references, front_matter_links
+from gbrain.text.sections import split_sections, timeline_line
+from gbrain.text.slug import slug_of
+from gbrain.types import Page, Section
+
+MAX_PAGE_BYTES = 10_000_000
+MAX_LINE_BYTES = 1_000_000
+MAX_TITLE = 300
+
+_INLINE_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\]|!?\[([^\[\]\n]*)\]\([^()\n]*\)")
+_EMPHASIS = re.compile(r"[`*]+|(?<!\w)_+|_+(?!\w)")
+_TASK = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[[ xX]\]")
+_DATED_NAME = re.compile(r"(?<!\d)\d{4}-\d{2}(?:-\d{2})?(?!\d)")
+_DATE_KEYS = ("date", "updated", "modified", "created", "day")
+
+
+def decode(data: bytes) -> str:
+    """The text of a page's bytes. Raises BadPage, naming the line, for what is not text."""
+    if len(data) > MAX_PAGE_BYTES:
+        raise BadPage(
+            f"The page has {len(data):,} bytes; the limit is {MAX_PAGE_BYTES:,}",
+            hint="Split it into several pages.",
+            code="page_too_large",
+        )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        raise BadPage(
+            f"line {line}: not UTF-8 (byte 0x{data[error.start]:02x} at offset {error.start})",
+            hint="The file looks like UTF-16: convert it to UTF-8 first."
+            if utf16
+            else "Convert it to UTF-8 first, for example with: iconv -f latin1 -t utf-8",
+            code="not_utf8",
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise BadPage(
+            f"line {line}: a NUL byte, so this is binary data and not a page",
+            hint="Only Markdown text can be a page.",
+            code="binary",
+        )
+    return text
+
+
+def parse_page(path: str, data: bytes) -> Page:
+    """The page kept at `path` (relative to its vault) with the content `data`."""
+    text = decode(data)
+    front, body = split(text)
+    structure = scan(body)
+    _check_lines(body, structure)
+    timeline = timeline_line(body, structure)
+    sections = split_sections(body, structure, timeline)
+    values = front.values
+    title = _title(values, structure, path)
+    first_line = _count_lines(front.raw) + 1
+    links, inline_tags = body_references(body, structure, first_line, path)
+    links = [*front_matter_links(values, front.lines), *links]
+    tags = _unique(*_listed(values, ("tags", "tag"), r"[,\s]+"), *inline_tags)
+    aliases = _unique(*_listed(values, ("aliases", "alias"), r","))
+    shape = _shape(body, structure, timeline, sections, len(links))
+    wing = place_wing(path, values, tags, shape)
+    room = place_room(path, title, values, shape)
+    period = _page_date(values, path, sections)
+    cut = structure.starts[timeline]
+    type_ = values.get("type")
+    return Page(
+        slug=slug_of(path),
+        path=path,
+        title=title,
+        type=type_.strip() or None if isinstance(type_, str) else None,
+        wing=wing.name,
+        wing_reason=wing.reason,
+        room=room.name,
+        room_reason=room.reason,
+        tags=tags,
+        aliases=aliases,
+        date=period.text if period else None,
+        first_day=period.first if period else None,
+        last_day=period.last if period else None,
+        meta=json.dumps(values, ensure_ascii=False) if values else "{}",
+        sha256=sha256(data).digest(),
+        front_matter=front.raw,
+        compiled_truth=body[:cut],
+        timeline=body[cut:],
+        links=tuple(links),
+        chunks=chunk_body(title, body, structure, sections, first_line, len(front.raw.encode())),
+    )
+
+
+def _check_lines(body: str, structure: Structure) -> None:
+    starts = structure.starts
+    for line, (start, stop) in enumerate(pairwise(starts), 1):
+        if stop - start > MAX_LINE_BYTES // 4 and len(body[start:stop].encode()) > MAX_LINE_BYTES:
+            raise BadPage(
+                f"line {line} of the text is longer than {MAX_LINE_BYTES:,} bytes",
+                hint="Break it into shorter lines.",
+                code="line_too_long",
+            )
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+def _title(values: Mapping[str, object], structure: Structure, path: str) -> str:
+    given = values.get("title")
+    if isinstance(given, str | int | float) and str(given).strip():
+        return _plain(str(given))
+    for heading in structure.headings:
+        if heading.level == 1 and _plain(heading.text):
+            return _plain(heading.text)
+    name = path.rpartition("/")[2].rpartition(".")[0] or path
+    name = _plain(name.replace("-", " ").replace("_", " ")) if parse_date(name) is None else name
+    return name[:1].upper() + name[1:]
+
+
+def _plain(inline: str) -> str:
+    """Inline Markdown as the words a reader sees, on one line."""
+    if "[" in inline:
+        inline = _INLINE_LINK.sub(lambda m: m[1] or m[2] or "", inline)
+    return " ".join(_EMPHASIS.sub("", inline).split())[:MAX_TITLE]
+
+
+def _listed(values: Mapping[str, object], keys: tuple[str, ...], separator: str) -> Iterator[str]:
+    """The strings under `keys`, given as a YAML list or as one string with separators."""
+    for key in keys:
+        value = values.get(key)
+        if isinstance(value, str):
+            yield from re.split(separator, value)
+        elif isinstance(value, list):
+            yield from (str(item) for item in value if isinstance(item, str | int | float))
+
+
+def _unique(*names: str) -> tuple[str, ...]:
+    """Names without doubles or blanks, the first spelling kept; a leading '#' goes."""
+    seen: dict[str, str] = {}
+    for name in names:
+        plain = " ".join(name.split()).lstrip("#").strip("/")
+        if plain:
+            seen.setdefault(plain.casefold(), plain)
+    return tuple(seen.values())
+
+
+def _page_date(
+    values: Mapping[str, object], path: str, sections: tuple[Section, ...]
+) -> Period | None:
+    """A page's own date: what its front matter says, else its name, else its last entry."""
+    for key in _DATE_KEYS:
+        value = values.get(key)
+        period = parse_date(str(value)) if isinstance(value, str | int) else None
+        if period:
+            return period
+    named = _DATED_NAME.search(path.rpartition("/")[2])
+    period = parse_date(named[0]) if named else None
+    if period:
+        return period
+    latest = max(
+        (s for s in sections if s.kind == "timeline" and s.last_day),
+        key=lambda s: s.last_day or "",
+        default=None,
+    )
+    found = leading_date(latest.date) if latest and latest.date else None
+    return found[0] if found else None
+
+
+def _shape(
+    body: str,
+    structure: Structure,
+    timeline: int,
+    sections: tuple[Section, ...],
+    links: int,
+) -> Shape:
+    starts = structure.starts
+    truth = [item for item in structure.items if item.line < timeline]
+    return Shape(
+        words=body.count(" ") + len(starts),
+        lines=sum(1 for line in body.split("\n") if line.strip()),
+        headings=tuple(heading.text for heading in structure.headings),
+        bullets=sum(1 for item in truth if not item.ordered),
+        tasks=sum(1 for item in truth if _TASK.match(body, starts[item.line])),
+        ordered=sum(1 for item in truth if item.ordered),
+        code_lines=sum(stop - start for start, stop in structure.code),
+        entries=sum(1 for section in sections if section.kind == "timeline"),
+        links=links,
+    )

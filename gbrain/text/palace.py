@@ -1,0 +1,335 @@
+"""Give every page a wing (what it is about) and a room (what shape it has), each with a reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the content looks like, counted once while parsing.
+
+    `lines` are the non-blank lines of the body: headings, code, list items and prose alike.
+    """
+
+    words: int
+    lines: int
+    headings: tuple[str, ...]  # heading texts, in order, the title's own among them
+    bullets: int  # top-level list items in the truth part, tasks and ordered ones included
+    tasks: int  # '- [ ]' and '- [x]' items
+    ordered: int  # ordered top-level items
+    code_lines: int  # non-blank lines of code blocks, their fences included
+    entries: int  # dated timeline entries
+    links: int  # links to pages or the web
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The name of a wing or room, and one short clause a person can check."""
+
+    name: str
+    reason: str
+
+
+NAME_LIMIT = 40  # characters; a longer `wing` or `room` is a sentence, not a name
+FOLDERS_READ = 4
+HEADINGS_READ = 100
+TELLING_HEADING = 24  # characters; every heading in the tables below is shorter
+
+
+def _by_name(table: Mapping[str, str]) -> dict[str, str]:
+    return {name: group for group, names in table.items() for name in names.split()}
+
+
+# Wing -> names that mean it as folder, type or tag, written without spaces and dashes.
+_WINGS = {
+    "people": "person people persons contact contacts",
+    "companies": """company companies organisation organisations organization organizations
+        org orgs startup firm firms""",
+    "meetings": """meeting meetings meetingnote meetingnotes minutes 1on1 1on1s oneonone
+        oneonones standup standups""",
+    "projects": "project projects initiative initiatives",
+    "journal": "journal journals diary daily dailies dailynote dailynotes weeklynote weeklynotes",
+    "places": "place places location locations venue venues restaurant restaurants",
+    "ideas": "idea ideas brainstorm brainstorms",
+    "resources": """resource resources reference references ref book books article articles
+        bookmark bookmarks paper til howto howtos tutorial tutorials recipe recipes cheatsheet
+        cheatsheets snippet snippets runbook runbooks readinglist""",
+    "concepts": "concept concepts topic topics zettel definition definitions mentalmodels",
+    "areas": "area areas",
+}
+# Names that mean it as folder only: as a tag they are as often a subject ('startups', 'log').
+_WING_FOLDERS = {
+    "people": "team teams staff family friends colleagues coworkers crm profiles",
+    "companies": """startups business businesses client clients customer customers vendor
+        vendors supplier suppliers partners competitors employers""",
+    "meetings": "call calls interviews agendas retros",
+    "projects": "sideprojects epics campaigns",
+    "journal": "diaries log logs logbook worklog weekly weeklies monthly periodicnotes days",
+    "places": "city cities country countries travel trips",
+    "ideas": "someday sparks",
+    "resources": """refs reading papers source sources literature literaturenotes guide guides
+        manual manuals docs documentation clippings links podcasts videos courses library""",
+    "concepts": """zettels zettelkasten evergreen evergreens evergreennotes permanentnotes
+        atomicnotes slipbox knowledge theory glossary principles""",
+    "areas": "responsibilities areasofresponsibility",
+}
+_ROOM_TYPES = {
+    "profile": "person people contact company organisation organization org startup firm",
+    "meeting": "meeting meetings meetingnote meetingnotes minutes 1on1 oneonone standup",
+    "journal": "journal diary daily dailynote weeklynote",
+    "index": "index moc mapofcontent hub",
+    "how-to": "howto guide tutorial recipe runbook",
+    "snippet": "snippet",
+    "reference": "reference cheatsheet glossary definition",
+    "tasks": "tasks tasklist todo todos checklist",
+    "list": "list",
+    "essay": "essay",
+    "timeline": "timeline",
+}
+# What a heading tells of its page; some tell enough alone, some only in twos.
+_HEADINGS = {
+    "attendance": "attendees attendants participants minutes meetingnotes whowasthere",
+    "agenda": "agenda actionitems",
+    "person": "role bio biography email contactdetails contactinfo howwemet birthday",
+    "company": """founders funding investors headquarters products customers competitors team
+        whattheydo whatitdoes businessmodel""",
+    "project": "goal goals status milestones deliverables roadmap nextsteps scope risks",
+    "steps": "steps step1 instructions directions method ingredients prerequisites installation",
+}
+
+_WING_OF_NAME = _by_name(_WINGS)
+_WING_OF_FOLDER = _WING_OF_NAME | _by_name(_WING_FOLDERS)
+_ROOM_OF_TYPE = _by_name(_ROOM_TYPES)
+_GROUP_OF_HEADING = _by_name(_HEADINGS)
+_WING_ORDER = tuple(_WINGS)
+
+_NOT_WORD = re.compile(r"[\W_]+")
+_DATE_NAME = re.compile(
+    r"(?:19|20)[0-9]{2}([-_. ]?)(?:[01][0-9](?:\1[0-3][0-9])?|w[0-5][0-9]|q[1-4])"
+    r"(?:[-_. ]+(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6})?",
+    re.IGNORECASE,
+)
+
+
+def place_wing(
+    path: str, front: Mapping[str, object], tags: Collection[str], shape: Shape
+) -> Placed:
+    """The wing of the page at `path` (a path or slug, folders parted by '/').
+
+    In order: front matter, the first folder, the type, the tags, the other folders, the shape.
+    """
+    if given := _given_name(front.get("wing")):
+        return Placed(given, "front matter says so")
+    folders = path.split("/", FOLDERS_READ)[:-1]
+    if folders and (wing := _look_up(folders[0], _WING_OF_FOLDER)):
+        return Placed(wing, f"first folder {_quoted(folders[0])}")
+    for kind in _strings(front.get("type")):
+        if wing := _look_up(kind, _WING_OF_NAME):
+            return Placed(wing, f"type {_quoted(kind)}")
+    if tags and (tagged := _wing_of_tags(tags)):
+        return tagged
+    for folder in folders[1:]:
+        if wing := _look_up(folder, _WING_OF_FOLDER):
+            return Placed(wing, f"folder {_quoted(folder)}")
+    page = _Page(path, "", shape)
+    for name, rule in _WING_RULES:
+        if reason := rule(page):
+            return Placed(name, reason)
+    return Placed("general", "no folder, type, tag or shape says more")
+
+
+def place_room(path: str, title: str, front: Mapping[str, object], shape: Shape) -> Placed:
+    """The room of a page: the one front matter names, else the first rule that holds.
+
+    A type that names a shape ('person' a profile) comes before the rules, unless the page is a
+    stub.
+    """
+    if given := _given_name(front.get("room")):
+        return Placed(given, "front matter says so")
+    page = _Page(path, title, shape)
+    if reason := _is_stub(page):
+        return Placed("stub", reason)
+    for kind in _strings(front.get("type")):
+        if room := _look_up(kind, _ROOM_OF_TYPE):
+            return Placed(room, f"type {_quoted(kind)}")
+    for name, rule in _ROOM_RULES:
+        if reason := rule(page):
+            return Placed(name, reason)
+    words, lines = _count(shape.words, "word"), _count(shape.lines, "line")
+    return Placed("note", f"{words} in {lines}, no clearer shape")
+
+
+def _given_name(value: object) -> str | None:
+    if not isinstance(value, str):
+        return None
+    name = "-".join(value.lower().split())
+    return name if len(name) <= NAME_LIMIT and name.isprintable() else None
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from (one for one in value if isinstance(one, str))
+
+
+def _look_up(name: str, table: Mapping[str, str]) -> str | None:
+    """Find a name whatever its case, spacing, punctuation and leading number ('01 People')."""
+    bare = _NOT_WORD.sub("", name).lower()
+    return table.get(bare) or table.get(bare.lstrip("0123456789"))
+
+
+def _wing_of_tags(tags: Collection[str]) -> Placed | None:
+    """The tag of the wing that stands first in the table, whatever order the tags came in."""
+    found = [
+        (_WING_ORDER.index(wing), tag, wing)
+        for tag in tags
+        for part in tag.split("/", FOLDERS_READ)
+        if (wing := _look_up(part, _WING_OF_NAME))
+    ]
+    if not found:
+        return None
+    _, tag, wing = min(found)
+    return Placed(wing, f"tag {_quoted(tag)}")
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return f"'{text}'" if len(text) <= NAME_LIMIT else f"'{text[: NAME_LIMIT - 1]}…'"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+class _Page:
+    """What the rules look at: the shape, and what names and headings tell."""
+
+    __slots__ = ("file_name", "shape", "telling", "text_lines", "title")
+
+    def __init__(self, path: str, title: str, shape: Shape) -> None:
+        file_name = path.rpartition("/")[2]
+        self.file_name = file_name[:-3] if file_name[-3:].lower() == ".md" else file_name
+        self.title = f" {(title or self.file_name).lower().replace('-', ' ')} "
+        self.shape = shape
+        self.text_lines = max(0, shape.lines - shape.code_lines - len(shape.headings))
+        self.telling: dict[str, list[str]] = {}  # group of _HEADINGS -> headings as written
+        for heading in shape.headings[:HEADINGS_READ]:
+            if len(heading) <= TELLING_HEADING and (group := _look_up(heading, _GROUP_OF_HEADING)):
+                self.telling.setdefault(group, []).append(heading)
+
+
+_Rule = Callable[[_Page], str | None]
+
+
+def _headed(group: str, at_least: int = 1) -> _Rule:
+    def rule(page: _Page) -> str | None:
+        found = page.telling.get(group, ())
+        if len(found) < at_least:
+            return None
+        named = " and ".join(_quoted(heading) for heading in found[:at_least])
+        return f"{'heading' if at_least == 1 else 'headings'} {named}"
+
+    return rule
+
+
+def _titled(*phrases: str) -> _Rule:
+    def rule(page: _Page) -> str | None:
+        for phrase in phrases:
+            if f" {phrase} " in page.title:
+                return f"name says '{phrase}'"
+        return None
+
+    return rule
+
+
+def _mostly(what: str, count: Callable[[Shape], int], percent: int) -> _Rule:
+    def rule(page: _Page) -> str | None:
+        number, lines = count(page.shape), page.text_lines
+        if number < 3 or number * 100 < lines * percent:
+            return None
+        return f"{number} of {lines} text lines are {what}"
+
+    return rule
+
+
+def _is_stub(page: _Page) -> str | None:
+    shape = page.shape
+    has_shape = shape.entries or shape.code_lines or shape.tasks or shape.links > 2
+    return None if shape.words > 15 or has_shape else f"only {_count(shape.words, 'word')}"
+
+
+def _is_named_by_date(page: _Page) -> str | None:
+    if _DATE_NAME.fullmatch(page.file_name):
+        return f"file name {_quoted(page.file_name)} is a date"
+    return None
+
+
+def _is_mostly_links(page: _Page) -> str | None:
+    links, words, lines = page.shape.links, page.shape.words, page.text_lines
+    if links < 5 or links * 5 < lines * 3 or words > links * 20 or page.shape.code_lines:
+        return None
+    return f"{links} links in {_count(lines, 'text line')} and {words} words"
+
+
+def _is_mostly_code(page: _Page) -> str | None:
+    code, lines = page.shape.code_lines, page.text_lines
+    if not code or lines > 5 or code < lines or len(page.shape.headings) > 2:
+        return None
+    return f"{_count(code, 'code line')} and {_count(lines, 'text line')}"
+
+
+def _has_code(page: _Page) -> str | None:
+    code, lines = page.shape.code_lines, page.shape.lines
+    return f"{code} of {lines} lines are code" if code and code * 6 >= lines else None
+
+
+def _has_many_short_parts(page: _Page) -> str | None:
+    parts, lines = len(page.shape.headings), page.text_lines
+    if parts < 8 or lines > parts * 4:
+        return None
+    return f"{parts} headings over {_count(lines, 'text line')}"
+
+
+def _is_long_prose(page: _Page) -> str | None:
+    words, items = page.shape.words, page.shape.bullets
+    if words < 200 or words < items * 25:
+        return None
+    return f"{words} words, {_count(items, 'list item')}"
+
+
+_WING_RULES: tuple[tuple[str, _Rule], ...] = (
+    ("meetings", _headed("attendance")),
+    ("journal", _is_named_by_date),
+    ("meetings", _headed("agenda")),
+    ("people", _headed("person")),
+    ("companies", _headed("company", 2)),
+    ("projects", _headed("project", 2)),
+    ("resources", _titled("how to", "howto", "cheat sheet", "cheatsheet")),
+    ("resources", _headed("steps")),
+    ("resources", _has_code),
+)
+
+_ROOM_RULES: tuple[tuple[str, _Rule], ...] = (
+    ("meeting", _headed("attendance")),
+    ("journal", _is_named_by_date),
+    ("meeting", _headed("agenda")),
+    ("profile", _headed("person")),
+    ("profile", _headed("company", 2)),
+    ("plan", _headed("project", 2)),
+    ("tasks", _mostly("tasks", lambda shape: shape.tasks, 50)),
+    ("timeline", _mostly("dated entries", lambda shape: shape.entries, 50)),
+    ("index", _is_mostly_links),
+    ("how-to", _titled("how to", "howto")),
+    ("reference", _titled("cheat sheet", "cheatsheet", "reference", "glossary")),
+    ("how-to", _headed("steps")),
+    ("snippet", _is_mostly_code),
+    ("reference", _has_many_short_parts),
+    ("how-to", _mostly("numbered steps", lambda shape: shape.ordered, 35)),
+    ("how-to", _has_code),
+    ("list", _mostly("list items", lambda shape: shape.bullets, 60)),
+    ("essay", _is_long_prose),
+)

@@ -1,0 +1,65 @@
+"""Slugs: the name of a page, made from its path, and the folded keys that names are found by."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from gbrain.errors import BadPage
+
+MAX_SLUG = 400
+
+_EXTENSION = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
+_DROPPED = re.compile(r"['\"`’‘“”]+")
+_DASHED = re.compile(r"[\s#|<>\[\]{}:*?\\^%$;,!()-]+")
+_PUNCTUATION = re.compile(r"[^\w\s+#]|_|(?<![\w+#])[+#]+")
+_SPACES = re.compile(r"\s+")
+
+
+def slug_of(path: str) -> str:
+    """The slug of a page kept at `path` ('Notes/My Page.md' becomes 'notes/my-page').
+
+    Raises BadPage for a path that leaves its folder or holds nothing to name a page by.
+    """
+    plain = _visible(unicodedata.normalize("NFC", _EXTENSION.sub("", path))).lower()
+    # lower() can undo NFC (dotted capital I): compose again.
+    segments = [_segment(part) for part in unicodedata.normalize("NFC", plain).split("/")]
+    if not all(segments):
+        raise BadPage(
+            f"{path!r} does not name a page",
+            hint="A slug is a relative path of letters, digits and dashes, like people/alice-chen.",
+            code="bad_slug",
+        )
+    slug = "/".join(segments)
+    if len(slug) > MAX_SLUG:
+        raise BadPage(
+            f"The slug {slug[:40]}… is longer than {MAX_SLUG} characters", code="bad_slug"
+        )
+    return slug
+
+
+def _segment(part: str) -> str:
+    segment = _DASHED.sub("-", _DROPPED.sub("", part)).strip("-")
+    return "" if segment.strip(".") == "" else segment
+
+
+def _visible(text: str) -> str:
+    """`text` without control, format and private characters, which nobody can see or type."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char for char in text if char.isspace() or unicodedata.category(char)[0] != "C")
+
+
+def fold(name: str) -> str:
+    """The key a name is looked up by: case, accents, punctuation and spacing do not count.
+
+    A plus or hash that belongs to a word stays, so that C, C++ and C# are three names. A name of
+    nothing but symbols is its own key.
+    """
+    if name.isascii():
+        plain = name.lower()
+    else:
+        decomposed = unicodedata.normalize("NFKD", name)
+        plain = "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    folded = _SPACES.sub(" ", _PUNCTUATION.sub(" ", _DROPPED.sub("", plain))).strip()
+    return folded or _SPACES.sub(" ", plain).strip()

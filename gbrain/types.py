@@ -1,0 +1,269 @@
+"""The frozen values that flow: a page's parts on the way in, a query's stages on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gbrain.trace import Trace
+
+ChunkKind = Literal["truth", "timeline"]
+LinkKind = Literal["wiki", "markdown", "front_matter"]
+Mode = Literal["bm25", "semantic", "hybrid", "auto"]
+Merge = Literal["set-union", "set-union-rank", "rrf", "blend"]
+Role = Literal["hit", "neighbour", "linked"]
+Stopped = Literal["budget", "coverage", "exhausted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a page's body under one heading, or one timeline entry.
+
+    Offsets count characters of the body, `start` inclusive and `stop` exclusive; `text_start`
+    is where the words begin after the section's own heading line.
+    """
+
+    kind: ChunkKind
+    heading_path: tuple[str, ...]
+    start: int
+    text_start: int
+    stop: int
+    date: str | None = None
+    first_day: str | None = None
+    last_day: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a section: what the keyword lane scores and the model embeds.
+
+    Bytes count from the page's first byte (front matter included), lines from 1, both ends of
+    `lines` inclusive. `hash` names the exact text that is embedded.
+    """
+
+    section: int
+    part: int
+    kind: ChunkKind
+    heading_path: tuple[str, ...]
+    date: str | None
+    first_day: str | None
+    last_day: str | None
+    byte_start: int
+    byte_stop: int
+    first_line: int
+    last_line: int
+    text: str
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link as written on `line` (from 1); `target` is the page named, without heading."""
+
+    line: int
+    kind: LinkKind
+    target: str
+    heading: str | None
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page parsed from its own text; `front_matter + compiled_truth + timeline` is that text."""
+
+    slug: str
+    path: str
+    title: str
+    type: str | None
+    wing: str
+    wing_reason: str
+    room: str
+    room_reason: str
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    date: str | None
+    first_day: str | None
+    last_day: str | None
+    meta: str
+    sha256: bytes
+    front_matter: str
+    compiled_truth: str
+    timeline: str
+    links: tuple[Link, ...]
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def text(self) -> str:
+        return self.front_matter + self.compiled_truth + self.timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which pages a command may see; every lane applies it before its cut.
+
+    Days are ISO and inclusive. `where` holds front-matter keys with the value they must have.
+    """
+
+    wing: str | None = None
+    room: str | None = None
+    type: str | None = None
+    tags: tuple[str, ...] = ()
+    slug_prefix: str | None = None
+    since: str | None = None
+    until: str | None = None
+    where: tuple[tuple[str, str], ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    @property
+    def unlimited(self) -> bool:
+        return self == Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word or phrase of a query: `words` stand next to each other in that order.
+
+    `also` holds other spellings that count as this term: the brain's aliases for it.
+    """
+
+    words: tuple[str, ...]
+    prefix: bool = False
+    quoted: bool = False
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, read once: `text` as normalised, `terms` as the keyword lane wants them."""
+
+    text: str
+    terms: tuple[Term, ...]
+    scope: Scope
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One lane's opinion of a page, best first: `rank` counts from 1, `score` is the lane's own."""
+
+    page_id: int
+    slug: str
+    chunk_id: int | None
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredChunk:
+    """One lane's opinion of a passage."""
+
+    chunk_id: int
+    page_id: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a lane found: pages best first, and the passages that spoke for them, best first."""
+
+    pages: tuple[Candidate, ...]
+    chunks: tuple[ScoredChunk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A page after fusion; keeps the candidates it came from, by lane."""
+
+    page_id: int
+    slug: str
+    score: float
+    lanes: Mapping[str, Candidate]
+    boosts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def chunk_id(self) -> int | None:
+        """The passage that speaks for the page: the keyword lane's, which can be highlighted."""
+        for lane in ("fts", "vector"):
+            if lane in self.lanes and self.lanes[lane].chunk_id is not None:
+                return self.lanes[lane].chunk_id
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class HitChunk:
+    """The passage that speaks for a hit; `lines` are inclusive, `hash` is hexadecimal."""
+
+    kind: ChunkKind
+    heading_path: tuple[str, ...]
+    date: str | None
+    lines: tuple[int, int]
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A ranked page with its text; matched words in `snippet` stand between \x02 and \x03."""
+
+    rank: int
+    slug: str
+    title: str
+    wing: str
+    room: str
+    type: str | None
+    date: str | None
+    score: float
+    snippet: str
+    chunk: HitChunk | None
+    lanes: Mapping[str, Candidate]
+    boosts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a page in an assembled context; `role` says why it is there."""
+
+    slug: str
+    title: str
+    heading_path: tuple[str, ...]
+    date: str | None
+    lines: tuple[int, int]
+    hash: str
+    tokens: int
+    text: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A piece that did not fit."""
+
+    slug: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The receipt of an assembled context, in tokens."""
+
+    limit: int
+    used: int
+    dropped: tuple[Dropped, ...]
+    stopped: Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything a query returns; `context` and `budget` only with depth auto."""
+
+    query: str
+    mode: Mode
+    merge: Merge | None
+    short_circuit: str | None
+    fell_back_to_bm25: bool
+    notice: str | None
+    hits: tuple[Hit, ...]
+    took_ms: float
+    trace: Trace
+    context: tuple[Piece, ...] | None = None
+    budget: Budget | None = None

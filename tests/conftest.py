@@ -1,0 +1,106 @@
+"""A brain of one's own for each test, and the program as a function."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gbrain.brain import Brain
+from gbrain.cli.app import app
+
+NOON = "2026-11-16T12:00:00"
+SAMPLE = Path(__file__).parent.parent / "gbrain" / "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one run of the program gave back."""
+
+    exit_code: int
+    stdout_bytes: bytes
+    stderr: str
+
+    @property
+    def stdout(self) -> str:
+        return self.stdout_bytes.decode()
+
+    @property
+    def json(self) -> Any:
+        """Standard output as the one document it must be."""
+        return json.loads(self.stdout)
+
+    @property
+    def error(self) -> Any:
+        """The error document on standard error."""
+        return json.loads(self.stderr)["error"]
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same hour everywhere, no colour, and no brain of the person who runs the tests."""
+    for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.delenv("GBRAIN_DB", raising=False)
+    monkeypatch.setenv("GBRAIN_NOW", NOON)
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def run() -> Run:
+    """`run("search", "river", "--json", stdin=b"…")` calls the program as a shell would.
+
+    Anything but an orderly end is a failure of the test: a traceback is always a bug.
+    """
+
+    def call(*words: str | Path, stdin: bytes = b"") -> Ran:
+        result = CliRunner().invoke(app, [str(word) for word in words], input=stdin)
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Ran(result.exit_code, result.stdout_bytes, result.stderr)
+
+    return call
+
+
+@pytest.fixture
+def brain_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the program finds its brain in this test; nothing is there yet."""
+    path = tmp_path / "brain.db"
+    monkeypatch.setenv("GBRAIN_DB", str(path))
+    return path
+
+
+@pytest.fixture
+def brain(brain_path: Path) -> Iterator[Brain]:
+    """An empty brain, open."""
+    with Brain.open(brain_path, make=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def built_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packaged sample pages as a brain, made once."""
+    path = tmp_path_factory.mktemp("sample") / "brain.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GBRAIN_NOW", NOON)
+        with Brain.open(path, make=True) as made:
+            made.take_in(SAMPLE)
+    return path
+
+
+@pytest.fixture
+def sample(built_sample: Path, brain_path: Path) -> Path:
+    """The brain of this test, filled with the packaged sample pages."""
+    shutil.copy(built_sample, brain_path)
+    return brain_path

@@ -1,0 +1,116 @@
+"""Missing, truncated and altered model files are told apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gbrain.errors import ModelUnavailable
+from gbrain.models.catalog import ModelFile, ModelSpec
+from gbrain.models.files import check, read_json, sha256_of, stamp, verify, verify_if_changed
+
+ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> ModelSpec:
+    """A spec whose two files both hold the three bytes abc."""
+    for name in ("model.onnx", "tokenizer.json"):
+        (tmp_path / name).write_bytes(b"abc")
+    return ModelSpec(
+        name="small",
+        sha256=ABC,
+        pooling="cls",
+        query_prefix="",
+        passage_prefix="",
+        dimension=2,
+        max_tokens=8,
+        folder=tmp_path,
+        files=(ModelFile("model.onnx", ABC, 3), ModelFile("tokenizer.json", ABC, 3)),
+    )
+
+
+def test_the_packaged_files_are_the_described_ones(spec: ModelSpec) -> None:
+    verify(spec)
+    assert [file.path for file in spec.files] == ["model.onnx", "tokenizer.json"]
+
+
+def test_intact_files_pass(small: ModelSpec) -> None:
+    check(small)
+    verify(small)
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+@pytest.mark.parametrize("judge", [check, verify])
+class TestDamage:
+    def test_missing(self, small: ModelSpec, name: str, judge: object) -> None:
+        (small.folder / name).unlink()
+        self.refuses(small, judge, f"small: {name} is missing")
+
+    def test_a_folder_in_its_place(self, small: ModelSpec, name: str, judge: object) -> None:
+        (small.folder / name).unlink()
+        (small.folder / name).mkdir()
+        self.refuses(small, judge, f"{name} is missing")
+
+    def test_truncated(self, small: ModelSpec, name: str, judge: object) -> None:
+        (small.folder / name).write_bytes(b"a")
+        self.refuses(small, judge, f"{name} is truncated: 1 of 3 bytes")
+
+    def test_longer(self, small: ModelSpec, name: str, judge: object) -> None:
+        (small.folder / name).write_bytes(b"abcd")
+        self.refuses(small, judge, f"{name} was altered: 4 bytes instead of 3")
+
+    @staticmethod
+    def refuses(spec: ModelSpec, judge: object, message: str) -> None:
+        assert callable(judge)
+        with pytest.raises(ModelUnavailable, match=message) as caught:
+            judge(spec)
+        assert caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_only_verify_sees_a_change_that_keeps_the_size(small: ModelSpec, name: str) -> None:
+    (small.folder / name).write_bytes(b"abX")
+    check(small)
+    with pytest.raises(ModelUnavailable, match=f"{name} was altered: sha256"):
+        verify(small)
+
+
+def test_a_spec_without_recorded_files_is_still_held_to_its_digest(small: ModelSpec) -> None:
+    bare = replace(small, files=())
+    verify(bare)
+    (small.folder / "model.onnx").write_bytes(b"abX")
+    with pytest.raises(ModelUnavailable, match=r"model\.onnx was altered"):
+        verify(bare)
+
+
+def test_files_with_a_known_stamp_are_not_hashed(small: ModelSpec) -> None:
+    assert verify_if_changed(small, None) == stamp(small)
+    never_right = replace(small, sha256="0" * 64)
+    with pytest.raises(ModelUnavailable, match="was altered"):
+        verify_if_changed(never_right, stamp(small))
+    assert verify_if_changed(never_right, stamp(never_right)) == stamp(never_right)
+
+
+def test_an_altered_file_has_another_stamp(small: ModelSpec) -> None:
+    seen = verify_if_changed(small, None)
+    replacement = small.folder / "replacement"
+    replacement.write_bytes(b"abX")
+    replacement.replace(small.folder / "model.onnx")
+    with pytest.raises(ModelUnavailable, match="was altered"):
+        verify_if_changed(small, seen)
+
+
+def test_sha256_and_json_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    assert read_json(path) is None
+    path.write_bytes(b"abc")
+    assert sha256_of(path) == ABC
+    with pytest.raises(ModelUnavailable, match="is not JSON"):
+        read_json(path)
+    path.write_text('{"a": [1]}')
+    assert read_json(path) == {"a": [1]}
+    with pytest.raises(ModelUnavailable, match="cannot be read"):
+        sha256_of(tmp_path)

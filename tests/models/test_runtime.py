@@ -1,0 +1,56 @@
+"""Opening sessions and tokenizers quietly, and saying what is wrong with a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gbrain.errors import ModelUnavailable
+from gbrain.models.catalog import ModelSpec
+from gbrain.models.runtime import open_both, open_tokenizer, quiet_stderr, usable_cores
+
+
+def test_native_warnings_are_dropped_and_nothing_after(capfd: pytest.CaptureFixture[str]) -> None:
+    with quiet_stderr():
+        os.write(2, b"warning from native code\n")
+    os.write(2, b"heard\n")
+    assert capfd.readouterr().err == "heard\n"
+
+
+def test_an_error_inside_passes_through_and_stderr_is_back(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(KeyError), quiet_stderr():
+        raise KeyError
+    os.write(2, b"heard\n")
+    assert capfd.readouterr().err == "heard\n"
+
+
+@pytest.mark.parametrize("broken", ["model.onnx", "tokenizer.json"])
+def test_whichever_file_is_broken_is_named(spec: ModelSpec, tmp_path: Path, broken: str) -> None:
+    nonsense = tmp_path / broken
+    nonsense.write_bytes(b"nonsense")
+    paths = {name: spec.folder / name for name in ("model.onnx", "tokenizer.json")}
+    paths[broken] = nonsense
+    with pytest.raises(ModelUnavailable, match=f"{broken} cannot be opened: ") as caught:
+        open_both(paths["model.onnx"], paths["tokenizer.json"], fused=True)
+    assert "gbrain model verify" in (caught.value.hint or "")
+
+
+def test_padding_and_truncation_in_the_file_are_switched_off(
+    spec: ModelSpec, tmp_path: Path
+) -> None:
+    from tokenizers import Tokenizer
+
+    padded = Tokenizer.from_file(str(spec.folder / "tokenizer.json"))
+    padded.enable_padding(length=64)
+    padded.enable_truncation(4)
+    padded.save(str(tmp_path / "tokenizer.json"))
+    opened = open_tokenizer(tmp_path / "tokenizer.json")
+    assert len(opened.encode("one two three four five").ids) == 7
+
+
+def test_there_is_a_core_to_run_on() -> None:
+    assert 1 <= usable_cores() <= (os.cpu_count() or 1)

@@ -1,0 +1,317 @@
+"""Where front matter ends, what its YAML says, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.errors import BadPage
+from gbrain.text.frontmatter import FrontMatter, Value, split
+
+QUOTE = "Put quotes around text that holds ': ' or ' #', or starts with one of {[*&!|>%@`."
+TABS = "Indent with spaces: YAML takes no tabs."
+SMALLER = "Move long or deep data out of the front matter, into the page or another file."
+REMOVE = "Remove it."
+KEEP_ONE = "Keep one of the two."
+MAP = "Write front matter as 'key: value' lines."
+CLOSE = "End the front matter with a line that holds only ---."
+
+
+def values(source: str) -> dict[str, Value]:
+    return dict(split(f"---\n{source}\n---\n")[0].values)
+
+
+def refusal(page: str) -> tuple[str, str | None]:
+    with pytest.raises(BadPage) as caught:
+        split(page)
+    return caught.value.message, caught.value.hint
+
+
+def test_a_page_is_divided_after_the_closing_line() -> None:
+    page = "---\ntitle: Ada\n# who\ntags:\n  - maths\n  - poetry\n---\n\n# Ada\n"
+    assert split(page) == (
+        FrontMatter(
+            raw="---\ntitle: Ada\n# who\ntags:\n  - maths\n  - poetry\n---\n",
+            values={"title": "Ada", "tags": ["maths", "poetry"]},
+            lines={"title": 2, "tags": 4},
+        ),
+        "\n# Ada\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "raw", "found"),
+    [
+        ("---\na: 1\n---\nx", "---\na: 1\n---\n", {"a": 1}),
+        ("---\r\na: 1\r\n---\r\nx", "---\r\na: 1\r\n---\r\n", {"a": 1}),
+        ("---\ra: 1\r---\rx", "---\ra: 1\r---\r", {"a": 1}),
+        ("\ufeff---\na: 1\n---\nx", "\ufeff---\na: 1\n---\n", {"a": 1}),
+        ("--- \t\na: 1\n... \nx", "--- \t\na: 1\n... \n", {"a": 1}),
+        ("---\na: 1\n---", "---\na: 1\n---", {"a": 1}),
+        ("---\na: 1\n---\nx\n---\n", "---\na: 1\n---\n", {"a": 1}),
+        ("---\na: |\n  ---\n---\nx", "---\na: |\n  ---\n---\n", {"a": "---\n"}),
+        ("---\n---\n", "---\n---\n", {}),
+        ("---\n---", "---\n---", {}),
+        ("---\n\n# nothing yet\n---\nx", "---\n\n# nothing yet\n---\n", {}),
+    ],
+)
+def test_delimiters_and_line_ends(page: str, raw: str, found: dict[str, Value]) -> None:
+    front, rest = split(page)
+    assert (front.raw, front.values) == (raw, found)
+    assert front.raw + rest == page
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "",
+        "\n---\na: 1\n---\n",
+        "----\na: 1\n---\n",
+        "--- a\nb: 1\n---\n",
+        "---",
+        "---\n",
+        "---\n\nText after a rule, and no other rule.\n",
+        "---\nSome text\n---\n",
+        "---\nSome text\n\nof two paragraphs\n---\n",
+        '---\n"Quoted" it begins.\n---\n',
+        "---\n" + "long text " * 200_000 + "\n---\n",
+    ],
+)
+def test_a_page_without_front_matter(page: str) -> None:
+    assert split(page) == (FrontMatter("", {}, {}), page)
+    assert split("\ufeff" + page) == (FrontMatter("\ufeff", {}, {}), page)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("", None), ("~", None), ("null", None), ("Null", None), ("NULL", None),
+        ("true", True), ("True", True), ("FALSE", False),
+        ("0", 0), ("-12", -12), ("9223372036854775807", 2**63 - 1), ("1.5", 1.5), ("-.5", -0.5),
+        ("1e3", 1000.0), ("1.", 1.0),
+        ("[1, a, [true]]", [1, "a", [True]]), ("{a: 1, b: {c: ~}}", {"a": 1, "b": {"c": None}}),
+    ],
+)  # fmt: skip
+def test_values_of_json(written: str, value: Value) -> None:
+    found = values(f"key: {written}")["key"]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "yes", "no", "on", "off", "y", "tRUE", "12:30", "2026-04-03", "2026-04-03T10:30:00Z",
+        "0x1F", "0o17", "007", "+15551234567", "1_000", "1e999", ".inf", "-.inf", ".nan", "\u0661",
+        "9223372036854775808", "-9223372036854775809", "1" * 5000, "=", "<<",
+    ],
+)  # fmt: skip
+def test_everything_else_stays_the_text_it_is(written: str) -> None:
+    assert values(f"key: {written}") == {"key": written}
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("'1'", "1"), ('"true"', "true"), ("''", ""), ("|\n  1", "1\n"), (">-\n  a\n  b", "a b"),
+        ("!!int '3'", "3"), ("!!bool true", "true"), ("! 1", "1"), ("!!binary aGk=", "aGk="),
+        ("!!python/object/apply:os.system [ls]", ["ls"]), ("!!python/name:os.system x", "x"),
+        ("!!set {a, b}", {"a": None, "b": None}), ('"\\u00e9\\L"', "\u00e9\u2028"),
+    ],
+)  # fmt: skip
+def test_quotes_and_tags_make_text_and_run_nothing(written: str, value: Value) -> None:
+    assert values(f"key: {written}") == {"key": value}
+
+
+def test_keys_are_their_source_text() -> None:
+    source = "1: a\n1.50: b\ntrue: c\n~: d\n2026-04-03: e\n'5': f\n<<: {g: h}"
+    assert list(values(source)) == ["1", "1.50", "true", "~", "2026-04-03", "5", "<<"]
+
+
+def test_an_alias_repeats_the_value_above_it() -> None:
+    assert values("a: &x [1, {b: c}]\nd: *x\n&k e: *k") == {
+        "a": [1, {"b": "c"}],
+        "d": [1, {"b": "c"}],
+        "e": "e",
+    }
+
+
+def test_line_separators_of_unicode_end_no_line() -> None:
+    front, _ = split("---\na: x\u2028y\x85z\u2029\U0010ffff\nb: 2\n---\n")
+    assert front.values == {"a": "x\u2028y\x85z\u2029\U0010ffff", "b": 2}
+    assert front.lines == {"a": 2, "b": 3}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_those_of_the_page(end: str) -> None:
+    page = end.join(["\ufeff---", "", "a: |", "  x", "", "? b", ": 1", "c: [", "]", "---", ""])
+    assert split(page)[0].lines == {"a": 3, "b": 6, "c": 8}
+
+
+@pytest.mark.parametrize("page", ["---\ntitle: Ada\n", "\ufeff---\r\n'title':", "---\na-b : 1"])
+def test_front_matter_that_never_ends(page: str) -> None:
+    assert refusal(page) == ("front matter starts on line 1 and never ends", CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "hint"),
+    [
+        ("- a\n- b", "line 2: front matter is a list, not a map", MAP),
+        ("a: 1\nb: 2\na: 3", "line 4: the key 'a' is there twice, first on line 2", KEEP_ONE),
+        ("a:\n  b: 1\n  'b': 2", "line 4: the key 'b' is there twice, first on line 3", KEEP_ONE),
+        ("a: 1\nt: {{title}}", "line 3: a key must be text, not a list, a map or an alias", QUOTE),
+        ("? [a]\n: 1", "line 2: a key must be text, not a list, a map or an alias", QUOTE),
+        ("a: &x 1\n*x : 2", "line 3: a key must be text, not a list, a map or an alias", QUOTE),
+        ("a: *x", "line 2: the alias *x names no value that ends above it", QUOTE),
+        ("a: &x 1\nb: &x [*x]", "line 3: the alias *x names no value that ends above it", QUOTE),
+        ("a: 1\n--- b", "line 3: a second YAML document starts here", CLOSE),
+        ("a: 1\nb: x\0y", "line 3: the character U+0000 is not allowed in front matter", REMOVE),
+        ("a: 1\r\n\r\x1b", "line 4: the character U+001B is not allowed in front matter", REMOVE),
+        ('a: 1\nb: "\\0"', "line 3: the character U+0000 is not allowed in front matter", REMOVE),
+        ("a: \ufffe", "line 2: the character U+FFFE is not allowed in front matter", REMOVE),
+    ],
+)  # fmt: skip
+def test_what_is_refused(source: str, message: str, hint: str) -> None:
+    assert refusal(f"---\n{source}\n---\n") == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "hint"),
+    [
+        ("a: 1\ntitle: one: two", 3, QUOTE),
+        ("a: 1\nb: 'open\nc: 3\n", 3, QUOTE),
+        ("a: 1\nb: [1, 2\nc: 3", 3, QUOTE),
+        ("a: 1\nforgotten\nb: 2", 3, QUOTE),
+        ("a: 1\nb: @home", 3, QUOTE),
+        ("a: 1\n**bold**", 3, QUOTE),
+        ("a: 1\nb: 2\n c: 3", 4, QUOTE),
+        ("%YAML 1.2\na: 1", 3, QUOTE),
+        ('a: 1\nb: "\\UFFFFFFFF"', 3, QUOTE),
+        ("a:\n\tb: 1", 3, TABS),
+        ("a: 1\n\tb: 1", 3, TABS),
+    ],
+)
+@pytest.mark.parametrize("has_libyaml", [True, False])
+def test_malformed_yaml_names_the_line_of_the_page(
+    source: str, line: int, hint: str, has_libyaml: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_libyaml:
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    message, given_hint = refusal(f"---\n{source}\n---\n")
+    assert message.startswith(f"line {line}: ")
+    assert given_hint == hint
+
+
+def test_the_words_for_malformed_yaml_come_from_the_parser() -> None:
+    message, _ = refusal("---\na: 1\nforgotten\nb: 2\n---\n")
+    assert message == "line 3: not valid YAML: could not find expected ':'"
+
+
+def nested(depth: int) -> str:
+    """A map with lists in it, `depth` levels in all."""
+    return "a: " + "[" * (depth - 1) + "]" * (depth - 1)
+
+
+def test_fifty_levels_are_deep_enough() -> None:
+    assert values(nested(50))
+    too_deep = ("line 2: front matter is nested more than 50 deep", SMALLER)
+    assert refusal(f"---\n{nested(51)}\n---\n") == too_deep
+    assert refusal("---\na: " + "[" * 900_000 + "\n---\n") == too_deep
+    assert refusal("---\na:\n" + "- " * 400_000 + "\n---\n")[0].endswith("more than 50 deep")
+
+
+def test_depth_counts_what_aliases_stand_for() -> None:
+    lists = "a: &x " + "[" * 25 + "]" * 25 + "\nb: "
+    assert values(lists + "[" * 24 + "*x" + "]" * 24)
+    assert refusal("---\n" + lists + "[" * 25 + "*x" + "]" * 25 + "\n---\n") == (
+        "line 3: front matter is nested more than 50 deep",
+        SMALLER,
+    )
+
+
+def test_ten_thousand_values_are_enough() -> None:
+    # The map, its key, the list and 9 997 items.
+    assert len(str(values("a: [" + "x," * 9_997 + "]"))) > 9_997
+    assert refusal("---\na:\n" + "- x\n" * 9_998 + "---\n") == (
+        "line 10000: front matter holds more than 10000 values, aliases written out",
+        SMALLER,
+    )
+
+
+def test_a_billion_laughs_are_refused() -> None:
+    lines = ["a0: &a0 ha"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
+    assert refusal("\n".join(["---", *lines, "---"])) == (
+        "line 6: front matter holds more than 10000 values, aliases written out",
+        SMALLER,
+    )
+
+
+def test_one_megabyte_is_enough() -> None:
+    fixed = len("---\na: \n---\n")
+    longest = "---\na: " + "é" * ((1_000_000 - fixed) // 2) + "\n---\n"
+    assert split(longest + "rest")[0].raw == longest
+    assert refusal(longest.replace("a", "abc")) == (
+        "line 1: front matter is longer than 1 MB",
+        SMALLER,
+    )
+
+
+PIECES = [
+    "---", "...", "--- ", "\n", "\n", "\n  ", "\r\n", "\r", "\t", " ", "a: ", "b:", "- ", "? ",
+    ": ", ",", "[", "]", "{", "}", "#", "&x ", "*x", "! ", "!!int ", "|\n ", ">", "'", '"', "\\",
+    "\\u2028", "%", "@", "`", "\0", "\x85", "\u2028", "\ufeff", "\ud800", "1", "-1.5e3", "~",
+    "true", "<<", "é",
+]  # fmt: skip
+
+
+def split_or_refusal(page: str) -> tuple[FrontMatter, str] | BadPage:
+    try:
+        return split(page)
+    except BadPage as error:
+        return error
+
+
+@pytest.mark.parametrize("has_libyaml", [True, False])
+def test_any_text_comes_back_whole_or_is_refused_by_line(has_libyaml: bool) -> None:
+    @given(
+        st.lists(st.sampled_from(PIECES)).map("".join) | st.text(),
+        st.sampled_from(["", "---\n", "\ufeff---\r\nk: "]),
+        st.sampled_from(["", "\n---\n", "\r...\r\nrest"]),
+    )
+    def check(middle: str, start: str, end: str) -> None:
+        page = start + middle + end
+        outcome = split_or_refusal(page)
+        if isinstance(outcome, BadPage):
+            assert "line " in outcome.message
+            assert outcome.hint
+            return
+        front, rest = outcome
+        assert front.raw + rest == page
+        assert json.loads(json.dumps(front.values)) == front.values
+        assert list(front.lines) == list(front.values)
+        assert list(front.lines.values()) == sorted(front.lines.values())
+
+    with pytest.MonkeyPatch.context() as patch:
+        if not has_libyaml:
+            patch.delattr(yaml, "CSafeLoader", raising=False)
+        check()
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(TEXT, JSON, max_size=4))
+def test_json_in_front_matter_is_read_as_json(data: dict[str, Value]) -> None:
+    def dumped(value: Value) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    assert values("\n".join(f"{dumped(key)}: {dumped(data[key])}" for key in data)) == data
