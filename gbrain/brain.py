@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -15,16 +16,18 @@ from typing import TYPE_CHECKING, cast
 from gbrain.config import Settings, read_value, with_values, written_value
 from gbrain.errors import Conflict
 from gbrain.pipeline import Plan, answer
-from gbrain.store import aliases, links, pages, settings, vaults
+from gbrain.store import aliases, jobs, links, models, pages, settings, vaults
 from gbrain.store.connection import Database, create
 from gbrain.text.query import normalise, read_terms
 from gbrain.text.slug import slug_of
-from gbrain.types import Answer, Merge, Mode, Query, Scope
+from gbrain.types import Answer, Depth, Merge, Mode, Query, Scope
 
 if TYPE_CHECKING:
     from gbrain.ingest import Progress, Report
+    from gbrain.models.catalog import ModelSpec
     from gbrain.models.embedder import Embedder
     from gbrain.store.vectors import Floats
+    from gbrain.worker import Embedded
 
 
 def default_path() -> Path:
@@ -104,8 +107,13 @@ class Brain:
         limit: int | None = None,
         mode: Mode | None = None,
         merge: Merge | None = None,
+        depth: Depth | None = None,
+        budget: int | None = None,
     ) -> Answer:
-        """The pages that answer `text`, best first, by keywords and meaning."""
+        """The pages that answer `text`, best first, by keywords and meaning.
+
+        `depth="auto"` adds context of at most `budget` tokens.
+        """
         normal = normalise(text)
         with self.database.reading() as connection:
             terms = read_terms(normal, aliases.all_aliases(connection))
@@ -115,12 +123,18 @@ class Brain:
             merge=merge or cast(Merge, self.settings.search_merge_strategy),
             settings=self.settings,
             embed=self._embed_query,
+            budget=(budget or self.settings.default_token_budget) if depth else None,
+            count=self.count_tokens,
         )
         return answer(self.database, question, plan)
 
     def search(self, text: str, *, scope: Scope = Scope(), limit: int | None = None) -> Answer:
         """The pages that hold the words of `text`, best first; no model is touched."""
         return self.query(text, scope=scope, limit=limit, mode="bm25")
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the active model makes of a text."""
+        return self.embedder.count_tokens(text)
 
     def _embed_query(self, text: str) -> Floats:
         return self.embedder.embed_query(text)
@@ -129,11 +143,86 @@ class Brain:
     def embedder(self) -> Embedder:
         """The active model, opened on first use."""
         if self._embedder is None:
-            from gbrain.models.catalog import packaged
             from gbrain.models.embedder import Embedder
 
-            self._embedder = Embedder(packaged())
+            self._embedder = Embedder(self.model_spec(self.active_model()))
         return self._embedder
+
+    # --- models and vectors ------------------------------------------------------------------
+
+    def active_model(self) -> models.ModelRow:
+        """The model that embeds and answers; a new brain takes the packaged one."""
+        with self.database.reading() as connection:
+            active = models.active_model(connection)
+        if active is None:
+            from gbrain.models.catalog import PACKAGED, packaged
+
+            self.add_model(packaged(), packaged=True)
+            active = self.use_model(PACKAGED)
+        return active
+
+    def model_spec(self, model: models.ModelRow) -> ModelSpec:
+        """What the program needs to open a model that the brain knows."""
+        from gbrain.models.catalog import from_description, packaged
+
+        if model.folder is None:
+            return packaged(model.name)
+        return from_description(json.loads(model.description), Path(model.folder))
+
+    def add_model(self, spec: ModelSpec, *, packaged: bool = False) -> None:
+        """Makes a model known; `use_model` makes it the one that answers."""
+        with self.database.writing() as connection:
+            models.add_model(
+                connection,
+                name=spec.name,
+                identity=spec.identity,
+                sha256=spec.sha256,
+                pooling=spec.pooling,
+                query_prefix=spec.query_prefix,
+                passage_prefix=spec.passage_prefix,
+                dimension=spec.dimension,
+                max_tokens=spec.max_tokens,
+                description=json.dumps(spec.description()),
+                folder=None if packaged else str(spec.folder),
+                now=timestamp(),
+            )
+
+    def use_model(self, name: str) -> models.ModelRow:
+        """Makes a known model the active one and queues what it has not embedded yet."""
+        with self.database.writing() as connection:
+            model = models.require_model(connection, name)
+            models.activate(connection, model)
+            jobs.enqueue_missing(connection, model.space, timestamp())
+        if self._embedder:
+            self._embedder.close()
+            self._embedder = None
+        return model
+
+    def embed(
+        self,
+        name: str | None = None,
+        *,
+        everything: bool = False,
+        limit: int | None = None,
+        max_seconds: float | None = None,
+        progress: Progress = lambda done, total: None,
+    ) -> Embedded:
+        """Embeds what is due, of one page or all; `everything` also what waits after a failure."""
+        from gbrain.worker import Limits, embed_due
+
+        space = self.active_model().space
+        page_id = self.get(name).id if name else None
+        if everything or page_id is not None:
+            with self.database.writing() as connection:
+                jobs.enqueue_missing(connection, space, timestamp(), page_id)
+        return embed_due(
+            self.database,
+            space,
+            lambda: self.embedder,
+            page_id=page_id,
+            limits=Limits(limit, max_seconds),
+            progress=progress,
+        )
 
     # --- pages -------------------------------------------------------------------------------
 

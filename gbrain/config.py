@@ -63,6 +63,17 @@ class Settings:
     default_token_budget: int = _setting(
         4000, "Tokens that --depth auto may fill without --budget", GIGABRAIN, low=1, high=1_000_000
     )
+    page_standing: float = _setting(
+        0.5, "--depth auto: share of its page's score that a passage gains", low=0, high=5
+    )
+    context_floor: float = _setting(
+        0.0, "--depth auto: passages worth less than this share of the best are left out",
+        low=0, high=1,
+    )  # fmt: skip
+    hop_decay: float = _setting(
+        0.5, "--depth auto: worth of a linked page against the page that links to it", GIGABRAIN,
+        low=0, high=1,
+    )  # fmt: skip
     short_circuit: bool = _setting(
         True, "Answer at once when the query is a page's slug, title or alias", GIGABRAIN
     )

@@ -45,13 +45,14 @@ def write_files(
 
 
 def _inside(root: Path, path: str) -> Path:
-    """Where `path` is to be written; its folders are made one by one and never followed out."""
+    """Where `path` is to be written, in a folder that is there; links are never followed out."""
     parts = PurePosixPath(path).parts
     safe = parts and not path.startswith("/") and ".." not in parts and "\0" not in path
     if safe:
         target = root.joinpath(*parts)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        # Looked at before anything is made: a folder, too, must not appear behind a link.
         if target.parent.resolve().is_relative_to(root) and not target.is_symlink():
+            target.parent.mkdir(parents=True, exist_ok=True)
             return target
     raise GbrainError(
         f"{path!r} would be written outside of {root}",
@@ -61,7 +62,7 @@ def _inside(root: Path, path: str) -> Path:
 
 
 def _write(target: Path, data: bytes) -> None:
-    building = target.with_name(f".{target.name[:100]}.{os.getpid()}.new")
+    building = target.with_name(f".gbrain-{os.getpid()}.new")
     try:
         building.write_bytes(data)
         building.replace(target)

@@ -14,7 +14,8 @@ from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.store.connection import Database
 from gbrain.store.pages import delete_page, write_page
 from gbrain.store.vaults import Known, Vault, add_vault, known_pages
-from gbrain.text.page import MAX_PAGE_BYTES, parse_page
+from gbrain.text.page import MAX_PAGE_BYTES
+from gbrain.text.parsing import File, parse_all
 from gbrain.text.slug import slug_of
 from gbrain.types import Page
 
@@ -56,13 +57,6 @@ class Report:
         return sum(1 for change in self.changes if change.action == action)
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    path: str
-    slug: str
-    data: bytes
-
-
 def take_in(
     database: Database,
     root: Path,
@@ -87,18 +81,17 @@ def take_in(
     _refuse_empty(root, paths, absent)
     batch: list[Page] = []
     size = 0
-    for file in _changed(root, vault, paths, pages, report, overwrite, progress):
-        try:
-            page = parse_page(file.path, file.data)
-        except GbrainError as error:
-            report.problems.append(Problem(file.path, error.message, error.hint, error.code))
+    changed = _changed(root, vault, paths, pages, report, overwrite, progress)
+    for path, page in parse_all(changed):
+        if isinstance(page, GbrainError):
+            report.problems.append(Problem(path, page.message, page.hint, page.code))
             continue
-        known = file.slug in pages
-        report.changes.append(Change("update" if known else "create", file.slug, file.path))
+        action: Action = "update" if page.slug in pages else "create"
+        report.changes.append(Change(action, page.slug, path))
         if dry_run:
             continue
         batch.append(page)
-        size += len(file.data)
+        size += len(page.compiled_truth) + len(page.timeline)
         if len(batch) >= _BATCH_PAGES or size >= _BATCH_BYTES:
             _write(database, batch, vault, now)
             batch, size = [], 0
@@ -109,7 +102,7 @@ def take_in(
 
 
 def _vault(database: Database, root: Path, now: str, dry_run: bool) -> Vault:
-    name = str(root)
+    name = os.path.realpath(root)
     with database.reading() as connection:
         row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (name,)).fetchone()
     if row:
@@ -167,13 +160,24 @@ def _stays(real_root: str, link: str) -> bool:
 
 
 def _ignore_rules(root: Path) -> Callable[[str], bool]:
+    file = root / IGNORE_FILE
     try:
-        lines = (root / IGNORE_FILE).read_text("utf-8", errors="replace").splitlines()
-    except OSError:
+        lines = file.read_text("utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
         return lambda path: False
+    except OSError as error:
+        raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines(lines).match_file
+    try:
+        return GitIgnoreSpec.from_lines(lines).match_file
+    except ValueError as error:
+        raise _bad_rules(f"{file}: {error}") from None
+
+
+def _bad_rules(message: str) -> GbrainError:
+    # Taking in what somebody meant to keep out is worse than taking in nothing.
+    return GbrainError(message, hint="Its lines read as in .gitignore.", code="bad_ignore_file")
 
 
 def _changed(
@@ -184,8 +188,8 @@ def _changed(
     report: Report,
     overwrite: bool,
     progress: Progress,
-) -> Iterator[_File]:
-    """The files whose page must be written, in order."""
+) -> Iterator[File]:
+    """Path and bytes of the files whose page must be written, in order."""
     taken: dict[str, str] = {}
     present = set(paths)
     for number, path in enumerate(paths, 1):
@@ -218,15 +222,15 @@ def _changed(
             if verdict == "unchanged":
                 report.unchanged += 1
             else:
-                yield _File(path, slug, data)
+                yield path, data
 
 
 def _read(path: Path) -> bytes:
     """The file's bytes; a file beyond the limit is not read into memory."""
+    # Asked before it is opened: opening a pipe waits for somebody to write into it.
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise BadPage("not a regular file", code="not_a_file")
     with path.open("rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise BadPage("not a regular file", code="not_a_file")
         return file.read(MAX_PAGE_BYTES + 1)
 
 
@@ -274,6 +278,7 @@ def _absent(
 ) -> list[Known]:
     """Pages of this vault whose file is gone; not those under a folder that cannot be read."""
     present = {slug_of(path) for path in paths if _encodable(path)}
+    named = {p.path for p in problems}
     unread = tuple(p.path for p in problems if p.code == "cannot_read")
     if "." in unread:
         return []
@@ -282,7 +287,7 @@ def _absent(
         for slug, known in pages.items()
         if known.vault_id == vault.id
         and slug not in present
-        and known.path not in {p.path for p in problems}
+        and known.path not in named
         and not (unread and known.path.startswith(unread))
     ]
 

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
+from gbrain.context import assemble
 from gbrain.errors import ModelUnavailable
 from gbrain.lanes import fts, sms
 from gbrain.ranking.fusion import fuse
@@ -33,6 +34,8 @@ class Plan:
     merge: Merge
     settings: Settings
     embed: EmbedQuery
+    count: Callable[[str], int]
+    budget: int | None = None
 
 
 def answer(database: Database, query: Query, plan: Plan) -> Answer:
@@ -47,6 +50,7 @@ def answer(database: Database, query: Query, plan: Plan) -> Answer:
                 small = sms.look_up(connection, query)
                 detail["how"], detail["pages"] = small.how, len(small.candidates)
         mode, merge, notice = plan.mode, None, None
+        lanes: dict[str, Found] = {}
         if small.answer:
             ranked = [Ranked(small.answer.page_id, small.answer.slug, 1.0, {"sms": small.answer})]
         else:
@@ -61,6 +65,13 @@ def answer(database: Database, query: Query, plan: Plan) -> Answer:
                 detail["merge"], detail["pages"] = merge, len(ranked)
         with trace.stage("text"):
             hits = _hits(connection, ranked[: query.limit], query)
+        context, budget = None, None
+        if plan.budget is not None:
+            with trace.stage("expand") as detail:
+                context, budget = assemble(
+                    connection, query, ranked, lanes, settings, plan.budget, plan.count
+                )
+                detail["pieces"], detail["tokens"] = len(context), budget.used
     return Answer(
         query=query.text,
         mode=mode,
@@ -71,6 +82,8 @@ def answer(database: Database, query: Query, plan: Plan) -> Answer:
         hits=hits,
         took_ms=(perf_counter() - began) * 1000,
         trace=trace,
+        context=context,
+        budget=budget,
     )
 
 

@@ -12,6 +12,7 @@ ChunkKind = Literal["truth", "timeline"]
 LinkKind = Literal["wiki", "markdown", "front_matter"]
 Mode = Literal["bm25", "semantic", "hybrid", "auto"]
 Merge = Literal["set-union", "set-union-rank", "rrf", "blend"]
+Depth = Literal["auto"]
 Role = Literal["hit", "neighbour", "linked"]
 Stopped = Literal["budget", "coverage", "exhausted"]
 

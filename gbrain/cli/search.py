@@ -32,7 +32,7 @@ from gbrain.errors import GbrainError, UsageError
 from gbrain.output import screen
 from gbrain.output.json import answer_document, dumps
 from gbrain.output.text import answer_text
-from gbrain.types import Answer
+from gbrain.types import Answer, Depth, Merge, Mode
 
 command = Module()
 
@@ -84,6 +84,60 @@ def search(
         raise typer.Exit(3)
 
 
+@command.command(
+    "query",
+    epilog=examples(
+        'gbrain query "who is lukewarm on cloud RAG?"',
+        'gbrain query "what did we decide about backups" --depth auto --budget 2000',
+        "gbrain query 'river ai' --json | jq -r '.results[0].slug'",
+        "cat questions.txt | gbrain query -",
+    ),
+)
+def query(
+    text: Text,
+    depth: Annotated[
+        Depth | None, typer.Option("--depth", help="auto assembles context under a token budget.")
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", min=1, help="Tokens for --depth auto.")
+    ] = None,
+    limit: Limit = None,
+    mode: Annotated[
+        Mode | None, typer.Option("--mode", help="Lanes to use; else search_mode.")
+    ] = None,
+    merge: Annotated[
+        Merge | None, typer.Option("--merge", help="Else search_merge_strategy.")
+    ] = None,
+    wing: Wing = None,
+    room: Room = None,
+    type: Type = None,
+    tag: Tag = None,
+    slug_prefix: SlugPrefix = None,
+    since: Since = None,
+    until: Until = None,
+    where: Where = None,
+    exclude: Exclude = None,
+    exit_code: ExitCode = False,
+    debug: Debug = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Answer a question by words and by meaning; --depth auto gives an LLM its context."""
+    given = {
+        "wing": wing, "room": room, "type": type, "tag": tag, "slug_prefix": slug_prefix,
+        "since": since, "until": until, "where": where, "exclude": exclude, "limit": limit,
+        "mode": mode, "merge": merge, "depth": depth, "budget": budget,
+    }  # fmt: skip
+    with open_brain(db) as brain:
+        if text == "-":
+            _batch(brain, given, debug)
+            return
+        answer = _ask(brain, text, given)
+    _show(answer, json, debug)
+    if exit_code and not answer.hits:
+        raise typer.Exit(3)
+
+
 def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
     filters = {("type_" if name == "type" else name): given.get(name) for name in _FILTERS}
     return brain.query(
@@ -92,6 +146,8 @@ def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
         limit=given.get("limit"),
         mode=given.get("mode"),
         merge=given.get("merge"),
+        depth=given.get("depth"),
+        budget=given.get("budget"),
     )
 
 

@@ -10,7 +10,7 @@ import typer
 from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
-from gbrain.errors import NotFound
+from gbrain.errors import ModelUnavailable, NotFound
 from gbrain.ingest import Report
 from gbrain.output import screen
 from gbrain.output.documents import report_document
@@ -20,6 +20,9 @@ command = Module()
 
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Where both sides changed, take the file's text.")
+]
+NoEmbed = Annotated[
+    bool, typer.Option("--no-embed", help="Leave embedding to gbrain embed --stale.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, change nothing.")]
 
@@ -36,6 +39,7 @@ def import_(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of notes.")],
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
+    no_embed: NoEmbed = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
@@ -43,6 +47,7 @@ def import_(
     """Take in folders of Markdown notes; what did not change is not read again."""
     with open_brain(db, make=True) as brain:
         report = _take_in(brain, folders, overwrite, dry_run, quiet, drop=False)
+        _embed(brain, report, no_embed or dry_run, quiet)
     _finish(report, dry_run, quiet, json)
 
 
@@ -53,6 +58,7 @@ def sync(
     ] = None,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
+    no_embed: NoEmbed = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
@@ -65,6 +71,7 @@ def sync(
                 "No folder has been imported yet", hint="gbrain import DIR", code="no_folder"
             )
         report = _take_in(brain, roots, overwrite, dry_run, quiet, drop=True)
+        _embed(brain, report, no_embed or dry_run, quiet)
     _finish(report, dry_run, quiet, json)
 
 
@@ -81,6 +88,17 @@ def _take_in(
         total.unchanged += report.unchanged
         total.problems += report.problems
     return total
+
+
+def _embed(brain: Brain, report: Report, skip: bool, quiet: bool) -> None:
+    """Embeds what came in. A model that cannot be had leaves the pages searchable by keyword."""
+    if skip or not report.changes:
+        return
+    try:
+        with progress("Embedding", quiet=quiet) as show:
+            brain.embed(progress=show)
+    except ModelUnavailable as error:
+        screen.say(f"{error.message} The pages are in; gbrain embed does the rest later.")
 
 
 def _finish(report: Report, dry_run: bool, quiet: bool, as_json: bool) -> None:

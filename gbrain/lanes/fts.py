@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Container
 
@@ -19,6 +20,10 @@ _CHUNKS_PER_PAGE = 8
 # Pages scored beyond the pool: a page's best passage can lift it into the pool.
 _HEADROOM = 4
 
+# Scoring a row costs some thirty times more than passing it by. Where the query's words stand in
+# more pages than this, only rows that hold one of its rarest words are scored, by all its words.
+_SCORED_ROWS = 5000
+
 
 def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> Found:
     """Pages that hold the query's words, best first; scores are positive, higher is better."""
@@ -27,8 +32,9 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
     chunks: list[ScoredChunk] = []
     if query.terms:
         anyone = match_expression(query.terms)
-        scores = _page_scores(connection, anyone, query.scope, settings)
-        chunks = _chunk_scores(connection, anyone, query.scope, settings)
+        telling = _telling(connection, query.terms)
+        scores = _page_scores(connection, anyone, telling, query.scope, settings)
+        chunks = _chunk_scores(connection, anyone, telling, list(scores), query.scope, settings)
         for chunk in chunks:
             if chunk.page_id not in best:
                 best[chunk.page_id] = chunk.chunk_id
@@ -50,44 +56,75 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
     )
 
 
+def _telling(connection: sqlite3.Connection, terms: tuple[Term, ...]) -> str | None:
+    """The rarest terms that together match few enough pages; None when all terms do."""
+    pages = "SELECT count(*) FROM pages_fts WHERE pages_fts MATCH ?"
+    counted = sorted(
+        (connection.execute(pages, (match_expression((term,)),)).fetchone()[0], number)
+        for number, term in enumerate(terms)
+    )
+    total = 0
+    rare: list[int] = []
+    for count, number in counted:
+        total += count
+        if rare and total > _SCORED_ROWS:
+            return match_expression(tuple(terms[number] for number in rare))
+        rare.append(number)
+    return None
+
+
 def _page_scores(
-    connection: sqlite3.Connection, match: str, scope: Scope, settings: Settings
+    connection: sqlite3.Connection,
+    match: str,
+    telling: str | None,
+    scope: Scope,
+    settings: Settings,
 ) -> dict[int, float]:
+    """The best pages by their own words; scores are positive."""
+    clauses, values = ["pages_fts MATCH ?"], [match]
+    if telling:
+        clauses.append("+rowid IN (SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?)")
+        values.append(telling)
+    if not scope.unlimited:
+        within = page_condition(scope)
+        clauses.append(f"+rowid IN (SELECT id FROM pages WHERE {within.sql})")
+        values += within.values
     weights = (settings.title_weight, settings.slug_weight, settings.truth_weight,
                settings.timeline_weight, settings.tags_weight, settings.aliases_weight)  # fmt: skip
-    within = page_condition(scope)
-    narrowed = "" if scope.unlimited else f"AND +rowid IN (SELECT id FROM pages WHERE {within.sql})"
     rows = connection.execute(
-        f"SELECT rowid, -bm25(pages_fts, ?, ?, ?, ?, ?, ?) AS score FROM pages_fts "
-        f"WHERE pages_fts MATCH ? {narrowed} ORDER BY score DESC LIMIT ?",
-        (
-            *weights,
-            match,
-            *(within.values if narrowed else ()),
-            _HEADROOM * settings.candidate_pool,
-        ),
+        "SELECT rowid, -bm25(pages_fts, ?, ?, ?, ?, ?, ?) AS score FROM pages_fts "
+        f"WHERE {' AND '.join(clauses)} ORDER BY score DESC LIMIT ?",
+        (*weights, *values, _HEADROOM * settings.candidate_pool),
     )
     return dict(rows.fetchall())
 
 
 def _chunk_scores(
-    connection: sqlite3.Connection, match: str, scope: Scope, settings: Settings
+    connection: sqlite3.Connection,
+    match: str,
+    telling: str | None,
+    page_ids: list[int],
+    scope: Scope,
+    settings: Settings,
 ) -> list[ScoredChunk]:
-    within = chunk_condition(scope)
-    narrowed = (
-        "" if scope.unlimited else f"AND +rowid IN (SELECT id FROM chunks WHERE {within.sql})"
-    )
+    """The best passages, best first: of the pages found, and any that hold a telling word."""
+    clauses, values = ["chunks_fts MATCH ?"], [match]
+    if telling:
+        clauses.append(
+            "(+rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?) OR +rowid IN "
+            "(SELECT id FROM chunks WHERE page_id IN (SELECT value FROM json_each(?))))"
+        )
+        values += (telling, json.dumps(page_ids))
+    if not scope.unlimited:
+        within = chunk_condition(scope)
+        clauses.append(f"+rowid IN (SELECT id FROM chunks WHERE {within.sql})")
+        values += within.values
     rows = connection.execute(
         "SELECT found.id, chunks.page_id, found.score FROM ("
-        "  SELECT rowid AS id, -bm25(chunks_fts, ?, 1.0, 1.0) AS score FROM chunks_fts "
-        f" WHERE chunks_fts MATCH ? {narrowed} ORDER BY score DESC LIMIT ?"
+        "SELECT rowid AS id, -bm25(chunks_fts, ?, 1.0, 1.0) AS score FROM chunks_fts "
+        f"WHERE {' AND '.join(clauses)} ORDER BY score DESC LIMIT ?"
         ") AS found JOIN chunks ON chunks.id = found.id ORDER BY found.score DESC, found.id",
-        (
-            settings.title_weight,
-            match,
-            *(within.values if narrowed else ()),
-            _CHUNKS_PER_PAGE * settings.candidate_pool,
-        ),
+        (settings.title_weight, *values, _CHUNKS_PER_PAGE * settings.candidate_pool),
     )
     return [ScoredChunk(*row) for row in rows]
 

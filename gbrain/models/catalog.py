@@ -1,4 +1,4 @@
-"""What a model is, the ones that ship with the package, and how to describe another from its folder."""
+"""What a model is, those that ship with the package, and the description of others."""
 
 from __future__ import annotations
 

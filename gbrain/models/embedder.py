@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Texts taken in ahead of the one whose vector is due: keeps the threads busy while the caller
 # writes, and bounds memory.
 AHEAD_PER_THREAD = 16
-# After so many passages of one call a packed session has earned the time it takes to open.
+# After so many passages a packed session has earned the time it takes to open.
 WORTH_PACKING = 64
 
 
@@ -38,13 +38,13 @@ class Embedder:
     def __init__(self, spec: ModelSpec, threads: int | None = None) -> None:
         """Checks the files' presence and size; `threads` for passages, all cores by default."""
         check(spec)
-        model = spec.folder / spec.model_file
-        session, tokenizer = open_both(model, spec.folder / TOKENIZER, fused=spec.fused)
         self.spec = spec
-        self._network = Network(session, model)
+        self._model = spec.folder / spec.model_file
+        session, tokenizer = open_both(self._model, spec.folder / TOKENIZER, fused=spec.fused)
+        self._network = Network(session, self._model)
         self._tokens = Tokens(tokenizer, spec.max_tokens)
         self._threads = threads or usable_cores()
-        self._packed = False
+        self._passages = 0
         self._pool: ThreadPoolExecutor | None = None
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -59,9 +59,10 @@ class Embedder:
         pool = self._workers()
         due: deque[Future[NDArray[np.float32]]] = deque()
         try:
-            for number, text in enumerate(texts):
-                if number == WORTH_PACKING:
-                    self._pack()
+            for text in texts:
+                self._passages += 1
+                if self._passages == WORTH_PACKING:
+                    self._network = Network.open(self._model, fused=self.spec.fused, packed=True)
                 due.append(pool.submit(self._embed, self.spec.passage_prefix + text))
                 while due and (due[0].done() or len(due) >= AHEAD_PER_THREAD * self._threads):
                     yield due.popleft().result()
@@ -80,12 +81,6 @@ class Embedder:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
-
-    def _pack(self) -> None:
-        if not self._packed:
-            model = self.spec.folder / self.spec.model_file
-            self._network = Network.open(model, fused=self.spec.fused, packed=True)
-            self._packed = True
 
     def _workers(self) -> ThreadPoolExecutor:
         if self._pool is None:

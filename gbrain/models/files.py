@@ -29,7 +29,7 @@ def check(spec: ModelSpec) -> None:
 
 
 def verify(spec: ModelSpec) -> None:
-    """Raise ModelUnavailable unless every file's size and sha256 are as recorded; reads them all."""
+    """Raise ModelUnavailable unless all sizes and sha256 are as recorded: reads every file."""
     check(spec)
     digests = {f.path: f.sha256 for f in spec.files} | {spec.model_file: spec.sha256}
     for path, expected in digests.items():
@@ -53,7 +53,7 @@ def verify_if_changed(spec: ModelSpec, seen: str | None) -> str:
 
 
 def stamp(spec: ModelSpec) -> str:
-    """A text that changes whenever a file is rewritten, replaced or touched, or the spec changes."""
+    """A text that changes when a file is rewritten, replaced or touched, or the spec changes."""
     paths = dict.fromkeys([spec.model_file, TOKENIZER, *(f.path for f in spec.files)])
     stats = [os.stat(spec.folder / path) for path in paths]
     marks = [f"{s.st_size},{s.st_mtime_ns},{s.st_ctime_ns},{s.st_ino}" for s in stats]

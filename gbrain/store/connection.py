@@ -26,7 +26,6 @@ class Database:
         self.busy_seconds = busy_seconds
         with explained(path):
             self.connection = self._connect()
-            self._check_version()
 
     def _connect(self) -> sqlite3.Connection:
         where = f"file:{quote(str(self.path))}"
@@ -35,17 +34,22 @@ class Database:
         connection = sqlite3.connect(
             uri, uri=True, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-        if not self.read_only:
-            connection.execute("PRAGMA journal_mode = WAL")
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA foreign_keys = ON")
+            self._check_version(connection)
+            connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+            if not self.read_only:
+                connection.execute("PRAGMA journal_mode = WAL")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
-    def _check_version(self) -> None:
-        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
+    def _check_version(self, connection: sqlite3.Connection) -> None:
+        """Comes before anything that writes: a newer program's file must stay as it is."""
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
-            self.close()
             raise BadBrain(
                 f"{self.path} was written by a newer gbrain (schema {version}, "
                 f"this program knows {SCHEMA_VERSION})",
@@ -55,7 +59,7 @@ class Database:
         if version < SCHEMA_VERSION and not self.read_only:
             from gbrain.store.migrations import migrate
 
-            migrate(self.connection)
+            migrate(connection)
 
     def another(self) -> sqlite3.Connection:
         """A second connection to the same file, for a lane that runs in a thread of its own."""

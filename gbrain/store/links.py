@@ -71,3 +71,13 @@ def dangling(connection: sqlite3.Connection) -> list[tuple[str, int, str]]:
         "ORDER BY pages.slug, line"
     )
     return rows.fetchall()
+
+
+def linked_pages(connection: sqlite3.Connection, page_id: int) -> list[int]:
+    """The pages that a page links to, in the order it names them."""
+    rows = connection.execute(
+        f"SELECT {_RESOLVED} AS target FROM links WHERE page_id = ? AND target IS NOT NULL "
+        "ORDER BY position",
+        (page_id,),
+    )
+    return list(dict.fromkeys(row[0] for row in rows))

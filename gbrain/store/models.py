@@ -6,10 +6,16 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
+from gbrain.errors import NotFound
+from gbrain.store.vectors import VectorSpace, ensure_tables
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A model's identity as the brain keeps it; `folder` is None for a packaged one."""
+    """A model as the brain keeps it; `folder` is None for a packaged one.
+
+    `description` is the JSON from which the program opens it again.
+    """
 
     id: int
     name: str
@@ -20,13 +26,18 @@ class ModelRow:
     passage_prefix: str
     dimension: int
     max_tokens: int
+    description: str
     folder: str | None
     active: bool
+
+    @property
+    def space(self) -> VectorSpace:
+        return VectorSpace(self.id, self.dimension)
 
 
 _COLUMNS = (
     "id, name, identity, sha256, pooling, query_prefix, passage_prefix, dimension, max_tokens, "
-    "folder, active"
+    "description, folder, active"
 )
 
 
@@ -45,6 +56,16 @@ def active_model(connection: sqlite3.Connection) -> ModelRow | None:
     return _model(row) if row else None
 
 
+def require_model(connection: sqlite3.Connection, name: str) -> ModelRow:
+    """The model called `name`; raises NotFound with the names there are."""
+    known = all_models(connection)
+    for model in known:
+        if model.name == name:
+            return model
+    names = ", ".join(model.name for model in known) or "none yet"
+    raise NotFound(f"There is no model {name!r}", hint=f"Known: {names}.", code="no_model")
+
+
 def add_model(
     connection: sqlite3.Connection,
     *,
@@ -56,20 +77,35 @@ def add_model(
     passage_prefix: str,
     dimension: int,
     max_tokens: int,
+    description: str,
     folder: str | None,
     now: str,
 ) -> None:
-    """Makes a model known; one of the same name is replaced only if it is the same model."""
+    """Makes a model known and makes room for its vectors; the same one again moves its folder."""
+    ensure_tables(connection, dimension)
     connection.execute(
         "INSERT INTO embedding_models (name, identity, sha256, pooling, query_prefix, "
-        "passage_prefix, dimension, max_tokens, folder, added_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (identity) DO UPDATE SET folder = excluded.folder",
+        "passage_prefix, dimension, max_tokens, description, folder, added_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (identity) DO UPDATE SET folder = excluded.folder, "
+        "description = excluded.description",
         (name, identity, sha256, pooling, query_prefix, passage_prefix, dimension, max_tokens,
-         folder, now),
+         description, folder, now),
     )  # fmt: skip
 
 
-def activate(connection: sqlite3.Connection, name: str) -> None:
-    """Makes `name` the model that queries and embeds; exactly one is active."""
-    connection.execute("UPDATE embedding_models SET active = (name = ?)", (name,))
+def activate(connection: sqlite3.Connection, model: ModelRow) -> None:
+    """Makes it the model that embeds and answers; exactly one is active."""
+    connection.execute("UPDATE embedding_models SET active = (id = ?)", (model.id,))
+    connection.execute("DELETE FROM embedding_jobs")
+
+
+def remove_model(connection: sqlite3.Connection, model: ModelRow) -> int:
+    """Forgets a model and its vectors; says how many vectors that were."""
+    space = model.space
+    gone = connection.execute(
+        f"DELETE FROM {space.vectors} WHERE model_id = ? ", (model.id,)
+    ).rowcount
+    connection.execute(f"DELETE FROM {space.codes} WHERE model_id = ?", (model.id,))
+    connection.execute("DELETE FROM embedding_models WHERE id = ?", (model.id,))
+    return gone

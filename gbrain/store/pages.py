@@ -269,13 +269,21 @@ def _last_version(connection: sqlite3.Connection, slug: str) -> int:
     return row[0] or 0
 
 
+def _last_holder(connection: sqlite3.Connection, slug: str) -> int:
+    """The number of the deleted page that was the last to be called `slug`."""
+    row = connection.execute(
+        "SELECT page_id FROM versions WHERE slug = ? ORDER BY version DESC LIMIT 1", (slug,)
+    ).fetchone()
+    return row[0] if row else -1
+
+
 def versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
     """All states of the page, oldest first, also of one that was deleted."""
     page = find_page(connection, slug)
     rows = connection.execute(
         "SELECT version, slug, sha256, bytes, written_at, ending FROM versions "
         "WHERE page_id = ? OR slug = ? ORDER BY version, written_at",
-        (page.id if page else -1, slug),
+        (page.id if page else _last_holder(connection, slug), slug),
     )
     known = [Version(*row) for row in rows]
     if page:
@@ -294,7 +302,7 @@ def version_text(connection: sqlite3.Connection, slug: str, version: int) -> str
         return page_text(connection, page.id)
     row = connection.execute(
         "SELECT content FROM versions WHERE (page_id = ? OR slug = ?) AND version = ?",
-        (page.id if page else -1, slug, version),
+        (page.id if page else _last_holder(connection, slug), slug, version),
     ).fetchone()
     if row is None:
         numbers = [str(known.version) for known in versions(connection, slug)]

@@ -61,6 +61,24 @@ def first_passage(connection: sqlite3.Connection, page_id: int) -> Passage | Non
     return _passage(row) if row else None
 
 
+def passage_at(connection: sqlite3.Connection, page_id: int, byte: int) -> Passage | None:
+    """The last passage of the page that begins at or before `byte`."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? AND byte_start <= ? "
+        "ORDER BY section DESC, part DESC LIMIT 1",
+        (page_id, byte),
+    ).fetchone()
+    return _passage(row) if row else None
+
+
+def page_passages(connection: sqlite3.Connection, page_id: int) -> list[Passage]:
+    """All passages of a page in page order."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part", (page_id,)
+    )
+    return [_passage(row) for row in rows]
+
+
 def neighbours(connection: sqlite3.Connection, passage: Passage, reach: int) -> list[Passage]:
     """The passages around one on its page, in page order, itself left out."""
     rows = connection.execute(

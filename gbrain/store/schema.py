@@ -131,6 +131,7 @@ CREATE TABLE embedding_models (
     passage_prefix TEXT NOT NULL,
     dimension INTEGER NOT NULL,
     max_tokens INTEGER NOT NULL,
+    description TEXT NOT NULL,
     folder TEXT,
     active INTEGER NOT NULL DEFAULT 0,
     added_at TEXT NOT NULL

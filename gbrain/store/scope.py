@@ -48,7 +48,8 @@ def page_condition(scope: Scope) -> Condition:
     for key, value in scope.where:
         require(
             "EXISTS (SELECT 1 FROM json_each(pages.meta, ?) AS field "
-            "WHERE CAST(field.value AS TEXT) = ? COLLATE NOCASE)",
+            "WHERE CASE WHEN field.type IN ('true', 'false') THEN field.type "
+            "ELSE CAST(field.value AS TEXT) END = ? COLLATE NOCASE)",
             _json_path(key), value,
         )  # fmt: skip
     for slug in scope.exclude:

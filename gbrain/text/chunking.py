@@ -12,12 +12,16 @@ from gbrain.text.markdown import Structure
 from gbrain.text.tokens import estimate_tokens
 from gbrain.types import Chunk, Section
 
+# Filled to at most 120 tokens, passages come out at about 100.
 WHOLE_SECTION_TOKENS = 130
-PASSAGE_TOKENS = 100
-UNIT_TOKENS = PASSAGE_TOKENS // 2
+PASSAGE_TOKENS = 120
+OVERLAP_TOKENS = PASSAGE_TOKENS // 2
 
 # A text of so few characters is whole without counting.
 _SURELY_WHOLE = 2 * WHOLE_SECTION_TOKENS
+
+# What rules are made of.
+_RULES = " \t\r\n-*_"
 
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*")
 # A line that ends a thought ends a unit; a hard-wrapped line runs on into the next.
@@ -59,7 +63,7 @@ def _units(text: str, start: int, stop: int, tokens: int) -> list[tuple[int, int
         first, last, level = pending.pop()
         # One script keeps about one measure throughout; a mixed text is counted piece by piece.
         size = (last - first) * per_letter if ascii_only else estimate_tokens(text[first:last])
-        if size <= UNIT_TOKENS or (level == len(_LEVELS) and size <= PASSAGE_TOKENS):
+        if size <= PASSAGE_TOKENS:
             units.append((first, last, size))
         elif level < len(_LEVELS):
             ends = [match.end() for match in _LEVELS[level].finditer(text, first, last)]
@@ -73,7 +77,7 @@ def _units(text: str, start: int, stop: int, tokens: int) -> list[tuple[int, int
 def _slices(text: str, start: int, stop: int, tokens: float) -> list[tuple[int, int, float]]:
     """A stretch without sentences, cut at spaces where there are any."""
     per_letter = tokens / (stop - start)
-    letters = max(int(UNIT_TOKENS / per_letter), 1)
+    letters = max(int(PASSAGE_TOKENS / per_letter), 1)
     slices = []
     while start < stop:
         end = min(start + letters, stop)
@@ -85,14 +89,14 @@ def _slices(text: str, start: int, stop: int, tokens: float) -> list[tuple[int, 
 
 
 def _packed(units: list[tuple[int, int, float]]) -> list[Span]:
-    """Runs of units of about PASSAGE_TOKENS; a short last unit is repeated in the next run."""
+    """Runs of units of at most PASSAGE_TOKENS; a short last unit is repeated in the next run."""
     spans: list[Span] = []
     first, size = 0, 0.0
     for index, (start, _, tokens) in enumerate(units):
         if index > first and size + tokens > PASSAGE_TOKENS:
             spans.append((units[first][0], start))
             overlap = units[index - 1][2]
-            if index - 1 > first and overlap <= UNIT_TOKENS:
+            if index - 1 > first and overlap <= OVERLAP_TOKENS:
                 first, size = index - 1, overlap
             else:
                 first, size = index, 0.0
@@ -111,10 +115,11 @@ def chunk_body(
 ) -> tuple[Chunk, ...]:
     """A page's passages in order; the body begins on `first_line` at `first_byte` of the page.
 
-    A heading with nothing under it is no passage of its own, unless the page has nothing else.
+    A heading or rule with nothing under it is no passage of its own, unless the page has nothing
+    else.
     """
     chunks: list[Chunk] = []
-    written = [section for section in sections if body[section.text_start : section.stop].strip()]
+    written = [s for s in sections if body[s.text_start : s.stop].strip().strip(_RULES)]
     byte_at = _byte_counter(body, first_byte)
     for number, section in enumerate(written or sections[:1]):
         for part, (start, stop) in enumerate(passages(body, section)):

@@ -53,8 +53,6 @@ _TRIMMED = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 )
 # A line that begins with any other character begins a paragraph or goes on with one.
 _TELLING = frozenset(["", *" \t#`~>-+*_=<[0123456789"])
-_NEWLINE = re.compile(r"\r\n?|\n")
-_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
 _OPENER = re.compile(
     r"(?P<heading>#{1,6})(?:[ \t]|$)"
     r"|(?P<fence>`{3,}(?=[^`]*$)|~{3,})"
@@ -69,7 +67,9 @@ _PLAIN_ITEM = re.compile(
     r"([-+*]|[0-9]{1,9}[.)])( {1,4})"
     r"(?:[^ \t#`~>\-+*_=<\[0-9]|[0-9]++(?![.)])|\*++[^ \t]|`[^`]|\[(?:\[|[ xX]\] ))"
 )
-_HTML = re.compile(
+# The patterns from here on stay strings, for `re` to compile and keep when a page needs them.
+_NEWLINE = r"\r\n?|\n"
+_HTML = (
     r"<(?:(!--)|(\?)|(![A-Za-z])|(!\[CDATA\[)|((?ai:script|pre|style|textarea))(?=[\s>]|$)"
     r"|/?(?P<name>[A-Za-z][A-Za-z0-9]*)(?=\s|/?>|$))"
 )
@@ -80,29 +80,25 @@ _HTML_ENDS = (
     ("]]>",),
     ("</script>", "</pre>", "</style>", "</textarea>"),
 )
-_HTML_NAMES = frozenset(
-    """
-    address article aside base basefont blockquote body caption center col colgroup dd details
-    dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6
-    head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option p
-    param search section summary table tbody td tfoot th thead title tr track ul
-    """.split()  # noqa: SIM905
+_HTML_NAMES = (
+    " address article aside base basefont blockquote body caption center col colgroup dd details"
+    " dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6"
+    " head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option"
+    " p param search section summary table tbody td tfoot th thead title tr track ul "
 )
-_HTML_TAG = re.compile(
+_HTML_TAG = (
     r"<(?:/[A-Za-z][A-Za-z0-9-]*+\s*+|[A-Za-z][A-Za-z0-9-]*+(?:\s++[A-Za-z_:][A-Za-z0-9:._-]*+"
     r"(?:\s*+=\s*+(?:[^\"'=<>`\x00-\x20]++|'[^']*+'|\"[^\"]*+\"))?+)*+\s*+/?)>\s*$"
 )
-_BLANKS = re.compile(r"[ \t]*")
-_LABEL = re.compile(r"(?:[^\\\[\]]++|\\.?)*+")
-_DESTINATION = re.compile(r"<(?:[^\\<>]++|\\.)*+>|(?!<)(?:[^\x00-\x20\x7f\\]++|\\[^ ])*+")
-_UNSAFE = re.compile(
-    r"<?\s*(?:javascript|vbscript|file|data(?!:image/(?:gif|png|jpeg|webp);))\\?:", re.IGNORECASE
-)
-_NOT_PARENTHESES = re.compile(r"(?:[^\\()]++|\\.?)++")
+_BLANKS = r"[ \t]*"
+_LABEL = r"(?:[^\\\[\]]++|\\.?)*+"
+_DESTINATION = r"<(?:[^\\<>]++|\\.)*+>|(?!<)(?:[^\x00-\x20\x7f\\]++|\\[^ ])*+"
+_UNSAFE = r"(?i)<?\s*(?:javascript|vbscript|file|data(?!:image/(?:gif|png|jpeg|webp);))\\?:"
+_NOT_PARENTHESES = r"(?:[^\\()]++|\\.?)++"
 _TITLES = {
-    '"': ('"', re.compile(r'(?:[^\\"]++|\\.?)*+')),
-    "'": ("'", re.compile(r"(?:[^\\']++|\\.?)*+")),
-    "(": (")", re.compile(r"(?:[^\\()]++|\\.?)*+")),
+    '"': ('"', r'(?:[^\\"]++|\\.?)*+'),
+    "'": ("'", r"(?:[^\\']++|\\.?)*+"),
+    "(": (")", r"(?:[^\\()]++|\\.?)*+"),
 }
 
 # The block that is open inside all lists and quotes; the last three are `code`.
@@ -116,8 +112,8 @@ def scan(text: str) -> Structure:
     """
     source = text.replace("\0", "\ufffd")
     if "\r" in text:
-        lines = _NEWLINE.split(source)
-        starts = [0, *[newline.end() for newline in _NEWLINE.finditer(source)], len(text)]
+        lines = re.split(_NEWLINE, source)
+        starts = [0, *[newline.end() for newline in re.finditer(_NEWLINE, source)], len(text)]
     else:
         lines = source.split("\n")
         start = 0
@@ -281,7 +277,8 @@ class _Scanner:
         leaf = self.leaf
         indent = column - self.columns[-1]
         if leaf == _PARAGRAPH:
-            if text[0] in "=-" and 0 <= indent < 4 and _UNDERLINE.match(text):
+            is_line = text[0] in "=-" and not text.lstrip(text[0]).strip(_BLANK)
+            if is_line and 0 <= indent < 4:
                 self.underline(line, 1 if text[0] == "=" else 2)
                 return True
             return not self.interrupts(opener, column, len(self.columns) - 1, paragraph=True)
@@ -459,12 +456,12 @@ def _html_ends(text: str, *, interrupting: bool) -> tuple[str, ...] | None:
 
     A lone tag of whatever name begins one too, but not when `interrupting` a paragraph.
     """
-    opener = _HTML.match(text)
+    opener = re.match(_HTML, text)
     if opener and opener["name"] is None:
         return _HTML_ENDS[(opener.lastindex or 0) - 1]
-    if opener and opener["name"].lower() in _HTML_NAMES:
+    if opener and f" {opener['name'].lower()} " in _HTML_NAMES:
         return ()
-    return () if not interrupting and _HTML_TAG.match(text) else None
+    return () if not interrupting and re.match(_HTML_TAG, text) else None
 
 
 def _has_any(text: str, ends: tuple[str, ...]) -> bool:
@@ -472,19 +469,19 @@ def _has_any(text: str, ends: tuple[str, ...]) -> bool:
     return any(end in folded for end in ends)
 
 
-def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
+def _end(pattern: str, text: str, place: int) -> int:
     """Where a match at a place ends: at that place if there is none."""
-    match = pattern.match(text, place)
+    match = re.compile(pattern).match(text, place)
     return match.end() if match else place
 
 
 def _is_destination(text: str) -> bool:
     """Whether a link may lead there: markdown-it refuses scripts, and parentheses must pair up."""
-    if not text or _UNSAFE.match(text):
+    if not text or re.match(_UNSAFE, text):
         return False
     if text[0] == "<" or not ("(" in text or ")" in text):
         return True
-    nested = _NOT_PARENTHESES.sub("", text)
+    nested = re.sub(_NOT_PARENTHESES, "", text)
     for _ in range(MAX_PARENTHESES):
         nested = nested.replace("()", "")
     return not nested

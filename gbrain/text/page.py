@@ -23,6 +23,9 @@ MAX_PAGE_BYTES = 10_000_000
 MAX_LINE_BYTES = 1_000_000
 MAX_TITLE = 300
 
+# Markup beyond this is not looked at for a title: a line of signs would take for ever.
+_LONGEST_INLINE = 4 * MAX_TITLE
+
 _INLINE_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\]|!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _EMPHASIS = re.compile(r"[`*]+|(?<!\w)_+|_+(?!\w)")
 _TASK = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[[ xX]\]")
@@ -108,7 +111,9 @@ def parse_page(path: str, data: bytes) -> Page:
 def _check_lines(body: str, structure: Structure) -> None:
     starts = structure.starts
     for line, (start, stop) in enumerate(pairwise(starts), 1):
-        if stop - start > MAX_LINE_BYTES // 4 and len(body[start:stop].encode()) > MAX_LINE_BYTES:
+        if stop - start <= MAX_LINE_BYTES // 4:
+            continue
+        if len(body[start:stop].rstrip("\r\n").encode()) > MAX_LINE_BYTES:
             raise BadPage(
                 f"line {line} of the text is longer than {MAX_LINE_BYTES:,} bytes",
                 hint="Break it into shorter lines.",
@@ -134,6 +139,7 @@ def _title(values: Mapping[str, object], structure: Structure, path: str) -> str
 
 def _plain(inline: str) -> str:
     """Inline Markdown as the words a reader sees, on one line."""
+    inline = inline[:_LONGEST_INLINE]
     if "[" in inline:
         inline = _INLINE_LINK.sub(lambda m: m[1] or m[2] or "", inline)
     return " ".join(_EMPHASIS.sub("", inline).split())[:MAX_TITLE]

@@ -13,6 +13,8 @@ from gbrain.text.markdown import Heading, Item, Structure
 from gbrain.types import ChunkKind, Section
 
 MAX_ENTRIES = 100_000
+# Every section below a heading repeats its name.
+MAX_HEADING = 300
 
 _BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\*\*|__)?")
 _ENTRY_TAIL = re.compile(r"(?:\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
@@ -116,7 +118,7 @@ def _cuts(text: str, structure: Structure, timeline: int) -> dict[int, _Cut]:
                 continue
             while path and path[-1][0] >= block.level:
                 path.pop()
-            path.append((block.level, block.text))
+            path.append((block.level, block.text[:MAX_HEADING]))
             names = tuple(name for _, name in path if name)
             dated = leading_date(block.text)
             cuts[block.line] = _Cut(block.end, names, dated[0] if dated else None, "truth")

@@ -35,7 +35,9 @@ def slug_of(path: str) -> str:
         raise BadPage(
             f"The slug {slug[:40]}… is longer than {MAX_SLUG} characters", code="bad_slug"
         )
-    return slug
+    # What was dropped may have hidden an extension or an accent: the slug of a slug is itself.
+    settled = not _EXTENSION.search(slug) and unicodedata.is_normalized("NFC", slug)
+    return slug if settled else slug_of(slug)
 
 
 def _segment(part: str) -> str:

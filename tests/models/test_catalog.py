@@ -216,7 +216,7 @@ def test_a_missing_file_is_named(foreign: Path, missing: str, message: str) -> N
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable, match="There is no folder .*absent"):
+    with pytest.raises(ModelUnavailable, match=r"There is no folder .*absent"):
         describe(tmp_path / "absent")
 
 

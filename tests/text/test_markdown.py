@@ -416,13 +416,13 @@ def test_awkward_pages_are_read_as_markdown_it_reads_them(page: str) -> None:
     assert scan(page) == found(page)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.text(alphabet=' \t\n\r>-*+1.)#`~=_<[]:"a', max_size=40))
+@settings(max_examples=150, deadline=None)
+@given(st.text(alphabet=" \t\n\r>-*+1.)#`~=_<[]:a", max_size=40))
 def test_marks_in_any_order_are_read_as_markdown_it_reads_them(page: str) -> None:
     assert scan(page) == found(page)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(awkward_pages | st.text())
 def test_a_last_newline_makes_no_difference(page: str) -> None:
     bare, ended = scan(page.rstrip("\r\n")), scan(page.rstrip("\r\n") + "\n")
@@ -430,10 +430,9 @@ def test_a_last_newline_makes_no_difference(page: str) -> None:
     assert (bare.code, bare.rules, bare.items) == (ended.code, ended.rules, ended.items)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(awkward_pages | st.text())
-def test_lines_put_together_are_the_page(page: str) -> None:
+def test_starts_cut_the_page_into_its_lines(page: str) -> None:
     starts = scan(page).starts
     lines = [page[start:end] for start, end in pairwise(starts)]
-    assert "".join(lines) == page
-    assert all(NEWLINE.fullmatch(line[len(line.rstrip("\r\n")) :]) for line in lines[:-1])
+    assert lines == re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", page)

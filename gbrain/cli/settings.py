@@ -1,0 +1,210 @@
+"""`config` and `alias`: what a brain keeps about how it is to be asked."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gbrain.brain import default_path
+from gbrain.cli.commands import Module, examples
+from gbrain.cli.options import Db, Json, Quiet
+from gbrain.config import find_setting, known_settings, read_value, written_value
+from gbrain.errors import NotFound, UsageError
+from gbrain.output import screen
+from gbrain.output.settings import (
+    setting_document,
+    setting_row,
+    settings_text,
+    show_settings,
+    value_document,
+)
+from gbrain.store import aliases, settings
+from gbrain.store.connection import Database
+from gbrain.text.query import normalise, read_terms
+
+command = Module()
+
+config = command.group(
+    "config",
+    "Settings of this brain: show, change, put back.",
+    epilog=examples("gbrain config list", "gbrain config set default_limit 20"),
+)
+alias = command.group(
+    "alias",
+    "Words that also mean other words in a query.",
+    epilog=examples('gbrain alias add k8s kubernetes "kube cluster"', "gbrain alias list"),
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A setting; config list shows them.")]
+Word = Annotated[str, typer.Argument(metavar="WORD", help="The word as you type it.")]
+
+
+def _open(db: Path | None) -> Database:
+    """The file alone: a value in it that no setting takes must not keep one from resetting it."""
+    return Database(db.expanduser() if db else default_path())
+
+
+# --- config ----------------------------------------------------------------------------------
+
+
+@config.command("list", epilog=examples("gbrain config list", "gbrain config list --json"))
+def config_list(json: Json = False, db: Db = None) -> None:
+    """Show every setting: value, what it takes, what it does."""
+    with closing(_open(db)) as database, database.reading() as connection:
+        stored = settings.stored(connection)
+    rows = [setting_row(setting, stored) for setting in known_settings().values()]
+    if json:
+        screen.write_json({"settings": [setting_document(row) for row in rows]})
+    elif screen.on_terminal():
+        show_settings(rows)
+    else:
+        screen.write(settings_text(rows))
+
+
+@config.command("get", epilog=examples("gbrain config get default_limit"))
+def config_get(name: Name, json: Json = False, db: Db = None) -> None:
+    """Print a setting's value."""
+    setting = find_setting(name)
+    with closing(_open(db)) as database, database.reading() as connection:
+        row = setting_row(setting, settings.stored(connection))
+    if json:
+        screen.write_json(value_document(row))
+    else:
+        screen.write(row.written)
+
+
+# A negative number is a value that may be wrong, not an option.
+@config.command(
+    "set",
+    epilog=examples("gbrain config set default_limit 20", "gbrain config set search_mode bm25"),
+    context_settings={"ignore_unknown_options": True},
+)
+def config_set(
+    name: Name,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="config list says what it takes.")],
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Change a setting; it takes effect on the next command."""
+    setting = find_setting(name)
+    written = written_value(read_value(name, value))
+    with closing(_open(db)) as database, database.writing() as connection:
+        settings.keep(connection, name, written)
+    if json:
+        screen.write_json(value_document(setting_row(setting, {name: written})))
+    elif not quiet:
+        screen.say(f"{name} is now {written}; it takes effect on the next command.")
+
+
+@config.command(
+    "reset", epilog=examples("gbrain config reset default_limit", "gbrain config reset --all")
+)
+def config_reset(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The setting.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All settings.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Put a setting, or all of them, back to the default."""
+    if (name is None) != all_:
+        raise UsageError("Name one setting, or say --all", hint="gbrain config reset default_limit")
+    with closing(_open(db)) as database, database.writing() as connection:
+        stored = settings.stored(connection)
+        if name is not None and name not in stored:
+            find_setting(name)
+        names = sorted(stored) if name is None else [name] if name in stored else []
+        settings.forget(connection, name)
+    if json:
+        screen.write_json({"reset": names})
+    elif not quiet:
+        done = f"Back to the default: {', '.join(names)}."
+        screen.say(done if names else "Nothing to reset: the default holds already.")
+
+
+# --- alias -----------------------------------------------------------------------------------
+
+
+@alias.command(
+    "add",
+    epilog=examples("gbrain alias add k8s kubernetes", 'gbrain alias add gcp "google cloud"'),
+)
+def alias_add(
+    word: Word,
+    expansions: Annotated[
+        list[str], typer.Argument(metavar="EXPANSION...", help="What it means too.")
+    ],
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Let a word find pages that say it otherwise."""
+    key = _alias_word(word)
+    meant = tuple(dict.fromkeys(_expansion(text, key) for text in expansions))
+    with closing(_open(db)) as database, database.writing() as connection:
+        aliases.add(connection, key, meant)
+        known = aliases.all_aliases(connection)[key]
+    if json:
+        screen.write_json({"aliases": [{"word": key, "expansions": list(known)}]})
+    elif not quiet:
+        screen.say(f"{key} also means {', '.join(known)}.")
+
+
+@alias.command("remove", epilog=examples("gbrain alias remove k8s"))
+def alias_remove(word: Word, quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
+    """Forget what a word also means."""
+    key = _alias_word(word)
+    with closing(_open(db)) as database, database.writing() as connection:
+        known = aliases.all_aliases(connection)
+        if key not in known:
+            raise NotFound(f"There is no alias {key!r}", hint=_nearest(key, known))
+        aliases.remove(connection, key)
+    if json:
+        screen.write_json({"removed": [{"word": key, "expansions": list(known[key])}]})
+    elif not quiet:
+        screen.say(f"{key} means only itself again.")
+
+
+@alias.command("list", epilog=examples("gbrain alias list", "gbrain alias list --json"))
+def alias_list(json: Json = False, db: Db = None) -> None:
+    """Show the words that mean other words too."""
+    with closing(_open(db)) as database, database.reading() as connection:
+        known = aliases.all_aliases(connection)
+    if json:
+        listed = [{"word": word, "expansions": list(meant)} for word, meant in known.items()]
+        screen.write_json({"aliases": listed})
+        return
+    rows = [(word, ", ".join(meant)) for word, meant in known.items()]
+    screen.write_table(("Word", "Also means"), rows, "No aliases.")
+
+
+def _alias_word(written: str) -> str:
+    """The word as a query reads it, lower case; raises UsageError for none or several."""
+    terms = read_terms(normalise(written))
+    if len(written.split()) != 1 or len(terms) != 1 or terms[0].quoted:
+        raise UsageError(
+            f"An alias is one word, not {written!r}",
+            hint='gbrain alias add k8s kubernetes "kube cluster"',
+        )
+    return terms[0].words[0].casefold()
+
+
+def _expansion(written: str, word: str) -> str:
+    """What a word also means, as it is looked up; raises UsageError for nothing or the word."""
+    text = normalise(written)
+    if not read_terms(text):
+        raise UsageError(f"{written!r} holds no word that {word} could mean")
+    if text.casefold() == word:
+        raise UsageError(f"{word} means {word} already", hint="Name another word for it.")
+    return text
+
+
+def _nearest(word: str, known: dict[str, tuple[str, ...]]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, n=1)
+    return f"Did you mean {near[0]}?" if near else "gbrain alias list shows them all."

@@ -1,0 +1,127 @@
+"""`tags links backlinks`: how pages hang together."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Annotated
+
+import typer
+
+from gbrain.cli.commands import Module, examples
+from gbrain.cli.options import Db, ExitCode, Json, open_brain
+from gbrain.output import screen
+from gbrain.output.json import Document
+from gbrain.store.links import Backlink, LinkRow, links_from
+from gbrain.store.pages import require_page
+from gbrain.text.slug import slug_of
+
+command = Module()
+
+Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people/alice-chen.")]
+
+
+@command.command(
+    "tags", epilog=examples("gbrain tags", "gbrain tags people/alice-chen", "gbrain tags --json")
+)
+def tags(
+    slug: Annotated[
+        str | None, typer.Argument(metavar="[SLUG]", help="One page; else all of them.")
+    ] = None,
+    exit_code: ExitCode = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """List all tags, the most used first, or those of one page."""
+    found: list[tuple[str, int]] | list[str]
+    with open_brain(db) as brain:
+        if slug is not None:
+            page = brain.get(slug)
+            found = list(page.tags)
+            document: Document = {"slug": page.slug, "tags": found}
+            rows: list[tuple[str | int, ...]] = [(tag,) for tag in page.tags]
+        else:
+            with brain.database.reading() as connection:
+                found = _tag_counts(connection)
+            document = {"tags": [{"tag": tag, "pages": count} for tag, count in found]}
+            rows = list(found)
+    if json:
+        screen.write_json(document)
+    else:
+        screen.write_table(("Tag", "Pages")[: len(rows[0]) if rows else 0], rows, "No tags.")
+    if exit_code and not found:
+        raise typer.Exit(3)
+
+
+def _tag_counts(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Tags with the number of their pages, most used first; of spellings that differ in case only,
+    the most used one."""
+    rows = connection.execute(
+        "SELECT tag, count(*) FROM tags GROUP BY tag COLLATE BINARY ORDER BY count(*) DESC, tag"
+    )
+    spelling: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for tag, count in rows:
+        kept = spelling.setdefault(tag.lower(), tag)
+        counts[kept] = counts.get(kept, 0) + count
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+@command.command("links", epilog=examples("gbrain links people/alice-chen"))
+def links(slug: Slug, exit_code: ExitCode = False, json: Json = False, db: Db = None) -> None:
+    """List a page's links in the order they are written, and where they lead."""
+    with open_brain(db) as brain, brain.database.reading() as connection:
+        page = require_page(connection, slug_of(slug))
+        found = links_from(connection, page)
+    if json:
+        screen.write_json({"slug": page.slug, "links": [_link_document(link) for link in found]})
+    else:
+        nowhere = "✗ no such page" if screen.on_terminal() else None
+        rows = [
+            (link.line, link.kind, _written_target(link), link.slug or nowhere, link.label)
+            for link in found
+        ]
+        screen.write_table(("Line", "Kind", "Target", "Page", "Label"), rows, "No links.")
+    if exit_code and not found:
+        raise typer.Exit(3)
+
+
+def _written_target(link: LinkRow) -> str:
+    return f"{link.target}#{link.heading}" if link.heading else link.target
+
+
+def _link_document(link: LinkRow) -> Document:
+    return {
+        "line": link.line,
+        "kind": link.kind,
+        "target": link.target,
+        "heading": link.heading,
+        "label": link.label,
+        "slug": link.slug,
+        "title": link.title,
+    }
+
+
+@command.command("backlinks", epilog=examples("gbrain backlinks companies/river-ai"))
+def backlinks(slug: Slug, exit_code: ExitCode = False, json: Json = False, db: Db = None) -> None:
+    """List the links on other pages that lead to this one."""
+    with open_brain(db) as brain:
+        name = brain.get(slug).slug
+        found = brain.backlinks(name)
+    if json:
+        screen.write_json({"slug": name, "backlinks": [_backlink_document(b) for b in found]})
+    else:
+        rows = [(b.slug, b.title, b.line, b.kind, b.label) for b in found]
+        headers = ("Slug", "Title", "Line", "Kind", "Label")
+        screen.write_table(headers, rows, "No page links here.")
+    if exit_code and not found:
+        raise typer.Exit(3)
+
+
+def _backlink_document(link: Backlink) -> Document:
+    return {
+        "slug": link.slug,
+        "title": link.title,
+        "line": link.line,
+        "kind": link.kind,
+        "label": link.label,
+    }

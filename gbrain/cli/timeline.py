@@ -1,0 +1,153 @@
+"""`timeline` and `timeline-add`: what happened when."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gbrain.brain import timestamp
+from gbrain.cli.commands import Module, examples
+from gbrain.cli.options import (
+    Db,
+    Exclude,
+    ExitCode,
+    Expected,
+    Json,
+    Quiet,
+    Room,
+    Since,
+    SlugPrefix,
+    Tag,
+    Type,
+    Until,
+    Where,
+    Wing,
+    open_brain,
+    scope_of,
+    today,
+)  # fmt: skip
+from gbrain.errors import UsageError
+from gbrain.output import screen
+from gbrain.output.chronicle import (
+    entry_document,
+    entry_rows,
+    show_chronicle,
+    show_timeline,
+)
+from gbrain.store import pages
+from gbrain.store.timeline import add_to_timeline, chronicle, page_timeline
+from gbrain.text.slug import slug_of
+
+command = Module()
+
+CHRONICLE_LENGTH = 50
+
+
+@command.command(
+    "timeline",
+    epilog=examples(
+        "gbrain timeline people/alice-chen",
+        "gbrain timeline --since 'last month' --wing people",
+        "gbrain timeline --limit 10 --json | jq -r '.entries[].text'",
+    ),
+)
+def timeline(
+    slug: Annotated[
+        str | None, typer.Argument(metavar="[SLUG]", help="One page; else all of them.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            help=f"The latest so many; else all of a page, {CHRONICLE_LENGTH} of all pages.",
+        ),
+    ] = None,
+    wing: Wing = None,
+    room: Room = None,
+    type: Type = None,
+    tag: Tag = None,
+    slug_prefix: SlugPrefix = None,
+    since: Since = None,
+    until: Until = None,
+    where: Where = None,
+    exclude: Exclude = None,
+    exit_code: ExitCode = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Show a page's timeline, oldest first, or what happened on all pages, latest first."""
+    scope = scope_of(wing, room, type, tag, slug_prefix, since, until, where, exclude)
+    with open_brain(db) as brain, brain.database.reading() as connection:
+        if slug is None:
+            entries, total = chronicle(connection, scope, limit or CHRONICLE_LENGTH)
+        else:
+            page = pages.require_page(connection, slug_of(slug))
+            entries, total = page_timeline(connection, page, scope, limit)
+    if json:
+        screen.write_json({"entries": [entry_document(entry) for entry in entries], "total": total})
+    elif entries and screen.on_terminal():
+        show_chronicle(entries) if slug is None else show_timeline(entries)
+    else:
+        headers = ("Date", "Slug", "Source", "Text")
+        screen.write_table(headers, entry_rows(entries), "No timeline entries.")
+    if len(entries) < total and not json:
+        screen.say(f"The latest {len(entries)} of {total} entries.")
+    if exit_code and not entries:
+        raise typer.Exit(3)
+
+
+@command.command(
+    "timeline-add",
+    epilog=examples(
+        'gbrain timeline-add people/alice-chen "Joined RiverAI as CTO"',
+        'gbrain timeline-add people/alice-chen "Moved to Lisbon" --date yesterday --source phone',
+    ),
+)
+def timeline_add(
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people/alice-chen.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What happened.")],
+    date: Annotated[
+        str | None,
+        typer.Option(
+            "--date", metavar="DATE", help="When: 2026-04-03, 2026-04, monday. Else today."
+        ),
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="SOURCE", help="Where you know it from.")
+    ] = None,
+    expected_version: Expected = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Write an entry into a page's timeline; the same one twice changes nothing."""
+    day = _written_date(date)
+    _check_text(f"{text} {source}")
+    with open_brain(db) as brain, brain.database.writing() as connection:
+        written = add_to_timeline(
+            connection, slug_of(slug), day, text, source, timestamp(),
+            expected_version=expected_version,
+        )  # fmt: skip
+    if json:
+        document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
+        screen.write_json({**document, "date": day})
+    elif not quiet:
+        screen.say(f"{written.slug}: {day} {written.outcome}, version {written.version}")
+
+
+def _check_text(given: str) -> None:
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise UsageError("The entry is not UTF-8", hint="Check the terminal's encoding.") from None
+
+
+def _written_date(date: str | None) -> str:
+    if date is None:
+        return today().isoformat()
+    from gbrain.text.dates import parse_bound
+
+    return parse_bound(date, today()).text

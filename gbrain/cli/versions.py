@@ -1,0 +1,131 @@
+"""`history` and `diff`: what a page was before."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from gbrain.cli.commands import Module, examples
+from gbrain.cli.options import Db, Json, open_brain, today
+from gbrain.errors import UsageError
+from gbrain.output import screen
+from gbrain.output.documents import version_document
+from gbrain.store import pages
+from gbrain.store.pages import Version
+from gbrain.text.slug import slug_of
+
+command = Module()
+
+Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people/alice-chen.")]
+
+
+@command.command(
+    "history",
+    epilog=examples(
+        "gbrain history people/alice-chen",
+        "gbrain history people/alice-chen --json | jq '.versions[-1].written_at'",
+    ),
+)
+def history(slug: Slug, json: Json = False, db: Db = None) -> None:
+    """List a page's versions, oldest first; also of a page that was deleted."""
+    name = slug_of(slug)
+    with open_brain(db) as brain, brain.database.reading() as connection:
+        known = pages.versions(connection, name)
+    if json:
+        screen.write_json({"slug": name, "versions": [version_document(v) for v in known]})
+        return
+    rows = [(v.version, v.written_at, v.size, v.ending or "current", v.slug) for v in known]
+    screen.write_table(("Version", "Written", "Bytes", "Now", "Slug"), rows, "No versions.")
+
+
+@command.command(
+    "diff",
+    epilog=examples(
+        "gbrain diff people/alice-chen",
+        "gbrain diff people/alice-chen --from 2 --to 5",
+        "gbrain diff people/alice-chen --since 'last monday'",
+    ),
+)
+def diff(
+    slug: Slug,
+    from_: Annotated[
+        int | None, typer.Option("--from", metavar="N", help="Else the version before the other.")
+    ] = None,
+    to: Annotated[
+        int | None, typer.Option("--to", metavar="N", help="Else the last version.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DATE", help="From the version that stood at that date."),
+    ] = None,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Show what changed between two versions of a page."""
+    if from_ is not None and since is not None:
+        raise UsageError(
+            "--from and --since both say where to begin", hint="Leave one of them out."
+        )
+    moment = _moment(since) if since is not None else None
+    name = slug_of(slug)
+    with open_brain(db) as brain, brain.database.reading() as connection:
+        known = pages.versions(connection, name)
+        last = known[-1].version if to is None else to
+        if moment is not None:
+            first = _standing(known, moment)
+        elif from_ is None:
+            first = max((v.version for v in known if v.version < last), default=None)
+        else:
+            first = from_
+        new = pages.version_text(connection, name, last)
+        old = pages.version_text(connection, name, first) if first is not None else ""
+    _show(name, (first, old), (last, new), known, as_json=json)
+
+
+def _moment(since: str) -> datetime:
+    """The first moment of a date, in local time, or the time itself if one is written."""
+    from gbrain.text.dates import parse_bound
+
+    period = parse_bound(since, today())
+    return datetime.fromisoformat(period.text if "T" in period.text else period.first)
+
+
+def _standing(known: list[Version], moment: datetime) -> int | None:
+    """The last version written before a moment; None if the page was not there yet."""
+    for version in reversed(known):
+        written = datetime.fromisoformat(version.written_at)
+        if moment.tzinfo is None:
+            written = written.astimezone().replace(tzinfo=None)
+        if written < moment:
+            return version.version
+    return None
+
+
+def _show(
+    slug: str,
+    old: tuple[int | None, str],
+    new: tuple[int, str],
+    known: list[Version],
+    *,
+    as_json: bool,
+) -> None:
+    from gbrain.output.difference import show, unified
+
+    written = {v.version: v.written_at for v in known}
+    names = [
+        "/dev/null" if number is None else f"{slug}@{number}\t{written[number]}"
+        for number in (old[0], new[0])
+    ]
+    lines = unified(old[1], new[1], *names)
+    if as_json:
+        screen.write_json({"slug": slug, "from": old[0], "to": new[0], "diff": "".join(lines)})
+    elif old[1] == new[1]:
+        screen.say(f"Nothing changed on {slug}.")
+    elif screen.on_terminal():
+        texts = (old[1], new[1])
+        show(lines, line_ends=any(t.count("\n") != t.count("\r\n") for t in texts))
+    else:
+        sys.stdout.buffer.writelines(line.encode() for line in lines)

@@ -1,0 +1,91 @@
+"""Settings as documents, plain lines and a terminal screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gbrain.config import Setting, Value, read_value, written_value
+from gbrain.errors import BadSetting
+from gbrain.output import screen
+from gbrain.output.json import Document
+from gbrain.output.text import columns
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """A setting with the value that holds; `set` says whether the brain has one of its own."""
+
+    setting: Setting
+    value: Value
+    set: bool
+
+    @property
+    def written(self) -> str:
+        return written_value(self.value)
+
+
+def setting_row(setting: Setting, stored: Mapping[str, str]) -> SettingRow:
+    """The setting under the values a brain has stored; one that cannot be counts as the default."""
+    try:
+        value = read_value(setting.name, stored[setting.name])
+    except (KeyError, BadSetting):
+        value = setting.default
+    return SettingRow(setting, value, setting.name in stored)
+
+
+def value_document(row: SettingRow) -> Document:
+    return {
+        "name": row.setting.name,
+        "value": row.value,
+        "default": row.setting.default,
+        "set": row.set,
+    }
+
+
+def setting_document(row: SettingRow) -> Document:
+    return {
+        "name": row.setting.name,
+        "value": row.value,
+        "default": row.setting.default,
+        "type": row.setting.kind.__name__,
+        "allowed": row.setting.allowed,
+        "source": row.setting.source,
+        "set": row.set,
+        "help": row.setting.help,
+    }
+
+
+def settings_text(rows: Sequence[SettingRow]) -> str:
+    """A setting a line: name, value, default, allowed, source, whether it is set, help."""
+    return columns(
+        (
+            row.setting.name,
+            row.written,
+            written_value(row.setting.default),
+            row.setting.allowed,
+            row.setting.source,
+            "set" if row.set else "default",
+            row.setting.help,
+        )
+        for row in rows
+    )
+
+
+def show_settings(rows: Sequence[SettingRow]) -> None:
+    """Two lines a setting: name, value and what it takes; then what it does."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    terminal = screen.console()
+    names = max(len(row.setting.name) for row in rows)
+    values = max(len(row.written) for row in rows)
+    for row in rows:
+        line = Text.assemble(
+            (f"{row.setting.name:{names}}  ", "cyan"),
+            (f"{row.written:{values}}", "bold" if row.set else ""),
+            (f"  {row.setting.allowed}", "dim"),
+        )
+        terminal.print(line)
+        default = f" (default {written_value(row.setting.default)})" if row.set else ""
+        terminal.print(Padding(Text(row.setting.help + default, style="dim"), (0, 0, 0, 2)))

@@ -1,0 +1,139 @@
+"""Context under a token budget: which passages to take, and how they join into running text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gbrain.config import Settings
+from gbrain.ranking.fusion import min_max
+from gbrain.types import Found, Ranked, Role
+
+CountTokens = Callable[[str], int]
+
+_WORD = re.compile(r"\S+\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stretch of a page that may enter the context; bytes count from the page's first."""
+
+    page_id: int
+    start: int
+    stop: int
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A joined stretch of a page that is in the context."""
+
+    page_id: int
+    start: int
+    stop: int
+    role: Role
+
+
+def passage_values(
+    lanes: Mapping[str, Found], ranked: Sequence[Ranked], settings: Settings
+) -> dict[int, float]:
+    """What each passage is worth: its lanes' scores merged, plus a share of its page's standing."""
+    standing = dict(
+        zip(
+            [page.page_id for page in ranked],
+            min_max([page.score for page in ranked]),
+            strict=True,
+        )
+    )
+    parts: dict[int, list[float]] = {}
+    pages: dict[int, int] = {}
+    for found in lanes.values():
+        scores = min_max([chunk.score for chunk in found.chunks])
+        for chunk, score in zip(found.chunks, scores, strict=True):
+            if chunk.page_id in standing:
+                parts.setdefault(chunk.chunk_id, []).append(score)
+                pages[chunk.chunk_id] = chunk.page_id
+    return {
+        chunk_id: max(scores)
+        + settings.both_bonus * (sum(scores) - max(scores))
+        + settings.page_standing * standing[pages[chunk_id]]
+        for chunk_id, scores in parts.items()
+    }
+
+
+class Assembly:
+    """Stretches chosen so far, never twice the same text, never beyond the limit."""
+
+    def __init__(self, limit: int, count: CountTokens) -> None:
+        self.limit, self.count = limit, count
+        self.used = 0
+        self._taken: dict[int, list[Stretch]] = {}
+
+    def uncovered(self, candidate: Candidate) -> list[tuple[int, int]]:
+        """The parts of a candidate that are not in the context yet."""
+        spans = [(candidate.start, candidate.stop)]
+        for taken in self._taken.get(candidate.page_id, ()):
+            spans = [
+                part
+                for start, stop in spans
+                for part in ((start, min(stop, taken.start)), (max(start, taken.stop), stop))
+                if part[0] < part[1]
+            ]
+        return spans
+
+    def take(self, candidate: Candidate, page: bytes) -> int | None:
+        """Adds what is new of a candidate if it fits; returns its tokens, None if it does not."""
+        new = self.uncovered(candidate)
+        tokens = sum(self.count(page[start:stop].decode()) for start, stop in new)
+        if self.used + tokens > self.limit:
+            return None
+        self.used += tokens
+        stretches = self._taken.setdefault(candidate.page_id, [])
+        stretches += [Stretch(candidate.page_id, *span, candidate.role) for span in new]
+        return tokens
+
+    def needs(self, candidate: Candidate, page: bytes) -> int:
+        """Tokens that a candidate would add."""
+        return sum(self.count(page[a:b].decode()) for a, b in self.uncovered(candidate))
+
+    def joined(self) -> list[Stretch]:
+        """The context's stretches, pages in the order they came in, each in page order."""
+        return [
+            stretch
+            for stretches in self._taken.values()
+            for stretch in _joined(sorted(stretches, key=lambda s: s.start))
+        ]
+
+
+def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
+    joined: list[Stretch] = []
+    for stretch in stretches:
+        if joined and joined[-1].stop == stretch.start:
+            last = joined.pop()
+            role: Role = "hit" if "hit" in (last.role, stretch.role) else last.role
+            stretch = Stretch(last.page_id, last.start, stretch.stop, role)
+        joined.append(stretch)
+    return joined
+
+
+def best_part(text: str, words: Sequence[str], limit: int, count: CountTokens) -> tuple[int, int]:
+    """The span of `text` of at most `limit` tokens that holds the most of `words`."""
+    pieces = [match.span() for match in _WORD.finditer(text)] or [(0, len(text))]
+    sizes = [count(text[start:stop]) for start, stop in pieces]
+    wanted = tuple(word.casefold() for word in words)
+    holds = [sum(word in text[a:b].casefold() for word in wanted) for a, b in pieces]
+    best, best_held = (0, 0), -1
+    first = size = held = 0
+    for last, piece_size in enumerate(sizes):
+        size, held = size + piece_size, held + holds[last]
+        while size > limit and first <= last:
+            size, held, first = size - sizes[first], held - holds[first], first + 1
+        if first <= last and held > best_held:
+            best, best_held = (pieces[first][0], pieces[last][1]), held
+    if best == (0, 0):
+        best = (pieces[0][0], pieces[0][1])
+    start, stop = best
+    while stop > start + 1 and count(text[start:stop]) > limit:
+        stop -= 1
+    return start, stop

@@ -1,0 +1,161 @@
+"""The queue of texts to embed: claimed by one worker at a time, kept until they have vectors."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gbrain.store.vectors import VectorSpace
+
+# A claim outlives its worker only so long; a dead worker on this machine is noticed at once.
+LEASE_SECONDS = 120.0
+_LONGEST_WAIT = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A text to embed, as the parts it is made of."""
+
+    hash: bytes
+    title: str
+    heading_path: tuple[str, ...]
+    date: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job in the queue; `error` says why it failed last time, `due_at` is a Unix time."""
+
+    hash: bytes
+    slug: str | None
+    attempts: int
+    due_at: float
+    claimed_by: str | None
+    error: str | None
+    enqueued_at: str
+
+
+def worker_name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def release_dead(connection: sqlite3.Connection) -> None:
+    """Frees the claims of workers on this machine that are gone."""
+    rows = connection.execute(
+        "SELECT DISTINCT claimed_by FROM embedding_jobs WHERE claimed_by IS NOT NULL"
+    )
+    for (name,) in rows.fetchall():
+        host, _, pid = name.rpartition(":")
+        if host == socket.gethostname() and not (pid.isdecimal() and _alive(int(pid))):
+            connection.execute(
+                "UPDATE embedding_jobs SET claimed_by = NULL, due_at = 0 WHERE claimed_by = ?",
+                (name,),
+            )
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def enqueue_missing(
+    connection: sqlite3.Connection, space: VectorSpace, now: str, page_id: int | None = None
+) -> None:
+    """Queues every passage (of one page, if named) that has no vector, and ends its waiting."""
+    of_page = "" if page_id is None else "AND chunks.page_id = ?"
+    values = () if page_id is None else (page_id,)
+    connection.execute(
+        "INSERT INTO embedding_jobs (hash, enqueued_at) "
+        f"SELECT DISTINCT hash, ? FROM chunks WHERE true {of_page} AND NOT EXISTS "
+        f"(SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = ? AND v.hash = chunks.hash) "
+        "ON CONFLICT (hash) DO UPDATE SET due_at = 0 WHERE claimed_by IS NULL",
+        (now, *values, space.model_id),
+    )
+
+
+def claim(
+    connection: sqlite3.Connection, worker: str, now: float, count: int, page_id: int | None
+) -> list[Job]:
+    """Takes up to `count` due jobs for this worker. Jobs whose text is gone are dropped."""
+    of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
+    values = () if page_id is None else (page_id,)
+    claimed = [
+        row[0]
+        for row in connection.execute(
+            f"SELECT hash FROM embedding_jobs WHERE due_at <= ? {of_page} ORDER BY due_at LIMIT ?",
+            (now, *values, count),
+        )
+    ]
+    jobs = [job for digest in claimed if (job := _job(connection, digest))]
+    connection.executemany(
+        "UPDATE embedding_jobs SET claimed_by = ?, due_at = ? WHERE hash = ?",
+        [(worker, now + LEASE_SECONDS, job.hash) for job in jobs],
+    )
+    finish(connection, [digest for digest in claimed if digest not in {job.hash for job in jobs}])
+    return jobs
+
+
+def _job(connection: sqlite3.Connection, digest: bytes) -> Job | None:
+    row = connection.execute(
+        "SELECT title, heading_path, chunks.date, text FROM chunks "
+        "JOIN pages ON pages.id = page_id WHERE hash = ? LIMIT 1",
+        (digest,),
+    ).fetchone()
+    if row is None:
+        return None
+    title, heading_path, date, text = row
+    return Job(digest, title, tuple(json.loads(heading_path)), date, text)
+
+
+def finish(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
+    connection.executemany("DELETE FROM embedding_jobs WHERE hash = ?", [(h,) for h in hashes])
+
+
+def release(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
+    """Gives back what was claimed and not done."""
+    connection.executemany(
+        "UPDATE embedding_jobs SET claimed_by = NULL, due_at = 0 WHERE hash = ?",
+        [(h,) for h in hashes],
+    )
+
+
+def fail(connection: sqlite3.Connection, digest: bytes, reason: str, now: float) -> None:
+    """Keeps a job with the reason; each failure doubles the wait, from a minute to a day."""
+    connection.execute(
+        "UPDATE embedding_jobs SET claimed_by = NULL, error = ?, attempts = attempts + 1, "
+        "due_at = ? + min(60.0 * (1 << min(attempts, 20)), ?) WHERE hash = ?",
+        (reason, now, _LONGEST_WAIT, digest),
+    )
+
+
+def due(connection: sqlite3.Connection, now: float, page_id: int | None = None) -> int:
+    """How many jobs can be done now."""
+    of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
+    values = () if page_id is None else (page_id,)
+    found = connection.execute(
+        f"SELECT count(*) FROM embedding_jobs WHERE due_at <= ? {of_page}", (now, *values)
+    )
+    count: int = found.fetchone()[0]
+    return count
+
+
+def waiting(connection: sqlite3.Connection, limit: int) -> tuple[list[Waiting], int]:
+    """The queue, failed jobs first, and how long it is."""
+    rows = connection.execute(
+        "SELECT hash, (SELECT slug FROM chunks JOIN pages ON pages.id = page_id "
+        "WHERE chunks.hash = embedding_jobs.hash LIMIT 1), attempts, due_at, claimed_by, error, "
+        "enqueued_at FROM embedding_jobs ORDER BY attempts DESC, due_at, hash LIMIT ?",
+        (limit,),
+    )
+    total = connection.execute("SELECT count(*) FROM embedding_jobs").fetchone()[0]
+    return [Waiting(*row) for row in rows], total

@@ -1,0 +1,167 @@
+"""Mending what a check found wrong in a brain file; each repair happens whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+
+from gbrain.errors import BadBrain, GbrainError
+from gbrain.store import chunks, faults, pages, settings
+from gbrain.store.connection import Database
+from gbrain.store.vectors import SEGMENT
+from gbrain.text.page import parse_page
+from gbrain.types import Page
+
+Mend = Callable[[Database, str, bool], None]
+
+
+def close_files(database: Database, now: str, full: bool) -> None:
+    """Leaves the brain to its owner alone."""
+    for file, mode in faults.open_files(database.path):
+        try:
+            os.chmod(file, mode & 0o600)
+        except OSError as error:
+            raise BadBrain(f"the mode of {file.name} stays: {error.strerror}") from None
+
+
+def rebuild_indexes(database: Database, now: str, full: bool) -> None:
+    """Writes SQLite's own indexes anew from their tables."""
+    with database.writing() as connection:
+        connection.execute("REINDEX")
+
+
+def complete_schema(database: Database, now: str, full: bool) -> None:
+    """Makes the parts that are missing; what they held is filled in by later repairs."""
+    with database.writing() as connection:
+        missing = faults.missing_parts(connection)
+        if "pages" in missing:
+            raise BadBrain("the pages themselves are gone")
+        for name, statement in missing.items():
+            if statement is None:
+                continue
+            if name in faults.KEYWORD_INDEXES:
+                for part in ("data", "idx", "content", "docsize", "config"):
+                    connection.execute(f"DROP TABLE IF EXISTS {name}_{part}")
+            connection.execute(statement)
+
+
+def rebuild_keywords(table: str) -> Mend:
+    def mend(database: Database, now: str, full: bool) -> None:
+        with database.writing() as connection:
+            connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+
+    return mend
+
+
+def drop_stray_rows(database: Database, now: str, full: bool) -> None:
+    """Drops rows that belong to nothing; a page whose folder is unknown is the brain's own."""
+    with database.writing() as connection:
+        for table, parent in faults.stray_rows(connection):
+            if table == "pages":
+                connection.execute(
+                    "UPDATE pages SET vault_id = NULL, source_sha256 = NULL "
+                    "WHERE vault_id NOT IN (SELECT id FROM vaults)"
+                )
+                continue
+            key = "model_id" if parent == "embedding_models" else "page_id"
+            name = table.replace('"', '""')
+            connection.execute(
+                f'DELETE FROM "{name}" WHERE {key} NOT IN (SELECT id FROM "{parent}")'
+            )
+
+
+def drop_stray_passages(database: Database, now: str, full: bool) -> None:
+    # The keyword index, which reads passages through their pages, does not know these.
+    with database.writing() as connection:
+        connection.execute("DELETE FROM chunks WHERE page_id NOT IN (SELECT id FROM pages)")
+
+
+def accept_texts(database: Database, now: str, full: bool) -> None:
+    """Takes changed texts as they stand: a new version, with all that follows from the text."""
+    with database.writing() as connection:
+        for page_id, slug in faults.wrong_texts(connection)[0]:
+            page = _parsed(connection, page_id)
+            if page is None or page.slug != slug:
+                continue
+            written = pages.write_page(connection, page, now)
+            # The version before holds the same text: the one it was written with is lost.
+            connection.execute(
+                "UPDATE versions SET sha256 = ?, bytes = ? WHERE page_id = ? AND version = ?",
+                (page.sha256, len(page.text.encode()), page_id, written.version - 1),
+            )
+
+
+def follow_paths(database: Database, now: str, full: bool) -> None:
+    """Gives pages the slug of their path, where no other page has it."""
+    with database.writing() as connection:
+        for page_id, slug, _ in faults.wrong_slugs(connection):
+            page = _parsed(connection, page_id)
+            if page is None or pages.find_page(connection, page.slug):
+                continue
+            source = connection.execute(
+                "SELECT vault_id, source_sha256 FROM pages WHERE id = ?", (page_id,)
+            ).fetchone()
+            # As if the path were the change: a page with the same text and path is left alone.
+            connection.execute("UPDATE pages SET path = slug || '.md' WHERE id = ?", (page_id,))
+            pages.write_page(connection, page, now, renames=slug)
+            connection.execute(
+                "UPDATE pages SET vault_id = ?, source_sha256 = ? WHERE id = ?", (*source, page_id)
+            )
+
+
+def cut_anew(database: Database, now: str, full: bool) -> None:
+    """Makes the passages of a page from its text, where they are wrong."""
+    with database.writing() as connection:
+        for page_id, _ in faults.wrong_passages(connection, full):
+            page = _parsed(connection, page_id)
+            if page is None:
+                continue
+            title = connection.execute("SELECT title FROM pages WHERE id = ?", (page_id,))
+            chunks.remove(connection, page_id)
+            chunks.replace(connection, page_id, title.fetchone()[0], page.chunks, fresh=True)
+            chunks.enqueue(connection, page_id, now)
+
+
+def _parsed(connection: sqlite3.Connection, page_id: int) -> Page | None:
+    """The page read from its own text; None when that is no page any more."""
+    row = connection.execute("SELECT path FROM pages WHERE id = ?", (page_id,)).fetchone()
+    try:
+        return parse_page(row[0], faults.page_bytes(connection, page_id)[1])
+    except GbrainError:
+        return None
+
+
+def drop_vectors(database: Database, now: str, full: bool) -> None:
+    """Drops vectors and codes that cannot be used; their passages are asked for anew."""
+    with database.writing() as connection:
+        for space in faults.spaces(connection):
+            connection.execute(
+                f"DELETE FROM {space.codes} WHERE model_id = ? AND length(codes) <> ?",
+                (space.model_id, SEGMENT * (4 + space.dimension)),
+            )
+            connection.execute(
+                f"DELETE FROM {space.vectors} WHERE model_id = ?1 AND (length(vector) <> ?2 "
+                f"OR slot / {SEGMENT} NOT IN "
+                f"(SELECT segment FROM {space.codes} WHERE model_id = ?1))",
+                (space.model_id, 2 * space.dimension),
+            )
+
+
+def drop_stray_jobs(database: Database, now: str, full: bool) -> None:
+    with database.writing() as connection:
+        connection.execute(f"DELETE FROM embedding_jobs WHERE {faults.STRAY_JOBS}")
+
+
+def enqueue(database: Database, now: str, full: bool) -> None:
+    """Asks for the vectors that are missing."""
+    with database.writing() as connection:
+        for page_id in faults.unembedded(connection):
+            chunks.enqueue(connection, page_id, now)
+
+
+def forget_settings(database: Database, now: str, full: bool) -> None:
+    """Puts settings with an impossible value back to the default; unknown ones stay."""
+    with database.writing() as connection:
+        for name in faults.strange_settings(connection)[0]:
+            settings.forget(connection, name)

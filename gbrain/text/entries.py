@@ -1,0 +1,405 @@
+"""Timeline entries: what a written one says, and putting a new one where the page would have it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from gbrain.errors import BadPage, UsageError
+from gbrain.text.dates import Period, leading_date
+from gbrain.text.frontmatter import split
+from gbrain.text.markdown import Structure, scan
+from gbrain.text.sections import timeline_line
+
+_BULLET = re.compile(r"( {0,3}[-*+][ \t]+)(\*\*|__)?")
+_JOINT = re.compile(r"(\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
+_LONG_DASH = re.compile(r"(?<=[ \t])[—–](?=[ \t]|$)")
+_SHORT_DASH = re.compile(r"(?<=[ \t])--?(?=[ \t]|$)")
+_NEWLINE = re.compile(r"\r\n?|\n")
+
+_LONGEST_DATE = 64
+_PLAIN_BULLET = "- "
+
+
+class Entry(NamedTuple):
+    """What an entry says; the lines of `words` are without the indent of the bullet's text."""
+
+    source: str | None
+    words: str
+
+
+def parse_entry(text: str) -> Entry:
+    """The source and the words of an entry with all its lines; what is no entry is all words."""
+    first, *others = _NEWLINE.split(text)
+    head = _read_head(first)
+    if head is None:
+        return Entry(None, text.strip())
+    source = first[slice(*head.source)] if head.source else None
+    column = _text_column(head.bullet)
+    words = [head.bold + first[head.words :], *(_dedent(line, column) for line in others)]
+    return Entry(source, "\n".join(words).strip())
+
+
+class _Head(NamedTuple):
+    """The parts of an entry's first line; spans and `words`, their start, are offsets in it.
+
+    `bold` is the mark that opens before the date and closes only within the words.
+    """
+
+    bullet: str
+    period: Period
+    date: tuple[int, int]
+    source: tuple[int, int] | None
+    words: int
+    bold: str
+
+
+def _read_head(line: str) -> _Head | None:
+    bullet = _BULLET.match(line)
+    if bullet is None:
+        return None
+    start = bullet.end()
+    dated = leading_date(line[start : start + _LONGEST_DATE])
+    if dated is None:
+        return None
+    period, length = dated
+    joint = _JOINT.match(line, start + length)
+    if joint is None:
+        return None
+    words, bold, source = joint.end(), "", None
+    if bullet[2] and not joint[1]:
+        closes = line.startswith(bullet[2], words)
+        words, bold = (words + 2, "") if closes else (words, bullet[2])
+    words = _skip_blanks(line, words)
+    if joint[0].endswith("|"):
+        dash = _LONG_DASH.search(line, words) or _SHORT_DASH.search(line, words)
+        written = line[words : dash.start()].rstrip() if dash else ""
+        if dash and written:
+            source = (words, words + len(written))
+            words = _skip_blanks(line, dash.end())
+    return _Head(bullet[1], period, (start, start + length), source, words, bold)
+
+
+def _skip_blanks(line: str, at: int) -> int:
+    return len(line) - len(line[at:].lstrip(" \t"))
+
+
+def _text_column(bullet: str) -> int:
+    """The column that the lines of a list item are indented to."""
+    marker = len(bullet.rstrip(" \t"))
+    width = len(bullet.expandtabs(4))
+    return width if width - marker <= 4 else marker + 1
+
+
+def _dedent(line: str, column: int) -> str:
+    at = width = 0
+    while width < column and line[at : at + 1] in (" ", "\t"):
+        width += 1 if line[at] == " " else 4 - width % 4
+        at += 1
+    return line[at:]
+
+
+# --- adding one --------------------------------------------------------------------------------
+
+
+def add_entry(text: str, date: str, words: str, source: str | None = None) -> str:
+    """The page with one more timeline entry, its other characters untouched.
+
+    The entry stands where the order of the page's entries wants it, spelled as they are, below a
+    new Timeline heading if there is none. A page that says the same on that date stays as it is.
+    Raises UsageError for a date, a source or words that make no entry, and BadPage for a
+    page that would not read it as one.
+    """
+    period = _entry_period(date)
+    wanted = _wanted(words, source)
+    front, body = split(text)
+    structure = scan(body)
+    newline = _newline_of(text)
+    top, last = timeline_line(body, structure), len(structure.starts) - 1
+    standing = list(_entries(body, structure, top))
+    if any(e.says == wanted and e.head.period.text == period.text for e in standing):
+        return text
+    if top == last:
+        written = _spelled(period, wanted, _PLAIN_BULLET, (), None, newline)
+        above = _with_timeline(front.raw, body, structure, newline)
+        grown, at = above + written, len(above)
+    else:
+        span = _narrowest(structure, _own_span(structure, top, standing), period)
+        beside = [entry for entry in standing if span[0] <= entry.line < span[1]]
+        place = _place_in(period, beside) if beside else _place_below(body, structure, span)
+        written = _spelled(period, wanted, place.bullet, standing, place.like, newline)
+        grown, at = _inserted(body, structure, place, written, newline)
+    _check_found(front.raw, grown, at)
+    return front.raw + grown
+
+
+def _entry_period(date: str) -> Period:
+    dated = leading_date(date)
+    if dated is None or dated[1] != len(date):
+        raise UsageError(
+            f"A timeline entry cannot be dated {date}",
+            hint="It takes a day, a month, a quarter or a year, like 2026-04-03 or 2026-04.",
+        )
+    return dated[0]
+
+
+def _wanted(words: str, source: str | None) -> Entry:
+    lines = [line if line.strip(" \t") else "" for line in _NEWLINE.split(words)]
+    wanted = Entry(" ".join((source or "").split()) or None, "\n".join(lines).strip())
+    if not wanted.words:
+        raise UsageError("A timeline entry needs words")
+    return wanted
+
+
+def _newline_of(text: str) -> str:
+    found = _NEWLINE.search(text)
+    return found[0] if found else "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """An entry on the page: its lines within the body, `end` exclusive, and what it says."""
+
+    line: int
+    end: int
+    first: str
+    head: _Head
+    says: Entry
+
+
+def _entries(body: str, structure: Structure, top: int) -> Iterator[_Standing]:
+    """The dated entries from line `top` on, in page order."""
+    starts = structure.starts
+    for item in structure.items:
+        if item.ordered or item.line < top:
+            continue
+        first = body[starts[item.line] : starts[item.line + 1]].rstrip("\r\n")
+        head = _read_head(first)
+        if head:
+            says = parse_entry(body[starts[item.line] : starts[item.end]])
+            yield _Standing(item.line, item.end, first, head, says)
+
+
+# --- where it goes -----------------------------------------------------------------------------
+
+
+class _Place(NamedTuple):
+    """Before which line of the body an entry goes, set off how, and beside which other."""
+
+    line: int
+    blank_above: bool
+    blank_below: bool
+    bullet: str
+    like: _Standing | None
+
+
+def _own_span(structure: Structure, top: int, standing: Sequence[_Standing]) -> tuple[int, int]:
+    """The lines of the Timeline's own section, or all below it when no entry is in there."""
+    last = len(structure.starts) - 1
+    level, stop = 0, last
+    for heading in structure.headings:
+        if heading.line < top:
+            continue
+        if not level and heading.text.strip("*_ :").casefold() == "timeline":
+            level = heading.level
+        elif not level or heading.level <= level:
+            stop = heading.line
+            break
+    if standing and standing[0].line >= stop:
+        stop = last
+    return top, stop
+
+
+def _narrowest(structure: Structure, span: tuple[int, int], period: Period) -> tuple[int, int]:
+    """The part of `span` under the heading of that year, month or day, if there is one."""
+    first, stop = span
+    level = 0
+    for heading in structure.headings:
+        if not first <= heading.line < stop:
+            continue
+        if level and heading.level <= level:
+            return first, heading.line
+        dated = leading_date(heading.text)
+        if dated and dated[0].first <= period.first and period.last <= dated[0].last:
+            first, level = heading.line, heading.level
+    return first, stop
+
+
+def _place_in(period: Period, entries: Sequence[_Standing]) -> _Place:
+    """Where the order of the entries' dates puts it; after the last if they have no order.
+
+    Of one day, the later written comes last where dates rise and first where they fall.
+    """
+    periods = [entry.head.period for entry in entries]
+    order = _order(periods)
+    before = len(entries)
+    if order > 0:
+        while before and periods[before - 1].first > period.first:
+            before -= 1
+    elif order < 0:
+        before = next((i for i, p in enumerate(periods) if p.first <= period.last), before)
+    spaced = len(entries) > 1 and all(a.end < b.line for a, b in pairwise(entries))
+    if before:
+        like = entries[before - 1]
+        return _Place(like.end, spaced, False, like.head.bullet, like)
+    like = entries[0]
+    return _Place(like.line, False, spaced, like.head.bullet, like)
+
+
+def _order(periods: Sequence[Period]) -> int:
+    """1 when dates rise down the page, -1 when they fall, 0 when neither can be said.
+
+    A few entries out of place do not hide the order of the rest.
+    """
+    rises = sum(a.last < b.first for a, b in pairwise(periods))
+    falls = sum(a.first > b.last for a, b in pairwise(periods))
+    if min(rises, falls) * 4 > max(rises, falls):
+        return 0
+    return (rises > falls) - (rises < falls)
+
+
+def _place_below(body: str, structure: Structure, span: tuple[int, int]) -> _Place:
+    """The end of what stands right under the heading, or the rule, that the span begins with."""
+    first, stop = span
+    begins = first + 1
+    headings = [heading for heading in structure.headings if first <= heading.line < stop]
+    if headings and _is_blank(body, structure, begins, headings[0].line):
+        begins = headings.pop(0).end
+    if headings:
+        stop = headings[0].line
+    end = stop
+    while end > begins and _is_blank(body, structure, end - 1, end):
+        end -= 1
+    # A heading that is indented as far as the entry's text would be read as part of the entry.
+    bullet = "-   " if body.startswith("  ", structure.starts[stop]) else _PLAIN_BULLET
+    if end > begins:
+        after_item = any(item.end == end for item in structure.items)
+        return _Place(end, not after_item, end == stop, bullet, None)
+    line = min(begins + 1, stop)
+    return _Place(line, False, line == stop, bullet, None)
+
+
+def _is_blank(body: str, structure: Structure, first: int, stop: int) -> bool:
+    return not body[structure.starts[first] : structure.starts[max(first, stop)]].strip(" \t\r\n")
+
+
+def _inserted(
+    body: str, structure: Structure, place: _Place, written: str, newline: str
+) -> tuple[str, int]:
+    """The body with the entry in it, and the offset where that begins."""
+    at = structure.starts[place.line]
+    above, below = body[:at], body[at:]
+    if above and not above.endswith(("\n", "\r")):
+        above += newline
+    if place.blank_above:
+        above += newline
+    next_line = body[at : structure.starts[min(place.line + 1, len(structure.starts) - 1)]]
+    # Plain text right below an entry would be read as its last line.
+    apart = place.blank_below or not _begins_block(structure, place.line)
+    if apart and next_line.strip(" \t\r\n"):
+        written += newline
+    return above + written + below, len(above)
+
+
+def _begins_block(structure: Structure, line: int) -> bool:
+    """Whether an item, a rule or a heading marked with # begins on a line."""
+    return (
+        line in structure.rules
+        or any(item.line == line for item in structure.items)
+        or any(heading.line == line == heading.end - 1 for heading in structure.headings)
+    )
+
+
+def _with_timeline(front: str, body: str, structure: Structure, newline: str) -> str:
+    """The body with an empty timeline at its end."""
+    words = body.rstrip(" \t\r\n")
+    heading = f"## Timeline{newline}"
+    if not front and not words:
+        return body + heading
+    above = body if (front + body).endswith(("\n", "\r")) else body + newline
+    if words.endswith("---") and bisect_left(structure.starts, len(words)) - 1 in structure.rules:
+        return above + heading
+    line_ends = 1 if not words and front.endswith(("\n", "\r")) else 2
+    if len(_NEWLINE.findall(above, len(words))) < line_ends:
+        above += newline
+    divided = f"{above}---{newline}{heading}"
+    # Where the page begins with a rule, another one would make front matter of what is between.
+    return divided if _keeps_front(front, divided) else above + heading
+
+
+def _keeps_front(front: str, body: str) -> bool:
+    try:
+        return split(front + body)[0].raw.rstrip("\r\n") == front.rstrip("\r\n")
+    except BadPage:
+        return False
+
+
+def _check_found(front: str, body: str, at: int) -> None:
+    """Raises BadPage if the entry at that offset of the body would not be read as one."""
+    if not _keeps_front(front, body):
+        raise BadPage(
+            "line 1: the page begins with a rule; with this entry it would read as front matter",
+            hint="Put an empty line above the rule.",
+        )
+    structure = scan(body)
+    line = bisect_left(structure.starts, at)
+    if timeline_line(body, structure) <= line and any(i.line == line for i in structure.items):
+        return
+    opened = max((start for start, _ in structure.code if start < line), default=0)
+    raise BadPage(
+        f"line {len(_NEWLINE.findall(front)) + opened + 1}: code or HTML begins that never ends, "
+        "so nothing can stand below it",
+        hint="End it first: ``` ends code, --> ends a comment.",
+        code="open_block",
+    )
+
+
+# --- how it is spelled -------------------------------------------------------------------------
+
+
+def _spelled(
+    period: Period,
+    wanted: Entry,
+    bullet: str,
+    standing: Sequence[_Standing],
+    like: _Standing | None,
+    newline: str,
+) -> str:
+    """The lines of the entry, as the nearest one of its kind is written; raises UsageError."""
+    first, *others = wanted.words.split("\n")
+    indent = " " * _text_column(bullet)
+    rest = "".join(f"{newline}{indent}{line}" if line else newline for line in others)
+    for spelling in _spellings(period.text, wanted.source, standing, like):
+        written = f"{bullet}{spelling}{first}"
+        head = _read_head(written)
+        if head and head.period.text == period.text and parse_entry(written + rest) == wanted:
+            return written + rest + newline
+    raise UsageError(
+        f"The source {wanted.source} cannot be told from the words",
+        hint="Leave out the dash: what stands before the first one is the source.",
+    )
+
+
+def _spellings(
+    date: str, source: str | None, standing: Sequence[_Standing], like: _Standing | None
+) -> Iterator[str]:
+    """What may stand between the bullet and the words, the best first."""
+    kin = [
+        entry
+        for entry in standing
+        if (entry.says.source is None) == (source is None) and entry.head.words < len(entry.first)
+    ]
+    if kin and like:
+        near = min(kin, key=lambda entry: abs(entry.line - like.line))
+        head, first = near.head, near.first
+        mark = first[len(head.bullet) : head.date[0]]
+        if source is None or head.source is None:
+            yield f"{mark}{date}{first[head.date[1] : head.words]}"
+        else:
+            joint, dash = first[head.date[1] : head.source[0]], first[head.source[1] : head.words]
+            yield f"{mark}{date}{joint}{source}{dash}"
+    yield f"{date} — " if source is None else f"**{date}** | {source} — "

@@ -1,0 +1,142 @@
+"""Claim jobs, embed them on all cores, store a batch at a time; safe to kill, safe to run twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import monotonic, time
+from typing import TYPE_CHECKING
+
+from gbrain.errors import ModelUnavailable
+from gbrain.store import jobs, vectors
+from gbrain.store.connection import Database
+from gbrain.store.jobs import Job
+from gbrain.store.vectors import VectorSpace
+from gbrain.text.chunking import embedding_text
+
+if TYPE_CHECKING:
+    from gbrain.models.catalog import Embedding
+    from gbrain.store.vectors import Floats
+
+_BATCH = 64
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop early; None is never."""
+
+    jobs: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Embedded:
+    """What a run did; `left` jobs are due and were not reached."""
+
+    done: int = 0
+    pruned: int = 0
+    left: int = 0
+    seconds: float = 0.0
+
+
+def embed_due(
+    database: Database,
+    space: VectorSpace,
+    open_model: Callable[[], Embedding],
+    *,
+    page_id: int | None = None,
+    limits: Limits = Limits(),
+    progress: Progress = lambda done, total: None,
+) -> Embedded:
+    """Embeds what is due, for one page or all; several runs at once share the work."""
+    result, began = Embedded(), monotonic()
+    with database.writing() as connection:
+        jobs.release_dead(connection)
+        total = jobs.due(connection, time(), page_id)
+    if limits.jobs is not None:
+        total = min(total, limits.jobs)
+    if total:
+        queue = _Queue(database, page_id, limits, began)
+        try:
+            model = open_model()
+            for batch in _batches(queue, model):
+                _keep(database, space, batch, result)
+                queue.held -= {job.hash for job, _ in batch}
+                progress(result.done, max(total, result.done))
+        except ModelUnavailable as error:
+            queue.give_back(error.message)
+            raise
+        except BaseException:
+            queue.give_back(None)
+            raise
+    with database.writing() as connection:
+        result.pruned = vectors.prune(connection, space)
+        result.left = jobs.due(connection, time(), page_id)
+    result.seconds = monotonic() - began
+    return result
+
+
+class _Queue:
+    """Claims jobs a batch ahead of the model, and knows which it still holds."""
+
+    def __init__(
+        self, database: Database, page_id: int | None, limits: Limits, began: float
+    ) -> None:
+        self.database, self.page_id, self.limits, self.began = database, page_id, limits, began
+        self.held: set[bytes] = set()
+        self.taken = 0
+
+    def jobs(self) -> Iterator[Job]:
+        while batch := self._claim():
+            yield from batch
+
+    def _claim(self) -> list[Job]:
+        limits = self.limits
+        count = _BATCH if limits.jobs is None else min(_BATCH, limits.jobs - self.taken)
+        late = limits.seconds is not None and monotonic() - self.began >= limits.seconds
+        if count <= 0 or late:
+            return []
+        with self.database.writing() as connection:
+            batch = jobs.claim(connection, jobs.worker_name(), time(), count, self.page_id)
+        self.taken += len(batch)
+        self.held |= {job.hash for job in batch}
+        return batch
+
+    def give_back(self, reason: str | None) -> None:
+        """Frees what was claimed and not done; with a reason, as failed."""
+        with self.database.writing() as connection:
+            if reason is None:
+                jobs.release(connection, list(self.held))
+            else:
+                for digest in self.held:
+                    jobs.fail(connection, digest, reason, time())
+
+
+def _batches(queue: _Queue, model: Embedding) -> Iterator[list[tuple[Job, Floats]]]:
+    """Jobs with their vectors, in order, as many together as are stored in one transaction."""
+    taken: list[Job] = []
+
+    def texts() -> Iterator[str]:
+        for job in queue.jobs():
+            taken.append(job)
+            yield embedding_text(job.title, job.heading_path, job.date, job.text)
+
+    batch: list[tuple[Job, Floats]] = []
+    for vector in model.embed_passages(texts()):
+        batch.append((taken.pop(0), vector))
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _keep(
+    database: Database, space: VectorSpace, batch: list[tuple[Job, Floats]], result: Embedded
+) -> None:
+    with database.writing() as connection:
+        vectors.store(connection, space, [(job.hash, vector) for job, vector in batch])
+        jobs.finish(connection, [job.hash for job, _ in batch])
+    result.done += len(batch)

@@ -1,0 +1,258 @@
+"""The brain file: private, whole, one file when closed, and never harmed by what it is not."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from stat import S_IMODE
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.errors import BadBrain, Conflict, GbrainError, NotFound
+from gbrain.store.connection import Database, create
+from gbrain.store.schema import APPLICATION_ID, SCHEMA_VERSION
+
+
+def digest(path: Path) -> bytes:
+    return sha256(path.read_bytes()).digest()
+
+
+def mode(path: Path) -> int:
+    return S_IMODE(path.stat().st_mode)
+
+
+def refused(path: Path) -> GbrainError:
+    """The error of opening a file, which must be as it was afterwards, alone in its folder."""
+    before, beside = digest(path), sorted(path.parent.iterdir())
+    with pytest.raises(GbrainError) as caught:
+        Brain.open(path).close()
+    assert digest(path) == before
+    assert sorted(path.parent.iterdir()) == beside
+    assert caught.value.hint
+    return caught.value
+
+
+def test_a_brain_is_private_while_open_and_one_file_when_closed(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "brain #1?.db"
+    old = os.umask(0)
+    try:
+        with Brain.open(path, make=True) as brain:
+            brain.put("a", b"# A\n")
+            open_files = {file.name: mode(file) for file in path.parent.iterdir()}
+    finally:
+        os.umask(old)
+    assert open_files == {
+        "brain #1?.db": 0o600, "brain #1?.db-wal": 0o600, "brain #1?.db-shm": 0o600,
+    }  # fmt: skip
+    assert [file.name for file in path.parent.iterdir()] == ["brain #1?.db"]
+    assert mode(path) == 0o600
+
+
+def test_the_file_says_what_it_is(brain: Brain) -> None:
+    with brain.database.reading() as connection:
+        pragmas = [
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("application_id", "user_version", "journal_mode", "foreign_keys")
+        ]
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    assert pragmas == [APPLICATION_ID, SCHEMA_VERSION, "wal", 1]
+    named = {"pages", "page_embeddings_vec_384", "embedding_models", "embedding_jobs", "config"}
+    assert named <= tables
+
+
+def test_no_file_is_an_error_that_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(NotFound) as caught:
+        Brain.open(tmp_path / "none.db")
+    assert caught.value.code == "no_brain"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", b"SQLite format 3\0", b"\0" * 4096], ids=["empty", "text", "short", "zeros"]
+)  # fmt: skip
+def test_a_file_that_is_no_brain_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "other.db"
+    path.write_bytes(content)
+    assert refused(path).code == "not_a_brain"
+
+
+def test_a_file_that_is_no_brain_is_not_made_into_one(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    path.write_bytes(b"")
+    with pytest.raises(BadBrain):
+        Brain.open(path, make=True)
+    assert path.read_bytes() == b""
+
+
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE pages (a)")
+    connection.close()
+    assert refused(path).code == "not_a_brain"
+
+
+def test_a_folder_is_no_brain(tmp_path: Path) -> None:
+    with pytest.raises(BadBrain) as caught:
+        Brain.open(tmp_path)
+    assert caught.value.code == "cannot_read"
+
+
+def closed_brain(path: Path) -> None:
+    with Brain.open(path, make=True) as brain:
+        brain.put("a", b"# A\n" + b"word " * 20_000)
+
+
+def newly_made(path: Path) -> None:
+    create(path)
+
+
+@pytest.mark.parametrize("make", [closed_brain, newly_made])
+def test_a_brain_of_a_newer_program_is_left_alone(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "brain.db"
+    make(path)
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    connection.commit()
+    connection.close()
+    error = refused(path)
+    assert error.code == "brain_too_new"
+    assert f"schema {SCHEMA_VERSION + 1}, this program knows {SCHEMA_VERSION}" in error.message
+
+
+@pytest.mark.parametrize("kept", [100, 4096, 5000, 40_000])
+def test_a_truncated_brain_is_damaged_and_left_alone(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "brain.db"
+    closed_brain(path)
+    with path.open("r+b") as file:
+        file.truncate(kept)
+    assert refused(path).code == "damaged"
+
+
+def test_a_scribbled_brain_gives_an_error_and_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "brain.db"
+    closed_brain(path)
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    with pytest.raises(BadBrain) as caught, Brain.open(path) as brain:
+        brain.list()
+    assert caught.value.code == "damaged"
+
+
+def test_a_read_only_brain_can_be_read_and_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "brain.db"
+    closed_brain(path)
+    path.chmod(0o400)
+    before = digest(path)
+    with Brain.open(path) as brain:
+        assert brain.search("word").hits[0].slug == "a"
+        with pytest.raises(BadBrain) as caught:
+            brain.put("b", b"# B\n")
+    assert caught.value.code == "read_only"
+    assert digest(path) == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_brain_cannot_be_made_where_a_file_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(BadBrain) as caught:
+        Brain.open(tmp_path / "file" / "brain.db", make=True)
+    assert caught.value.code == "cannot_create"
+
+
+def test_making_a_brain_leaves_an_existing_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "brain.db"
+    path.write_bytes(b"mine")
+    create(path)
+    assert path.read_bytes() == b"mine"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_nothing_behind(brain: Brain) -> None:
+    with pytest.raises(ZeroDivisionError), brain.database.writing() as connection:
+        connection.execute("INSERT INTO config (key, value) VALUES ('a', 'b')")
+        raise ZeroDivisionError
+    with brain.database.reading() as connection:
+        assert connection.execute("SELECT count(*) FROM config").fetchone() == (0,)
+
+
+def test_reads_in_one_block_see_one_moment(brain: Brain, brain_path: Path) -> None:
+    brain.put("a", b"# A\n")
+    with brain.database.reading() as connection:
+        count = "SELECT count(*) FROM pages"
+        assert connection.execute(count).fetchone() == (1,)
+        with Brain.open(brain_path) as other:
+            other.put("b", b"# B\n")
+        assert connection.execute(count).fetchone() == (1,)
+    assert brain.list()[1] == 2
+
+
+def test_a_writer_waits_no_longer_than_it_was_told(brain: Brain, brain_path: Path) -> None:
+    other = Database(brain_path, busy_seconds=0.05)
+    with brain.database.writing(), pytest.raises(BadBrain) as caught, other.writing():
+        pass
+    other.close()
+    assert caught.value.code == "locked"
+
+
+_WRITER = """
+import sys
+from gbrain.brain import Brain
+from gbrain.errors import Conflict
+for number in range(25):
+    with Brain.open(sys.argv[1], make=True) as brain:
+        while True:
+            try:
+                page = brain.get("count")
+            except Exception as error:
+                assert error.code == "not_found", error
+                text, version = "", 0
+            else:
+                text, version = brain.text("count"), page.version
+            try:
+                brain.put("count", f"{text}- {sys.argv[2]} {number}\\n".encode(), expected_version=version)
+            except Conflict:
+                continue
+            break
+        brain.put(f"own/{sys.argv[2]}-{number}", f"# Own {number}\\n".encode())
+"""
+
+
+def test_two_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Each opens and closes the brain anew for each line, from before there is one."""
+    path = tmp_path / "brain.db"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(path), name],
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+        for name in ("left", "right")
+    ]
+    complaints = [writer.communicate()[1].decode() for writer in writers]
+    assert complaints == ["", ""]
+    with Brain.open(path) as brain:
+        lines = brain.text("count").splitlines()
+        assert sorted(lines) == sorted(
+            f"- {name} {number}" for name in ("left", "right") for number in range(25)
+        )
+        assert brain.get("count").version == 50
+        assert brain.list()[1] == 51
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_lost_update_is_refused(brain: Brain, brain_path: Path) -> None:
+    brain.put("a", b"one")
+    with Brain.open(brain_path) as other:
+        other.put("a", b"two", expected_version=1)
+    with pytest.raises(Conflict, match="a is at version 2, not at version 1"):
+        brain.put("a", b"three", expected_version=1)
+    assert brain.text("a") == "two"

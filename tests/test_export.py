@@ -1,0 +1,134 @@
+"""Pages back into files, byte for byte, and never a byte outside of the folder."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.errors import GbrainError
+
+AWKWARD = Path(__file__).parent.parent / "fixtures" / "awkward"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, and every empty folder as None."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def everything(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def test_awkward_pages_come_back_byte_for_byte(brain: Brain, tmp_path: Path) -> None:
+    report = brain.take_in(AWKWARD)
+    assert report.problems == []
+    assert brain.export(tmp_path / "out") == (len(files(AWKWARD)), 0)
+    assert files(tmp_path / "out") == files(AWKWARD)
+
+
+def test_a_second_export_writes_nothing(brain: Brain, tmp_path: Path) -> None:
+    brain.put("a", b"# A\n")
+    brain.put("dir/b", b"# B\n")
+    assert brain.export(tmp_path / "out") == (2, 0)
+    written = (tmp_path / "out" / "a.md").stat().st_mtime_ns
+    assert brain.export(tmp_path / "out") == (0, 2)
+    assert (tmp_path / "out" / "a.md").stat().st_mtime_ns == written
+
+
+def test_a_file_that_differs_is_replaced_and_others_stay(brain: Brain, tmp_path: Path) -> None:
+    brain.put("a", b"# A\n")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a.md").write_bytes(b"old")
+    (tmp_path / "out" / "other.txt").write_bytes(b"mine")
+    assert brain.export(tmp_path / "out") == (1, 0)
+    assert files(tmp_path / "out") == {"a.md": b"# A\n", "other.txt": b"mine"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../evil.md", "a/../../evil.md", "/tmp/evil.md", "..", "", ".", "a/../b.md", "a\0b.md", "//x.md"],
+)
+def test_a_path_in_the_database_that_leads_out_is_refused(
+    brain_path: Path, tmp_path: Path, path: str
+) -> None:
+    with Brain.open(brain_path, make=True) as brain:
+        brain.put("page", b"# A\n")
+    with sqlite3.connect(brain_path) as connection:
+        connection.execute("UPDATE pages SET path = ?", (path,))
+    connection.close()
+    outside = tmp_path / "outside"
+    with Brain.open(brain_path) as brain, pytest.raises(GbrainError) as caught:
+        brain.export(outside / "out")
+    assert caught.value.code == "outside"
+    assert everything(outside) <= {"out", "out/a"}
+
+
+def test_a_link_in_the_target_is_never_followed_out(brain: Brain, tmp_path: Path) -> None:
+    outside, out = tmp_path / "outside", tmp_path / "out"
+    outside.mkdir()
+    out.mkdir()
+    (out / "people").symlink_to(outside)
+    brain.put("people/new/alice", b"# Alice\n")
+    with pytest.raises(GbrainError) as caught:
+        brain.export(out)
+    assert caught.value.code == "outside"
+    assert everything(outside) == set()
+
+
+def test_a_file_that_is_a_link_is_not_written_through(brain: Brain, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "mine.md").write_bytes(b"mine")
+    (out / "a.md").symlink_to(tmp_path / "mine.md")
+    brain.put("a", b"# A\n")
+    with pytest.raises(GbrainError) as caught:
+        brain.export(out)
+    assert caught.value.code == "outside"
+    assert (tmp_path / "mine.md").read_bytes() == b"mine"
+
+
+def test_the_target_itself_may_be_a_link(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "real")
+    brain.put("a", b"# A\n")
+    brain.export(tmp_path / "out")
+    assert files(tmp_path / "real") == {"a.md": b"# A\n"}
+
+
+def test_a_target_that_is_a_file_is_a_clear_error(brain: Brain, tmp_path: Path) -> None:
+    brain.put("a", b"# A\n")
+    (tmp_path / "out").write_bytes(b"mine")
+    with pytest.raises(GbrainError) as caught:
+        brain.export(tmp_path / "out")
+    assert caught.value.code == "cannot_write"
+    assert (tmp_path / "out").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("name", ["知" * 84, "a" * 252, "🚀" * 63], ids=["3-byte", "1-byte", "4-byte"])
+def test_the_longest_names_that_a_file_can_have(brain: Brain, tmp_path: Path, name: str) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / f"{name}.md").write_bytes(b"# Long\n")
+    assert brain.take_in(vault).problems == []
+    brain.export(tmp_path / "out")
+    assert files(tmp_path / "out") == files(vault)
+
+
+@pytest.mark.xfail(strict=True, reason="export stops at the first page that it cannot write")
+def test_one_page_that_cannot_be_written_does_not_keep_the_others(
+    brain: Brain, tmp_path: Path
+) -> None:
+    brain.put("x" * 300, b"# No file system takes this name\n")
+    brain.put("a", b"# A\n")
+    brain.put("z", b"# Z\n")
+    with pytest.raises(GbrainError) as caught:
+        brain.export(tmp_path / "out")
+    assert caught.value.code == "cannot_write"
+    assert files(tmp_path / "out") == {"a.md": b"# A\n", "z.md": b"# Z\n"}

@@ -1,0 +1,174 @@
+"""Passages: whole units that cover their section, and ranges that lead back to the bytes."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gbrain.text.chunking import (
+    PASSAGE_TOKENS,
+    WHOLE_SECTION_TOKENS,
+    content_hash,
+    embedding_text,
+    passages,
+)
+from gbrain.text.page import parse_page
+from gbrain.text.tokens import estimate_tokens
+from gbrain.types import Chunk, Section
+
+_PIECES = [
+    "word ", "word " * 70, "One sentence here. ", "Another one? ", "\n", "\n\n", "\r\n\r\n", "- item\n",
+    "x" * 500, "知识管理。" * 40, "🚀", "a" * 7, "   ", "\t", "1) first\n", "`code`\n", "> q\n", "éü " * 50,
+]  # fmt: skip
+bodies = st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=20)), max_size=25).map("".join)
+
+_PAGE_LINES = [
+    "", "# Title", "## Part", "## Timeline", "---", "- 2026-04-03 — Joined", "  more", "- plain",
+    "word " * 90, "One sentence. " * 30, "知" * 200, "```", "Ünï 🚀", "x" * 400, "title: x", "\ufeff",
+]  # fmt: skip
+pages = st.lists(
+    st.tuples(
+        st.one_of(
+            st.sampled_from(_PAGE_LINES),
+            st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30),
+        ),
+        st.sampled_from(["\n", "\n", "\r\n", "\r"]),
+    ),
+    max_size=20,
+).map(lambda lines: "# Page\n" + "".join(line + end for line, end in lines))
+
+
+def spans(text: str, start: int = 0, text_start: int = 0) -> tuple[tuple[int, int], ...]:
+    return passages(text, Section("truth", (), start, text_start, len(text)))
+
+
+def chunks(text: str) -> tuple[Chunk, ...]:
+    return parse_page("page.md", text.encode()).chunks
+
+
+def test_a_short_section_is_one_passage() -> None:
+    text = "A few words. And a few more.\n\nAnother paragraph."
+    assert spans(text) == ((0, len(text)),)
+
+
+def test_a_long_section_is_cut_at_paragraphs_and_the_last_one_is_repeated() -> None:
+    paragraphs = [f"{name} " + "word " * 49 + "\n\n" for name in ("One", "Two", "Three", "Four")]
+    text = "".join(paragraphs)
+    cut = [text[start:stop] for start, stop in spans(text)]
+    assert cut == ["".join(paragraphs[n : n + 2]) for n in (0, 1, 2)]
+
+
+def test_a_long_paragraph_is_cut_at_sentences() -> None:
+    text = "".join(f"Sentence number {n} says a little something here. " for n in range(40))
+    for start, stop in spans(text):
+        assert text[start:stop].startswith("Sentence number")
+        assert text[start:stop].rstrip().endswith("here.")
+
+
+def test_text_without_any_end_is_cut_at_spaces_or_anywhere() -> None:
+    for text in ("word " * 2000, "x" * 10_000, "知" * 2000):
+        cut = spans(text)
+        assert len(cut) > 5
+        assert all(estimate_tokens(text[a:b]) <= 2 * PASSAGE_TOKENS for a, b in cut)
+
+
+@given(bodies, st.integers(0, 50))
+@example("word " * 131, 0)
+def test_passages_cover_their_section_in_order(text: str, heading: int) -> None:
+    text_start = min(heading, len(text))
+    cut = spans(text, 0, text_start)
+    assert cut[0][0] == 0
+    assert cut[-1][1] == len(text)
+    for (start, stop), (next_start, next_stop) in pairwise(cut):
+        assert start < next_start <= stop < next_stop
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=40))
+def test_passages_overlap_by_one_whole_sentence_at_most(lengths: list[int]) -> None:
+    sentences = [f"Start{n} " + "word " * length + "end. " for n, length in enumerate(lengths)]
+    text = "".join(sentences)
+    edges = {sum(map(len, sentences[:n])): n for n in range(len(sentences) + 1)}
+    for (_, stop), (next_start, _) in pairwise(spans(text)):
+        assert edges[stop] - edges[next_start] in (0, 1)
+
+
+@given(bodies)
+def test_no_more_passages_than_needed(text: str) -> None:
+    if estimate_tokens(text) <= WHOLE_SECTION_TOKENS:
+        assert len(spans(text)) == 1
+
+
+@given(pages)
+def test_a_chunks_bytes_and_lines_lead_to_its_text(text: str) -> None:
+    data = text.encode()
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
+    for chunk in chunks(text):
+        cut = data[chunk.byte_start : chunk.byte_stop].decode()
+        assert cut.strip().endswith(chunk.text)
+        assert 1 <= chunk.first_line <= chunk.last_line <= len(lines)
+        assert chunk.text in "".join(lines[chunk.first_line - 1 : chunk.last_line])
+
+
+@given(pages)
+def test_chunks_number_their_sections_and_parts_without_a_gap(text: str) -> None:
+    found = chunks(text)
+    places = [(chunk.section, chunk.part) for chunk in found]
+    assert places == sorted(set(places))
+    for (section, part), (next_section, next_part) in pairwise(places):
+        assert (next_section, next_part) in ((section, part + 1), (section + 1, 0))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["", "# ", "#### ", "- ", "> "]), st.integers(1, 200))))
+def test_every_word_is_in_a_chunk_or_in_the_path_of_one(paragraphs: list[tuple[str, int]]) -> None:
+    blocks = [
+        mark + " ".join(f"w{n}x{word}" for word in range(length))
+        for n, (mark, length) in enumerate(paragraphs)
+    ]
+    text = "\n\n".join([*blocks, "The end."])
+    found = chunks(text)
+    said = {word for chunk in found for word in chunk.text.split()}
+    named = {word for chunk in found for name in chunk.heading_path for word in name.split()}
+    for block, (mark, _) in zip(blocks, paragraphs, strict=True):
+        words = block.removeprefix(mark).split()
+        assert mark.startswith("#") or said.issuperset(words)
+    assert blocks == [] or not blocks[-1].startswith("#") or blocks[-1].split()[1] in named
+
+
+def test_an_entry_is_a_chunk_with_its_date_and_path() -> None:
+    text = "# Alice\n\nFounder.\n\n---\n## Timeline\n- **2026-03** | podcast — Lukewarm\n  on RAG\n"
+    entry = chunks(text)[-1]
+    assert (entry.kind, entry.date, entry.first_day, entry.last_day) == (
+        "timeline", "2026-03", "2026-03-01", "2026-03-31",
+    )  # fmt: skip
+    assert entry.heading_path == ("Alice", "Timeline")
+    assert (entry.first_line, entry.last_line) == (7, 8)
+    assert entry.text == "- **2026-03** | podcast — Lukewarm\n  on RAG"
+
+
+def test_front_matter_counts_in_bytes_and_lines() -> None:
+    text = "---\ntitle: Ünï\n---\n# Ünï\n\nWörds.\n"
+    chunk = chunks(text)[0]
+    assert (chunk.first_line, chunk.last_line, chunk.text) == (4, 6, "Wörds.")
+    assert text.encode()[chunk.byte_start : chunk.byte_stop].decode() == "# Ünï\n\nWörds.\n"
+
+
+def test_a_heading_with_nothing_under_it_is_no_chunk_unless_there_is_nothing_else() -> None:
+    assert [chunk.heading_path for chunk in chunks("# A\n## B\nb\n")] == [("A", "B")]
+    assert [chunk.heading_path for chunk in chunks("# A\n")] == [("A",)]
+    assert [chunk.text for chunk in chunks("# A\na\n\n---\n## Timeline\n- 2026 — x\n")] == [
+        "a", "- 2026 — x",
+    ]  # fmt: skip
+    assert chunks("") == ()
+
+
+def test_the_model_reads_title_date_and_path_before_the_words() -> None:
+    assert embedding_text("Alice", ("Alice", "Role"), "2026", "Words") == "Alice · 2026 · Role\nWords"
+    assert embedding_text("Alice", (), None, "Words") == "Alice\nWords"
+
+
+def test_the_same_text_has_one_hash_wherever_it_stands() -> None:
+    one, other = "# T\n\nSame words.\n", "# T\n\n## New\n\nnew\n\n# T\n\nSame words.\n"
+    assert chunks(one)[0].hash == chunks(other)[-1].hash == content_hash("T\nSame words.")

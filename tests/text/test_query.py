@@ -1,0 +1,109 @@
+"""Any string is a query: what is read from it, and that no character is syntax by accident."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gbrain.text.query import MAX_TERMS, match_expression, normalise, read_terms, unspaced
+from gbrain.types import Term
+
+
+def words(text: str) -> list[tuple[str, ...]]:
+    return [term.words for term in read_terms(normalise(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("  river \t ai\n", "river ai"),
+        ("Cafe\u0301", "Café"),
+        ("“river ai”", '"river ai"'),
+        ("Alice’s", "Alice's"),
+        ("a\u200bb\0c", "abc"),
+        ("", ""),
+    ],
+)
+def test_a_query_is_tidied(text: str, normal: str) -> None:
+    assert normalise(text) == normal
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fix the auth-middleware bug", [("fix",), ("auth-middleware",), ("bug",)]),
+        ("C++ or C#?", [("C++",), ("C#",)]),
+        ('"unclosed phrase', [("unclosed",), ("phrase",)]),
+        ('say "river ai" twice', [("say",), ("river", "ai"), ("twice",)]),
+        ("NEAR(", [("NEAR",)]),
+        ("a AND", [("a",), ("AND",)]),
+        ("to be or not to be", [("to",), ("be",), ("or",), ("not",)]),
+        ('"the" who', [("the",), ("who",)]),
+        ("Alice's plan", [("Alice",), ("plan",)]),
+        ("title:river^2 -cloud", [("title:river^2",), ("cloud",)]),
+        ("知识 管理", [("知识",), ("管理",)]),
+        ("🚀 !! --", []),
+        ("river River river", [("river",), ("River",)]),
+    ],
+)
+def test_words_and_phrases_are_read(text: str, expected: list[tuple[str, ...]]) -> None:
+    assert words(text) == expected
+
+
+def test_a_star_asks_for_words_that_begin_so() -> None:
+    assert read_terms("riv* *ai") == (Term(("riv",), prefix=True), Term(("ai",)))
+
+
+def test_an_alias_stands_beside_its_word_even_if_that_is_a_stop_word() -> None:
+    known = {"k8s": ("kubernetes",), "it": ("information technology",)}
+    assert read_terms("K8s it now", known) == (
+        Term(("K8s",), also=("kubernetes",)),
+        Term(("it",), also=("information technology",)),
+        Term(("now",)),
+    )
+    assert match_expression(read_terms("k8s", known)) == '("k8s" OR "kubernetes")'
+
+
+def test_a_long_query_is_cut() -> None:
+    assert len(read_terms(" ".join(f"word{n}" for n in range(2 * MAX_TERMS)))) == MAX_TERMS
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"), [("知识", True), ("ภาษา", True), ("river", False), ("Über", False)]
+)
+def test_scripts_without_spaces_are_known(text: str, answer: bool) -> None:
+    assert unspaced(text) is answer
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61')")
+    connection.execute("INSERT INTO t VALUES ('a small river')")
+    yield connection
+    connection.close()
+
+
+@given(text=st.text(), operator=st.sampled_from(["OR", "AND"]))
+@example(text='" OR x:*', operator="OR")
+@example(text="NEAR(a b, 2) ^x {a}: b", operator="AND")
+@example(text="a* AND* \"b\"*", operator="AND")
+@example(text="-".join("ab" for _ in range(3000)), operator="OR")
+@example(text=" ".join(f"w{n}" for n in range(3000)), operator="OR")
+@example(text='"' + "a b " * 2500 + '"', operator="AND")
+def test_every_expression_is_one_that_fts5_understands(
+    index: sqlite3.Connection, text: str, operator: str
+) -> None:
+    terms = read_terms(normalise(text))
+    if terms:
+        expression = match_expression(terms, operator)
+        index.execute("SELECT count(*) FROM t WHERE t MATCH ?", (expression,)).fetchone()
+
+
+@given(st.text())
+def test_normalising_twice_changes_nothing(text: str) -> None:
+    assert normalise(normalise(text)) == normalise(text)

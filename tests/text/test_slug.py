@@ -1,0 +1,95 @@
+"""Slugs as a person would guess them, and keys that do not care how a name is typed."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gbrain.errors import BadPage
+from gbrain.text.slug import MAX_SLUG, fold, slug_of
+
+
+@pytest.mark.parametrize(
+    ("path", "slug"),
+    [
+        ("people/alice-chen.md", "people/alice-chen"),
+        ("Notes/My Page.md", "notes/my-page"),
+        ("Notes/My  Page.MARKDOWN", "notes/my-page"),
+        ("it's \"quoted\".md", "its-quoted"),
+        ("Über/Straße.md", "über/straße"),
+        ("Cafe\u0301.md", "café"),
+        ("İstanbul.md", "i̇stanbul"),
+        ("日本/東京.md", "日本/東京"),
+        ("🚀 launch.md", "🚀-launch"),
+        ("-dash.md", "dash"),
+        ("a (draft) [2].md", "a-draft-2"),
+        ("v1.2.md", "v1.2"),
+        ("snake_case.md", "snake_case"),
+        ("zero\u200bwidth.md", "zerowidth"),
+        ("no extension", "no-extension"),
+    ],
+)
+def test_slug_is_the_path_made_typeable(path: str, slug: str) -> None:
+    assert slug_of(path) == slug
+
+
+@pytest.mark.parametrize(
+    "path", ["", ".", "..", "../a.md", "a/../b.md", "/etc/passwd", "a//b", "a/", "---.md", ".md"]
+)
+def test_a_path_that_leaves_its_folder_or_names_nothing_is_refused(path: str) -> None:
+    with pytest.raises(BadPage) as caught:
+        slug_of(path)
+    assert caught.value.code == "bad_slug"
+
+
+def test_a_slug_has_a_longest_length() -> None:
+    assert slug_of("a" * MAX_SLUG) == "a" * MAX_SLUG
+    with pytest.raises(BadPage, match="longer than 400"):
+        slug_of("a" * (MAX_SLUG + 1))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+@example("a.md.md")
+@example("a.md'")
+@example("a-.md-")
+@example("İ/ẞ.md")
+@example("e'\u0301.md")
+@example(".md'")
+def test_the_slug_of_a_slug_is_itself(path: str) -> None:
+    try:
+        slug = slug_of(path)
+    except BadPage:
+        return
+    assert slug_of(slug) == slug
+    assert slug == unicodedata.normalize("NFC", slug)
+    assert not slug.startswith("/")
+    assert ".." not in slug.split("/")
+    assert slug.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("Alice Chen", "alice chen"),
+        ("people/alice-chen", "people alice chen"),
+        ("  ALICE\tchen ", "alice chen"),
+        ("Café", "cafe"),
+        ("Straße", "strasse"),
+        ("O'Neil", "oneil"),
+        ("C++", "c++"),
+        ("C#", "c#"),
+        ("#tag", "tag"),
+        ("snake_case", "snake case"),
+        ("🚀", "🚀"),
+    ],
+)
+def test_a_key_forgets_case_accents_and_punctuation(name: str, key: str) -> None:
+    assert fold(name) == key
+
+
+@given(st.text(max_size=40))
+def test_folding_twice_changes_nothing(name: str) -> None:
+    assert fold(fold(name)) == fold(name)
