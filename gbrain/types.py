@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Literal
 
 from gbrain.trace import Trace
@@ -56,6 +57,13 @@ class Chunk:
     last_line: int
     text: str
     hash: bytes
+
+    def __reduce__(self) -> tuple[type[Chunk], tuple[object, ...]]:
+        return Chunk, _chunk_values(self)
+
+
+# Passages cross from the parsing process by the thousand; the dataclass's own way is slow.
+_chunk_values = attrgetter(*(column.name for column in fields(Chunk)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import (
-    Setting, Settings, find_setting, known_settings, read_value, with_values, written_value,
-)  # fmt: skip
+    Setting,
+    Settings,
+    find_setting,
+    known_settings,
+    read_value,
+    with_values,
+    written_value,
+)
 from gbrain.errors import BadSetting
 
 SETTINGS = list(known_settings().values())

@@ -33,8 +33,12 @@ def embed(
     all_: Annotated[
         bool, typer.Option("--all", help="Also what waits after a failure or was never queued.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many passages.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(min=0, help="Stop after so long.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="At most so many passages.")
+    ] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(metavar="S", min=0, help="Stop after so long.")
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
@@ -72,7 +76,7 @@ jobs = command.group("jobs", help="Show, retry or clear the queue of passages to
 
 @jobs.command("list", epilog=examples("gbrain jobs list", "gbrain jobs list --json | jq .total"))
 def list_(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many.")] = 20,
     json: Json = False,
     db: Db = None,
 ) -> None:

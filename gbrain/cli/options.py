@@ -21,7 +21,9 @@ Db = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No talk, no progress.")]
-Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")]
+Limit = Annotated[
+    int | None, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many.")
+]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 3 when nothing is found.")]
 Expected = Annotated[
     int | None,

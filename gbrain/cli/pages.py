@@ -73,7 +73,9 @@ def put(
 )
 def get(
     slug: Slug,
-    version: Annotated[int | None, typer.Option(help="An earlier version's text.")] = None,
+    version: Annotated[
+        int | None, typer.Option(metavar="N", help="An earlier version's text.")
+    ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="The page's bytes on a terminal too.")] = False,
     json: Json = False,
     db: Db = None,
@@ -101,7 +103,9 @@ def get(
     ),
 )
 def list_(
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="How many.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="How many.")
+    ] = None,
     wing: Wing = None,
     room: Room = None,
     type: Type = None,

@@ -99,7 +99,7 @@ def query(
         Depth | None, typer.Option("--depth", help="auto assembles context under a token budget.")
     ] = None,
     budget: Annotated[
-        int | None, typer.Option("--budget", min=1, help="Tokens for --depth auto.")
+        int | None, typer.Option("--budget", metavar="N", min=1, help="Tokens for --depth auto.")
     ] = None,
     limit: Limit = None,
     mode: Annotated[

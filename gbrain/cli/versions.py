@@ -38,7 +38,7 @@ def history(slug: Slug, json: Json = False, db: Db = None) -> None:
         screen.write_json({"slug": name, "versions": [version_document(v) for v in known]})
         return
     rows = [(v.version, v.written_at, v.size, v.ending or "current", v.slug) for v in known]
-    screen.write_table(("Version", "Written", "Bytes", "Now", "Slug"), rows, "No versions.")
+    screen.write_table(("Version", "Written", "Bytes", "State", "Slug"), rows, "No versions.")
 
 
 @command.command(

@@ -200,17 +200,20 @@ def show_finding(name: str, finding: Finding, *, verbose: bool) -> None:
         for detail in details:
             screen.write(columns([("", name, detail)]))
         return
-    from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
-    terminal = screen.console()
+    grid = Table.grid(padding=(0, 1))
+    for width in (1, 15, None):
+        grid.add_column(width=width, overflow="fold")
     mark, style = _MARKS[finding.status]
-    line = Text.assemble((mark, style), f" {name:16} ", one_line(finding.message))
-    terminal.print(line)
-    inside = (0, 0, 0, 19)
-    for detail in details:
-        terminal.print(Padding(Text(one_line(detail), style="dim"), inside))
+    mended = "repaired: " if finding.status == "repaired" else ""
+    grid.add_row(Text(mark, style), name, Text(mended + one_line(finding.message)))
+    lines = [Text(one_line(detail), "dim") for detail in details]
     if len(details) < len(finding.details):
-        terminal.print(Padding(Text("… -v shows them all", style="dim"), inside))
+        lines.append(Text("… -v shows them all", "dim"))
     if finding.fix:
-        terminal.print(Padding(Text(one_line(finding.fix), style="cyan"), inside))
+        lines.append(Text(one_line(finding.fix), "cyan"))
+    for line in lines:
+        grid.add_row("", "", line)
+    screen.console().print(grid)

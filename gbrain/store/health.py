@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from gbrain.errors import BadBrain, GbrainError
-from gbrain.store import faults, repair
+from gbrain.store import faults, page_faults, repair
 from gbrain.store.connection import Database, explained
 from gbrain.store.links import dangling
 from gbrain.store.vaults import vaults
@@ -154,11 +154,10 @@ def keyword_index(table: str) -> Look:
             database.connection.execute(
                 f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)"
             )
-        except sqlite3.DatabaseError as error:
-            if "locked" in str(error):
-                raise
-            message = f"the keyword index does not agree with the pages ({error})"
-            return Finding("problem", message, REPAIR, 1)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            return Finding("problem", "the keyword index does not agree with the pages", REPAIR, 1)
         return Finding("ok", "the keyword index agrees with the pages")
 
     return look
@@ -185,7 +184,7 @@ def stray_passages(database: Database, full: bool) -> Finding:
 
 
 def page_texts(database: Database, full: bool) -> Finding:
-    changed, unreadable = faults.wrong_texts(database.connection)
+    changed, unreadable = page_faults.wrong_texts(database.connection)
     if unreadable:
         one, many = "a page cannot be read", "{} pages cannot be read"
         return _found("problem", one, many, tuple(unreadable), RESTORE)
@@ -198,7 +197,7 @@ def page_texts(database: Database, full: bool) -> Finding:
 
 
 def slugs(database: Database, full: bool) -> Finding:
-    wrong = faults.wrong_slugs(database.connection)
+    wrong = page_faults.wrong_slugs(database.connection)
     details = tuple(f"{slug} is kept at {path}" for _, slug, path in wrong)
     if details:
         one, many = "a slug does not follow its path", "{} slugs do not follow their paths"
@@ -207,11 +206,19 @@ def slugs(database: Database, full: bool) -> Finding:
 
 
 def passages(database: Database, full: bool) -> Finding:
-    wrong = tuple(slug for _, slug in faults.wrong_passages(database.connection, full))
+    wrong = tuple(slug for _, slug in page_faults.wrong_passages(database.connection, full))
     if wrong:
         one, many = "a page has the wrong passages", "{} pages have the wrong passages"
         return _found("problem", one, many, wrong)
     return Finding("ok", "every passage stands in its page")
+
+
+def references(database: Database, full: bool) -> Finding:
+    wrong = tuple(slug for _, slug in page_faults.wrong_references(database.connection, full))
+    if wrong:
+        one, many = "a page lacks names, tags or links", "{} pages lack names, tags or links"
+        return _found("problem", one, many, wrong)
+    return Finding("ok", "every page has its names, tags and links")
 
 
 # --- vectors ---------------------------------------------------------------------------------
@@ -300,6 +307,7 @@ CHECKS = (
     Check("page_texts", page_texts, repair.accept_texts),
     Check("slugs", slugs, repair.follow_paths),
     Check("passages", passages, repair.cut_anew),
+    Check("references", references, repair.name_anew),
     Check("vectors", vectors, repair.drop_vectors),
     Check("missing_vectors", missing_vectors, repair.enqueue),
     Check("stray_jobs", stray_jobs, repair.drop_stray_jobs),

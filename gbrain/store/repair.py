@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 
-from gbrain.errors import BadBrain, GbrainError
-from gbrain.store import chunks, faults, pages, settings
+from gbrain.errors import BadBrain
+from gbrain.store import chunks, faults, page_faults, pages, settings
 from gbrain.store.connection import Database
 from gbrain.store.vectors import SEGMENT
-from gbrain.text.page import parse_page
-from gbrain.types import Page
 
 Mend = Callable[[Database, str, bool], None]
 
@@ -44,6 +43,9 @@ def complete_schema(database: Database, now: str, full: bool) -> None:
                 for part in ("data", "idx", "content", "docsize", "config"):
                     connection.execute(f"DROP TABLE IF EXISTS {name}_{part}")
             connection.execute(statement)
+        if not {"names", "tags", "links"}.isdisjoint(missing):
+            for page_id, _ in page_faults.page_ids(connection):
+                _write_references(connection, page_id)
 
 
 def rebuild_keywords(table: str) -> Mend:
@@ -80,8 +82,8 @@ def drop_stray_passages(database: Database, now: str, full: bool) -> None:
 def accept_texts(database: Database, now: str, full: bool) -> None:
     """Takes changed texts as they stand: a new version, with all that follows from the text."""
     with database.writing() as connection:
-        for page_id, slug in faults.wrong_texts(connection)[0]:
-            page = _parsed(connection, page_id)
+        for page_id, slug in page_faults.wrong_texts(connection)[0]:
+            page = page_faults.parsed(connection, page_id)
             if page is None or page.slug != slug:
                 continue
             written = pages.write_page(connection, page, now)
@@ -95,8 +97,8 @@ def accept_texts(database: Database, now: str, full: bool) -> None:
 def follow_paths(database: Database, now: str, full: bool) -> None:
     """Gives pages the slug of their path, where no other page has it."""
     with database.writing() as connection:
-        for page_id, slug, _ in faults.wrong_slugs(connection):
-            page = _parsed(connection, page_id)
+        for page_id, slug, _ in page_faults.wrong_slugs(connection):
+            page = page_faults.parsed(connection, page_id)
             if page is None or pages.find_page(connection, page.slug):
                 continue
             source = connection.execute(
@@ -113,8 +115,8 @@ def follow_paths(database: Database, now: str, full: bool) -> None:
 def cut_anew(database: Database, now: str, full: bool) -> None:
     """Makes the passages of a page from its text, where they are wrong."""
     with database.writing() as connection:
-        for page_id, _ in faults.wrong_passages(connection, full):
-            page = _parsed(connection, page_id)
+        for page_id, _ in page_faults.wrong_passages(connection, full):
+            page = page_faults.parsed(connection, page_id)
             if page is None:
                 continue
             title = connection.execute("SELECT title FROM pages WHERE id = ?", (page_id,))
@@ -123,13 +125,22 @@ def cut_anew(database: Database, now: str, full: bool) -> None:
             chunks.enqueue(connection, page_id, now)
 
 
-def _parsed(connection: sqlite3.Connection, page_id: int) -> Page | None:
-    """The page read from its own text; None when that is no page any more."""
-    row = connection.execute("SELECT path FROM pages WHERE id = ?", (page_id,)).fetchone()
-    try:
-        return parse_page(row[0], faults.page_bytes(connection, page_id)[1])
-    except GbrainError:
-        return None
+def name_anew(database: Database, now: str, full: bool) -> None:
+    """Makes names, tags and links of a page from its text, where they are wrong."""
+    with database.writing() as connection:
+        for page_id, _ in page_faults.wrong_references(connection, full):
+            _write_references(connection, page_id)
+
+
+def _write_references(connection: sqlite3.Connection, page_id: int) -> None:
+    page = None
+    # A page that cannot be read keeps what it has.
+    with suppress(sqlite3.DatabaseError):
+        page = page_faults.parsed(connection, page_id)
+    if page is not None:
+        for table in ("names", "tags", "links"):
+            connection.execute(f"DELETE FROM {table} WHERE page_id = ?", (page_id,))
+        pages._write_references(connection, page_id, page)
 
 
 def drop_vectors(database: Database, now: str, full: bool) -> None:

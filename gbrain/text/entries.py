@@ -121,7 +121,8 @@ def add_entry(text: str, date: str, words: str, source: str | None = None) -> st
     newline = _newline_of(text)
     top, last = timeline_line(body, structure), len(structure.starts) - 1
     standing = list(_entries(body, structure, top))
-    if any(e.says == wanted and e.head.period.text == period.text for e in standing):
+    same_date = (entry for entry in standing if entry.head.period.text == period.text)
+    if any(parse_entry(_text(body, structure, entry)) == wanted for entry in same_date):
         return text
     if top == last:
         written = _spelled(period, wanted, _PLAIN_BULLET, (), None, newline)
@@ -162,13 +163,12 @@ def _newline_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """An entry on the page: its lines within the body, `end` exclusive, and what it says."""
+    """An entry on the page: its lines within the body, `end` exclusive, and the first of them."""
 
     line: int
     end: int
     first: str
     head: _Head
-    says: Entry
 
 
 def _entries(body: str, structure: Structure, top: int) -> Iterator[_Standing]:
@@ -180,8 +180,11 @@ def _entries(body: str, structure: Structure, top: int) -> Iterator[_Standing]:
         first = body[starts[item.line] : starts[item.line + 1]].rstrip("\r\n")
         head = _read_head(first)
         if head:
-            says = parse_entry(body[starts[item.line] : starts[item.end]])
-            yield _Standing(item.line, item.end, first, head, says)
+            yield _Standing(item.line, item.end, first, head)
+
+
+def _text(body: str, structure: Structure, entry: _Standing) -> str:
+    return body[structure.starts[entry.line] : structure.starts[entry.end]]
 
 
 # --- where it goes -----------------------------------------------------------------------------
@@ -391,7 +394,7 @@ def _spellings(
     kin = [
         entry
         for entry in standing
-        if (entry.says.source is None) == (source is None) and entry.head.words < len(entry.first)
+        if (entry.head.source is None) == (source is None) and entry.head.words < len(entry.first)
     ]
     if kin and like:
         near = min(kin, key=lambda entry: abs(entry.line - like.line))

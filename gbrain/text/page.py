@@ -68,12 +68,12 @@ def parse_page(path: str, data: bytes) -> Page:
     text = decode(data)
     front, body = split(text)
     structure = scan(body)
-    _check_lines(body, structure)
+    first_line = _count_lines(front.raw) + 1
+    _check_lines(body, structure, first_line)
     timeline = timeline_line(body, structure)
     sections = split_sections(body, structure, timeline)
     values = front.values
     title = _title(values, structure, path)
-    first_line = _count_lines(front.raw) + 1
     links, inline_tags = body_references(body, structure, first_line, path)
     links = [*front_matter_links(values, front.lines), *links]
     tags = _unique(*_listed(values, ("tags", "tag"), r"[,\s]+"), *inline_tags)
@@ -108,14 +108,14 @@ def parse_page(path: str, data: bytes) -> Page:
     )
 
 
-def _check_lines(body: str, structure: Structure) -> None:
+def _check_lines(body: str, structure: Structure, first_line: int) -> None:
     starts = structure.starts
-    for line, (start, stop) in enumerate(pairwise(starts), 1):
+    for line, (start, stop) in enumerate(pairwise(starts), first_line):
         if stop - start <= MAX_LINE_BYTES // 4:
             continue
         if len(body[start:stop].rstrip("\r\n").encode()) > MAX_LINE_BYTES:
             raise BadPage(
-                f"line {line} of the text is longer than {MAX_LINE_BYTES:,} bytes",
+                f"line {line} is longer than {MAX_LINE_BYTES:,} bytes",
                 hint="Break it into shorter lines.",
                 code="line_too_long",
             )

@@ -12,7 +12,8 @@ MAX_TERMS = 200
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f]")
 _PIECE = re.compile(r'"([^"]*)"|(\S+)')
-_EDGE = re.compile(r"^[^\w+#]+|[^\w*+#]+$")
+_LEADING = re.compile(r"[^\w+#]*")
+_LAST = re.compile(r"[\w*+#]")
 _POSSESSIVE = re.compile(r"'s?$", re.IGNORECASE)
 _WORDLIKE = re.compile(r"[^\W_]")
 
@@ -57,7 +58,7 @@ def read_terms(text: str, aliases: Mapping[str, tuple[str, ...]] = _NONE) -> tup
                 quoted_any = True
                 terms[Term(words, quoted=True)] = None
             continue
-        bare = _EDGE.sub("", word.replace('"', ""))
+        bare = _without_edges(word.replace('"', ""))
         prefix = bare.endswith("*")
         bare = bare.rstrip("*")
         if bare.casefold() not in STOP_WORDS:
@@ -68,6 +69,15 @@ def read_terms(text: str, aliases: Mapping[str, tuple[str, ...]] = _NONE) -> tup
             break
     kept = [term for term in terms if quoted_any or not _is_stop(term)]
     return tuple(kept or terms)
+
+
+def _without_edges(word: str) -> str:
+    """`word` without the signs around it; those at its end one by one, as that takes no search."""
+    lead = _LEADING.match(word)
+    start, stop = lead.end() if lead else 0, len(word)
+    while stop > start and not _LAST.match(word, stop - 1):
+        stop -= 1
+    return word[start:stop]
 
 
 def _is_stop(term: Term) -> bool:

@@ -1,7 +1,152 @@
+"""`search` in a pipe, as JSON, and line by line."""
+
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
-def test_one(run, sample):
-    found = run("search", "river", "--json")
-    assert found.exit_code == 0
-    assert found.json["results"]
+import pytest
+
+UNCHECKED = pytest.mark.xfail(strict=True, reason="mode and merge of a line are not checked")
+BREAKS = pytest.mark.xfail(strict=True, reason="the line ends the whole batch with a traceback")
+
+
+def documents(stdout: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in stdout.splitlines()]
+
+
+def test_answers_as_they_were_looked_at(run, sample, golden):
+    golden("search.txt", run("search", "backup sqlite", "--limit", "3").stdout)
+    golden("search.json", run("search", "backup sqlite", "--limit", "2", "--json").stdout)
+    golden("search-name.json", run("search", "alice chen", "--json").stdout)
+    golden("search-nothing.json", run("search", "zzzz", "--json").stdout)
+
+
+def test_nothing_found(run, sample):
+    nothing = run("search", "zzzz")
+    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "Nothing found.\n", "")
+    assert run("search", "zzzz", "--exit-code").exit_code == 3
+    assert run("search", "zzzz", "--exit-code", "--json").json["results"] == []
+    assert run("search", "river", "--exit-code").exit_code == 0
+
+
+def test_every_key_is_there_even_when_it_is_null(run, sample):
+    document = run("search", "backup", "--json").json
+    assert set(document) == {
+        "query", "mode", "merge", "short_circuit", "fell_back_to_bm25", "notice", "results", "took_ms",
+    }  # fmt: skip
+    assert set(document["results"][0]) == {
+        "rank", "slug", "title", "wing", "room", "type", "date", "score", "snippet", "chunk", "lanes",
+        "boosts",
+    }  # fmt: skip
+    assert document["results"][0]["lanes"]["vector"] is None
+    assert (document["mode"], document["merge"]) == ("bm25", None)
+
+
+def test_debug_tells_each_stage(run, sample):
+    stages = run("search", "backup sqlite", "--json", "--debug").json["trace"]
+    assert [stage["stage"] for stage in stages] == ["short_circuit", "fts", "fuse", "text"]
+    assert run("search", "backup", "--debug").stderr.startswith("short_circuit")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["fix the auth-middleware bug", "C++", '"unclosed', "NEAR(", "a AND", "🚀", "知识", "x" * 10_000,
+     "a\0b", "", "--", "'; DROP TABLE pages; --", "\u202e", "*", '"' * 999],
+    ids=lambda query: query[:12].encode("ascii", "backslashreplace").decode(),
+)  # fmt: skip
+def test_any_string_is_a_query(run, sample, query):
+    answered = run("search", "--json", "--", query)
+    assert answered.exit_code == 0
+    assert isinstance(answered.json["results"], list)
+
+
+def test_filters_narrow(run, sample):
+    slugs = [hit["slug"] for hit in run("search", "river", "--wing", "PEOPLE", "--json").json["results"]]
+    assert slugs
+    assert all(slug.startswith("people/") for slug in slugs)
+    rest = run("search", "river", "--wing", "people", "--exclude", slugs[0], "--json").json["results"]
+    assert [hit["slug"] for hit in rest] == slugs[1:]
+
+
+def test_a_batch_answers_line_by_line_in_order(run, sample):
+    lines = b'river ai\n\n{"query": "backup", "limit": 1, "wing": "resources"}\nzzzz\n'
+    answers = documents(run("search", "-", stdin=lines).stdout)
+    assert [answer["query"] for answer in answers] == ["river ai", "backup", "zzzz"]
+    assert len(answers[1]["results"]) == 1
+    assert answers[1]["results"][0]["wing"] == "resources"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"query": 7}',
+        b'{"limit": 5}',
+        b'{"query": "x", "limit": 0}',
+        b'{"query": "x", "limit": true}',
+        b'{"query": "x", "limit": "5"}',
+        b'{"query": "x", "colour": "red"}',
+        b'{"query": "x", "tag": [1]}',
+        b'{"query": "x", "since": "someday"}',
+        b'{"query": "x", "where": ["novalue"]}',
+        pytest.param(b'{"query": "x", "mode": "nonsense"}', marks=UNCHECKED),
+        pytest.param(b'{"query": "x", "merge": "nonsense"}', marks=UNCHECKED),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_answered_with_an_error_and_the_batch_goes_on(
+    run, sample, line
+):
+    batch = run("search", "-", stdin=line + b"\nriver\n")
+    answers = documents(batch.stdout)
+    assert batch.exit_code == 0
+    assert len(answers) == 2
+    assert answers[0]["error"]["message"]
+    assert answers[1]["results"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b'{"query": "\\ud800"}', marks=BREAKS),
+        b'{"query": "a\\u0000b", "where": ["a\\u0000=b"]}',
+        pytest.param(b'{"query": ' + b"[" * 100_000, marks=BREAKS),
+        b'{"query": "x", "limit": ' + b"9" * 30 + b"}",
+        json.dumps({"query": "river ai now", "exclude": [str(n) for n in range(3000)]}).encode(),
+        b"{not json",
+        b"river " * 20_000,
+    ],
+    ids=["surrogate", "nul", "deep", "huge limit", "many excluded", "brace", "long"],
+)
+def test_no_line_can_break_the_batch(run, sample, line):
+    batch = run("search", "-", stdin=line + b"\nriver\n")
+    answers = documents(batch.stdout)
+    assert len(answers) == 2
+    assert answers[1]["results"]
+
+
+def test_a_line_that_is_not_utf8_does_not_break_the_batch(sample: Path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "gbrain", "search", "-"],
+        input=b"caf\xe9\nriver\n",
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONUTF8": "1", "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert ran.returncode == 0, ran.stderr.decode()[-300:]
+    answers = documents(ran.stdout.decode())
+    assert len(answers) == 2
+    assert answers[1]["results"]
+
+
+def test_a_page_that_was_changed_is_found_as_it_is_now(run, sample):
+    run("put", "fresh", stdin=b"# Fresh\n\na quokka\n")
+    assert run("search", "a quokka", "--json").json["results"][0]["slug"] == "fresh"
+    run("put", "fresh", stdin=b"# Fresh\n\nan numbat\n")
+    assert run("search", "quokka", "--json").json["results"] == []
+    run("rename", "fresh", "stale")
+    assert run("search", "some numbat", "--json").json["results"][0]["slug"] == "stale"
+    run("delete", "stale")
+    assert run("search", "numbat", "--json").json["results"] == []

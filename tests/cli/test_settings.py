@@ -171,7 +171,9 @@ def test_a_value_that_cannot_be_does_not_keep_one_from_resetting_it(run: Run, em
 
 
 @pytest.mark.usefixtures("brain_path")
-@pytest.mark.parametrize("words", [("config", "list"), ("alias", "list"), ("alias", "add", "a", "b")])
+@pytest.mark.parametrize(
+    "words", [("config", "list"), ("alias", "list"), ("alias", "add", "a", "b")]
+)
 def test_without_a_brain_the_hint_is_to_make_one(run: Run, words: tuple[str, ...]) -> None:
     refused = run(*words)
     assert refused.exit_code == 1

@@ -13,7 +13,7 @@ import pytest
 from gbrain.errors import BadBrain
 from gbrain.store import chunks
 from gbrain.store.connection import Database, create
-from gbrain.store.health import CHECKS, Finding, examine
+from gbrain.store.health import CHECKS, RESTORE, Finding, examine
 from gbrain.store.models import active_model
 from gbrain.store.pages import page_text, require_page, version_text, versions, write_page
 from gbrain.store.vaults import add_vault
@@ -181,6 +181,18 @@ FAULTS = {
         "2 pages have the wrong passages",
         ("people/alice-chen", "river"),
     ),
+    "a page that nobody finds by name": (
+        "references",
+        ["DELETE FROM names WHERE page_id = 1"],
+        "a page lacks names, tags or links",
+        ("people/alice-chen",),
+    ),
+    "a tag that is not indexed": (
+        "references",
+        ["DELETE FROM tags"],
+        "a page lacks names, tags or links",
+        ("people/alice-chen",),
+    ),
     "passages without vector and job": (
         "missing_vectors",
         ["DELETE FROM embedding_jobs"],
@@ -266,9 +278,7 @@ def test_a_slug_that_another_page_has_stays_a_problem(
     plant("UPDATE pages SET path = 'Empty.MD' WHERE slug = 'river'")
     found = findings(mend=True)["slugs"]
     assert found.status == "problem"
-    assert found.fix == (
-        "Restore a backup, or export the pages and import them into a new brain."
-    )
+    assert found.fix == RESTORE
 
 
 def test_passages_cut_anew_are_those_of_the_text(
@@ -318,18 +328,33 @@ def test_text_that_makes_no_passage_is_nothing_wrong(
     assert statuses(findings()) == {}
 
 
-def test_all_passages_come_back_when_their_table_is_gone(
+def test_what_follows_from_the_pages_comes_back_when_its_tables_are_gone(
     plant: Callable[..., None],
     findings: Callable[..., dict[str, Finding]],
     opened: sqlite3.Connection,
 ) -> None:
     before = opened.execute("SELECT page_id, section, text FROM chunks ORDER BY 1, 2").fetchall()
-    plant("DROP TABLE chunks", "DROP TABLE chunks_fts", "DROP TABLE names")
+    names = opened.execute("SELECT * FROM names").fetchall()
+    links = opened.execute("SELECT * FROM links").fetchall()
+    plant("DROP TABLE chunks", "DROP TABLE chunks_fts", "DROP TABLE names", "DROP TABLE links")
     found = findings(mend=True)
     assert found["schema"].status == "repaired"
     assert found["passages"].status == "repaired"
     after = opened.execute("SELECT page_id, section, text FROM chunks ORDER BY 1, 2").fetchall()
     assert after == before
+    assert opened.execute("SELECT * FROM names").fetchall() == names
+    assert opened.execute("SELECT * FROM links").fetchall() == links
+    assert len(links) == 2
+
+
+def test_lost_links_are_seen_by_the_full_check_and_written_anew(
+    plant: Callable[..., None], findings: Callable[..., dict[str, Finding]]
+) -> None:
+    plant("DELETE FROM links")
+    assert statuses(findings()) == {}
+    assert findings(full=True)["references"].details == ("people/alice-chen", "river")
+    assert findings(full=True, mend=True)["references"].status == "repaired"
+    assert statuses(findings(full=True)) == {}
 
 
 def test_pages_that_are_gone_are_not_called_repaired(
@@ -422,8 +447,7 @@ def test_a_job_that_failed_is_a_note(
 def test_links_that_lead_nowhere_are_a_note(
     plant: Callable[..., None], findings: Callable[..., dict[str, Finding]]
 ) -> None:
-    plant("DELETE FROM names WHERE kind IN ('alias', 'title') AND page_id = 1",
-          "DELETE FROM names WHERE kind = 'name' AND page_id = 1")  # fmt: skip
+    plant("DELETE FROM names WHERE kind <> 'slug' AND page_id = 1")
     found = findings()["links"]
     assert (found.status, found.message) == ("note", "a link leads nowhere")
     assert found.details == ("river:3 names Alice Chen",)
@@ -519,9 +543,7 @@ def test_a_page_that_cannot_be_read_is_named_and_the_rest_is_checked(
         texts = found["page_texts"]
         assert (texts.status, texts.count) == ("problem", 1)
         assert texts.details[0].startswith("people/alice-chen: database disk image is malformed")
-        assert texts.fix == (
-            "Restore a backup, or export the pages and import them into a new brain."
-        )
+        assert texts.fix == RESTORE
         assert list(found) == [check.name for check in CHECKS]
 
 

@@ -243,5 +243,5 @@ def test_the_front_matter_stays_what_it_was() -> None:
 
 
 def test_a_rule_on_the_first_line_never_becomes_front_matter() -> None:
-    with pytest.raises(BadPage, match="^line 1: the page begins with a rule"):
+    with pytest.raises(BadPage, match=r"^line 1: the page begins with a rule"):
         add_entry("---\n## Timeline\ntext\n---\n", "2026", "Met")

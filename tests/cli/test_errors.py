@@ -1,0 +1,104 @@
+"""One place turns errors into a message, a hint and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def shell(*words: str, **surroundings: str) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "gbrain", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **surroundings},
+    )
+
+
+def test_an_error_as_it_was_looked_at(run, sample, golden):
+    golden("error.txt", run("get", "people/alice-chan").stderr)
+    golden("error.json", run("get", "people/alice-chan", "--json").stderr)
+
+
+def test_an_error_says_nothing_on_standard_output(run, sample):
+    for words in (("get", "none"), ("get", "none", "--json"), ("list", "--limit", "x", "--json")):
+        assert run(*words).stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("nonsense",), ("list", "--nonsense"), ("get",), ("list", "--limit", "many"), ("search", "a", "b")],
+)
+def test_wrong_usage_is_exit_code_2_and_one_document(run, brain_path, words):
+    refused = run(*words, "--json")
+    assert refused.exit_code == 2
+    assert refused.error["code"] == "usage"
+    assert refused.error["message"]
+    assert run(*words).exit_code == 2
+
+
+def test_help_is_data(run):
+    for words in (("--help",), ("-h",), ("search", "--help")):
+        shown = run(*words)
+        assert shown.exit_code == 0
+        assert "Usage" in shown.stdout
+
+
+def test_every_command_has_one_line_of_help_and_an_example(run):
+    from gbrain.cli.app import COMMANDS
+
+    for name in COMMANDS:
+        shown = run(name, "--help").stdout
+        assert "Examples" in shown, name
+        assert "gbrain " in shown.partition("Examples")[2], name
+
+
+def test_a_damaged_brain_is_an_error_and_no_traceback(run, sample):
+    sample.write_bytes(sample.read_bytes()[:8192])
+    for words in (("list",), ("search", "river"), ("get", "people/alice-chen"), ("put", "x")):
+        refused = run(*words, "--json", stdin=b"x")
+        assert (refused.exit_code, refused.error["code"]) == (1, "damaged")
+
+
+def test_a_setting_that_a_newer_program_left_does_not_lock_anybody_out(run, sample):
+    import sqlite3
+
+    connection = sqlite3.connect(sample)
+    connection.execute("INSERT INTO config VALUES ('from_the_future', 'x')")
+    connection.commit()
+    connection.close()
+    assert run("list").exit_code == 0
+
+
+def test_the_program_itself(sample):
+    found = shell("search", "river", "--json")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert json.loads(found.stdout)["results"]
+    missing = shell("get", "none", GBRAIN_DB=str(sample))
+    assert missing.returncode == 1
+    assert missing.stderr.startswith("Error: There is no page none\n")
+
+
+def test_a_reader_that_leaves_early_is_no_error(sample):
+    ran = subprocess.run(
+        f'"{sys.executable}" -m gbrain list | head -n 1',
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert ran.stdout.count("\n") == 1
+    assert "Traceback" not in ran.stderr
+
+
+def test_no_colour_and_no_frames_in_a_pipe(sample):
+    for words in (("search", "river"), ("list",), ("get", "people/alice-chen")):
+        assert "\x1b" not in shell(*words).stdout

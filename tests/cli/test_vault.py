@@ -1,0 +1,137 @@
+"""`import sync export`: folders in and out, and what is said about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+AWKWARD = Path(__file__).parent.parent.parent / "fixtures" / "awkward"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "vault"
+    (folder / "dir").mkdir(parents=True)
+    (folder / "a.md").write_text("# A\n")
+    (folder / "dir" / "b.md").write_text("# B\n")
+    return folder
+
+
+def test_import_says_what_came_in_and_the_second_time_that_nothing_did(run, brain_path, vault):
+    first = run("import", vault, "--no-embed")
+    assert (first.exit_code, first.stdout, first.stderr) == (0, "", "2 new, 0 changed, 0 unchanged.\n")
+    assert run("import", vault, "--no-embed").stderr == "0 new, 0 changed, 2 unchanged.\n"
+    assert run("import", vault, "--no-embed", "--quiet").stderr == ""
+
+
+def test_bad_files_are_listed_after_the_others_are_in(run, brain_path, vault):
+    (vault / "bad.md").write_bytes(b"\xff\xfe\0")
+    (vault / "open.md").write_text("---\ntitle: x\n")
+    taken = run("import", vault, "--no-embed")
+    assert taken.exit_code == 1
+    assert taken.stderr == (
+        "bad.md: line 1: not UTF-8 (byte 0xff at offset 0) "
+        "(The file looks like UTF-16: convert it to UTF-8 first.)\n"
+        "open.md: front matter starts on line 1 and never ends "
+        "(End the front matter with a line that holds only ---.)\n"
+        "2 new, 0 changed, 0 unchanged, 2 not taken in.\n"
+    )
+    assert len(run("list").stdout.splitlines()) == 2
+
+
+def test_import_and_errors_as_json_as_they_were_looked_at(run, brain_path, vault, golden):
+    (vault / "bad.md").write_bytes(b"caf\xe9")
+    (vault / "A.md").write_text("# A again\n")
+    golden("import.json", run("import", vault, "--no-embed", "--json").stdout)
+    golden("import-again.json", run("import", vault, "--no-embed", "--json").stdout)
+
+
+def test_a_dry_run_shows_what_would_change_and_changes_nothing(run, brain_path, vault):
+    run("import", vault, "--no-embed")
+    (vault / "a.md").write_text("# A2\n")
+    (vault / "dir" / "b.md").unlink()
+    (vault / "c.md").write_text("# C\n")
+    before = brain_path.read_bytes()
+    shown = run("sync", "--dry-run")
+    assert shown.stdout == "update\ta\ta.md\ncreate\tc\tc.md\ndelete\tdir/b\tdir/b.md\n"
+    assert shown.stderr == "Would be: 1 new, 1 changed, 0 unchanged, 1 removed.\n"
+    assert brain_path.read_bytes() == before
+
+
+@pytest.mark.xfail(strict=True, reason="a dry run makes an empty brain")
+def test_a_dry_run_does_not_even_make_a_brain(run, brain_path, vault):
+    shown = run("import", vault, "--dry-run")
+    assert shown.stdout == "create\ta\ta.md\ncreate\tdir/b\tdir/b.md\n"
+    assert not brain_path.exists()
+
+
+def test_sync_follows_every_folder_that_was_imported(run, brain_path, vault, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "o.md").write_text("# O\n")
+    run("import", vault, other, "--no-embed")
+    (other / "o.md").write_text("# O2\n")
+    (vault / "a.md").unlink()
+    synced = run("sync", "--no-embed", "--json").json
+    assert (synced["updated"], synced["deleted"], synced["unchanged"]) == (1, 1, 1)
+
+
+def test_sync_without_a_folder_says_what_to_do(run, brain_path):
+    run("put", "a", stdin=b"x")
+    assert run("sync", "--json").error == {
+        "code": "no_folder", "message": "No folder has been imported yet", "hint": "gbrain import DIR",
+    }  # fmt: skip
+
+
+def test_sync_refuses_to_empty_the_brain(run, brain_path, vault):
+    run("import", vault, "--no-embed")
+    (vault / "a.md").unlink()
+    (vault / "dir" / "b.md").unlink()
+    refused = run("sync", "--json")
+    assert (refused.exit_code, refused.error["code"]) == (1, "vault_empty")
+    assert len(run("list").stdout.splitlines()) == 2
+
+
+@pytest.mark.xfail(strict=True, reason="sync stops at the first folder that is gone")
+def test_a_folder_that_is_gone_does_not_keep_the_others_from_being_followed(
+    run, brain_path, vault, tmp_path
+):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    (gone / "g.md").write_text("# G\n")
+    run("import", gone, vault, "--no-embed")
+    (gone / "g.md").unlink()
+    gone.rmdir()
+    (vault / "a.md").write_text("# A2\n")
+    assert run("sync", "--no-embed").exit_code == 1
+    assert run("get", "a").stdout == "# A2\n"
+    assert run("get", "g").stdout == "# G\n"
+
+
+def test_what_both_sides_changed_is_named_and_overwrite_takes_the_file(run, brain_path, vault):
+    run("import", vault, "--no-embed")
+    run("put", "a", stdin=b"# Mine\n")
+    (vault / "a.md").write_text("# Theirs\n")
+    refused = run("import", vault, "--no-embed", "--json")
+    assert refused.exit_code == 1
+    assert [problem["code"] for problem in refused.json["problems"]] == ["both_changed"]
+    assert run("get", "a").stdout == "# Mine\n"
+    assert run("import", vault, "--no-embed", "--overwrite").exit_code == 0
+    assert run("get", "a").stdout == "# Theirs\n"
+
+
+def test_import_then_export_gives_every_byte_back(run, brain_path, tmp_path):
+    run("import", AWKWARD, "--no-embed", "--quiet")
+    exported = run("export", tmp_path / "out", "--json")
+    files = {p.relative_to(AWKWARD): p.read_bytes() for p in AWKWARD.rglob("*") if p.is_file()}
+    assert exported.json == {
+        "folder": str(tmp_path / "out"), "written": len(files), "unchanged": 0,
+    }  # fmt: skip
+    out = tmp_path / "out"
+    assert {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()} == files
+    assert run("export", out).stderr == f"0 pages written to {out}, {len(files)} already there.\n"
+
+
+def test_import_of_what_is_no_folder(run, brain_path, tmp_path):
+    assert run("import", tmp_path / "none", "--json").error["code"] == "no_folder"

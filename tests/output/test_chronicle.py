@@ -1,0 +1,38 @@
+"""Timelines as a person sees them: days, pages and words, and nothing that drives the terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from gbrain.output.chronicle import show_chronicle, show_timeline
+from gbrain.store.timeline import DatedEntry
+
+ENTRIES = [
+    DatedEntry("a", "Ann [b]", "2026-04-03T09:30", "chat", "Met [red]her[/red]\nagain", (3, 4)),
+    DatedEntry("b", "Bo", "2026-04-03", None, "Sold\x1b[2J", (1, 1)),
+    DatedEntry("b", "Bo", "2026", None, "Old", (2, 2)),
+]
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_many_pages_by_day(capsys: pytest.CaptureFixture[str]) -> None:
+    show_chronicle(ENTRIES)
+    assert told(capsys) == [
+        "2026-04-03",
+        "  Ann [b]  a  09:30",
+        "    chat — Met [red]her[/red]",
+        "    again",
+        "  Bo  b",
+        "    Sold\ufffd[2J",
+        "2026",
+        "  Bo  b",
+        "    Old",
+    ]
+
+
+def test_one_page_beside_its_dates(capsys: pytest.CaptureFixture[str]) -> None:
+    show_timeline(ENTRIES[1:])
+    assert told(capsys) == ["2026-04-03  Sold\ufffd[2J", "2026        Old"]
