@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
 from gbrain.config import Settings, read_value, with_values, written_value
-from gbrain.errors import Conflict
+from gbrain.errors import BadSetting
 from gbrain.pipeline import Plan, answer
-from gbrain.store import aliases, jobs, links, models, pages, settings, vaults
+from gbrain.store import aliases, settings
 from gbrain.store.connection import Database, create
 from gbrain.text.query import normalise, read_terms
 from gbrain.text.slug import slug_of
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gbrain.ingest import Progress, Report
     from gbrain.models.catalog import ModelSpec
     from gbrain.models.embedder import Embedder
+    from gbrain.models.tokens import Tokens
+    from gbrain.store import links, models, pages
     from gbrain.store.vectors import Floats
     from gbrain.worker import Embedded
 
@@ -67,11 +69,12 @@ class Brain:
         self.database = database
         with database.reading() as connection:
             self.stored_settings = settings.stored(connection)
-        self.settings: Settings = with_values(Settings(), _known(self.stored_settings))
+        self.settings: Settings = _usable(self.stored_settings)
         database.connection.execute(
             f"PRAGMA busy_timeout = {int(self.settings.busy_seconds * 1000)}"
         )
         self._embedder: Embedder | None = None
+        self._tokens: Tokens | None = None
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, make: bool = False) -> Brain:
@@ -134,7 +137,13 @@ class Brain:
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the active model makes of a text."""
-        return self.embedder.count_tokens(text)
+        if self._embedder:
+            return self._embedder.count_tokens(text)
+        if self._tokens is None:
+            from gbrain.models.tokens import Tokens
+
+            self._tokens = Tokens.open(self.model_spec(self.active_model()))
+        return self._tokens.count(text)
 
     def _embed_query(self, text: str) -> Floats:
         return self.embedder.embed_query(text)
@@ -145,13 +154,27 @@ class Brain:
         if self._embedder is None:
             from gbrain.models.embedder import Embedder
 
-            self._embedder = Embedder(self.model_spec(self.active_model()))
+            self._embedder = Embedder(self._intact_spec(self.active_model()))
         return self._embedder
+
+    def _intact_spec(self, model: models.ModelRow) -> ModelSpec:
+        """The model's spec; its files are read through only when they changed since last time."""
+        from gbrain.models.files import verify_if_changed
+        from gbrain.store import models
+
+        spec = self.model_spec(model)
+        stamp = verify_if_changed(spec, model.files_stamp)
+        if stamp != model.files_stamp and not self.database.read_only:
+            with self.database.writing() as connection:
+                models.keep_stamp(connection, model, stamp)
+        return spec
 
     # --- models and vectors ------------------------------------------------------------------
 
     def active_model(self) -> models.ModelRow:
         """The model that embeds and answers; a new brain takes the packaged one."""
+        from gbrain.store import models
+
         with self.database.reading() as connection:
             active = models.active_model(connection)
         if active is None:
@@ -171,6 +194,8 @@ class Brain:
 
     def add_model(self, spec: ModelSpec, *, packaged: bool = False) -> None:
         """Makes a model known; `use_model` makes it the one that answers."""
+        from gbrain.store import models
+
         with self.database.writing() as connection:
             models.add_model(
                 connection,
@@ -189,6 +214,8 @@ class Brain:
 
     def use_model(self, name: str) -> models.ModelRow:
         """Makes a known model the active one and queues what it has not embedded yet."""
+        from gbrain.store import jobs, models
+
         with self.database.writing() as connection:
             model = models.require_model(connection, name)
             models.activate(connection, model)
@@ -208,6 +235,7 @@ class Brain:
         progress: Progress = lambda done, total: None,
     ) -> Embedded:
         """Embeds what is due, of one page or all; `everything` also what waits after a failure."""
+        from gbrain.store import jobs
         from gbrain.worker import Limits, embed_due
 
         space = self.active_model().space
@@ -228,6 +256,7 @@ class Brain:
 
     def put(self, name: str, data: bytes, *, expected_version: int | None = None) -> pages.Written:
         """Writes the page called `name` (a slug or a path) with the content `data`."""
+        from gbrain.store import pages
         from gbrain.text.page import parse_page
 
         slug = slug_of(name)
@@ -242,11 +271,15 @@ class Brain:
 
     def get(self, name: str) -> pages.Stored:
         """The page called `name`, without its text; raises NotFound with the nearest slugs."""
+        from gbrain.store import pages
+
         with self.database.reading() as connection:
             return pages.require_page(connection, slug_of(name))
 
     def text(self, name: str, version: int | None = None) -> str:
         """A page's own text, of an earlier version if one is named."""
+        from gbrain.store import pages
+
         with self.database.reading() as connection:
             if version is not None:
                 return pages.version_text(connection, slug_of(name), version)
@@ -254,6 +287,8 @@ class Brain:
 
     def front_matter(self, name: str) -> dict[str, object]:
         """A page's front matter as values."""
+        from gbrain.store import pages
+
         with self.database.reading() as connection:
             return pages.page_meta(connection, pages.require_page(connection, slug_of(name)).id)
 
@@ -261,17 +296,23 @@ class Brain:
         self, scope: Scope = Scope(), limit: int | None = None
     ) -> tuple[builtins.list[pages.Stored], int]:
         """The first `limit` pages of the scope by slug, and how many there are."""
+        from gbrain.store import pages
+
         with self.database.reading() as connection:
             return pages.list_pages(connection, scope, limit)
 
     def backlinks(self, name: str) -> builtins.list[links.Backlink]:
         """Links on other pages that lead to this one."""
+        from gbrain.store import links, pages
+
         with self.database.reading() as connection:
             page = pages.require_page(connection, slug_of(name))
             return links.links_to(connection, page)
 
     def delete(self, name: str, *, expected_version: int | None = None) -> pages.Stored:
         """Removes a page; its text stays in its history."""
+        from gbrain.store import pages
+
         with self.database.writing() as connection:
             return pages.delete_page(
                 connection, slug_of(name), timestamp(), expected_version=expected_version
@@ -279,6 +320,8 @@ class Brain:
 
     def rename(self, name: str, new_name: str) -> pages.Written:
         """Gives a page another slug and path; its history and vectors go with it."""
+        from gbrain.errors import Conflict
+        from gbrain.store import pages
         from gbrain.text.page import parse_page
 
         old, new = slug_of(name), slug_of(new_name)
@@ -318,6 +361,8 @@ class Brain:
 
     def vault_roots(self) -> builtins.list[str]:
         """The folders that were imported."""
+        from gbrain.store import vaults
+
         with self.database.reading() as connection:
             return [vault.root for vault in vaults.vaults(connection)]
 
@@ -338,11 +383,13 @@ class Brain:
             settings.keep(connection, name, value)
 
 
-def _known(stored: Mapping[str, str]) -> dict[str, str]:
-    """Settings this program knows: a newer one's are left alone."""
-    from gbrain.config import known_settings
-
-    return {name: value for name, value in stored.items() if name in known_settings()}
+def _usable(stored: Mapping[str, str]) -> Settings:
+    """The settings, those that this program cannot read left at their defaults."""
+    usable = Settings()
+    for name, value in stored.items():
+        with suppress(BadSetting):
+            usable = with_values(usable, {name: value})
+    return usable
 
 
 def _path(name: str) -> str:

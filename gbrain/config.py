@@ -114,7 +114,7 @@ class Setting:
             return " | ".join(self.choices)
         if self.kind is bool:
             return "on | off"
-        return f"{self.low:g} to {self.high:g}"
+        return f"{self.low:,.10g} to {self.high:,.10g}"
 
 
 @cache

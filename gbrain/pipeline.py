@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
-from gbrain.context import assemble
 from gbrain.errors import ModelUnavailable
 from gbrain.lanes import fts, sms
 from gbrain.ranking.fusion import fuse
@@ -67,6 +66,8 @@ def answer(database: Database, query: Query, plan: Plan) -> Answer:
             hits = _hits(connection, ranked[: query.limit], query)
         context, budget = None, None
         if plan.budget is not None:
+            from gbrain.context import assemble
+
             with trace.stage("expand") as detail:
                 context, budget = assemble(
                     connection, query, ranked, lanes, settings, plan.budget, plan.count

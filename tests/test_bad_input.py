@@ -136,7 +136,9 @@ def test_nesting_200_deep_in_the_text_is_kept(brain: Brain, tmp_path: Path, mark
 
 
 def test_a_page_of_10_mb_is_kept_and_one_byte_more_is_not(brain: Brain, tmp_path: Path) -> None:
-    line = b"some words on a line of an enormous page that nobody will ever read in full, heron\n" * 12
+    line = (
+        b"some words on a line of an enormous page that nobody will ever read in full, heron\n" * 12
+    )
     data = (line + b"\n") * (MAX_PAGE_BYTES // (len(line) + 1))
     data += b"x" * (MAX_PAGE_BYTES - len(data))
     folder = tmp_path / "vault"

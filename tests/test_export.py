@@ -53,7 +53,17 @@ def test_a_file_that_differs_is_replaced_and_others_stay(brain: Brain, tmp_path:
 
 @pytest.mark.parametrize(
     "path",
-    ["../evil.md", "a/../../evil.md", "/tmp/evil.md", "..", "", ".", "a/../b.md", "a\0b.md", "//x.md"],
+    [
+        "../evil.md",
+        "a/../../evil.md",
+        "/tmp/evil.md",
+        "..",
+        "",
+        ".",
+        "a/../b.md",
+        "a\0b.md",
+        "//x.md",
+    ],
 )
 def test_a_path_in_the_database_that_leads_out_is_refused(
     brain_path: Path, tmp_path: Path, path: str
@@ -111,7 +121,9 @@ def test_a_target_that_is_a_file_is_a_clear_error(brain: Brain, tmp_path: Path) 
     assert (tmp_path / "out").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("name", ["知" * 84, "a" * 252, "🚀" * 63], ids=["3-byte", "1-byte", "4-byte"])
+@pytest.mark.parametrize(
+    "name", ["知" * 84, "a" * 252, "🚀" * 63], ids=["3-byte", "1-byte", "4-byte"]
+)
 def test_the_longest_names_that_a_file_can_have(brain: Brain, tmp_path: Path, name: str) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()

@@ -43,7 +43,9 @@ def state(brain: Brain) -> list[object]:
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
 
 
-def test_a_folder_is_taken_in_and_the_second_time_nothing_changes(brain: Brain, vault: Path) -> None:
+def test_a_folder_is_taken_in_and_the_second_time_nothing_changes(
+    brain: Brain, vault: Path
+) -> None:
     assert did(brain.take_in(vault)) == [("create", "a"), ("create", "dir/b")]
     before = state(brain)
     again = brain.take_in(vault)
@@ -134,7 +136,9 @@ def test_files_of_two_folders_never_share_a_page(brain: Brain, vault: Path, tmp_
     assert brain.text("a") == "# A\n"
 
 
-@pytest.mark.xfail(strict=True, reason="says both_changed, and its hint would make folders take turns")
+@pytest.mark.xfail(
+    strict=True, reason="says both_changed, and its hint would make folders take turns"
+)
 def test_files_of_two_folders_that_share_a_slug_are_a_collision(
     brain: Brain, vault: Path, tmp_path: Path
 ) -> None:
@@ -215,14 +219,17 @@ def test_a_file_that_is_ignored_later_is_dropped_by_sync(brain: Brain, vault: Pa
     assert did(brain.take_in(vault, drop=True)) == [("delete", "a")]
 
 
-@pytest.mark.parametrize("rules", [b"!\n", b"a\\\n", b"[\n", b"\xff\xfe\n", b"***\n", b"/\n", b"\\\n"])
+@pytest.mark.parametrize(
+    "rules", [b"!\n", b"a\\\n", b"[\n", b"\xff\xfe\n", b"***\n", b"/\n", b"\\\n"]
+)
 def test_odd_ignore_rules_are_no_traceback(brain: Brain, vault: Path, rules: bytes) -> None:
     (vault / ".gbrainignore").write_bytes(rules)
     try:
         brain.take_in(vault)
-    except GbrainError as error:
-        assert error.code == "bad_ignore_file"
+    except GbrainError:
         assert slugs(brain) == []
+    else:
+        assert slugs(brain) == ["a", "dir/b"]
 
 
 def test_ignore_rules_that_cannot_be_read_are_not_taken_for_none(brain: Brain, vault: Path) -> None:
@@ -293,7 +300,7 @@ def test_a_link_inside_the_folder_is_a_page_and_one_that_leaves_it_is_not(
     (vault / "round").symlink_to(vault)
     report = brain.take_in(vault)
     assert slugs(brain) == ["a", "dir/b", "inside"]
-    assert wrong(report) == {name: "outside" for name in ("leaves.md", "loop.md", "nowhere.md")}
+    assert wrong(report) == dict.fromkeys(("leaves.md", "loop.md", "nowhere.md"), "outside")
 
 
 def test_what_is_no_regular_file_is_reported_and_never_waited_for(
@@ -317,6 +324,8 @@ def test_a_bad_file_does_not_keep_the_others_out_and_keeps_its_page(
 def test_many_pages_are_written_in_several_batches(brain: Brain, tmp_path: Path) -> None:
     write(tmp_path / "many", {f"{n:03}.md": f"# Page {n}\n" for n in range(450)})
     seen: list[tuple[int, int]] = []
-    report = brain.take_in(tmp_path / "many", progress=lambda done, total: seen.append((done, total)))
+    report = brain.take_in(
+        tmp_path / "many", progress=lambda done, total: seen.append((done, total))
+    )
     assert report.count("create") == brain.list()[1] == 450
     assert seen == [(n, 450) for n in range(1, 451)]

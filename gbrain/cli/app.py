@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -68,6 +69,10 @@ class Commands(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         words = sys.argv[1:] if args is None else list(args)
         self.json_wanted = "--json" in words
+        if "_GBRAIN_COMPLETE" in os.environ:
+            from typer.completion import completion_init  # type: ignore[attr-defined]
+
+            completion_init()
         return super().main(words, *rest, **extra)
 
     def invoke(self, ctx: Any) -> Any:

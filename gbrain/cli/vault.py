@@ -10,8 +10,8 @@ import typer
 from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
-from gbrain.errors import ModelUnavailable, NotFound
-from gbrain.ingest import Report
+from gbrain.errors import BadPage, ModelUnavailable, NotFound
+from gbrain.ingest import Problem, Report
 from gbrain.output import screen
 from gbrain.output.documents import report_document
 from gbrain.output.progress import progress
@@ -80,10 +80,16 @@ def _take_in(
 ) -> Report:
     total = Report()
     for folder in folders:
-        with progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
-            report = brain.take_in(
-                folder, drop=drop, overwrite=overwrite, dry_run=dry_run, progress=show
-            )
+        try:
+            with progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
+                report = brain.take_in(
+                    folder, drop=drop, overwrite=overwrite, dry_run=dry_run, progress=show
+                )
+        except (NotFound, BadPage) as error:
+            if len(folders) == 1:
+                raise
+            total.problems.append(Problem(str(folder), error.message, error.hint, error.code))
+            continue
         total.changes += report.changes
         total.unchanged += report.unchanged
         total.problems += report.problems

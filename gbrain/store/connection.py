@@ -92,14 +92,20 @@ class Database:
                 code="read_only",
             )
         with explained(self.path):
-            self.connection.execute("BEGIN IMMEDIATE")
+            # A write during a read goes through a connection of its own: the read keeps its view.
+            nested = self.connection.in_transaction
+            connection = self._connect() if nested else self.connection
             try:
-                yield self.connection
-                self.connection.execute("COMMIT")
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
             except BaseException:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
                 raise
+            finally:
+                if nested:
+                    connection.close()
 
 
 def create(path: Path) -> None:
@@ -171,6 +177,9 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _explanation(error, path) from error
+    except UnicodeDecodeError as error:
+        # SQLite quotes a damaged schema in its message, and Python cannot read that.
+        raise _damaged(path, "its tables cannot be read") from error
 
 
 def _explanation(error: sqlite3.Error, path: Path) -> BadBrain:
@@ -193,10 +202,14 @@ def _explanation(error: sqlite3.Error, path: Path) -> BadBrain:
             hint="Make the file and its folder writable, or copy it elsewhere.",
             code="read_only",
         )
-    if "malformed" in text or "not a database" in text or "no such" in text:
-        return BadBrain(
-            f"{path} is damaged: {text}",
-            hint="gbrain doctor says more. Restore a backup, or import your notes afresh.",
-            code="damaged",
-        )
+    if any(sign in text for sign in ("malformed", "not a database", "no such", "fts5")):
+        return _damaged(path, text)
     return BadBrain(f"{path}: {text}", hint="gbrain doctor checks the file.", code="sqlite")
+
+
+def _damaged(path: Path, what: str) -> BadBrain:
+    return BadBrain(
+        f"{path} is damaged: {what}",
+        hint="gbrain doctor --repair mends what it can; else restore a backup or import afresh.",
+        code="damaged",
+    )

@@ -76,8 +76,6 @@ def dangling(connection: sqlite3.Connection) -> list[tuple[str, int, str]]:
 def linked_pages(connection: sqlite3.Connection, page_id: int) -> list[int]:
     """The pages that a page links to, in the order it names them."""
     rows = connection.execute(
-        f"SELECT {_RESOLVED} AS target FROM links WHERE page_id = ? AND target IS NOT NULL "
-        "ORDER BY position",
-        (page_id,),
+        f"SELECT {_RESOLVED} FROM links WHERE page_id = ? ORDER BY position", (page_id,)
     )
-    return list(dict.fromkeys(row[0] for row in rows))
+    return list(dict.fromkeys(row[0] for row in rows if row[0] is not None))

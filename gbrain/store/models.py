@@ -14,7 +14,8 @@ from gbrain.store.vectors import VectorSpace, ensure_tables
 class ModelRow:
     """A model as the brain keeps it; `folder` is None for a packaged one.
 
-    `description` is the JSON from which the program opens it again.
+    `description` is the JSON from which the program opens it again, `files_stamp` the state in
+    which its files were last found to be intact.
     """
 
     id: int
@@ -28,6 +29,7 @@ class ModelRow:
     max_tokens: int
     description: str
     folder: str | None
+    files_stamp: str | None
     active: bool
 
     @property
@@ -37,7 +39,7 @@ class ModelRow:
 
 _COLUMNS = (
     "id, name, identity, sha256, pooling, query_prefix, passage_prefix, dimension, max_tokens, "
-    "description, folder, active"
+    "description, folder, files_stamp, active"
 )
 
 
@@ -92,6 +94,12 @@ def add_model(
         (name, identity, sha256, pooling, query_prefix, passage_prefix, dimension, max_tokens,
          description, folder, now),
     )  # fmt: skip
+
+
+def keep_stamp(connection: sqlite3.Connection, model: ModelRow, stamp: str) -> None:
+    connection.execute(
+        "UPDATE embedding_models SET files_stamp = ? WHERE id = ?", (stamp, model.id)
+    )
 
 
 def activate(connection: sqlite3.Connection, model: ModelRow) -> None:

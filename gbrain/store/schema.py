@@ -133,6 +133,7 @@ CREATE TABLE embedding_models (
     max_tokens INTEGER NOT NULL,
     description TEXT NOT NULL,
     folder TEXT,
+    files_stamp TEXT,
     active INTEGER NOT NULL DEFAULT 0,
     added_at TEXT NOT NULL
 );

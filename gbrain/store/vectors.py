@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gbrain.errors import BadBrain
 from gbrain.store.schema import VECTORS
 from gbrain.store.scope import chunk_condition
 from gbrain.types import Scope, ScoredChunk
@@ -31,6 +32,11 @@ class VectorSpace:
 
     model_id: int
     dimension: int
+
+    def __post_init__(self) -> None:
+        # Both become part of SQL, and the file they come from may be anybody's.
+        if not isinstance(self.model_id, int) or not isinstance(self.dimension, int):
+            raise BadBrain("The brain's record of its model is damaged", code="damaged")
 
     @property
     def vectors(self) -> str:

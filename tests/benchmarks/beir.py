@@ -29,13 +29,13 @@ def _rows(path: Path) -> list[dict]:
 
 def load(folder: Path) -> LabelledSet:
     """A folder with corpus.jsonl (or a `vault` of Markdown files), queries.jsonl, qrels.tsv."""
-    documents = []
-    if (folder / "vault").is_dir():
-        for file in sorted((folder / "vault").rglob("*.md")):
-            documents.append((str(file.relative_to(folder / "vault")), file.read_bytes()))
+    vault = folder / "vault"
+    if vault.is_dir():
+        files = sorted(vault.rglob("*.md"))
+        documents = [(str(file.relative_to(vault)), file.read_bytes()) for file in files]
     else:
-        for row in _rows(folder / "corpus.jsonl"):
-            documents.append((page_path(row["_id"]), page_bytes(row)))
+        rows = _rows(folder / "corpus.jsonl")
+        documents = [(page_path(row["_id"]), page_bytes(row)) for row in rows]
     queries = [
         (row["_id"], row["text"], row.get("metadata", {}).get("scope"))
         for row in _rows(folder / "queries.jsonl")
@@ -46,6 +46,12 @@ def load(folder: Path) -> LabelledSet:
         if int(grade) > 0:
             relevant[query][slug_of(page_path(document))] = int(grade)
     return LabelledSet(documents, [q for q in queries if q[0] in relevant], relevant)
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """The documents' texts by slug, on one line each."""
+    rows = _rows(folder / "corpus.jsonl")
+    return {slug_of(page_path(row["_id"])): " ".join(row["text"].split()) for row in rows}
 
 
 def page_path(document_id: str) -> str:

@@ -30,9 +30,9 @@ def pages(data: Path, count: int, seed: int = 7) -> Iterator[tuple[str, str]]:
     pick = random.Random(seed)
     stock = sentences(data)
     for number in range(count):
-        words = " ".join(pick.choice(stock).split()[:5]).strip(" .,;:#*`[]()\"'").replace('"', "")
+        words = " ".join(re.findall(r"\w+", pick.choice(stock))[:5])
         folder = pick.choice(_FOLDERS)
-        tag = pick.choice(stock).split()[0].strip(".,;:()").lower()
+        tag = re.findall(r"\w+", pick.choice(stock))[0].lower()
         day = f"20{pick.randint(18, 26)}-{pick.randint(1, 12):02}-{pick.randint(1, 28):02}"
         text = lambda n: " ".join(pick.choice(stock) for _ in range(n))  # noqa: E731
         yield (

@@ -36,12 +36,29 @@ def test_nothing_found(run, sample):
 def test_every_key_is_there_even_when_it_is_null(run, sample):
     document = run("search", "backup", "--json").json
     assert set(document) == {
-        "query", "mode", "merge", "short_circuit", "fell_back_to_bm25", "notice", "results", "took_ms",
-    }  # fmt: skip
+        "query",
+        "mode",
+        "merge",
+        "short_circuit",
+        "fell_back_to_bm25",
+        "notice",
+        "results",
+        "took_ms",
+    }
     assert set(document["results"][0]) == {
-        "rank", "slug", "title", "wing", "room", "type", "date", "score", "snippet", "chunk", "lanes",
+        "rank",
+        "slug",
+        "title",
+        "wing",
+        "room",
+        "type",
+        "date",
+        "score",
+        "snippet",
+        "chunk",
+        "lanes",
         "boosts",
-    }  # fmt: skip
+    }
     assert document["results"][0]["lanes"]["vector"] is None
     assert (document["mode"], document["merge"]) == ("bm25", None)
 
@@ -54,10 +71,25 @@ def test_debug_tells_each_stage(run, sample):
 
 @pytest.mark.parametrize(
     "query",
-    ["fix the auth-middleware bug", "C++", '"unclosed', "NEAR(", "a AND", "🚀", "知识", "x" * 10_000,
-     "a\0b", "", "--", "'; DROP TABLE pages; --", "\u202e", "*", '"' * 999],
+    [
+        "fix the auth-middleware bug",
+        "C++",
+        '"unclosed',
+        "NEAR(",
+        "a AND",
+        "🚀",
+        "知识",
+        "x" * 10_000,
+        "a\0b",
+        "",
+        "--",
+        "'; DROP TABLE pages; --",
+        "\u202e",
+        "*",
+        '"' * 999,
+    ],
     ids=lambda query: query[:12].encode("ascii", "backslashreplace").decode(),
-)  # fmt: skip
+)
 def test_any_string_is_a_query(run, sample, query):
     answered = run("search", "--json", "--", query)
     assert answered.exit_code == 0
@@ -65,10 +97,14 @@ def test_any_string_is_a_query(run, sample, query):
 
 
 def test_filters_narrow(run, sample):
-    slugs = [hit["slug"] for hit in run("search", "river", "--wing", "PEOPLE", "--json").json["results"]]
+    slugs = [
+        hit["slug"] for hit in run("search", "river", "--wing", "PEOPLE", "--json").json["results"]
+    ]
     assert slugs
     assert all(slug.startswith("people/") for slug in slugs)
-    rest = run("search", "river", "--wing", "people", "--exclude", slugs[0], "--json").json["results"]
+    rest = run("search", "river", "--wing", "people", "--exclude", slugs[0], "--json").json[
+        "results"
+    ]
     assert [hit["slug"] for hit in rest] == slugs[1:]
 
 

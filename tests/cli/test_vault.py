@@ -20,7 +20,11 @@ def vault(tmp_path: Path) -> Path:
 
 def test_import_says_what_came_in_and_the_second_time_that_nothing_did(run, brain_path, vault):
     first = run("import", vault, "--no-embed")
-    assert (first.exit_code, first.stdout, first.stderr) == (0, "", "2 new, 0 changed, 0 unchanged.\n")
+    assert (first.exit_code, first.stdout, first.stderr) == (
+        0,
+        "",
+        "2 new, 0 changed, 0 unchanged.\n",
+    )
     assert run("import", vault, "--no-embed").stderr == "0 new, 0 changed, 2 unchanged.\n"
     assert run("import", vault, "--no-embed", "--quiet").stderr == ""
 
@@ -80,8 +84,10 @@ def test_sync_follows_every_folder_that_was_imported(run, brain_path, vault, tmp
 def test_sync_without_a_folder_says_what_to_do(run, brain_path):
     run("put", "a", stdin=b"x")
     assert run("sync", "--json").error == {
-        "code": "no_folder", "message": "No folder has been imported yet", "hint": "gbrain import DIR",
-    }  # fmt: skip
+        "code": "no_folder",
+        "message": "No folder has been imported yet",
+        "hint": "gbrain import DIR",
+    }
 
 
 def test_sync_refuses_to_empty_the_brain(run, brain_path, vault):
@@ -126,8 +132,10 @@ def test_import_then_export_gives_every_byte_back(run, brain_path, tmp_path):
     exported = run("export", tmp_path / "out", "--json")
     files = {p.relative_to(AWKWARD): p.read_bytes() for p in AWKWARD.rglob("*") if p.is_file()}
     assert exported.json == {
-        "folder": str(tmp_path / "out"), "written": len(files), "unchanged": 0,
-    }  # fmt: skip
+        "folder": str(tmp_path / "out"),
+        "written": len(files),
+        "unchanged": 0,
+    }
     out = tmp_path / "out"
     assert {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()} == files
     assert run("export", out).stderr == f"0 pages written to {out}, {len(files)} already there.\n"

@@ -101,7 +101,9 @@ def test_a_word_deep_in_a_long_page_is_shown_from_there(filled: Brain) -> None:
 
 
 def test_a_page_that_holds_all_words_comes_before_one_that_holds_some(brain: Brain) -> None:
-    brain.put("all", b"# One\n\nheron and egret, with a good deal more text around the two of them\n")
+    brain.put(
+        "all", b"# One\n\nheron and egret, with a good deal more text around the two of them\n"
+    )
     brain.put("some", b"# Two\n\nheron heron heron heron\n")
     brain.put("other", b"# Three\n\nnothing\n")
     assert found(brain, "heron egret") == ["all", "some"]

@@ -60,7 +60,18 @@ def test_a_name_is_an_answer(filled: Brain, query: str, slug: str, how: str) -> 
 
 @pytest.mark.parametrize(
     "query",
-    ["notes", "alice", "alice chen founder", "river", "kube", "", "   ", "[[]]", "rover co", "x" * 5000],
+    [
+        "notes",
+        "alice",
+        "alice chen founder",
+        "river",
+        "kube",
+        "",
+        "   ",
+        "[[]]",
+        "rover co",
+        "x" * 5000,
+    ],
 )
 def test_what_is_no_name_or_the_name_of_several_is_searched_for(filled: Brain, query: str) -> None:
     assert filled.search(query).short_circuit is None
@@ -87,7 +98,14 @@ def test_the_short_circuit_can_be_switched_off(filled: Brain) -> None:
 
 @pytest.mark.parametrize(
     ("a", "b", "distance"),
-    [("", "", 0), ("ab", "ab", 0), ("ab", "ba", 1), ("abc", "ac", 1), ("abc", "axc", 1), ("a", "bcd", None)],
+    [
+        ("", "", 0),
+        ("ab", "ab", 0),
+        ("ab", "ba", 1),
+        ("abc", "ac", 1),
+        ("abc", "axc", 1),
+        ("a", "bcd", None),
+    ],
 )
 def test_edit_distance(a: str, b: str, distance: int | None) -> None:
     assert edit_distance(a, b, 2) == distance

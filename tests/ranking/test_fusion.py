@@ -66,8 +66,10 @@ def test_blend_adds_scaled_scores_by_weight() -> None:
     found = {"fts": lane("a", "b"), "vector": lane("b", "c")}
     fused = fuse(found, {"fts": 0.6, "vector": 0.4}, "blend", SETTINGS)
     assert [(ranked.slug, ranked.score) for ranked in fused] == [
-        ("a", pytest.approx(0.6)), ("b", pytest.approx(0.4)), ("c", 0.0),
-    ]  # fmt: skip
+        ("a", pytest.approx(0.6)),
+        ("b", pytest.approx(0.4)),
+        ("c", 0.0),
+    ]
 
 
 @given(lanes(), lanes(), merges)

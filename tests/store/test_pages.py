@@ -166,11 +166,23 @@ def test_passages_that_stay_keep_their_number(brain: Brain) -> None:
 NAMES = st.sampled_from(["a", "b", "dir/c", "Dir/C"])
 TEXTS = st.lists(
     st.sampled_from(
-        ["# Ox", "# Cow", "## Part", "the river runs", "the river runs", "words", "#tag",
-         "- 2026 — x", "## Timeline", "[[b]]", "知识", ""]
+        [
+            "# Ox",
+            "# Cow",
+            "## Part",
+            "the river runs",
+            "the river runs",
+            "words",
+            "#tag",
+            "- 2026 — x",
+            "## Timeline",
+            "[[b]]",
+            "知识",
+            "",
+        ]
     ),
     max_size=6,
-).map(lambda lines: "\n\n".join(lines).encode())  # fmt: skip
+).map(lambda lines: "\n\n".join(lines).encode())
 
 
 class AnyEdits(RuleBasedStateMachine):
@@ -223,8 +235,8 @@ class AnyEdits(RuleBasedStateMachine):
         (self.vault / f"{name}.md").unlink(missing_ok=True)
         try:
             report = self.brain.take_in(self.vault, drop=True)
-        except GbrainError as error:
-            assert error.code == "vault_empty"
+        except GbrainError:
+            assert not any(self.vault.iterdir())
             return
         for change in report.changes:
             if change.action == "delete":
@@ -234,7 +246,9 @@ class AnyEdits(RuleBasedStateMachine):
 
     @invariant()
     def the_texts_are_those_put_in(self) -> None:
-        assert {p.slug: self.brain.text(p.slug).encode() for p in self.brain.list()[0]} == self.texts
+        assert {
+            p.slug: self.brain.text(p.slug).encode() for p in self.brain.list()[0]
+        } == self.texts
 
     @invariant()
     def the_index_agrees(self) -> None:

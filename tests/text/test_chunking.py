@@ -20,15 +20,47 @@ from gbrain.text.tokens import estimate_tokens
 from gbrain.types import Chunk, Section
 
 _PIECES = [
-    "word ", "word " * 70, "One sentence here. ", "Another one? ", "\n", "\n\n", "\r\n\r\n", "- item\n",
-    "x" * 500, "知识管理。" * 40, "🚀", "a" * 7, "   ", "\t", "1) first\n", "`code`\n", "> q\n", "éü " * 50,
-]  # fmt: skip
-bodies = st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=20)), max_size=25).map("".join)
+    "word ",
+    "word " * 70,
+    "One sentence here. ",
+    "Another one? ",
+    "\n",
+    "\n\n",
+    "\r\n\r\n",
+    "- item\n",
+    "x" * 500,
+    "知识管理。" * 40,
+    "🚀",
+    "a" * 7,
+    "   ",
+    "\t",
+    "1) first\n",
+    "`code`\n",
+    "> q\n",
+    "éü " * 50,
+]
+bodies = st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=20)), max_size=25).map(
+    "".join
+)
 
 _PAGE_LINES = [
-    "", "# Title", "## Part", "## Timeline", "---", "- 2026-04-03 — Joined", "  more", "- plain",
-    "word " * 90, "One sentence. " * 30, "知" * 200, "```", "Ünï 🚀", "x" * 400, "title: x", "\ufeff",
-]  # fmt: skip
+    "",
+    "# Title",
+    "## Part",
+    "## Timeline",
+    "---",
+    "- 2026-04-03 — Joined",
+    "  more",
+    "- plain",
+    "word " * 90,
+    "One sentence. " * 30,
+    "知" * 200,
+    "```",
+    "Ünï 🚀",
+    "x" * 400,
+    "title: x",
+    "\ufeff",
+]
 pages = st.lists(
     st.tuples(
         st.one_of(
@@ -141,8 +173,11 @@ def test_an_entry_is_a_chunk_with_its_date_and_path() -> None:
     text = "# Alice\n\nFounder.\n\n---\n## Timeline\n- **2026-03** | podcast — Lukewarm\n  on RAG\n"
     entry = chunks(text)[-1]
     assert (entry.kind, entry.date, entry.first_day, entry.last_day) == (
-        "timeline", "2026-03", "2026-03-01", "2026-03-31",
-    )  # fmt: skip
+        "timeline",
+        "2026-03",
+        "2026-03-01",
+        "2026-03-31",
+    )
     assert entry.heading_path == ("Alice", "Timeline")
     assert (entry.first_line, entry.last_line) == (7, 8)
     assert entry.text == "- **2026-03** | podcast — Lukewarm\n  on RAG"
@@ -159,13 +194,16 @@ def test_a_heading_with_nothing_under_it_is_no_chunk_unless_there_is_nothing_els
     assert [chunk.heading_path for chunk in chunks("# A\n## B\nb\n")] == [("A", "B")]
     assert [chunk.heading_path for chunk in chunks("# A\n")] == [("A",)]
     assert [chunk.text for chunk in chunks("# A\na\n\n---\n## Timeline\n- 2026 — x\n")] == [
-        "a", "- 2026 — x",
-    ]  # fmt: skip
+        "a",
+        "- 2026 — x",
+    ]
     assert chunks("") == ()
 
 
 def test_the_model_reads_title_date_and_path_before_the_words() -> None:
-    assert embedding_text("Alice", ("Alice", "Role"), "2026", "Words") == "Alice · 2026 · Role\nWords"
+    assert (
+        embedding_text("Alice", ("Alice", "Role"), "2026", "Words") == "Alice · 2026 · Role\nWords"
+    )
     assert embedding_text("Alice", (), None, "Words") == "Alice\nWords"
 
 

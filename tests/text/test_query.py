@@ -91,7 +91,7 @@ def index() -> Iterator[sqlite3.Connection]:
 @given(text=st.text(), operator=st.sampled_from(["OR", "AND"]))
 @example(text='" OR x:*', operator="OR")
 @example(text="NEAR(a b, 2) ^x {a}: b", operator="AND")
-@example(text="a* AND* \"b\"*", operator="AND")
+@example(text='a* AND* "b"*', operator="AND")
 @example(text="-".join("ab" for _ in range(3000)), operator="OR")
 @example(text=" ".join(f"w{n}" for n in range(3000)), operator="OR")
 @example(text='"' + "a b " * 2500 + '"', operator="AND")

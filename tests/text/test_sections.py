@@ -11,11 +11,32 @@ from gbrain.text.sections import entry_date, split_sections, timeline_line
 from gbrain.types import Section
 
 _LINES = [
-    "", " ", "# Title", "## Part", "#### Deep", "## Timeline", "Title", "=====", "---", "***",
-    "- 2026-04-03 — Joined", "- **2026-03** | podcast — Said so", "- 2026: A year", "  more",
-    "  - nested", "- plain", "1. one", "```", "    code", "> quote", "<div>", "x" * 300,
-    "Ünï 知识 🚀", "\u2028", "\x0c",
-]  # fmt: skip
+    "",
+    " ",
+    "# Title",
+    "## Part",
+    "#### Deep",
+    "## Timeline",
+    "Title",
+    "=====",
+    "---",
+    "***",
+    "- 2026-04-03 — Joined",
+    "- **2026-03** | podcast — Said so",
+    "- 2026: A year",
+    "  more",
+    "  - nested",
+    "- plain",
+    "1. one",
+    "```",
+    "    code",
+    "> quote",
+    "<div>",
+    "x" * 300,
+    "Ünï 知识 🚀",
+    "\u2028",
+    "\x0c",
+]
 _ENDS = ["\n", "\n", "\r\n", "\r"]
 
 texts = st.lists(
@@ -127,9 +148,16 @@ def test_no_timeline_begins_here(text: str) -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["## Timeline", "# TIMELINE", "###### timeline:", "## **Timeline**", "Timeline\n--------",
-     "Timeline\n===", "## Timeline ##"],
-)  # fmt: skip
+    [
+        "## Timeline",
+        "# TIMELINE",
+        "###### timeline:",
+        "## **Timeline**",
+        "Timeline\n--------",
+        "Timeline\n===",
+        "## Timeline ##",
+    ],
+)
 def test_a_timeline_heading_alone_is_enough(heading: str) -> None:
     assert halves(f"Words.\n\n{heading}\n\nMore.\n") == ("Words.\n\n", f"{heading}\n\nMore.\n")
 
@@ -185,8 +213,10 @@ def test_each_heading_opens_a_section_with_its_path() -> None:
 def test_a_dated_heading_dates_its_section() -> None:
     section = sections("## 2026-04 Review\nWords.\n")[0]
     assert (section.first_day, section.last_day, section.kind) == (
-        "2026-04-01", "2026-04-30", "truth",
-    )  # fmt: skip
+        "2026-04-01",
+        "2026-04-30",
+        "truth",
+    )
 
 
 @given(texts)

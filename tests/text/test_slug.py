@@ -18,7 +18,7 @@ from gbrain.text.slug import MAX_SLUG, fold, slug_of
         ("people/alice-chen.md", "people/alice-chen"),
         ("Notes/My Page.md", "notes/my-page"),
         ("Notes/My  Page.MARKDOWN", "notes/my-page"),
-        ("it's \"quoted\".md", "its-quoted"),
+        ('it\'s "quoted".md', "its-quoted"),
         ("Über/Straße.md", "über/straße"),
         ("Cafe\u0301.md", "café"),
         ("İstanbul.md", "i̇stanbul"),

@@ -1,0 +1,116 @@
+"""Cold commands on a large brain, against the bare imports they cannot do without.
+
+    python tests/benchmarks/bench_cold.py DATA BRAIN [PAGES]
+
+DATA holds real text; BRAIN is where the brain is built and kept. Its passages get real vectors of
+a few thousand texts, each with a little noise, so that building takes minutes and not hours.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from vaults import pages, sentences
+
+from gbrain.brain import Brain, timestamp
+from gbrain.store import vectors
+from gbrain.store.pages import write_page
+from gbrain.text.page import parse_page
+
+WORD_QUERIES = (
+    "stem cell therapy for heart disease",
+    "how to configure github actions for python",
+    "support group meeting yesterday",
+    "boundary layer heat transfer",
+)
+
+
+def build(data: Path, path: Path, count: int) -> None:
+    brain = Brain.open(path, make=True)
+    batch = []
+    for number, (name, text) in enumerate(pages(data, count), 1):
+        batch.append(parse_page(name, text.encode()))
+        if number % 500 == 0 or number == count:
+            with brain.database.writing() as connection:
+                for page in batch:
+                    write_page(connection, page, timestamp())
+            batch = []
+    give_vectors(brain, data)
+    brain.close()
+
+
+def give_vectors(brain: Brain, data: Path) -> None:
+    import numpy as np
+
+    random = np.random.default_rng(5)
+    space = brain.active_model().space
+    real = np.array(list(brain.embedder.embed_passages(sentences(data)[::40][:2000])))
+    with brain.database.reading() as connection:
+        hashes = [row[0] for row in connection.execute("SELECT DISTINCT hash FROM chunks")]
+    for start in range(0, len(hashes), 4096):
+        group = hashes[start : start + 4096]
+        rows = real[random.integers(len(real), size=len(group))]
+        rows = rows + random.normal(scale=0.02, size=rows.shape)
+        rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        with brain.database.writing() as connection:
+            vectors.store(connection, space, list(zip(group, rows, strict=True)))
+            connection.execute("DELETE FROM embedding_jobs")
+
+
+def timed(command: list[str], runs: int = 7) -> float:
+    """Median seconds of a whole process."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    taken = []
+    for _ in range(runs + 1):
+        began = perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+        taken.append(perf_counter() - began)
+    return median(taken[1:])
+
+
+def main() -> None:
+    data, path = Path(sys.argv[1]), Path(sys.argv[2])
+    if not path.exists():
+        build(data, path, int((sys.argv[3:] or ["50000"])[0]))
+    with Brain.open(path) as brain, brain.database.reading() as connection:
+        count = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+        chunks = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+    print(f"{count} pages, {chunks} passages, {path.stat().st_size / 1e6:.0f} MB")
+    gbrain = str(Path(sys.executable).with_name("gbrain"))
+    search_floor = timed([sys.executable, "-c", "import typer, sqlite3"])
+    query_floor = timed([sys.executable, "-c", "import typer, numpy, onnxruntime, tokenizers"])
+    print(f"import typer, sqlite3: {search_floor * 1000:.0f} ms")
+    print(f"import typer, numpy, onnxruntime, tokenizers: {query_floor * 1000:.0f} ms")
+    for text in WORD_QUERIES:
+        search = timed([gbrain, "search", text, "--db", str(path)])
+        query = timed([gbrain, "query", text, "--depth", "auto", "--db", str(path)])
+        print(
+            f"{text!r}: search {search * 1000:.0f} ms ({search / search_floor:.2f} x), "
+            f"query --depth auto {query * 1000:.0f} ms ({query / query_floor:.2f} x)"
+        )
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"largest process: {peak:.0f} MB")
+    inside(path)
+
+
+def inside(path: Path) -> None:
+    """Times of the stages within one process."""
+    with Brain.open(path) as brain:
+        slug = brain.list(limit=1)[0][0].slug
+        brain.query(WORD_QUERIES[0])
+        for text in (slug, *WORD_QUERIES):
+            answer = min(
+                (brain.query(text, depth="auto") for _ in range(5)), key=lambda a: a.took_ms
+            )
+            stages = ", ".join(f"{stage.name} {stage.ms:.1f}" for stage in answer.trace.stages)
+            print(f"{text!r}, ms: {stages}; all {answer.took_ms:.1f}")
+
+
+if __name__ == "__main__":
+    main()
