@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gbrain.models.catalog import ModelSpec
     from gbrain.models.embedder import Embedder
     from gbrain.models.tokens import Tokens
-    from gbrain.store import links, models, pages
+    from gbrain.store import links, models, pages, writing
     from gbrain.store.vectors import Floats
     from gbrain.worker import Embedded
 
@@ -254,9 +254,11 @@ class Brain:
 
     # --- pages -------------------------------------------------------------------------------
 
-    def put(self, name: str, data: bytes, *, expected_version: int | None = None) -> pages.Written:
+    def put(
+        self, name: str, data: bytes, *, expected_version: int | None = None
+    ) -> writing.Written:
         """Writes the page called `name` (a slug or a path) with the content `data`."""
-        from gbrain.store import pages
+        from gbrain.store import pages, writing
         from gbrain.text.page import parse_page
 
         slug = slug_of(name)
@@ -265,7 +267,7 @@ class Brain:
         path = known.path if known else _path(name)
         page = parse_page(path, data)
         with self.database.writing() as connection:
-            return pages.write_page(
+            return writing.write_page(
                 connection, page, timestamp(), expected_version=expected_version
             )
 
@@ -278,19 +280,26 @@ class Brain:
 
     def text(self, name: str, version: int | None = None) -> str:
         """A page's own text, of an earlier version if one is named."""
-        from gbrain.store import pages
+        from gbrain.store import history, pages
 
         with self.database.reading() as connection:
             if version is not None:
-                return pages.version_text(connection, slug_of(name), version)
+                return history.version_text(connection, slug_of(name), version)
             return pages.page_text(connection, pages.require_page(connection, slug_of(name)).id)
 
-    def front_matter(self, name: str) -> dict[str, object]:
-        """A page's front matter as values."""
-        from gbrain.store import pages
+    def page(
+        self, name: str, version: int | None = None
+    ) -> tuple[pages.Stored, dict[str, object], str]:
+        """A page with its front matter as values and its text, as it is or as it was."""
+        from gbrain.store import history, pages
 
         with self.database.reading() as connection:
-            return pages.page_meta(connection, pages.require_page(connection, slug_of(name)).id)
+            if version is not None:
+                stored, meta, text = history.page_then(connection, slug_of(name), version)
+                return stored, json.loads(meta), text
+            stored = pages.require_page(connection, slug_of(name))
+            text = pages.page_text(connection, stored.id)
+            return stored, pages.page_meta(connection, stored.id), text
 
     def list(
         self, scope: Scope = Scope(), limit: int | None = None
@@ -311,17 +320,17 @@ class Brain:
 
     def delete(self, name: str, *, expected_version: int | None = None) -> pages.Stored:
         """Removes a page; its text stays in its history."""
-        from gbrain.store import pages
+        from gbrain.store import writing
 
         with self.database.writing() as connection:
-            return pages.delete_page(
+            return writing.delete_page(
                 connection, slug_of(name), timestamp(), expected_version=expected_version
             )
 
-    def rename(self, name: str, new_name: str) -> pages.Written:
+    def rename(self, name: str, new_name: str) -> writing.Written:
         """Gives a page another slug and path; its history and vectors go with it."""
         from gbrain.errors import Conflict
-        from gbrain.store import pages
+        from gbrain.store import pages, writing
         from gbrain.text.page import parse_page
 
         old, new = slug_of(name), slug_of(new_name)
@@ -335,7 +344,7 @@ class Brain:
                 )
             text = pages.page_text(connection, known.id)
             page = parse_page(_path(new_name), text.encode())
-            return pages.write_page(connection, page, timestamp(), renames=old)
+            return writing.write_page(connection, page, timestamp(), renames=old)
 
     def take_in(
         self,

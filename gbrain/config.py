@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from gbrain.errors import BadSetting
 
@@ -30,7 +30,7 @@ def _setting(
     return field(default=default, metadata=about)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Settings:
     """A brain's settings; each field is a row of the table that `gbrain config list` prints."""
 
@@ -94,8 +94,7 @@ class Settings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """What is known of one setting."""
 
     name: str
@@ -114,7 +113,7 @@ class Setting:
             return " | ".join(self.choices)
         if self.kind is bool:
             return "on | off"
-        return f"{self.low:,.10g} to {self.high:,.10g}"
+        return f"{self.low:.10g} to {self.high:.10g}"
 
 
 @cache

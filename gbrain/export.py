@@ -17,31 +17,43 @@ def write_files(
     """Writes each page to its path below `folder`; says how many were written and how many stood.
 
     A file appears whole or not at all. A path that would leave the folder, by `..` or by a link,
-    is refused.
+    is refused. Pages that cannot be written are named in an error after all others are there.
     """
     root = folder.expanduser()
-    written = same = 0
     try:
         root.mkdir(parents=True, exist_ok=True)
-        real_root = root.resolve()
-        with database.reading() as connection:
-            total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
-            for number, (path, text) in enumerate(every_page(connection), 1):
+    except OSError as error:
+        raise _failure(str(root), error) from None
+    real_root = root.resolve()
+    written = same = 0
+    failed: list[GbrainError] = []
+    with database.reading() as connection:
+        total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+        for number, (path, text) in enumerate(every_page(connection), 1):
+            try:
                 target = _inside(real_root, path)
-                data = text.encode()
-                if target.is_file() and target.read_bytes() == data:
+                if target.is_file() and target.read_bytes() == text.encode():
                     same += 1
                 else:
-                    _write(target, data)
+                    _write(target, text.encode())
                     written += 1
-                progress(number, total)
-    except OSError as error:
-        raise GbrainError(
-            f"Cannot write {error.filename or root}: {error.strerror}",
-            hint="Pages written so far are whole; run the command again.",
-            code="cannot_write",
-        ) from None
+            except GbrainError as error:
+                failed.append(error)
+            except OSError as error:
+                failed.append(_failure(path, error))
+            progress(number, total)
+    if failed:
+        others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        raise GbrainError(failed[0].message + others, hint=failed[0].hint, code=failed[0].code)
     return written, same
+
+
+def _failure(path: str, error: OSError) -> GbrainError:
+    return GbrainError(
+        f"Cannot write {path}: {error.strerror}",
+        hint="All other pages were written. Rename the page or choose another folder.",
+        code="cannot_write",
+    )
 
 
 def _inside(root: Path, path: str) -> Path:

@@ -12,8 +12,8 @@ from typing import Literal
 
 from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.store.connection import Database
-from gbrain.store.pages import delete_page, write_page
 from gbrain.store.vaults import Known, Vault, add_vault, known_pages
+from gbrain.store.writing import delete_page, write_page
 from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.text.parsing import File, parse_all
 from gbrain.text.slug import slug_of
@@ -246,7 +246,8 @@ def _verdict(
     if known is None:
         return "write"
     ours = known.vault_id == vault.id
-    if known.path != path and not (ours and known.path not in present):
+    foreign = known.vault_id is not None and not ours
+    if foreign or (known.path != path and not (ours and known.path not in present)):
         raise BadPage(
             f"shares the slug {known.slug} with {known.path}",
             hint="Rename the file, or delete the page that is there.",

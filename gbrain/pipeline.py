@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
 from gbrain.errors import ModelUnavailable
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 EmbedQuery = Callable[[str], "Floats"]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """How a query is to be answered; `embed` opens the model only when it is called."""
 
     mode: Mode

@@ -1,11 +1,13 @@
-"""The frozen values that flow: a page's parts on the way in, a query's stages on the way out."""
+"""The frozen values that flow: a page's parts on the way in, a query's stages on the way out.
+
+Named tuples, because a search pays for every class at its start and they cost the least.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from gbrain.trace import Trace
 
@@ -17,9 +19,10 @@ Depth = Literal["auto"]
 Role = Literal["hit", "neighbour", "linked"]
 Stopped = Literal["budget", "coverage", "exhausted"]
 
+NO_BOOSTS: Mapping[str, float] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class Section:
+
+class Section(NamedTuple):
     """A stretch of a page's body under one heading, or one timeline entry.
 
     Offsets count characters of the body, `start` inclusive and `stop` exclusive; `text_start`
@@ -36,8 +39,7 @@ class Section:
     last_day: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A passage of a section: what the keyword lane scores and the model embeds.
 
     Bytes count from the page's first byte (front matter included), lines from 1, both ends of
@@ -58,16 +60,8 @@ class Chunk:
     text: str
     hash: bytes
 
-    def __reduce__(self) -> tuple[type[Chunk], tuple[object, ...]]:
-        return Chunk, _chunk_values(self)
 
-
-# Passages cross from the parsing process by the thousand; the dataclass's own way is slow.
-_chunk_values = attrgetter(*(column.name for column in fields(Chunk)))
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A link as written on `line` (from 1); `target` is the page named, without heading."""
 
     line: int
@@ -77,8 +71,7 @@ class Link:
     label: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """A page parsed from its own text; `front_matter + compiled_truth + timeline` is that text."""
 
     slug: str
@@ -107,8 +100,7 @@ class Page:
         return self.front_matter + self.compiled_truth + self.timeline
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """Which pages a command may see; every lane applies it before its cut.
 
     Days are ISO and inclusive. `where` holds front-matter keys with the value they must have.
@@ -129,8 +121,7 @@ class Scope:
         return self == Scope()
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One word or phrase of a query: `words` stand next to each other in that order.
 
     `also` holds other spellings that count as this term: the brain's aliases for it.
@@ -142,8 +133,7 @@ class Term:
     also: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A question, read once: `text` as normalised, `terms` as the keyword lane wants them."""
 
     text: str
@@ -152,8 +142,7 @@ class Query:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One lane's opinion of a page, best first: `rank` counts from 1, `score` is the lane's own."""
 
     page_id: int
@@ -163,8 +152,7 @@ class Candidate:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredChunk:
+class ScoredChunk(NamedTuple):
     """One lane's opinion of a passage."""
 
     chunk_id: int
@@ -172,23 +160,21 @@ class ScoredChunk:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What a lane found: pages best first, and the passages that spoke for them, best first."""
 
     pages: tuple[Candidate, ...]
     chunks: tuple[ScoredChunk, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A page after fusion; keeps the candidates it came from, by lane."""
 
     page_id: int
     slug: str
     score: float
     lanes: Mapping[str, Candidate]
-    boosts: Mapping[str, float] = field(default_factory=dict)
+    boosts: Mapping[str, float] = NO_BOOSTS
 
     @property
     def chunk_id(self) -> int | None:
@@ -199,8 +185,7 @@ class Ranked:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class HitChunk:
+class HitChunk(NamedTuple):
     """The passage that speaks for a hit; `lines` are inclusive, `hash` is hexadecimal."""
 
     kind: ChunkKind
@@ -210,8 +195,7 @@ class HitChunk:
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A ranked page with its text; matched words in `snippet` stand between \x02 and \x03."""
 
     rank: int
@@ -228,8 +212,7 @@ class Hit:
     boosts: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of a page in an assembled context; `role` says why it is there."""
 
     slug: str
@@ -243,16 +226,14 @@ class Piece:
     role: Role
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(NamedTuple):
     """A piece that did not fit."""
 
     slug: str
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """The receipt of an assembled context, in tokens."""
 
     limit: int
@@ -261,8 +242,7 @@ class Budget:
     stopped: Stopped
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """Everything a query returns; `context` and `budget` only with depth auto."""
 
     query: str

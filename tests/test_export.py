@@ -133,7 +133,6 @@ def test_the_longest_names_that_a_file_can_have(brain: Brain, tmp_path: Path, na
     assert files(tmp_path / "out") == files(vault)
 
 
-@pytest.mark.xfail(strict=True, reason="export stops at the first page that it cannot write")
 def test_one_page_that_cannot_be_written_does_not_keep_the_others(
     brain: Brain, tmp_path: Path
 ) -> None:

@@ -81,6 +81,9 @@ class Commands(TyperGroup):
         except GbrainError as error:
             self._report(error)
             raise typer.Exit(error.exit_code) from None
+        except UnicodeEncodeError:
+            self._report(GbrainError("An argument is not UTF-8", code="usage"))
+            raise typer.Exit(2) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except typer.TyperException as error:

@@ -71,7 +71,11 @@ def _summary(result: Embedded) -> str:
     return f"{result.done} passages embedded{rate}.{left}"
 
 
-jobs = command.group("jobs", help="Show, retry or clear the queue of passages to embed.")
+jobs = command.group(
+    "jobs",
+    help="Show, retry or clear the queue of passages to embed.",
+    epilog=examples("gbrain jobs list", "gbrain jobs retry"),
+)
 
 
 @jobs.command("list", epilog=examples("gbrain jobs list", "gbrain jobs list --json | jq .total"))

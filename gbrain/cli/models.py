@@ -18,7 +18,11 @@ from gbrain.store.models import ModelRow
 
 command = Module()
 
-model = command.group("model", help="List, check, add and choose embedding models.")
+model = command.group(
+    "model",
+    help="List, check, add and choose embedding models.",
+    epilog=examples("gbrain model list", "gbrain model verify"),
+)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A model the brain knows.")]
 

@@ -27,7 +27,13 @@ Limit = Annotated[
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 3 when nothing is found.")]
 Expected = Annotated[
     int | None,
-    typer.Option("--expected-version", metavar="N", help="Refuse if the page is not at version N."),
+    typer.Option(
+        "--expected-version",
+        metavar="N",
+        min=0,
+        max=10**9,
+        help="Refuse if the page is not at version N.",
+    ),
 ]
 
 _SCOPE = "Filters"

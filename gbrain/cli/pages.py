@@ -30,6 +30,7 @@ from gbrain.cli.options import (
 )  # fmt: skip
 from gbrain.output import screen
 from gbrain.output.documents import listed_document, page_document
+from gbrain.text.slug import slug_of
 
 command = Module()
 
@@ -74,7 +75,7 @@ def put(
 def get(
     slug: Slug,
     version: Annotated[
-        int | None, typer.Option(metavar="N", help="An earlier version's text.")
+        int | None, typer.Option(metavar="N", min=1, max=10**9, help="An earlier version's text.")
     ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="The page's bytes on a terminal too.")] = False,
     json: Json = False,
@@ -82,10 +83,10 @@ def get(
 ) -> None:
     """Show a page: rendered on a terminal, its own bytes in a pipe."""
     with open_brain(db) as brain:
-        text = brain.text(slug, version)
         if json:
-            screen.write_json(page_document(brain.get(slug), text, brain.front_matter(slug)))
+            screen.write_json(page_document(*brain.page(slug, version)))
             return
+        text = brain.text(slug, version)
     if raw or not screen.on_terminal():
         sys.stdout.buffer.write(text.encode())
         return
@@ -104,7 +105,7 @@ def get(
 )
 def list_(
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="How many.")
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, max=10**9, help="How many.")
     ] = None,
     wing: Wing = None,
     room: Room = None,
@@ -151,6 +152,8 @@ def delete(
         screen.say(
             f"{gone.slug}: deleted. gbrain get {gone.slug} --version {gone.version} still shows it."
         )
+        if gone.vault_id is not None:
+            screen.say("Its file is still there: remove it too, or sync brings the page back.")
 
 
 @command.command("rename", epilog=examples("gbrain rename ideas/first projects/first"))
@@ -163,17 +166,18 @@ def rename(
 ) -> None:
     """Give a page another slug; history and vectors go with it."""
     with open_brain(db) as brain:
-        links = len(brain.backlinks(slug))
+        links = brain.backlinks(slug)
         from_file = brain.get(slug).vault_id is not None
         written = brain.rename(slug, new_slug)
     if json:
-        document = {"from": slug, "to": written.slug, "version": written.version}
-        screen.write_json({**document, "links_to_old_name": links})
+        document = {"from": slug_of(slug), "to": written.slug, "version": written.version}
+        screen.write_json({**document, "links_to_old_name": len(links)})
         return
     if quiet:
         return
     screen.say(f"{slug} is now {written.slug}, version {written.version}")
     if links:
-        screen.say(f"{links} links still name {slug}: gbrain backlinks {slug}")
+        named_on = ", ".join(dict.fromkeys(link.slug for link in links))
+        screen.say(f"{len(links)} links still name {slug}, on {named_on}")
     if from_file:
         screen.say("Its file keeps the old name: rename it too, or sync brings the old page back.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gbrain.brain import Brain
+from gbrain.cli.batch import FILTERS, answers
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
     Db,
@@ -28,9 +28,8 @@ from gbrain.cli.options import (
     open_brain,
     scope_of,
 )  # fmt: skip
-from gbrain.errors import GbrainError, UsageError
 from gbrain.output import screen
-from gbrain.output.json import answer_document, dumps
+from gbrain.output.json import Document, answer_document, dumps
 from gbrain.output.text import answer_text
 from gbrain.types import Answer, Depth, Merge, Mode
 
@@ -40,8 +39,6 @@ Text = Annotated[
     str, typer.Argument(metavar="TEXT", help="What to look for; - reads one per line.")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show what each stage did.")]
-
-_FILTERS = ("wing", "room", "type", "tag", "slug_prefix", "since", "until", "where", "exclude")
 
 
 @command.command(
@@ -76,7 +73,7 @@ def search(
     }  # fmt: skip
     with open_brain(db) as brain:
         if text == "-":
-            _batch(brain, {**given, "mode": "bm25"}, debug)
+            _batch(brain, {**given, "mode": "bm25"}, (*FILTERS, "limit"), debug)
             return
         answer = _ask(brain, text, {**given, "mode": "bm25"})
     _show(answer, json, debug)
@@ -130,7 +127,7 @@ def query(
     }  # fmt: skip
     with open_brain(db) as brain:
         if text == "-":
-            _batch(brain, given, debug)
+            _batch(brain, given, tuple(given), debug)
             return
         answer = _ask(brain, text, given)
     _show(answer, json, debug)
@@ -139,7 +136,7 @@ def query(
 
 
 def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
-    filters = {("type_" if name == "type" else name): given.get(name) for name in _FILTERS}
+    filters = {("type_" if name == "type" else name): given.get(name) for name in FILTERS}
     return brain.query(
         text,
         scope=scope_of(**filters),
@@ -151,54 +148,13 @@ def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
     )
 
 
-def _batch(brain: Brain, given: dict[str, Any], debug: bool) -> None:
-    """One query a line on standard input, one JSON object a line on standard output."""
-    for line in sys.stdin:
-        text = line.rstrip("\n")
-        if not text.strip():
-            continue
-        try:
-            options = _line_options(text)
-            answer = _ask(brain, options.pop("query"), {**given, **options})
-            document = answer_document(answer, trace=debug)
-        except GbrainError as error:
-            about = {"code": error.code, "message": error.message, "hint": error.hint}
-            document = {"query": text, "error": about}
+def _batch(brain: Brain, given: dict[str, Any], allowed: tuple[str, ...], debug: bool) -> None:
+    def ask(options: dict[str, Any]) -> Document:
+        answer = _ask(brain, options.pop("query"), {**given, **options})
+        return answer_document(answer, trace=debug)
+
+    for document in answers(sys.stdin, ask, allowed):
         print(dumps(document), flush=True)
-
-
-def _line_options(text: str) -> dict[str, Any]:
-    """A line's query and its own options: the line itself, or a JSON object with `query`."""
-    if not text.lstrip().startswith("{"):
-        return {"query": text}
-    try:
-        options = json.loads(text)
-    except ValueError:
-        return {"query": text}
-    if not isinstance(options, dict) or not isinstance(options.get("query"), str):
-        raise UsageError('A JSON line needs a "query"', hint='{"query": "river ai", "limit": 5}')
-    return {name: _checked(name, value) for name, value in options.items()}
-
-
-def _checked(name: str, value: Any) -> Any:
-    """An option's value as the command line would have given it."""
-    many = name in ("tag", "where", "exclude")
-    if many and isinstance(value, str):
-        value = [value]
-    kinds: dict[str, type] = {"limit": int, **dict.fromkeys(("tag", "where", "exclude"), list)}
-    kinds |= dict.fromkeys((*_FILTERS[:3], "query", "slug_prefix", "since", "until"), str)
-    kinds |= dict.fromkeys(("mode", "merge", "depth"), str) | {"budget": int}
-    kind = kinds.get(name)
-    if kind is None:
-        raise UsageError(f"There is no option {name!r}", hint=f"There are {', '.join(kinds)}.")
-    if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-        raise UsageError(f"{name} must be of type {kind.__name__}, not {value!r}")
-    items = value if many and isinstance(value, list) else []
-    if any(not isinstance(item, str) for item in items):
-        raise UsageError(f"{name} must be a list of strings")
-    if isinstance(value, int) and value < 1:
-        raise UsageError(f"{name} must be at least 1")
-    return value
 
 
 def _show(answer: Answer, as_json: bool, debug: bool) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain
+from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound
@@ -45,7 +47,11 @@ def import_(
     db: Db = None,
 ) -> None:
     """Take in folders of Markdown notes; what did not change is not read again."""
-    with open_brain(db, make=True) as brain:
+    with ExitStack() as stack:
+        place = db or default_path()
+        if dry_run and not place.exists():
+            place = Path(stack.enter_context(TemporaryDirectory()), "brain.db")
+        brain = stack.enter_context(open_brain(place, make=True))
         report = _take_in(brain, folders, overwrite, dry_run, quiet, drop=False)
         _embed(brain, report, no_embed or dry_run, quiet)
     _finish(report, dry_run, quiet, json)

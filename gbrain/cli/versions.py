@@ -13,8 +13,7 @@ from gbrain.cli.options import Db, Json, open_brain, today
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.documents import version_document
-from gbrain.store import pages
-from gbrain.store.pages import Version
+from gbrain.store.history import Version, version_text, versions
 from gbrain.text.slug import slug_of
 
 command = Module()
@@ -33,7 +32,7 @@ def history(slug: Slug, json: Json = False, db: Db = None) -> None:
     """List a page's versions, oldest first; also of a page that was deleted."""
     name = slug_of(slug)
     with open_brain(db) as brain, brain.database.reading() as connection:
-        known = pages.versions(connection, name)
+        known = versions(connection, name)
     if json:
         screen.write_json({"slug": name, "versions": [version_document(v) for v in known]})
         return
@@ -72,7 +71,7 @@ def diff(
     moment = _moment(since) if since is not None else None
     name = slug_of(slug)
     with open_brain(db) as brain, brain.database.reading() as connection:
-        known = pages.versions(connection, name)
+        known = versions(connection, name)
         last = known[-1].version if to is None else to
         if moment is not None:
             first = _standing(known, moment)
@@ -80,8 +79,8 @@ def diff(
             first = max((v.version for v in known if v.version < last), default=None)
         else:
             first = from_
-        new = pages.version_text(connection, name, last)
-        old = pages.version_text(connection, name, first) if first is not None else ""
+        new = version_text(connection, name, last)
+        old = version_text(connection, name, first) if first is not None else ""
     _show(name, (first, old), (last, new), known, as_json=json)
 
 

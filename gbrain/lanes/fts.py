@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Container
+from itertools import combinations
 
 from gbrain.config import Settings
 from gbrain.store.names import slugs_of
@@ -21,8 +22,10 @@ _CHUNKS_PER_PAGE = 8
 _HEADROOM = 4
 
 # Scoring a row costs some thirty times more than passing it by. Where the query's words stand in
-# more pages than this, only rows that hold one of its rarest words are scored, by all its words.
-_SCORED_ROWS = 5000
+# more pages than this, only pages with a rare word or two of the others are scored, by all its
+# words, and only their passages.
+_SCORED_ROWS = 3000
+_PAIRED_TERMS = 8
 
 
 def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> Found:
@@ -34,7 +37,8 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         anyone = match_expression(query.terms)
         telling = _telling(connection, query.terms)
         scores = _page_scores(connection, anyone, telling, query.scope, settings)
-        chunks = _chunk_scores(connection, anyone, telling, list(scores), query.scope, settings)
+        pages = list(scores) if telling else None
+        chunks = _chunk_scores(connection, anyone, pages, query.scope, settings)
         for chunk in chunks:
             if chunk.page_id not in best:
                 best[chunk.page_id] = chunk.chunk_id
@@ -43,8 +47,8 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         if len(query.terms) > 1 and settings.all_words_bonus:
             for page_id in _holding_all(connection, query.terms, scores):
                 scores[page_id] *= 1 + settings.all_words_bonus
-    if not scores and (unspaced(query.text) or not query.terms):
-        scores = _substring_scores(connection, query, settings.candidate_pool)
+    for page_id, score in _substring_scores(connection, query, settings.candidate_pool).items():
+        scores[page_id] = scores.get(page_id, 0.0) + score
     slugs = slugs_of(connection, scores)
     ranked = sorted(scores, key=lambda page_id: (-scores[page_id], slugs[page_id]))
     return Found(
@@ -57,20 +61,30 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
 
 
 def _telling(connection: sqlite3.Connection, terms: tuple[Term, ...]) -> str | None:
-    """The rarest terms that together match few enough pages; None when all terms do."""
-    pages = "SELECT count(*) FROM pages_fts WHERE pages_fts MATCH ?"
-    counted = sorted(
-        (connection.execute(pages, (match_expression((term,)),)).fetchone()[0], number)
-        for number, term in enumerate(terms)
-    )
-    total = 0
-    rare: list[int] = []
-    for count, number in counted:
+    """An expression that few enough pages match to be scored: the rarest terms alone and the
+    others two by two. None when all pages with any of the terms are few enough."""
+    matching = "SELECT count(*) FROM pages_fts WHERE pages_fts MATCH ?"
+    counts = [
+        (connection.execute(matching, (match_expression((term,)),)).fetchone()[0], (term,))
+        for term in terms
+    ]
+    if sum(count for count, _ in counts) <= _SCORED_ROWS:
+        return None
+    pages = connection.execute("SELECT max(id) FROM pages").fetchone()[0]
+    rarest = sorted(counts, key=lambda counted: counted[0])[:_PAIRED_TERMS]
+    # As many as if words fell together by chance, and again as many because they do not.
+    pairs = [
+        (2 * first * second / pages, one + other)
+        for (first, one), (second, other) in combinations(rarest, 2)
+    ]
+    chosen: list[tuple[Term, ...]] = []
+    total = 0.0
+    for count, group in sorted([*counts, *pairs], key=lambda counted: counted[0]):
         total += count
-        if rare and total > _SCORED_ROWS:
-            return match_expression(tuple(terms[number] for number in rare))
-        rare.append(number)
-    return None
+        if chosen and total > _SCORED_ROWS:
+            break
+        chosen.append(group)
+    return " OR ".join(f"({match_expression(group, 'AND')})" for group in chosen)
 
 
 def _page_scores(
@@ -102,19 +116,17 @@ def _page_scores(
 def _chunk_scores(
     connection: sqlite3.Connection,
     match: str,
-    telling: str | None,
-    page_ids: list[int],
+    page_ids: list[int] | None,
     scope: Scope,
     settings: Settings,
 ) -> list[ScoredChunk]:
-    """The best passages, best first: of the pages found, and any that hold a telling word."""
+    """The best passages, best first, of all pages or of these."""
     clauses, values = ["chunks_fts MATCH ?"], [match]
-    if telling:
+    if page_ids is not None:
         clauses.append(
-            "(+rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?) OR +rowid IN "
-            "(SELECT id FROM chunks WHERE page_id IN (SELECT value FROM json_each(?))))"
+            "+rowid IN (SELECT id FROM chunks WHERE page_id IN (SELECT value FROM json_each(?)))"
         )
-        values += (telling, json.dumps(page_ids))
+        values.append(json.dumps(page_ids))
     if not scope.unlimited:
         within = chunk_condition(scope)
         clauses.append(f"+rowid IN (SELECT id FROM chunks WHERE {within.sql})")
@@ -141,14 +153,20 @@ def _holding_all(
 
 
 def _substring_scores(connection: sqlite3.Connection, query: Query, limit: int) -> dict[int, float]:
-    """Pages that hold the query letter for letter: for scripts without spaces, and for symbols."""
-    if not query.text:
+    """Pages that hold parts of the query letter for letter, by how many and where.
+
+    For words of scripts without spaces, and for a query of nothing but symbols.
+    """
+    words = [word for term in query.terms for word in term.words if unspaced(word)]
+    if not query.terms and query.text:
+        words = [query.text]
+    if not words:
         return {}
     within = page_condition(query.scope)
-    found = "instr(title, ?) OR instr(compiled_truth, ?) OR instr(timeline, ?)"
+    one = "(instr(title, ?) > 0) + (instr(compiled_truth, ?) > 0 OR instr(timeline, ?) > 0)"
     rows = connection.execute(
-        f"SELECT id, 1.0 + (instr(title, ?) > 0) FROM pages WHERE ({found}) AND {within.sql} "
-        "ORDER BY 2 DESC, id LIMIT ?",
-        (*[query.text] * 4, *within.values, limit),
+        f"SELECT id, CAST({' + '.join([one] * len(words))} AS REAL) AS score FROM pages "
+        f"WHERE {within.sql} AND score > 0 ORDER BY score DESC, id LIMIT ?",
+        (*[word for word in words for _ in range(3)], *within.values, limit),
     )
     return dict(rows.fetchall())

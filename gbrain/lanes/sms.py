@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gbrain.store.names import Named, named, names_like
 from gbrain.store.scope import page_condition
@@ -17,8 +17,7 @@ _WIKI = re.compile(r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]")
 _LONGEST_NAME = 200
 
 
-@dataclass(frozen=True, slots=True)
-class SmallMatch:
+class SmallMatch(NamedTuple):
     """`candidates` are the pages named; it is an answer when there is exactly one."""
 
     candidates: tuple[Candidate, ...]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from gbrain.ingest import Report
 from gbrain.output.json import Document
-from gbrain.store.pages import Stored, Version
+from gbrain.store.history import Version
+from gbrain.store.pages import Stored
 
 
 def listed_document(page: Stored) -> Document:
@@ -25,7 +26,7 @@ def listed_document(page: Stored) -> Document:
     }
 
 
-def page_document(page: Stored, text: str, front_matter: Mapping[str, object]) -> Document:
+def page_document(page: Stored, front_matter: Mapping[str, object], text: str) -> Document:
     """A page with everything known of it."""
     return {
         **listed_document(page),

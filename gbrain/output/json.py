@@ -20,8 +20,11 @@ def dumps(document: Any) -> str:
 
 
 def error_document(error: GbrainError) -> str:
-    about = {"code": error.code, "message": error.message, "hint": error.hint}
-    return dumps({"error": about})
+    return dumps({"error": error_about(error)})
+
+
+def error_about(error: GbrainError) -> Document:
+    return {"code": error.code, "message": error.message, "hint": error.hint}
 
 
 def answer_document(answer: Answer, *, trace: bool = False) -> Document:

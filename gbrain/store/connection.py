@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from gbrain.errors import BadBrain, NotFound
 from gbrain.store.schema import APPLICATION_ID, SCHEMA_VERSION
@@ -28,7 +27,10 @@ class Database:
             self.connection = self._connect()
 
     def _connect(self) -> sqlite3.Connection:
-        where = f"file:{quote(str(self.path))}"
+        plain = str(self.path)
+        for sign in "%?#":
+            plain = plain.replace(sign, f"%{ord(sign):02x}")
+        where = f"file:{plain}"
         # Immutable: a file that nobody may write has no write-ahead log to look for.
         uri = where + ("?mode=ro&immutable=1" if self.read_only else "?mode=rw")
         connection = sqlite3.connect(

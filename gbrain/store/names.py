@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # A name that is the page's own comes before one it shares with others.
 KIND_ORDER = "CASE names.kind WHEN 'slug' THEN 0 WHEN 'title' THEN 1 WHEN 'name' THEN 2 ELSE 3 END"
@@ -14,8 +14,7 @@ KIND_ORDER = "CASE names.kind WHEN 'slug' THEN 0 WHEN 'title' THEN 1 WHEN 'name'
 _NEIGHBOURS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """A page found by name; `kind` says by which."""
 
     page_id: int

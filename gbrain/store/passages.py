@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gbrain.types import ChunkKind
 
@@ -14,8 +13,7 @@ MARK_ON, MARK_OFF = "\x02", "\x03"
 _SNIPPET_WORDS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """A stored passage; `text` is without its own heading line."""
 
     id: int

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from gbrain.errors import BadBrain
-from gbrain.store import chunks, faults, page_faults, pages, settings
+from gbrain.store import chunks, faults, page_faults, pages, settings, writing
 from gbrain.store.connection import Database
 from gbrain.store.vectors import SEGMENT
 
@@ -86,7 +86,7 @@ def accept_texts(database: Database, now: str, full: bool) -> None:
             page = page_faults.parsed(connection, page_id)
             if page is None or page.slug != slug:
                 continue
-            written = pages.write_page(connection, page, now)
+            written = writing.write_page(connection, page, now)
             # The version before holds the same text: the one it was written with is lost.
             connection.execute(
                 "UPDATE versions SET sha256 = ?, bytes = ? WHERE page_id = ? AND version = ?",
@@ -106,7 +106,7 @@ def follow_paths(database: Database, now: str, full: bool) -> None:
             ).fetchone()
             # As if the path were the change: a page with the same text and path is left alone.
             connection.execute("UPDATE pages SET path = slug || '.md' WHERE id = ?", (page_id,))
-            pages.write_page(connection, page, now, renames=slug)
+            writing.write_page(connection, page, now, renames=slug)
             connection.execute(
                 "UPDATE pages SET vault_id = ?, source_sha256 = ? WHERE id = ?", (*source, page_id)
             )
@@ -140,7 +140,7 @@ def _write_references(connection: sqlite3.Connection, page_id: int) -> None:
     if page is not None:
         for table in ("names", "tags", "links"):
             connection.execute(f"DELETE FROM {table} WHERE page_id = ?", (page_id,))
-        pages._write_references(connection, page_id, page)
+        writing.write_references(connection, page_id, page)
 
 
 def drop_vectors(database: Database, now: str, full: bool) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gbrain.types import Scope
 
 _ANY_DAY = ("0000-01-01", "9999-12-31")
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A WHERE clause with its values."""
 
     sql: str

@@ -63,7 +63,9 @@ def _units(text: str, start: int, stop: int, tokens: int) -> list[tuple[int, int
         first, last, level = pending.pop()
         # One script keeps about one measure throughout; a mixed text is counted piece by piece.
         size = (last - first) * per_letter if ascii_only else estimate_tokens(text[first:last])
-        if size <= PASSAGE_TOKENS:
+        if units and text[first:last].isspace():
+            units[-1] = (units[-1][0], last, units[-1][2])
+        elif size <= PASSAGE_TOKENS:
             units.append((first, last, size))
         elif level < len(_LEVELS):
             ends = [match.end() for match in _LEVELS[level].finditer(text, first, last)]

@@ -36,6 +36,7 @@ STOP_WORDS = frozenset(
 
 def normalise(text: str) -> str:
     """The query as it is understood: composed, without invisible characters, single-spaced."""
+    text = text.encode("utf-8", "replace").decode()
     composed = unicodedata.normalize("NFC", text).replace("\u2019", "'").replace("\u2018", "'")
     plain = composed.replace("\u201c", '"').replace("\u201d", '"')
     return " ".join(_INVISIBLE.sub("", plain).split())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gbrain.brain import Brain, timestamp
-from gbrain.store.pages import write_page
+from gbrain.store.writing import write_page
 from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_of
 

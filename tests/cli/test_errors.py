@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gbrain.cli.app import COMMANDS
+
 
 def shell(*words: str, **surroundings: str) -> subprocess.CompletedProcess[str]:
     """The program in a process of its own."""
@@ -57,13 +59,10 @@ def test_help_is_data(run):
         assert "Usage" in shown.stdout
 
 
-def test_every_command_has_one_line_of_help_and_an_example(run):
-    from gbrain.cli.app import COMMANDS
-
-    for name in COMMANDS:
-        shown = run(name, "--help").stdout
-        assert "Examples" in shown, name
-        assert "gbrain " in shown.partition("Examples")[2], name
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_examples_in_its_help(run, name):
+    shown = run(name, "--help").stdout
+    assert f"gbrain {name}" in shown.partition("Examples")[2]
 
 
 def test_a_damaged_brain_is_an_error_and_no_traceback(run, sample):

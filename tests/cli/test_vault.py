@@ -63,7 +63,6 @@ def test_a_dry_run_shows_what_would_change_and_changes_nothing(run, brain_path, 
     assert brain_path.read_bytes() == before
 
 
-@pytest.mark.xfail(strict=True, reason="a dry run makes an empty brain")
 def test_a_dry_run_does_not_even_make_a_brain(run, brain_path, vault):
     shown = run("import", vault, "--dry-run")
     assert shown.stdout == "create\ta\ta.md\ncreate\tdir/b\tdir/b.md\n"
@@ -99,7 +98,6 @@ def test_sync_refuses_to_empty_the_brain(run, brain_path, vault):
     assert len(run("list").stdout.splitlines()) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="sync stops at the first folder that is gone")
 def test_a_folder_that_is_gone_does_not_keep_the_others_from_being_followed(
     run, brain_path, vault, tmp_path
 ):

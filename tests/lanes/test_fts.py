@@ -109,12 +109,10 @@ def test_a_page_that_holds_all_words_comes_before_one_that_holds_some(brain: Bra
     assert found(brain, "heron egret") == ["all", "some"]
 
 
-@pytest.mark.xfail(strict=True, reason="words of such a script are looked for only as one string")
 def test_words_of_a_script_without_spaces_are_found_among_others(filled: Brain) -> None:
     assert found(filled, "知识 这里") == ["chinese"]
 
 
-@pytest.mark.xfail(strict=True, reason="substrings are looked for only when no word matched")
 def test_an_exact_word_does_not_hide_the_pages_that_hold_it_inside_a_longer_one(
     brain: Brain,
 ) -> None:

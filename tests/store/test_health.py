@@ -14,9 +14,11 @@ from gbrain.errors import BadBrain
 from gbrain.store import chunks
 from gbrain.store.connection import Database, create
 from gbrain.store.health import CHECKS, RESTORE, Finding, examine
+from gbrain.store.history import version_text, versions
 from gbrain.store.models import active_model
-from gbrain.store.pages import page_text, require_page, version_text, versions, write_page
+from gbrain.store.pages import page_text, require_page
 from gbrain.store.vaults import add_vault
+from gbrain.store.writing import write_page
 from gbrain.text.page import parse_page
 
 NOW = "2026-11-16T12:00:00.000Z"

@@ -1,0 +1,74 @@
+"""One query a line on standard input, each with options of its own if it is a JSON object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, get_args
+
+from gbrain.errors import GbrainError, UsageError
+from gbrain.output.json import Document, error_about
+from gbrain.types import Depth, Merge, Mode
+
+FILTERS = ("wing", "room", "type", "tag", "slug_prefix", "since", "until", "where", "exclude")
+
+_TEXTS = ("query", "wing", "room", "type", "slug_prefix", "since", "until")
+_LISTS = ("tag", "where", "exclude")
+_NUMBERS = {"limit": 1000, "budget": 1_000_000}
+_CHOICES = {"mode": get_args(Mode), "merge": get_args(Merge), "depth": get_args(Depth)}
+
+
+def answers(
+    lines: Iterable[str], ask: Callable[[dict[str, Any]], Document], allowed: Iterable[str]
+) -> Iterator[Document]:
+    """A document for each line that is not blank, in order; a line that fails says why."""
+    for line in lines:
+        text = line.rstrip("\r\n")
+        if not text.strip():
+            continue
+        try:
+            yield ask(_options(text, ("query", *allowed)))
+        except GbrainError as error:
+            yield {"query": text, "error": error_about(error)}
+        except UnicodeEncodeError:
+            yield {"query": text, "error": error_about(UsageError("The line is not UTF-8"))}
+
+
+def _options(text: str, allowed: tuple[str, ...]) -> dict[str, Any]:
+    if not text.lstrip().startswith("{"):
+        return {"query": text}
+    try:
+        options = json.loads(text)
+    except (ValueError, RecursionError):
+        return {"query": text}
+    if not isinstance(options, dict) or not isinstance(options.get("query"), str):
+        raise UsageError('A JSON line needs a "query"', hint='{"query": "river ai", "limit": 5}')
+    for name in options:
+        if name not in allowed:
+            raise UsageError(
+                f"There is no option {name!r}", hint=f"There are {', '.join(allowed)}."
+            )
+    return {name: _checked(name, value) for name, value in options.items()}
+
+
+def _checked(name: str, value: Any) -> Any:
+    """An option's value as the command line would have given it; null is as if it were absent."""
+    if value is None:
+        return None
+    if name in _TEXTS and isinstance(value, str):
+        return value
+    if name in _LISTS:
+        items = [value] if isinstance(value, str) else value
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            return items
+        raise UsageError(f"{name} takes a text or a list of texts, not {value!r}")
+    if name in _CHOICES:
+        if value in _CHOICES[name]:
+            return value
+        raise UsageError(f"{name} takes {' | '.join(_CHOICES[name])}, not {value!r}")
+    if name in _NUMBERS:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if whole and 1 <= value <= _NUMBERS[name]:
+            return value
+        raise UsageError(f"{name} takes a number from 1 to {_NUMBERS[name]}, not {value!r}")
+    raise UsageError(f"{name} takes a text, not {value!r}")

@@ -1,0 +1,125 @@
+"""Earlier states of a page: kept at every write, shown and read back."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from dataclasses import dataclass
+from typing import Literal
+
+from gbrain.errors import NotFound
+from gbrain.store.pages import Stored, find_page, page_text, require_page
+from gbrain.text.page import parse_page
+
+Ending = Literal["replaced", "deleted", "renamed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One state of a page; `ending` says what became of it, None for the one that stands."""
+
+    version: int
+    slug: str
+    sha256: bytes
+    size: int
+    written_at: str
+    ending: Ending | None
+
+
+def keep_version(connection: sqlite3.Connection, page: Stored, now: str, ending: Ending) -> None:
+    """Puts the page's present text into its history."""
+    content = zlib.compress(page_text(connection, page.id).encode())
+    connection.execute(
+        "INSERT INTO versions (page_id, version, slug, path, sha256, bytes, written_at, ended_at, "
+        "ending, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (page.id, page.version, page.slug, page.path, page.sha256, page.size, page.updated_at,
+         now, ending, content),
+    )  # fmt: skip
+
+
+def last_holder(connection: sqlite3.Connection, slug: str) -> tuple[int, int] | None:
+    """Number and last version of the deleted page that was the last to be called `slug`."""
+    row = connection.execute(
+        "SELECT page_id, version FROM versions AS v WHERE slug = ? AND ending = 'deleted' "
+        "AND NOT EXISTS (SELECT 1 FROM pages WHERE pages.id = v.page_id) "
+        "ORDER BY ended_at DESC, version DESC LIMIT 1",
+        (slug,),
+    ).fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def _page_id(connection: sqlite3.Connection, slug: str) -> int:
+    """The number of the page called `slug`, or of the last one that was."""
+    page = find_page(connection, slug)
+    if page:
+        return page.id
+    holder = last_holder(connection, slug)
+    return holder[0] if holder else require_page(connection, slug).id
+
+
+def versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
+    """All states of the page, oldest first, also of one that was deleted."""
+    rows = connection.execute(
+        "SELECT version, slug, sha256, bytes, written_at, ending FROM versions "
+        "WHERE page_id = ? ORDER BY version",
+        (_page_id(connection, slug),),
+    )
+    known = [Version(*row) for row in rows]
+    page = find_page(connection, slug)
+    if page:
+        known.append(
+            Version(page.version, page.slug, page.sha256, page.size, page.updated_at, None)
+        )
+    return known
+
+
+def version_text(connection: sqlite3.Connection, slug: str, version: int) -> str:
+    """The text of one version; raises NotFound with the versions there are."""
+    return _version(connection, slug, version)[1]
+
+
+def _version(connection: sqlite3.Connection, slug: str, version: int) -> tuple[str, str]:
+    """Path and text of one version."""
+    page = find_page(connection, slug)
+    if page and page.version == version:
+        return page.path, page_text(connection, page.id)
+    row = connection.execute(
+        "SELECT path, content FROM versions WHERE page_id = ? AND version = ?",
+        (_page_id(connection, slug), version),
+    ).fetchone()
+    if row is None:
+        numbers = [str(known.version) for known in versions(connection, slug)]
+        raise NotFound(
+            f"{slug} has no version {version}", hint=f"It has {', '.join(numbers[-10:])}."
+        )
+    return row[0], zlib.decompress(row[1]).decode()
+
+
+def page_then(connection: sqlite3.Connection, slug: str, version: int) -> tuple[Stored, str, str]:
+    """A page as it was in a version: what was known of it, its front matter as JSON, its text."""
+    path, text = _version(connection, slug, version)
+    known = versions(connection, slug)
+    then = next(state for state in known if state.version == version)
+    page = parse_page(path, text.encode())
+    stored = Stored(
+        id=_page_id(connection, slug),
+        slug=then.slug,
+        path=path,
+        title=page.title,
+        type=page.type,
+        wing=page.wing,
+        wing_reason=page.wing_reason,
+        room=page.room,
+        room_reason=page.room_reason,
+        date=page.date,
+        version=version,
+        sha256=then.sha256,
+        size=then.size,
+        vault_id=None,
+        source_sha256=None,
+        created_at=known[0].written_at,
+        updated_at=then.written_at,
+        tags=page.tags,
+        aliases=page.aliases,
+    )
+    return stored, page.meta, text

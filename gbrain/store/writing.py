@@ -1,0 +1,162 @@
+"""Pages into the brain: written with all their parts, or taken out with them."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Literal
+
+from gbrain.errors import Conflict
+from gbrain.store import chunks
+from gbrain.store.history import keep_version, last_holder
+from gbrain.store.pages import Stored, find_page, require_page
+from gbrain.text.slug import fold
+from gbrain.types import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did; `version` is the page's number now."""
+
+    slug: str
+    version: int
+    outcome: Literal["created", "updated", "unchanged"]
+
+
+def write_page(
+    connection: sqlite3.Connection,
+    page: Page,
+    now: str,
+    *,
+    expected_version: int | None = None,
+    vault_id: int | None = None,
+    from_file: bool = False,
+    renames: str | None = None,
+) -> Written:
+    """Creates or replaces a page, keeping its earlier text as a version.
+
+    `expected_version` (0 for a page that must not exist yet) refuses a lost update. `from_file`
+    marks the text as what the vault's own file holds. `renames` is the slug that the page had
+    before; a renamed page no longer belongs to a vault's file.
+    """
+    old = find_page(connection, renames or page.slug)
+    current = old.version if old else 0
+    if expected_version is not None and expected_version != current:
+        there = f"is at version {current}" if old else "does not exist"
+        raise Conflict(
+            f"{page.slug} {there}, not at version {expected_version}",
+            hint=f"Read it again with gbrain get {page.slug} and put your change on top.",
+            code="version_conflict",
+        )
+    if old and old.sha256 == page.sha256 and old.path == page.path:
+        if from_file and (old.source_sha256 != page.sha256 or old.vault_id != vault_id):
+            connection.execute(
+                "UPDATE pages SET source_sha256 = ?, vault_id = ? WHERE id = ?",
+                (page.sha256, vault_id, old.id),
+            )
+        return Written(page.slug, current, "unchanged")
+    if from_file:
+        owner, source = vault_id, page.sha256
+    elif renames or old is None:
+        owner, source = None, None
+    else:
+        owner, source = old.vault_id, old.source_sha256
+    size = len(page.text.encode())
+    tags, aliases = "\n".join(page.tags), "\n".join(page.aliases)
+    shared = (
+        page.slug, page.path, page.title, page.type, page.wing, page.wing_reason, page.room,
+        page.room_reason, page.date, page.first_day, page.last_day, page.sha256, size,
+        owner, source, now,
+        tags, aliases, page.meta,
+        page.front_matter, page.compiled_truth, page.timeline,
+    )  # fmt: skip
+    version = current + 1
+    retitled = old is not None and old.title != page.title
+    if old:
+        keep_version(connection, old, now, "renamed" if renames else "replaced")
+        _unindex(connection, old.id)
+        if retitled:
+            chunks.remove(connection, old.id)
+        connection.execute(
+            "UPDATE pages SET slug = ?, path = ?, title = ?, type = ?, wing = ?, wing_reason = ?, "
+            "room = ?, room_reason = ?, date = ?, first_day = ?, last_day = ?, "
+            "sha256 = ?, bytes = ?, "
+            "vault_id = ?, source_sha256 = ?, updated_at = ?, tags = ?, aliases = ?, meta = ?, "
+            "front_matter = ?, compiled_truth = ?, timeline = ?, version = ? "
+            "WHERE id = ?",
+            (*shared, version, old.id),
+        )
+        page_id = old.id
+        for table in ("names", "tags", "links"):
+            connection.execute(f"DELETE FROM {table} WHERE page_id = ?", (page_id,))
+    else:
+        # A name used again goes on with its history.
+        holder = last_holder(connection, page.slug)
+        version = holder[1] + 1 if holder else 1
+        cursor = connection.execute(
+            "INSERT INTO pages (slug, path, title, type, wing, wing_reason, room, room_reason, "
+            "date, first_day, last_day, sha256, bytes, vault_id, source_sha256, updated_at, tags, "
+            "aliases, meta, front_matter, compiled_truth, timeline, version, created_at, id) "
+            f"VALUES ({', '.join('?' * (len(shared) + 3))})",
+            (*shared, version, now, holder[0] if holder else None),
+        )
+        assert cursor.lastrowid is not None
+        page_id = cursor.lastrowid
+    connection.execute(
+        "INSERT INTO pages_fts (rowid, title, slug, compiled_truth, timeline, tags, aliases) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (page_id, page.title, page.slug, page.compiled_truth, page.timeline, tags, aliases),
+    )
+    write_references(connection, page_id, page)
+    chunks.replace(connection, page_id, page.title, page.chunks, fresh=old is None or retitled)
+    chunks.enqueue(connection, page_id, now)
+    return Written(page.slug, version, "updated" if old else "created")
+
+
+def write_references(connection: sqlite3.Connection, page_id: int, page: Page) -> None:
+    names = [("slug", page.slug), ("name", page.slug.rpartition("/")[2]), ("title", page.title)]
+    names += [("alias", alias) for alias in page.aliases]
+    keyed = {(fold(name), kind) for kind, name in names}
+    connection.executemany(
+        "INSERT INTO names (key, page_id, kind, reversed) VALUES (?, ?, ?, ?)",
+        [(key, page_id, kind, key[::-1]) for key, kind in keyed if key],
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO tags (tag, page_id) VALUES (?, ?)",
+        [(tag, page_id) for tag in page.tags],
+    )
+    connection.executemany(
+        "INSERT INTO links (page_id, position, line, kind, target, key, heading, label) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (page_id, n, link.line, link.kind, link.target, fold(link.target), link.heading,
+             link.label)
+            for n, link in enumerate(page.links)
+        ],
+    )  # fmt: skip
+
+
+def _unindex(connection: sqlite3.Connection, page_id: int) -> None:
+    connection.execute(
+        "INSERT INTO pages_fts (pages_fts, rowid, title, slug, compiled_truth, timeline, tags, "
+        "aliases) SELECT 'delete', id, title, slug, compiled_truth, timeline, tags, aliases "
+        "FROM pages WHERE id = ?",
+        (page_id,),
+    )
+
+
+def delete_page(
+    connection: sqlite3.Connection, slug: str, now: str, *, expected_version: int | None = None
+) -> Stored:
+    """Removes a page; its text stays in the history."""
+    old = require_page(connection, slug)
+    if expected_version is not None and expected_version != old.version:
+        raise Conflict(
+            f"{slug} is at version {old.version}, not at version {expected_version}",
+            code="version_conflict",
+        )
+    keep_version(connection, old, now, "deleted")
+    _unindex(connection, old.id)
+    chunks.remove(connection, old.id)
+    connection.execute("DELETE FROM pages WHERE id = ?", (old.id,))
+    return old
