@@ -64,7 +64,7 @@ class Settings:
         4000, "Tokens that --depth auto may fill without --budget", GIGABRAIN, low=1, high=1_000_000
     )
     page_standing: float = _setting(
-        0.5, "--depth auto: share of its page's score that a passage gains", low=0, high=5
+        0.25, "--depth auto: share of its page's score that a passage gains", low=0, high=5
     )
     context_floor: float = _setting(
         0.0, "--depth auto: passages worth less than this share of the best are left out",
@@ -84,7 +84,7 @@ class Settings:
     tags_weight: float = _setting(1.0, "Keyword lane: weight of tags", low=0, high=100)
     aliases_weight: float = _setting(2.0, "Keyword lane: weight of aliases", low=0, high=100)
     chunk_weight: float = _setting(
-        1.0, "Keyword lane: weight of a page's best passage beside the page itself", low=0, high=10
+        0.5, "Keyword lane: weight of a page's best passage beside the page itself", low=0, high=10
     )
     all_words_bonus: float = _setting(
         0.1, "Keyword lane: share of its score that a page holding every word gains", low=0, high=5

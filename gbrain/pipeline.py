@@ -57,8 +57,7 @@ def answer(database: Database, query: Query, plan: Plan) -> Answer:
             merge = plan.merge if len(lanes) > 1 else None
             with trace.stage("fuse") as detail:
                 weights = {"fts": settings.keyword_weight, "vector": settings.semantic_weight}
-                pages = {lane: found.pages for lane, found in lanes.items()}
-                ranked = fuse(pages, weights, plan.merge, settings)
+                ranked = fuse(lanes, weights, plan.merge, settings)
                 detail["merge"], detail["pages"] = merge, len(ranked)
         with trace.stage("text"):
             hits = _hits(connection, ranked[: query.limit], query)

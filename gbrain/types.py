@@ -161,10 +161,15 @@ class ScoredChunk(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a lane found: pages best first, and the passages that spoke for them, best first."""
+    """What a lane found: pages best first, and the passages that spoke for them, best first.
+
+    `floor` is the lowest score it gave to any page, the pool's and those beyond it: the measure of
+    what is nothing to this query.
+    """
 
     pages: tuple[Candidate, ...]
     chunks: tuple[ScoredChunk, ...] = ()
+    floor: float | None = None
 
 
 class Ranked(NamedTuple):

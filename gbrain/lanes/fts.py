@@ -57,6 +57,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
             for rank, page_id in enumerate(ranked[: settings.candidate_pool], 1)
         ),
         tuple(chunks),
+        min(scores.values(), default=None),
     )
 
 

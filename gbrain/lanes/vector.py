@@ -51,4 +51,5 @@ def search(
             for rank, chunk in enumerate(ranked[: settings.candidate_pool], 1)
         ),
         tuple(chunks),
+        min((chunk.score for chunk in best.values()), default=None),
     )

@@ -6,13 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gbrain.config import Settings
-from gbrain.types import Candidate, Merge, Ranked
-
-Lanes = Mapping[str, Sequence[Candidate]]
+from gbrain.types import Candidate, Found, Merge, Ranked
 
 
 def fuse(
-    lanes: Lanes, weights: Mapping[str, float], merge: Merge, settings: Settings
+    lanes: Mapping[str, Found], weights: Mapping[str, float], merge: Merge, settings: Settings
 ) -> list[Ranked]:
     """Each page once, best first, ties by slug; the order of the lanes does not matter.
 
@@ -24,7 +22,8 @@ def fuse(
         weight = weights.get(lane, 1.0)
         if weight <= 0:
             continue
-        for candidate, part in zip(lanes[lane], _parts(lanes[lane], merge, settings), strict=True):
+        found = lanes[lane]
+        for candidate, part in zip(found.pages, _parts(found, merge, settings), strict=True):
             seen[candidate.page_id][lane] = candidate
             parts[candidate.page_id].append(weight * part)
     fused = [
@@ -39,13 +38,14 @@ def fuse(
     return sorted(fused, key=lambda ranked: (-ranked.score, ranked.slug))
 
 
-def _parts(candidates: Sequence[Candidate], merge: Merge, settings: Settings) -> list[float]:
+def _parts(found: Found, merge: Merge, settings: Settings) -> list[float]:
     """What the lane says of each candidate, on the scale that `merge` adds up."""
+    candidates = found.pages
     if merge == "rrf":
         return [1 / (settings.rrf_k + candidate.rank) for candidate in candidates]
     if merge == "set-union-rank":
         return [1 / candidate.rank for candidate in candidates]
-    return min_max([candidate.score for candidate in candidates])
+    return min_max([candidate.score for candidate in candidates], found.floor)
 
 
 def _combined(parts: Sequence[float], merge: Merge, settings: Settings) -> float:
@@ -56,9 +56,9 @@ def _combined(parts: Sequence[float], merge: Merge, settings: Settings) -> float
     return sum(parts)
 
 
-def min_max(scores: Sequence[float]) -> list[float]:
-    """Scores on a scale from 0 (the lowest) to 1 (the highest); all 1 where they are equal."""
+def min_max(scores: Sequence[float], floor: float | None = None) -> list[float]:
+    """Scores on a scale from 0 (`floor`, else the lowest) to 1 (the highest); all 1 if equal."""
     if not scores:
         return []
-    low, high = min(scores), max(scores)
+    low, high = min([*scores] if floor is None else [floor, *scores]), max(scores)
     return [(score - low) / (high - low) if high > low else 1.0 for score in scores]

@@ -16,6 +16,7 @@ _LEADING = re.compile(r"[^\w+#]*")
 _LAST = re.compile(r"[\w*+#]")
 _POSSESSIVE = re.compile(r"'s?$", re.IGNORECASE)
 _WORDLIKE = re.compile(r"[^\W_]")
+_PARTS = re.compile(r"[^\W_]+")
 
 # Scripts written without spaces: a word there is found as a substring, not as a token.
 _UNSPACED = re.compile(
@@ -92,13 +93,19 @@ def unspaced(text: str) -> bool:
 
 
 def match_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:
-    """The terms as an FTS5 expression; each reaches it quoted."""
+    """The terms as an FTS5 expression; each reaches it quoted.
+
+    A compound counts by its parts as well, unless it is quoted: together they weigh more.
+    """
     return f" {operator} ".join(_group(term) for term in terms)
 
 
 def _group(term: Term) -> str:
     phrases = [_quoted(" ".join(term.words)) + ("*" if term.prefix else "")]
     phrases += [_quoted(other) for other in term.also]
+    parts = _PARTS.findall(term.words[0])
+    if len(parts) > 1 and not term.quoted:
+        phrases += [_quoted(part) for part in parts]
     return phrases[0] if len(phrases) == 1 else f"({' OR '.join(phrases)})"
 
 

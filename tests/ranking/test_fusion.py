@@ -10,24 +10,26 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings
 from gbrain.ranking.fusion import fuse, min_max
-from gbrain.types import Candidate, Merge
+from gbrain.types import Candidate, Found, Merge
 
 SETTINGS = Settings()
 MERGES: tuple[Merge, ...] = ("set-union", "set-union-rank", "rrf", "blend")
 EVEN: Mapping[str, float] = {}
 
 
-def lane(*pages: str, scores: tuple[float, ...] = ()) -> list[Candidate]:
+def lane(*pages: str, scores: tuple[float, ...] = ()) -> Found:
     """A lane that found these pages, best first."""
     given = scores or tuple(float(len(pages) - at) for at in range(len(pages)))
-    return [
-        Candidate(ord(page), page, None, rank, score)
-        for rank, (page, score) in enumerate(zip(pages, given, strict=True), 1)
-    ]
+    return Found(
+        tuple(
+            Candidate(ord(page), page, None, rank, score)
+            for rank, (page, score) in enumerate(zip(pages, given, strict=True), 1)
+        )
+    )
 
 
 @st.composite
-def lanes(draw: st.DrawFn) -> list[Candidate]:
+def lanes(draw: st.DrawFn) -> Found:
     pages = draw(st.lists(st.sampled_from("abcdefgh"), unique=True))
     number = st.floats(0, 30)
     scores = sorted(draw(st.lists(number, min_size=len(pages), max_size=len(pages))), reverse=True)
@@ -37,7 +39,7 @@ def lanes(draw: st.DrawFn) -> list[Candidate]:
 merges = st.sampled_from(MERGES)
 
 
-def scores(found: Mapping[str, list[Candidate]], merge: Merge) -> dict[str, float]:
+def scores(found: Mapping[str, Found], merge: Merge) -> dict[str, float]:
     return {ranked.slug: ranked.score for ranked in fuse(found, EVEN, merge, SETTINGS)}
 
 
@@ -74,7 +76,7 @@ def test_blend_adds_scaled_scores_by_weight() -> None:
 
 @given(lanes(), lanes(), merges)
 def test_the_order_of_the_lanes_does_not_matter(
-    one: list[Candidate], other: list[Candidate], merge: Merge
+    one: Found, other: Found, merge: Merge
 ) -> None:
     forward = fuse({"fts": one, "vector": other}, EVEN, merge, SETTINGS)
     assert fuse({"vector": other, "fts": one}, EVEN, merge, SETTINGS) == forward
@@ -82,7 +84,7 @@ def test_the_order_of_the_lanes_does_not_matter(
 
 @given(lanes(), lanes(), merges)
 def test_a_lane_of_weight_nothing_lets_nobody_in(
-    one: list[Candidate], other: list[Candidate], merge: Merge
+    one: Found, other: Found, merge: Merge
 ) -> None:
     alone = fuse({"fts": one}, EVEN, merge, SETTINGS)
     assert fuse({"fts": one, "vector": other}, {"vector": 0.0}, merge, SETTINGS) == alone
@@ -90,25 +92,25 @@ def test_a_lane_of_weight_nothing_lets_nobody_in(
 
 @given(lanes(), lanes(), merges)
 def test_every_page_comes_once_best_first_and_ties_by_slug(
-    one: list[Candidate], other: list[Candidate], merge: Merge
+    one: Found, other: Found, merge: Merge
 ) -> None:
     fused = fuse({"fts": one, "vector": other}, EVEN, merge, SETTINGS)
-    assert {ranked.slug for ranked in fused} == {c.slug for c in [*one, *other]}
+    assert {ranked.slug for ranked in fused} == {c.slug for c in [*one.pages, *other.pages]}
     assert len({ranked.page_id for ranked in fused}) == len(fused)
     assert fused == sorted(fused, key=lambda ranked: (-ranked.score, ranked.slug))
 
 
 @given(lanes(), merges)
-def test_one_lane_alone_keeps_its_order(one: list[Candidate], merge: Merge) -> None:
+def test_one_lane_alone_keeps_its_order(one: Found, merge: Merge) -> None:
     fused = {ranked.slug: ranked.score for ranked in fuse({"fts": one}, EVEN, merge, SETTINGS)}
-    in_lane = [fused[candidate.slug] for candidate in one]
+    in_lane = [fused[candidate.slug] for candidate in one.pages]
     assert in_lane == sorted(in_lane, reverse=True)
 
 
 def test_a_page_keeps_what_each_lane_said_of_it() -> None:
     found = {"fts": lane("a", "b"), "vector": lane("b")}
     fused = {ranked.slug: ranked for ranked in fuse(found, EVEN, "rrf", SETTINGS)}
-    assert fused["b"].lanes == {"fts": found["fts"][1], "vector": found["vector"][0]}
+    assert fused["b"].lanes == {"fts": found["fts"].pages[1], "vector": found["vector"].pages[0]}
     assert list(fused["a"].lanes) == ["fts"]
 
 
