@@ -63,8 +63,11 @@ class Settings:
     default_token_budget: int = _setting(
         4000, "Tokens that --depth auto may fill without --budget", GIGABRAIN, low=1, high=1_000_000
     )
+    passage_k: int = _setting(
+        10, "--depth auto: a passage is worth k / (k + its place) in each lane", low=1, high=1000
+    )
     page_standing: float = _setting(
-        0.25, "--depth auto: share of its page's score that a passage gains", low=0, high=5
+        0.5, "--depth auto: share of its page's score that a passage gains", low=0, high=5
     )
     context_floor: float = _setting(
         0.0, "--depth auto: passages worth less than this share of the best are left out",

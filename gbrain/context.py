@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 
 from gbrain.config import Settings
 from gbrain.ranking.expand import Assembly, Candidate, Stretch, best_part, passage_values
@@ -35,6 +36,7 @@ def assemble(
     count: Callable[[str], int],
 ) -> tuple[tuple[Piece, ...], Budget]:
     """The context for a query in at most `limit` tokens, and the receipt of what it took."""
+    count = cache(count)
     pages = _Pages(connection)
     assembly = Assembly(limit, count)
     taken: list[Passage] = []
@@ -178,7 +180,8 @@ def _piece(
     text = page[stretch.start : stretch.stop].decode()
     slug, title = pages.name_of(stretch.page_id)
     about = passage_at(connection, stretch.page_id, stretch.start)
-    first = _line_of(page, stretch.start + len(text) - len(text.lstrip()))
+    blank = text[: len(text) - len(text.lstrip())]
+    first = _line_of(page, stretch.start + len(blank.encode()))
     last = _line_of(page, max(stretch.start, stretch.start + len(text.rstrip().encode()) - 1))
     return Piece(
         slug=slug,

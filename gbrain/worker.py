@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import monotonic, time
@@ -54,11 +55,12 @@ def embed_due(
     result, began = Embedded(), monotonic()
     with database.writing() as connection:
         jobs.release_dead(connection)
+        jobs.drop_gone(connection)
         total = jobs.due(connection, time(), page_id)
     if limits.jobs is not None:
         total = min(total, limits.jobs)
     if total:
-        queue = _Queue(database, page_id, limits, began)
+        queue = _Queue(database, space, page_id, limits, began)
         try:
             model = open_model()
             for batch in _batches(queue, model):
@@ -82,15 +84,24 @@ class _Queue:
     """Claims jobs a batch ahead of the model, and knows which it still holds."""
 
     def __init__(
-        self, database: Database, page_id: int | None, limits: Limits, began: float
+        self,
+        database: Database,
+        space: VectorSpace,
+        page_id: int | None,
+        limits: Limits,
+        began: float,
     ) -> None:
-        self.database, self.page_id, self.limits, self.began = database, page_id, limits, began
+        self.database, self.space, self.page_id = database, space, page_id
+        self.limits, self.began = limits, began
         self.held: set[bytes] = set()
+        self.with_model: deque[Job] = deque()
         self.taken = 0
 
-    def jobs(self) -> Iterator[Job]:
+    def texts(self) -> Iterator[str]:
         while batch := self._claim():
-            yield from batch
+            for job in batch:
+                self.with_model.append(job)
+                yield embedding_text(job.title, job.heading_path, job.date, job.text)
 
     def _claim(self) -> list[Job]:
         limits = self.limits
@@ -99,36 +110,37 @@ class _Queue:
         if count <= 0 or late:
             return []
         with self.database.writing() as connection:
+            if vectors.active_space(connection) != self.space:
+                return []
             batch = jobs.claim(connection, jobs.worker_name(), time(), count, self.page_id)
         self.taken += len(batch)
         self.held |= {job.hash for job in batch}
         return batch
 
     def give_back(self, reason: str | None) -> None:
-        """Frees what was claimed and not done; with a reason, as failed."""
+        """Frees what was claimed and not done; a reason is kept with the text the model was at."""
         with self.database.writing() as connection:
-            if reason is None:
-                jobs.release(connection, list(self.held))
-            else:
-                for digest in self.held:
-                    jobs.fail(connection, digest, reason, time())
+            jobs.release(connection, list(self.held))
+            if reason is not None and self.with_model:
+                jobs.fail(connection, self.with_model[0].hash, reason, time())
 
 
 def _batches(queue: _Queue, model: Embedding) -> Iterator[list[tuple[Job, Floats]]]:
-    """Jobs with their vectors, in order, as many together as are stored in one transaction."""
-    taken: list[Job] = []
+    """Jobs with their vectors, in order, as many together as are stored in one transaction.
 
-    def texts() -> Iterator[str]:
-        for job in queue.jobs():
-            taken.append(job)
-            yield embedding_text(job.title, job.heading_path, job.date, job.text)
-
+    A text that the model cannot embed ends it, after those before it.
+    """
     batch: list[tuple[Job, Floats]] = []
-    for vector in model.embed_passages(texts()):
-        batch.append((taken.pop(0), vector))
-        if len(batch) == _BATCH:
+    try:
+        for vector in model.embed_passages(queue.texts()):
+            batch.append((queue.with_model.popleft(), vector))
+            if len(batch) == _BATCH:
+                yield batch
+                batch = []
+    except ModelUnavailable:
+        if batch:
             yield batch
-            batch = []
+        raise
     if batch:
         yield batch
 
@@ -138,5 +150,7 @@ def _keep(
 ) -> None:
     with database.writing() as connection:
         vectors.store(connection, space, [(job.hash, vector) for job, vector in batch])
-        jobs.finish(connection, [job.hash for job, _ in batch])
+        # After a switch of models the queue is the other model's.
+        if vectors.active_space(connection) == space:
+            jobs.finish(connection, [job.hash for job, _ in batch])
     result.done += len(batch)

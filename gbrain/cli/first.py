@@ -14,6 +14,7 @@ from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.output import screen
+from gbrain.output.progress import progress
 from gbrain.output.text import answer_text
 
 command = Module()
@@ -51,6 +52,8 @@ def demo(
         with Brain.open(path, make=True) as brain:
             report = brain.take_in(SAMPLE)
             pages = report.count("create") + report.unchanged
+            with progress("Embedding", quiet=False) as show:
+                brain.embed(progress=show)
             screen.write(f"A brain of {pages} sample pages, built offline in {path}\n")
             for kind, text, why in _SHOWN:
                 _show(brain, kind, text, why)

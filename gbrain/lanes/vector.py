@@ -11,7 +11,14 @@ from gbrain.store.vectors import VectorSpace, approximate, exact, slots_in_scope
 from gbrain.types import Candidate, Found, Query, ScoredChunk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gbrain.store.vectors import Floats
+
+    Slots = NDArray[np.int64]
 
 # Vectors scored exactly for each page wanted; ten times the pool keeps the true first ten.
 _HEADROOM = 10
@@ -32,12 +39,11 @@ def search(
         slots = np.arange(len(scores))
     else:
         slots = np.unique(np.array(slots_in_scope(connection, space, query.scope), np.int64))
-    order = slots[np.argsort(-scores[slots], kind="stable")] if len(slots) else slots
     chunks: list[ScoredChunk] = []
     best: dict[int, ScoredChunk] = {}
     # A page of many passages can fill the first stretch alone: go on until the pool is full.
-    for start in range(0, len(order), stride := _HEADROOM * settings.candidate_pool):
-        found = exact(connection, space, embedded, order[start : start + stride], query.scope)
+    for stretch in _best_first(scores, slots, _HEADROOM * settings.candidate_pool):
+        found = exact(connection, space, embedded, stretch, query.scope)
         chunks += found
         for chunk in found:
             best.setdefault(chunk.page_id, chunk)
@@ -53,3 +59,15 @@ def search(
         tuple(chunks),
         min((chunk.score for chunk in best.values()), default=None),
     )
+
+
+def _best_first(scores: Floats, slots: Slots, stride: int) -> Iterator[Slots]:
+    """The slots in stretches of `stride`, best first; sorted only if the first is too few."""
+    import numpy as np
+
+    if len(slots) > stride:
+        yield slots[np.argpartition(-scores[slots], stride)[:stride]]
+    order = slots[np.argsort(-scores[slots], kind="stable")]
+    first = stride if len(slots) > stride else 0
+    for start in range(first, len(order), stride):
+        yield order[start : start + stride]

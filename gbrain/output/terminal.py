@@ -30,17 +30,14 @@ def show_answer(answer: Answer, *, debug: bool = False) -> None:
 
 
 def _hit(hit: Hit) -> RenderableType:
-    head = Text.assemble(
-        (f"{hit.rank:>2} ", "dim"),
-        (one_line(hit.title), "bold"),
-        ("  " + hit.slug, "cyan"),
-        ("  " + " · ".join(part for part in (hit.wing, hit.date) if part), "dim"),
-    )
-    parts: list[RenderableType] = [head]
-    if hit.chunk and hit.chunk.heading_path:
-        parts.append(
-            Padding(Text(one_line(" › ".join(hit.chunk.heading_path)), style="dim"), (0, 0, 0, 3))
-        )
+    names = hit.chunk.heading_path if hit.chunk else ()
+    headings = " › ".join(names[1:] if names[:1] == (hit.title,) else names)
+    about = " · ".join(one_line(part) for part in (hit.wing, hit.date, headings) if part)
+    place = Text.assemble((hit.slug, "cyan"), ("  " + about, "dim"), overflow="fold")
+    parts: list[RenderableType] = [
+        Text.assemble((f"{hit.rank:>2} ", "dim"), (one_line(hit.title), "bold")),
+        Padding(place, (0, 0, 0, 3)),
+    ]
     if hit.snippet:
         parts.append(Padding(marked(hit.snippet), (0, 0, 1, 3)))
     return Group(*parts)
@@ -50,12 +47,8 @@ def marked(snippet: str) -> Text:
     """A snippet with its matched words highlighted."""
     text = Text()
     for number, part in enumerate(snippet.replace(MARK_OFF, MARK_ON).split(MARK_ON)):
-        text.append(one_line_part(part), style="bold yellow" if number % 2 else "")
+        text.append(printable(part.replace("\n", " ")), style="bold yellow" if number % 2 else "")
     return text
-
-
-def one_line_part(text: str) -> str:
-    return printable(text.replace("\n", " "))
 
 
 def show_page(text: str) -> None:

@@ -38,28 +38,22 @@ class Stretch:
 def passage_values(
     lanes: Mapping[str, Found], ranked: Sequence[Ranked], settings: Settings
 ) -> dict[int, float]:
-    """What each passage is worth: its lanes' scores merged, plus a share of its page's standing."""
-    standing = dict(
-        zip(
-            [page.page_id for page in ranked],
-            min_max([page.score for page in ranked]),
-            strict=True,
-        )
-    )
-    parts: dict[int, list[float]] = {}
-    pages: dict[int, int] = {}
+    """What each passage is worth: its place in each lane, plus a share of its page's standing.
+
+    By place and not by score: the first passages of either lane come before what is middling in
+    both, and a small budget is filled with those.
+    """
+    scaled = min_max([page.score for page in ranked])
+    standing = {page.page_id: score for page, score in zip(ranked, scaled, strict=True)}
+    values: dict[int, float] = {}
     for found in lanes.values():
-        scores = min_max([chunk.score for chunk in found.chunks])
-        for chunk, score in zip(found.chunks, scores, strict=True):
+        best_first = sorted(found.chunks, key=lambda chunk: (-chunk.score, chunk.chunk_id))
+        for place, chunk in enumerate(best_first):
             if chunk.page_id in standing:
-                parts.setdefault(chunk.chunk_id, []).append(score)
-                pages[chunk.chunk_id] = chunk.page_id
-    return {
-        chunk_id: max(scores)
-        + settings.both_bonus * (sum(scores) - max(scores))
-        + settings.page_standing * standing[pages[chunk_id]]
-        for chunk_id, scores in parts.items()
-    }
+                start = settings.page_standing * standing[chunk.page_id]
+                near = settings.passage_k / (settings.passage_k + place)
+                values[chunk.chunk_id] = values.get(chunk.chunk_id, start) + near
+    return values
 
 
 class Assembly:

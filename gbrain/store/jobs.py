@@ -58,6 +58,14 @@ def release_dead(connection: sqlite3.Connection) -> None:
             )
 
 
+def drop_gone(connection: sqlite3.Connection) -> None:
+    """Takes the jobs away whose text no page holds any more."""
+    connection.execute(
+        "DELETE FROM embedding_jobs WHERE NOT EXISTS "
+        "(SELECT 1 FROM chunks WHERE chunks.hash = embedding_jobs.hash)"
+    )
+
+
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -89,19 +97,24 @@ def claim(
     """Takes up to `count` due jobs for this worker. Jobs whose text is gone are dropped."""
     of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
     values = () if page_id is None else (page_id,)
-    claimed = [
-        row[0]
-        for row in connection.execute(
-            f"SELECT hash FROM embedding_jobs WHERE due_at <= ? {of_page} ORDER BY due_at LIMIT ?",
-            (now, *values, count),
-        )
-    ]
-    jobs = [job for digest in claimed if (job := _job(connection, digest))]
+    jobs: list[Job] = []
+    gone: list[bytes] = []
+    for (digest,) in connection.execute(
+        f"SELECT hash FROM embedding_jobs WHERE due_at <= ? {of_page} ORDER BY due_at, hash",
+        (now, *values),
+    ):
+        job = _job(connection, digest)
+        if job is None:
+            gone.append(digest)
+        else:
+            jobs.append(job)
+        if len(jobs) >= count:
+            break
     connection.executemany(
         "UPDATE embedding_jobs SET claimed_by = ?, due_at = ? WHERE hash = ?",
         [(worker, now + LEASE_SECONDS, job.hash) for job in jobs],
     )
-    finish(connection, [digest for digest in claimed if digest not in {job.hash for job in jobs}])
+    finish(connection, gone)
     return jobs
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from gbrain.errors import NotFound
+from gbrain.errors import Conflict, NotFound
 from gbrain.store.vectors import VectorSpace, ensure_tables
 
 
@@ -83,13 +83,22 @@ def add_model(
     folder: str | None,
     now: str,
 ) -> None:
-    """Makes a model known and makes room for its vectors; the same one again moves its folder."""
+    """Makes a model known and makes room for its vectors; the same one again takes its new name."""
+    taken = connection.execute(
+        "SELECT 1 FROM embedding_models WHERE name = ? AND identity <> ?", (name, identity)
+    ).fetchone()
+    if taken:
+        raise Conflict(
+            f"Another model is called {name} already",
+            hint="Give this one a name of its own with --name.",
+            code="name_taken",
+        )
     ensure_tables(connection, dimension)
     connection.execute(
         "INSERT INTO embedding_models (name, identity, sha256, pooling, query_prefix, "
         "passage_prefix, dimension, max_tokens, description, folder, added_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (identity) DO UPDATE SET folder = excluded.folder, "
+        "ON CONFLICT (identity) DO UPDATE SET name = excluded.name, folder = excluded.folder, "
         "description = excluded.description",
         (name, identity, sha256, pooling, query_prefix, passage_prefix, dimension, max_tokens,
          description, folder, now),

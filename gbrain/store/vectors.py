@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gbrain.errors import BadBrain
@@ -125,7 +126,7 @@ def _write_codes(
     connection: sqlite3.Connection, space: VectorSpace, codes: dict[int, bytes]
 ) -> None:
     width = 4 + space.dimension
-    for segment in sorted({slot // SEGMENT for slot in codes}):
+    for segment, slots in groupby(sorted(codes), key=lambda slot: slot // SEGMENT):
         connection.execute(
             f"INSERT OR IGNORE INTO {space.codes} (model_id, segment, codes) "
             "VALUES (?, ?, zeroblob(?))",
@@ -136,10 +137,9 @@ def _write_codes(
             (space.model_id, segment),
         ).fetchone()[0]
         with connection.blobopen(space.codes, "codes", rowid) as blob:
-            for slot, code in codes.items():
-                if slot // SEGMENT == segment:
-                    blob.seek(slot % SEGMENT * width)
-                    blob.write(code)
+            for slot in slots:
+                blob.seek(slot % SEGMENT * width)
+                blob.write(codes[slot])
 
 
 def prune(connection: sqlite3.Connection, space: VectorSpace) -> int:

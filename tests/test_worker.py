@@ -1,0 +1,332 @@
+"""Embedding what changed: once, shared between runs, and whole again after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gbrain.brain import Brain
+from gbrain.errors import BadBrain, ModelUnavailable
+from gbrain.models.catalog import ModelSpec
+from gbrain.store import jobs, vectors
+from gbrain.store.vectors import VectorSpace
+from gbrain.types import Scope
+from gbrain.worker import Embedded, Limits, embed_due
+
+DIMENSION = 16
+
+
+def spec_of(dimension: int) -> ModelSpec:
+    return ModelSpec(
+        name=f"hashed-{dimension}",
+        sha256=f"{dimension:064x}",
+        pooling="cls",
+        query_prefix="",
+        passage_prefix="",
+        dimension=dimension,
+        max_tokens=512,
+        folder=Path("nowhere"),
+    )
+
+
+class Hashed:
+    """A model whose vector is drawn by the text's hash; remembers each passage it was given."""
+
+    def __init__(self, dimension: int = DIMENSION, cannot: str = "\0") -> None:
+        self.spec = spec_of(dimension)
+        self.seen: list[str] = []
+        self.cannot = cannot
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        seed = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+        drawn = np.random.default_rng(seed).standard_normal(self.spec.dimension)
+        unit: NDArray[np.float32] = (drawn / np.linalg.norm(drawn)).astype(np.float32)
+        return unit
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
+        for text in texts:
+            if self.cannot in text:
+                raise ModelUnavailable(f"cannot read {self.cannot!r}")
+            self.seen.append(text)
+            yield self.embed_query(text)
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def model(brain: Brain) -> Hashed:
+    """The active model of `brain`."""
+    hashed = Hashed()
+    brain.add_model(hashed.spec)
+    brain.use_model(hashed.spec.name)
+    return hashed
+
+
+def embed(brain: Brain, model: Hashed, limits: Limits = Limits()) -> Embedded:
+    return embed_due(brain.database, brain.active_model().space, lambda: model, limits=limits)
+
+
+def put(brain: Brain, name: str, words: str, title: str | None = None) -> None:
+    brain.put(name, f"---\ntitle: {title or name}\n---\n{words}\n".encode())
+
+
+def hashes(brain: Brain) -> set[bytes]:
+    """The texts that have a vector."""
+    table = brain.active_model().space.vectors
+    rows = brain.database.connection.execute(f"SELECT hash FROM {table} WHERE hash IS NOT NULL")
+    return {row[0] for row in rows}
+
+
+def wanted(brain: Brain) -> set[bytes]:
+    rows = brain.database.connection.execute("SELECT DISTINCT hash FROM chunks")
+    return {row[0] for row in rows}
+
+
+def due(brain: Brain, now: float | None = None) -> int:
+    with brain.database.reading() as connection:
+        return jobs.due(connection, time.time() if now is None else now)
+
+
+def test_writing_enqueues_and_embedding_empties_the_queue(brain: Brain, model: Hashed) -> None:
+    put(brain, "one", "first words")
+    put(brain, "two", "second words")
+    assert due(brain) == 2
+    assert embed(brain, model).done == 2
+    assert (due(brain), hashes(brain)) == (0, wanted(brain))
+    assert {text.splitlines()[0] for text in model.seen} == {"one", "two"}
+
+
+def test_nothing_due_opens_no_model(brain: Brain, model: Hashed) -> None:
+    def opened() -> Hashed:
+        raise AssertionError
+
+    space = brain.active_model().space
+    assert embed_due(brain.database, space, opened).done == 0
+
+
+def test_the_same_text_is_embedded_once(brain: Brain, model: Hashed) -> None:
+    put(brain, "one", "first words", title="Same")
+    embed(brain, model)
+    brain.rename("one", "moved/one")
+    put(brain, "two", "first words", title="Same")
+    put(brain, "moved/one", "other words", title="Same")
+    put(brain, "moved/one", "first words", title="Same")
+    assert embed(brain, model).done == 0
+    assert len(model.seen) == 1
+
+
+def test_one_paragraph_changed_is_one_text_embedded(brain: Brain, model: Hashed) -> None:
+    sections = [f"## Part {n}\nwords of part {n}" for n in range(30)]
+    put(brain, "page", "\n".join(sections))
+    embed(brain, model)
+    sections[7] += " and more"
+    put(brain, "page", "\n".join(sections))
+    result = embed(brain, model)
+    assert (result.done, result.pruned) == (1, 1)
+
+
+def test_orphans_go_and_their_slots_are_used_again(brain: Brain, model: Hashed) -> None:
+    for n in range(10):
+        put(brain, f"page{n}", f"words {n}")
+    embed(brain, model)
+    for n in range(4):
+        brain.delete(f"page{n}")
+    assert embed(brain, model).pruned == 4
+    assert hashes(brain) == wanted(brain)
+    for n in range(4):
+        put(brain, f"new{n}", f"new words {n}")
+    embed(brain, model)
+    table = brain.active_model().space.vectors
+    (last,) = brain.database.connection.execute(f"SELECT max(slot) FROM {table}").fetchone()
+    assert last == 9
+    assert hashes(brain) == wanted(brain)
+
+
+def test_a_limit_is_kept_and_what_is_left_is_told(brain: Brain, model: Hashed) -> None:
+    for n in range(5):
+        put(brain, f"page{n}", f"words {n}")
+    result = embed(brain, model, Limits(jobs=2))
+    assert (result.done, result.left) == (2, 3)
+    assert embed(brain, model, Limits(seconds=0)).done == 0
+    assert embed(brain, model).done == 3
+
+
+def test_texts_that_are_gone_do_not_stand_in_the_way(brain: Brain, model: Hashed) -> None:
+    for n in range(200):
+        put(brain, f"gone{n}", f"words {n}")
+    for n in range(200):
+        brain.delete(f"gone{n}")
+    put(brain, "here", "the only words")
+    result = embed(brain, model, Limits(jobs=1))
+    assert (result.done, due(brain)) == (1, 0)
+
+
+def test_only_the_page_that_is_named(brain: Brain, model: Hashed) -> None:
+    put(brain, "one", "first words")
+    put(brain, "two", "second words")
+    space, page_id = brain.active_model().space, brain.get("two").id
+    assert embed_due(brain.database, space, lambda: model, page_id=page_id).done == 1
+    assert "second words" in model.seen[0]
+    assert due(brain) == 1
+
+
+def test_a_text_the_model_cannot_take_holds_up_no_other(brain: Brain, model: Hashed) -> None:
+    for n in range(150):
+        put(brain, f"page{n}", f"words {n}")
+    put(brain, "bad", "words with poison inside")
+    model.cannot = "poison"
+    for _ in range(2):
+        try:
+            embed(brain, model)
+        except ModelUnavailable:
+            continue
+    assert len(hashes(brain)) == 150
+    with brain.database.reading() as connection:
+        (failed,), total = jobs.waiting(connection, 10)
+    assert (failed.slug, failed.attempts, total) == ("bad", 1, 1)
+    assert failed.error == "cannot read 'poison'"
+    assert failed.claimed_by is None
+    assert due(brain) == 0
+    assert due(brain, time.time() + 61) == 1
+
+
+def test_an_interrupted_run_gives_back_what_it_holds(brain: Brain, model: Hashed) -> None:
+    for n in range(100):
+        put(brain, f"page{n}", f"words {n}")
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    space = brain.active_model().space
+    with pytest.raises(KeyboardInterrupt):
+        embed_due(brain.database, space, lambda: model, progress=interrupt)
+    assert due(brain) == 100 - len(hashes(brain)) > 0
+    embed(brain, model)
+    assert hashes(brain) == wanted(brain)
+
+
+def test_a_model_chosen_during_a_run_loses_nothing(brain: Brain, model: Hashed) -> None:
+    other = Hashed(24)
+    brain.add_model(other.spec)
+    for n in range(300):
+        put(brain, f"page{n}", f"words {n}")
+    old = brain.active_model().space
+
+    def switch(done: int, total: int) -> None:
+        if brain.active_model().space == old:
+            brain.use_model(other.spec.name)
+
+    embed_due(brain.database, old, lambda: model, progress=switch)
+    embed(brain, other)
+    assert hashes(brain) == wanted(brain)
+
+
+def test_another_dimension_has_tables_of_its_own(brain: Brain, model: Hashed) -> None:
+    put(brain, "one", "first words")
+    embed(brain, model)
+    other = Hashed(24)
+    brain.add_model(other.spec)
+    brain.use_model(other.spec.name)
+    assert embed(brain, other).done == 1
+    connection = brain.database.connection
+    for dimension in (DIMENSION, 24):
+        rows = connection.execute(f"SELECT vector FROM page_embeddings_vec_{dimension}").fetchall()
+        assert [len(row[0]) for row in rows] == [2 * dimension]
+    brain.use_model(model.spec.name)
+    assert embed(brain, model).done == 0
+
+
+def test_vectors_are_kept_under_the_text_they_are_of(brain: Brain, model: Hashed) -> None:
+    for n in range(70):
+        put(brain, f"page{n}", f"words {n}")
+    embed(brain, model)
+    space = brain.active_model().space
+    with brain.database.reading() as connection:
+        query = model.embed_query("page7\nwords 7")
+        best = vectors.exact(connection, space, query, range(70), Scope())[0]
+    assert best.page_id == brain.get("page7").id
+    assert best.score == pytest.approx(1, abs=1e-3)
+
+
+
+
+# --- real processes, the real model --------------------------------------------------------------
+
+
+def fill(path: Path, pages: int) -> None:
+    with Brain.open(path, make=True) as brain:
+        brain.active_model()
+        for n in range(pages):
+            words = " ".join(f"note {n} about item {n * k % 97}" for k in range(1, 9))
+            put(brain, f"page{n}", words)
+
+
+def start(path: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "gbrain", "embed", "--stale", "--json", "--db", str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(process: subprocess.Popen[str]) -> int:
+    """How many passages that run embedded."""
+    stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    embedded: int = json.loads(stdout)["embedded"]
+    return embedded
+
+
+def vector_count(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    try:
+        row = connection.execute("SELECT count(hash) FROM page_embeddings_vec_384").fetchone()
+    finally:
+        connection.close()
+    count: int = row[0]
+    return count
+
+
+def test_two_runs_share_the_work(brain_path: Path) -> None:
+    fill(brain_path, 300)
+    runs = [start(brain_path), start(brain_path)]
+    counts = [finished(run) for run in runs]
+    assert sum(counts) == vector_count(brain_path) == 300
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
+def test_after_a_kill_the_next_run_completes(brain_path: Path) -> None:
+    fill(brain_path, 300)
+    killed = start(brain_path)
+    while vector_count(brain_path) == 0:
+        time.sleep(0.01)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    kept = vector_count(brain_path)
+    assert 0 < kept < 300
+    with Brain.open(brain_path) as brain, brain.database.reading() as connection:
+        claimed = [job for job in jobs.waiting(connection, 300)[0] if job.claimed_by]
+    assert claimed
+    assert finished(start(brain_path)) == 300 - kept
+    assert vector_count(brain_path) == 300
+
+
+def test_a_space_is_read_from_the_brain_with_care() -> None:
+    with pytest.raises(BadBrain):
+        VectorSpace(1, "384; DROP TABLE pages")  # type: ignore[arg-type]
