@@ -18,8 +18,9 @@ from gbrain.store.passages import (
     passage_at,
     passages,
 )
+from gbrain.store.scope import page_condition
 from gbrain.text.chunking import content_hash
-from gbrain.types import Budget, Dropped, Found, Piece, Query, Ranked, Role, Stopped
+from gbrain.types import Budget, Dropped, Found, Piece, Query, Ranked, Role, Scope, Stopped
 
 # Passages that did not fit before the assembly stops trying smaller ones.
 _MISSES = 20
@@ -71,7 +72,10 @@ def _by_worth(
     lanes: Mapping[str, Found],
     settings: Settings,
 ) -> Iterator[Passage]:
-    """Passages that speak for the ranked pages, best first; of a page named outright, all."""
+    """Passages that speak for the ranked pages, best first; of a page named outright, all.
+
+    The first of them is always one of the best page.
+    """
     values = passage_values(lanes, ranked, settings)
     if not values:
         for page in ranked:
@@ -82,11 +86,33 @@ def _by_worth(
         (chunk_id for chunk_id, value in values.items() if value >= floor),
         key=lambda chunk_id: (-values[chunk_id], chunk_id),
     )
+    foremost = _foremost(connection, ranked[0], lanes, values)
+    if foremost:
+        yield foremost
+        order = [chunk_id for chunk_id in order if chunk_id != foremost.id]
     for start in range(0, len(order), _BLOCK):
         known = passages(connection, order[start : start + _BLOCK])
         yield from (
             known[chunk_id] for chunk_id in order[start : start + _BLOCK] if chunk_id in known
         )
+
+
+def _foremost(
+    connection: sqlite3.Connection,
+    page: Ranked,
+    lanes: Mapping[str, Found],
+    values: Mapping[int, float],
+) -> Passage | None:
+    """The passage of a page that is worth the most, its first if no lane names one."""
+    own = {
+        chunk.chunk_id
+        for found in lanes.values()
+        for chunk in found.chunks
+        if chunk.page_id == page.page_id
+    }
+    best = max(own, key=lambda chunk_id: (values[chunk_id], -chunk_id), default=None)
+    known = passages(connection, [] if best is None else [best])
+    return next(iter(known.values()), None) or first_passage(connection, page.page_id)
 
 
 def _candidate(passage: Passage, role: Role) -> Candidate:
@@ -116,7 +142,7 @@ def _around(
     for passage in taken:
         missing -= {word for word in missing if word in passage.text.casefold()}
     stopped: Stopped = "exhausted"
-    for passage, role in _nearby(connection, taken):
+    for passage, role in _nearby(connection, taken, query.scope):
         new = {word for word in missing if word in passage.text.casefold()}
         candidate = _candidate(passage, role)
         if not assembly.uncovered(candidate):
@@ -133,7 +159,7 @@ def _around(
 
 
 def _nearby(
-    connection: sqlite3.Connection, taken: Sequence[Passage]
+    connection: sqlite3.Connection, taken: Sequence[Passage], scope: Scope
 ) -> Iterator[tuple[Passage, Role]]:
     for passage in taken:
         for other in neighbours(connection, passage, 1):
@@ -141,9 +167,19 @@ def _nearby(
     seen = dict.fromkeys(passage.page_id for passage in taken)
     for page_id in seen:
         for linked in linked_pages(connection, page_id):
-            first = first_passage(connection, linked) if linked not in seen else None
+            if linked in seen or not _within(connection, linked, scope):
+                continue
+            first = first_passage(connection, linked)
             if first:
                 yield first, "linked"
+
+
+def _within(connection: sqlite3.Connection, page_id: int, scope: Scope) -> bool:
+    condition = page_condition(scope)
+    found = connection.execute(
+        f"SELECT 1 FROM pages WHERE id = ? AND {condition.sql}", (page_id, *condition.values)
+    )
+    return found.fetchone() is not None
 
 
 class _Pages:

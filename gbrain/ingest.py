@@ -21,8 +21,8 @@ from gbrain.types import Page
 
 IGNORE_FILE = ".gbrainignore"
 _EXTENSIONS = (".md", ".markdown")
-_BATCH_PAGES = 200
-_BATCH_BYTES = 4_000_000
+_BATCH_PAGES = 1000
+_BATCH_BYTES = 8_000_000
 
 Action = Literal["create", "update", "delete"]
 Progress = Callable[[int, int], None]

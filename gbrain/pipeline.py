@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from gbrain.beside import Beside
 from gbrain.config import Settings
 from gbrain.errors import ModelUnavailable
 from gbrain.lanes import fts, sms
 from gbrain.ranking.fusion import fuse
 from gbrain.store.connection import Database
 from gbrain.store.passages import first_passage, marked_snippet, passages, plain_snippet
-from gbrain.store.vectors import VectorSpace, active_space, has_vectors
 from gbrain.text.query import match_expression
 from gbrain.trace import Trace
 from gbrain.types import Answer, Found, Hit, HitChunk, Merge, Mode, Query, Ranked
 
 if TYPE_CHECKING:
-    from gbrain.store.vectors import Floats
+    from gbrain.store.vectors import Floats, VectorSpace
 
 EmbedQuery = Callable[[str], "Floats"]
 
@@ -94,16 +95,18 @@ def _run_lanes(
 ) -> tuple[dict[str, Found], Mode, str | None]:
     """Each lane's findings, the mode that could be had, and why it was not the one asked for."""
     keyword = plan.mode != "semantic" and plan.settings.keyword_weight > 0
-    wants_vectors = plan.mode != "bm25" and plan.settings.semantic_weight > 0
-    space = active_space(connection) if wants_vectors else None
-    if wants_vectors and (space is None or not has_vectors(connection, space)):
+    if plan.mode == "bm25" or plan.settings.semantic_weight <= 0:
+        return {"fts": _keyword_lane(connection, query, plan, trace)}, "bm25", None
+    from gbrain.store.vectors import active_space, has_vectors
+
+    space = active_space(connection)
+    if space is None or not has_vectors(connection, space):
         notice = None if plan.mode == "auto" else "The brain has no vectors yet: run gbrain embed."
         return {"fts": _keyword_lane(connection, query, plan, trace)}, "bm25", notice
-    if space is None:
-        return {"fts": _keyword_lane(connection, query, plan, trace)}, "bm25", None
     if not keyword:
         try:
-            return {"vector": _vector_lane(connection, space, query, plan, trace)}, "semantic", None
+            found = _vector_lane(database, connection, space, query, plan, trace)
+            return {"vector": found}, "semantic", None
         except ModelUnavailable as error:
             found = _keyword_lane(connection, query, plan, trace)
             return {"fts": found}, "bm25", error.message
@@ -118,22 +121,16 @@ def _both_lanes(
     plan: Plan,
     trace: Trace,
 ) -> tuple[dict[str, Found], Mode, str | None]:
-    from concurrent.futures import ThreadPoolExecutor
-
     def keyword_lane() -> Found:
-        own = database.another()
-        try:
+        with closing(database.another()) as own:
             return _keyword_lane(own, query, plan, trace)
-        finally:
-            own.close()
 
-    with ThreadPoolExecutor(1) as pool:
-        keyword = pool.submit(keyword_lane)
-        try:
-            vector = _vector_lane(connection, space, query, plan, trace)
-        except ModelUnavailable as error:
-            return {"fts": keyword.result()}, "bm25", error.message
-        return {"fts": keyword.result(), "vector": vector}, "hybrid", None
+    keyword = Beside(keyword_lane)
+    try:
+        vector = _vector_lane(database, connection, space, query, plan, trace)
+    except ModelUnavailable as error:
+        return {"fts": keyword.result()}, "bm25", error.message
+    return {"fts": keyword.result(), "vector": vector}, "hybrid", None
 
 
 def _keyword_lane(connection: sqlite3.Connection, query: Query, plan: Plan, trace: Trace) -> Found:
@@ -144,14 +141,21 @@ def _keyword_lane(connection: sqlite3.Connection, query: Query, plan: Plan, trac
 
 
 def _vector_lane(
-    connection: sqlite3.Connection, space: VectorSpace, query: Query, plan: Plan, trace: Trace
+    database: Database,
+    connection: sqlite3.Connection,
+    space: VectorSpace,
+    query: Query,
+    plan: Plan,
+    trace: Trace,
 ) -> Found:
     from gbrain.lanes import vector
 
     with trace.stage("embed_query"):
         embedded = plan.embed(query.text)
     with trace.stage("vector") as detail:
-        found = vector.search(connection, space, embedded, query, plan.settings)
+        with closing(database.another()) as second:
+            connections = (connection, second)
+            found = vector.search(connections, space, embedded, query, plan.settings)
         detail["pages"], detail["passages"] = len(found.pages), len(found.chunks)
     return found
 

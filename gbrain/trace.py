@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from time import perf_counter
 
 Detail = str | int | float | bool | None | list[str]
 
 
-@dataclass(slots=True)
 class Stage:
     """One line of the trace; `ms` is wall time, `detail` what the stage has to say."""
 
-    name: str
-    ms: float = 0.0
-    detail: dict[str, Detail] = field(default_factory=dict)
+    __slots__ = ("detail", "ms", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ms = 0.0
+        self.detail: dict[str, Detail] = {}
 
 
-@dataclass(slots=True)
 class Trace:
     """The stages in the order they began."""
 
-    stages: list[Stage] = field(default_factory=list)
+    __slots__ = ("stages",)
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
 
     @contextmanager
     def stage(self, name: str) -> Iterator[dict[str, Detail]]:

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "gbrain"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 RANKS = (
-    ("errors", "types", "trace", "config"),
+    ("errors", "types", "trace", "config", "beside"),
     ("text",),
     ("store", "models", "ranking"),
     ("lanes", "context"),

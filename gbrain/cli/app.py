@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -127,4 +128,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A name on the command line may hold bytes that no encoding knows; never fail to print it.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    app()
+    code: object = 0
+    try:
+        app()
+    except SystemExit as ended:
+        code = ended.code
+    # The brain is closed and all is written: taking the interpreter apart would only cost time.
+    with suppress(OSError):
+        sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 0)

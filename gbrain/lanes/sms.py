@@ -12,7 +12,7 @@ from gbrain.text.query import match_expression
 from gbrain.text.slug import fold
 from gbrain.types import Candidate, Query, Term
 
-_WIKI = re.compile(r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]")
+_WIKI = r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]"
 
 _LONGEST_NAME = 200
 
@@ -34,7 +34,7 @@ def look_up(connection: sqlite3.Connection, query: Query) -> SmallMatch:
     A near miss counts only for a word that the brain does not know, and only when no other name
     is as near.
     """
-    linked = _WIKI.fullmatch(query.text)
+    linked = re.fullmatch(_WIKI, query.text) if query.text.startswith("[[") else None
     key = fold(linked[1] if linked else query.text)
     if not key or len(key) > _LONGEST_NAME:
         return SmallMatch((), None)

@@ -25,16 +25,20 @@ _HEADROOM = 10
 
 
 def search(
-    connection: sqlite3.Connection,
+    connections: tuple[sqlite3.Connection, sqlite3.Connection],
     space: VectorSpace,
     embedded: Floats,
     query: Query,
     settings: Settings,
 ) -> Found:
-    """Pages by their best passage's cosine with the query, best first."""
+    """Pages by their best passage's cosine with the query, best first.
+
+    The second connection scans half of the vectors on a thread of its own.
+    """
     import numpy as np
 
-    scores = approximate(connection, space, embedded)
+    connection = connections[0]
+    scores = approximate(connections, space, embedded)
     if query.scope.unlimited:
         slots = np.arange(len(scores))
     else:

@@ -79,7 +79,7 @@ class Assembly:
     def take(self, candidate: Candidate, page: bytes) -> int | None:
         """Adds what is new of a candidate if it fits; returns its tokens, None if it does not."""
         new = self.uncovered(candidate)
-        tokens = sum(self.count(page[start:stop].decode()) for start, stop in new)
+        tokens = self.needs(candidate, page)
         if self.used + tokens > self.limit:
             return None
         self.used += tokens
@@ -89,7 +89,20 @@ class Assembly:
 
     def needs(self, candidate: Candidate, page: bytes) -> int:
         """Tokens that a candidate would add."""
-        return sum(self.count(page[a:b].decode()) for a, b in self.uncovered(candidate))
+        new = self.uncovered(candidate)
+        tokens = sum(self.count(page[start:stop].decode()) for start, stop in new)
+        taken = self._taken.get(candidate.page_id, [])
+        edges = {edge for stretch in taken for edge in (stretch.start, stretch.stop)}
+        if any(edge in edges and _inside_word(page, edge) for span in new for edge in span):
+            # A word can have more tokens than its two halves had.
+            added = [Stretch(candidate.page_id, *span, candidate.role) for span in new]
+            grown = self._counted([*taken, *added], page) - self._counted(taken, page)
+            tokens = max(tokens, grown)
+        return tokens
+
+    def _counted(self, stretches: Sequence[Stretch], page: bytes) -> int:
+        joined = _joined(sorted(stretches, key=lambda stretch: stretch.start))
+        return sum(self.count(page[part.start : part.stop].decode()) for part in joined)
 
     def joined(self) -> list[Stretch]:
         """The context's stretches, pages in the order they came in, each in page order."""
@@ -98,6 +111,10 @@ class Assembly:
             for stretches in self._taken.values()
             for stretch in _joined(sorted(stretches, key=lambda s: s.start))
         ]
+
+
+def _inside_word(page: bytes, at: int) -> bool:
+    return not (page[at - 1 : at].isspace() or page[at : at + 1].isspace())
 
 
 def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:

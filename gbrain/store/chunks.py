@@ -37,9 +37,10 @@ def replace(
         if old_place != place:
             moved.append((*place, chunk_id))
     gone = [chunk_id for same in standing.values() for chunk_id, _ in same]
-    _unindex(connection, gone)
-    connection.executemany("DELETE FROM chunks WHERE id = ?", [(chunk_id,) for chunk_id in gone])
-    connection.executemany(f"UPDATE chunks SET {_PLACE} WHERE id = ?", moved)
+    if not fresh:
+        _unindex(connection, gone)
+        connection.executemany("DELETE FROM chunks WHERE id = ?", [(number,) for number in gone])
+        connection.executemany(f"UPDATE chunks SET {_PLACE} WHERE id = ?", moved)
     last = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
     numbered = [(chunk_id, *row) for chunk_id, row in enumerate(added, last + 1)]
     connection.executemany(

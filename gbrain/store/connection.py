@@ -43,6 +43,7 @@ class Database:
             connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
             if not self.read_only:
                 connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA cache_size = -32000")
         except BaseException:
             connection.close()
             raise

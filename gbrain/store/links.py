@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.store.names import KIND_ORDER
-from gbrain.store.pages import Stored
+
+if TYPE_CHECKING:
+    from gbrain.store.pages import Stored
 
 
-@dataclass(frozen=True, slots=True)
-class LinkRow:
+class LinkRow(NamedTuple):
     """A link on a page; `slug` and `title` are of the page it leads to, None if there is none."""
 
     line: int
@@ -22,8 +23,7 @@ class LinkRow:
     title: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Backlink:
+class Backlink(NamedTuple):
     """A link that leads to a page, as it stands on another."""
 
     slug: str

@@ -112,6 +112,8 @@ CREATE VIRTUAL TABLE chunks_fts USING fts5(
     title, heading_path, text,
     content='chunk_search', content_rowid='id', tokenize='porter unicode61'
 );
+INSERT INTO pages_fts (pages_fts, rank) VALUES ('hashsize', 16777216);
+INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('hashsize', 16777216);
 CREATE TABLE query_aliases (
     word TEXT NOT NULL,
     expansion TEXT NOT NULL,

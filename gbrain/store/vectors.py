@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from gbrain.beside import Beside
 from gbrain.errors import BadBrain
 from gbrain.store.schema import VECTORS
 from gbrain.store.scope import chunk_condition
@@ -160,21 +161,41 @@ def prune(connection: sqlite3.Connection, space: VectorSpace) -> int:
     return len(orphans)
 
 
-def approximate(connection: sqlite3.Connection, space: VectorSpace, query: Floats) -> Floats:
-    """About the cosine of each slot's vector with `query`; 0 for a free slot."""
+def approximate(
+    connections: tuple[sqlite3.Connection, sqlite3.Connection], space: VectorSpace, query: Floats
+) -> Floats:
+    """About the cosine of each slot's vector with `query`; 0 for a free slot.
+
+    Each connection scans every other segment, on a thread of its own.
+    """
     import numpy as np
 
-    segments: dict[int, Floats] = {}
-    work = np.empty((SEGMENT, space.dimension), np.float32)
-    for segment, codes in connection.execute(
-        f"SELECT segment, codes FROM {space.codes} WHERE model_id = ?", (space.model_id,)
-    ):
-        rows = np.frombuffer(codes, np.uint8).reshape(SEGMENT, 4 + space.dimension)
-        np.copyto(work, rows[:, 4:].view(np.int8), casting="unsafe")
-        segments[segment] = (work @ query) * rows[:, :4].copy().view(np.float32).ravel()
-    scores = np.zeros((max(segments, default=-1) + 1) * SEGMENT, np.float32)
-    for segment, found in segments.items():
-        scores[segment * SEGMENT : (segment + 1) * SEGMENT] = found
+    last = (
+        connections[0]
+        .execute(
+            f"SELECT coalesce(max(segment), -1) FROM {space.codes} WHERE model_id = ?",
+            (space.model_id,),
+        )
+        .fetchone()[0]
+    )
+    scores = np.zeros((last + 1) * SEGMENT, np.float32)
+
+    def scan(connection: sqlite3.Connection, turn: int) -> None:
+        work = np.empty((SEGMENT, space.dimension), np.float32)
+        for segment, codes in connection.execute(
+            f"SELECT segment, codes FROM {space.codes} "
+            "WHERE model_id = ? AND segment % 2 = ? AND segment <= ?",
+            (space.model_id, turn, last),
+        ):
+            rows = np.frombuffer(codes, np.uint8).reshape(SEGMENT, 4 + space.dimension)
+            np.copyto(work, rows[:, 4:].view(np.int8), casting="unsafe")
+            scale = rows[:, :4].copy().view(np.float32).ravel()
+            scores[segment * SEGMENT : (segment + 1) * SEGMENT] = (work @ query) * scale
+
+    other = Beside(lambda: scan(connections[1], 1)) if last > 0 else None
+    scan(connections[0], 0)
+    if other:
+        other.result()
     return scores
 
 
@@ -199,23 +220,27 @@ def exact(
     """The passages in `scope` that stand in `slots`, by cosine with `query`, best first."""
     import numpy as np
 
+    chosen = json.dumps([int(slot) for slot in slots])
     rows = connection.execute(
-        f"SELECT hash, vector FROM {space.vectors} "
+        f"SELECT slot, vector FROM {space.vectors} "
         "WHERE model_id = ? AND slot IN (SELECT value FROM json_each(?)) AND hash IS NOT NULL",
-        (space.model_id, json.dumps([int(slot) for slot in slots])),
+        (space.model_id, chosen),
     ).fetchall()
     if not rows:
         return []
     vectors = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
     cosines = vectors.reshape(-1, space.dimension).astype(np.float32) @ query
+    cosine_of = dict(zip([row[0] for row in rows], cosines.tolist(), strict=True))
+    # One statement for all: the pages of a scope are looked up once.
     within = chunk_condition(scope)
     narrowed = "" if scope.unlimited else f"AND {within.sql}"
     found = [
-        ScoredChunk(chunk_id, page_id, float(cosine))
-        for (digest, _), cosine in zip(rows, cosines, strict=True)
-        for chunk_id, page_id in connection.execute(
-            f"SELECT id, page_id FROM chunks WHERE hash = ? {narrowed}",
-            (digest, *(within.values if narrowed else ())),
+        ScoredChunk(chunk_id, page_id, cosine_of[slot])
+        for chunk_id, page_id, slot in connection.execute(
+            f"SELECT chunks.id, chunks.page_id, v.slot FROM {space.vectors} AS v "
+            "CROSS JOIN chunks ON chunks.hash = v.hash WHERE v.model_id = ? "
+            f"AND v.slot IN (SELECT value FROM json_each(?)) {narrowed}",
+            (space.model_id, chosen, *(within.values if narrowed else ())),
         )
     ]
     return sorted(found, key=lambda chunk: (-chunk.score, chunk.chunk_id))

@@ -7,10 +7,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from hashlib import blake2b
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from gbrain.text.markdown import Structure
 from gbrain.text.tokens import estimate_tokens
 from gbrain.types import Chunk, Section
+
+if TYPE_CHECKING:
+    from gbrain.text.markdown import Structure
 
 # Filled to at most 120 tokens, passages come out at about 100.
 WHOLE_SECTION_TOKENS = 130

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from gbrain.types import Term
 
 MAX_TERMS = 200
 
-_INVISIBLE = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f]")
-_PIECE = re.compile(r'"([^"]*)"|(\S+)')
-_LEADING = re.compile(r"[^\w+#]*")
-_LAST = re.compile(r"[\w*+#]")
-_POSSESSIVE = re.compile(r"'s?$", re.IGNORECASE)
-_WORDLIKE = re.compile(r"[^\W_]")
-_PARTS = re.compile(r"[^\W_]+")
+# Patterns are compiled when a query needs them: most are plain words, and a search starts sooner.
+_INVISIBLE = "[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f]"
+_PIECE = r'"([^"]*)"|(\S+)'
+_PART = r"[^\W_]+"
 
 # Scripts written without spaces: a word there is found as a substring, not as a token.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"
-)
+_UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 
 _NONE: Mapping[str, tuple[str, ...]] = {}
 
@@ -37,10 +32,12 @@ STOP_WORDS = frozenset(
 
 def normalise(text: str) -> str:
     """The query as it is understood: composed, without invisible characters, single-spaced."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     text = text.encode("utf-8", "replace").decode()
     composed = unicodedata.normalize("NFC", text).replace("\u2019", "'").replace("\u2018", "'")
     plain = composed.replace("\u201c", '"').replace("\u201d", '"')
-    return " ".join(_INVISIBLE.sub("", plain).split())
+    return " ".join(re.sub(_INVISIBLE, "", plain).split())
 
 
 def read_terms(text: str, aliases: Mapping[str, tuple[str, ...]] = _NONE) -> tuple[Term, ...]:
@@ -52,10 +49,9 @@ def read_terms(text: str, aliases: Mapping[str, tuple[str, ...]] = _NONE) -> tup
     """
     terms: dict[Term, None] = {}
     quoted_any = False
-    for match in _PIECE.finditer(text):
-        phrase, word = match.groups()
-        if phrase is not None:
-            words = tuple(part for part in phrase.split() if _WORDLIKE.search(part))
+    for phrase, word in _pieces(text):
+        if phrase:
+            words = tuple(part for part in phrase.split() if _wordlike(part))
             if words:
                 quoted_any = True
                 terms[Term(words, quoted=True)] = None
@@ -64,8 +60,8 @@ def read_terms(text: str, aliases: Mapping[str, tuple[str, ...]] = _NONE) -> tup
         prefix = bare.endswith("*")
         bare = bare.rstrip("*")
         if bare.casefold() not in STOP_WORDS:
-            bare = _POSSESSIVE.sub("", bare)
-        if _WORDLIKE.search(bare):
+            bare = bare.removesuffix("'s").removesuffix("'S").removesuffix("'")
+        if _wordlike(bare):
             terms[Term((bare,), prefix=prefix, also=aliases.get(bare.casefold(), ()))] = None
         if len(terms) >= MAX_TERMS:
             break
@@ -73,11 +69,25 @@ def read_terms(text: str, aliases: Mapping[str, tuple[str, ...]] = _NONE) -> tup
     return tuple(kept or terms)
 
 
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Quoted phrases and words, the other of the two empty."""
+    if '"' not in text:
+        yield from (("", word) for word in text.split())
+        return
+    for match in re.finditer(_PIECE, text):
+        yield match[1] or "", match[2] or ""
+
+
+def _wordlike(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
 def _without_edges(word: str) -> str:
-    """`word` without the signs around it; those at its end one by one, as that takes no search."""
-    lead = _LEADING.match(word)
-    start, stop = lead.end() if lead else 0, len(word)
-    while stop > start and not _LAST.match(word, stop - 1):
+    """`word` without the signs around it."""
+    start, stop = 0, len(word)
+    while start < stop and not (word[start].isalnum() or word[start] in "_+#"):
+        start += 1
+    while stop > start and not (word[stop - 1].isalnum() or word[stop - 1] in "_*+#"):
         stop -= 1
     return word[start:stop]
 
@@ -89,7 +99,7 @@ def _is_stop(term: Term) -> bool:
 
 def unspaced(text: str) -> bool:
     """Whether some of the query is in a script that does not separate words."""
-    return _UNSPACED.search(text) is not None
+    return not text.isascii() and re.search(_UNSPACED, text) is not None
 
 
 def match_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:
@@ -103,9 +113,9 @@ def match_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:
 def _group(term: Term) -> str:
     phrases = [_quoted(" ".join(term.words)) + ("*" if term.prefix else "")]
     phrases += [_quoted(other) for other in term.also]
-    parts = _PARTS.findall(term.words[0])
-    if len(parts) > 1 and not term.quoted:
-        phrases += [_quoted(part) for part in parts]
+    if not term.quoted and not term.words[0].isalnum():
+        parts = re.findall(_PART, term.words[0])
+        phrases += [_quoted(part) for part in parts if len(parts) > 1]
     return phrases[0] if len(phrases) == 1 else f"({' OR '.join(phrases)})"
 
 

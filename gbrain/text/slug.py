@@ -9,11 +9,11 @@ from gbrain.errors import BadPage
 
 MAX_SLUG = 400
 
-_EXTENSION = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
-_DROPPED = re.compile(r"['\"`’‘“”]+")
-_DASHED = re.compile(r"[\s#|<>\[\]{}:*?\\^%$;,!()-]+")
-_PUNCTUATION = re.compile(r"[^\w\s+#]|_|(?<![\w+#])[+#]+")
-_SPACES = re.compile(r"\s+")
+# Compiled when first used: a search folds one name and needs few of them.
+_EXTENSION = r"(?i)\.(md|markdown)$"
+_DASHED = r"[\s#|<>\[\]{}:*?\\^%$;,!()-]+"
+_PUNCTUATION = r"[^\w\s+#]|_|(?<![\w+#])[+#]+"
+_DROPPED = str.maketrans("", "", "'\"`’‘“”")
 
 
 def slug_of(path: str) -> str:
@@ -21,7 +21,7 @@ def slug_of(path: str) -> str:
 
     Raises BadPage for a path that leaves its folder or holds nothing to name a page by.
     """
-    plain = _visible(unicodedata.normalize("NFC", _EXTENSION.sub("", path))).lower()
+    plain = _visible(unicodedata.normalize("NFC", re.sub(_EXTENSION, "", path))).lower()
     # lower() can undo NFC (dotted capital I): compose again.
     segments = [_segment(part) for part in unicodedata.normalize("NFC", plain).split("/")]
     if not all(segments):
@@ -36,12 +36,12 @@ def slug_of(path: str) -> str:
             f"The slug {slug[:40]}… is longer than {MAX_SLUG} characters", code="bad_slug"
         )
     # What was dropped may have hidden an extension or an accent: the slug of a slug is itself.
-    settled = not _EXTENSION.search(slug) and unicodedata.is_normalized("NFC", slug)
+    settled = not re.search(_EXTENSION, slug) and unicodedata.is_normalized("NFC", slug)
     return slug if settled else slug_of(slug)
 
 
 def _segment(part: str) -> str:
-    segment = _DASHED.sub("-", _DROPPED.sub("", part)).strip("-")
+    segment = re.sub(_DASHED, "-", part.translate(_DROPPED)).strip("-")
     return "" if segment.strip(".") == "" else segment
 
 
@@ -63,5 +63,7 @@ def fold(name: str) -> str:
     else:
         decomposed = unicodedata.normalize("NFKD", name)
         plain = "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
-    folded = _SPACES.sub(" ", _PUNCTUATION.sub(" ", _DROPPED.sub("", plain))).strip()
-    return folded or _SPACES.sub(" ", plain).strip()
+    words = plain.translate(_DROPPED)
+    if not words.replace(" ", "").isalnum():
+        words = re.sub(_PUNCTUATION, " ", words)
+    return " ".join(words.split()) or " ".join(plain.split())

@@ -26,7 +26,7 @@ def sentences(data: Path) -> list[str]:
 
 
 def pages(data: Path, count: int, seed: int = 7) -> Iterator[tuple[str, str]]:
-    """`count` pages as (path, text): front matter, two sections and a dated entry, about 1.6 kB."""
+    """`count` pages as (path, text): front matter, two sections and a dated entry, about 1.2 kB."""
     pick = random.Random(seed)
     stock = sentences(data)
     for number in range(count):
@@ -38,8 +38,8 @@ def pages(data: Path, count: int, seed: int = 7) -> Iterator[tuple[str, str]]:
         yield (
             f"{folder}/note {number:06}.md",
             f'---\ntitle: "{words} {number}"\ntype: note\ntags: ["{tag}", bench]\n---\n'
-            f"# {words} {number}\n\n{text(4)} See [[note {pick.randrange(count):06}]].\n\n"
-            f"## Details\n\n{text(4)}\n\n---\n## Timeline\n- {day} — {text(1)}\n",
+            f"# {words} {number}\n\n{text(3)} See [[note {pick.randrange(count):06}]].\n\n"
+            f"## Details\n\n{text(3)}\n\n---\n## Timeline\n- {day} — {text(1)}\n",
         )
 
 

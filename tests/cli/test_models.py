@@ -1,0 +1,140 @@
+"""`model`: other models, damaged ones, and what a query does then."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gbrain.models.catalog import packaged
+
+DAMAGES = ("missing", "truncated", "altered", "no tokenizer", "no folder")
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The packaged model in a folder of its own."""
+    return Path(shutil.copytree(packaged().folder, tmp_path / "copy"))
+
+
+@pytest.fixture
+def moved(run, brain_path, copy):
+    """A brain of two embedded pages whose model is `copy`."""
+    run("put", "birds", stdin=b"The heron stands in the marsh.\n")
+    run("put", "money", stdin=b"The tax return is due in April.\n")
+    assert run("model", "add", copy, "--name", "mine", "--max-tokens", "256").exit_code == 0
+    assert run("model", "use", "mine").exit_code == 0
+    assert run("embed", "--json").json["embedded"] == 2
+    return copy
+
+
+def damage(folder: Path, how: str) -> None:
+    model = folder / "model.onnx"
+    if how == "missing":
+        model.unlink()
+    elif how == "truncated":
+        model.write_bytes(model.read_bytes()[:1000])
+    elif how == "altered":
+        data = bytearray(model.read_bytes())
+        data[len(data) // 2] ^= 1
+        model.write_bytes(data)
+    elif how == "no tokenizer":
+        (folder / "tokenizer.json").unlink()
+    else:
+        shutil.rmtree(folder)
+
+
+def test_the_packaged_model_is_there_and_intact(run, brain_path):
+    run("init")
+    (model,) = run("model", "list", "--json").json["models"]
+    assert model == {
+        "name": "bge-small-en-v1.5",
+        "active": True,
+        "sha256": packaged().sha256,
+        "pooling": "cls",
+        "query_prefix": packaged().query_prefix,
+        "passage_prefix": "",
+        "dimension": 384,
+        "max_tokens": 512,
+        "folder": None,
+    }
+    assert run("model", "list").stdout == "*\tbge-small-en-v1.5\t384\t512\tcls\n"
+    assert run("model", "verify", "--json").json["ok"] is True
+    assert run("model", "verify").stderr == "bge-small-en-v1.5 is intact.\n"
+
+
+def test_a_model_of_ones_own_beside_the_packaged_one(run, moved):
+    named = {model["name"]: model for model in run("model", "list", "--json").json["models"]}
+    assert {name: model["active"] for name, model in named.items()} == {
+        "bge-small-en-v1.5": False,
+        "mine": True,
+    }
+    assert (named["mine"]["folder"], named["mine"]["max_tokens"]) == (str(moved), 256)
+    assert run("query", "wading bird", "--json").json["results"][0]["slug"] == "birds"
+
+
+def test_vectors_are_kept_until_the_model_is_removed(run, moved):
+    run("model", "use", "bge-small-en-v1.5")
+    assert run("embed", "--json").json["embedded"] == 2
+    run("model", "use", "mine")
+    assert run("embed", "--json").json["embedded"] == 0
+    refused = run("model", "remove", "mine", "--json")
+    assert (refused.exit_code, refused.error["code"]) == (2, "usage")
+    run("model", "use", "bge-small-en-v1.5")
+    assert run("model", "remove", "mine", "--json").json == {"name": "mine", "vectors": 2}
+    assert run("model", "use", "mine", "--json").error["code"] == "no_model"
+    assert run("query", "wading bird", "--json").json["mode"] == "hybrid"
+
+
+def test_a_name_belongs_to_one_model(run, moved):
+    taken = run("model", "add", moved, "--name", "mine", "--max-tokens", "128", "--json")
+    assert (taken.exit_code, taken.error["code"]) == (1, "name_taken")
+    assert "--name" in taken.error["hint"]
+
+
+def test_the_same_model_again_takes_its_new_name_and_folder(run, moved, tmp_path):
+    elsewhere = moved.rename(tmp_path / "elsewhere")
+    again = run("model", "add", elsewhere, "--name", "yours", "--max-tokens", "256", "--json")
+    assert (again.json["name"], again.json["folder"]) == ("yours", str(elsewhere))
+    assert again.json["active"] is True
+    assert run("query", "wading bird", "--json").json["mode"] == "hybrid"
+    assert run("embed", "--all", "--json").json["embedded"] == 0
+
+
+def test_a_folder_that_holds_no_model(run, brain_path, tmp_path):
+    for folder in (tmp_path / "nowhere", tmp_path):
+        refused = run("model", "add", folder, "--json")
+        assert (refused.exit_code, refused.error["code"]) == (1, "model_unavailable")
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_with_a_damaged_model_keywords_answer(run, moved, how):
+    damage(moved, how)
+    verified = run("model", "verify", "--json")
+    assert (verified.exit_code, verified.error["code"]) == (1, "model_unavailable")
+    answer = run("query", "heron", "--mode", "hybrid", "--json")
+    assert answer.exit_code == 0
+    assert (answer.json["mode"], answer.json["fell_back_to_bm25"]) == ("bm25", True)
+    assert answer.json["notice"] == verified.error["message"] == answer.stderr.strip()
+    assert answer.json["results"][0]["slug"] == "birds"
+    assert answer.json["results"][0]["lanes"]["vector"] is None
+    semantic = run("query", "heron", "--mode", "semantic", "--json").json
+    assert (semantic["mode"], semantic["results"][0]["slug"]) == ("bm25", "birds")
+    auto = run("query", "heron", "--json").json
+    assert (auto["mode"], auto["notice"]) == ("bm25", answer.json["notice"])
+    searched = run("search", "heron", "--json")
+    assert (searched.json["notice"], searched.stderr) == (None, "")
+    assert searched.json["results"][0]["slug"] == "birds"
+
+
+def test_embedding_with_a_damaged_model_says_so_and_keeps_the_work(run, moved):
+    run("put", "new", stdin=b"The kettle sings.\n")
+    damage(moved, "truncated")
+    failed = run("embed", "--json")
+    assert (failed.exit_code, failed.error["code"]) == (1, "model_unavailable")
+    assert "truncated" in failed.error["message"]
+    assert run("jobs", "list", "--json").json["total"] == 1
+    assert run("put", "another", stdin=b"The lid rattles.\n").exit_code == 0
+    shutil.copy(packaged().folder / "model.onnx", moved)
+    assert run("embed", "--json").json["embedded"] == 2

@@ -1,0 +1,191 @@
+"""`query` as JSON, as text and line by line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from gbrain.brain import Brain
+
+ANSWER = {
+    "query", "mode", "merge", "short_circuit", "fell_back_to_bm25", "notice", "results", "took_ms"
+}  # fmt: skip
+HIT = {
+    "rank", "slug", "title", "wing", "room", "type", "date", "score", "snippet", "chunk", "lanes",
+    "boosts",
+}  # fmt: skip
+LUKEWARM = "who is lukewarm on cloud RAG?"
+
+
+@pytest.fixture(scope="module")
+def built(built_sample, tmp_path_factory):
+    path = tmp_path_factory.mktemp("query") / "brain.db"
+    shutil.copy(built_sample, path)
+    with Brain.open(path) as brain:
+        brain.embed()
+    return path
+
+
+@pytest.fixture
+def embedded(built, brain_path):
+    """The brain of this test: the sample pages with vectors."""
+    shutil.copy(built, brain_path)
+    return brain_path
+
+
+def documents(stdout):
+    return [json.loads(line) for line in stdout.splitlines()]
+
+
+def test_the_document(run, embedded):
+    ran = run("query", LUKEWARM, "--json")
+    assert (ran.exit_code, ran.stderr, len(ran.stdout.splitlines())) == (0, "", 1)
+    document = ran.json
+    assert set(document) == ANSWER
+    assert (document["query"], document["mode"]) == (LUKEWARM, "hybrid")
+    assert (document["merge"], document["short_circuit"]) == ("set-union", None)
+    assert (document["fell_back_to_bm25"], document["notice"]) == (False, None)
+    assert "people/alice-chen" in [hit["slug"] for hit in document["results"][:3]]
+    assert len(document["results"]) == 10
+    for rank, hit in enumerate(document["results"], 1):
+        assert set(hit) == HIT
+        assert hit["rank"] == rank
+        assert set(hit["chunk"]) == {"kind", "heading_path", "date", "lines", "hash"}
+        assert set(hit["lanes"]) == {"fts", "vector"}
+        fts, vector = hit["lanes"]["fts"], hit["lanes"]["vector"]
+        assert fts or vector
+        assert fts is None or set(fts) == {"rank", "score"}
+        assert vector is None or (set(vector) == {"rank", "cosine"} and 0 < vector["cosine"] <= 1)
+
+
+def test_the_same_bytes_twice(run, embedded):
+    def told():
+        document = run("query", LUKEWARM, "--depth", "auto", "--json").json
+        return {**document, "took_ms": 0}
+
+    assert told() == told()
+
+
+def test_a_context_with_its_receipt(run, embedded):
+    document = run("query", LUKEWARM, "--depth", "auto", "--budget", "300", "--json").json
+    assert set(document) == {*ANSWER, "context", "budget"}
+    assert set(document["budget"]) == {"limit", "used", "dropped", "stopped"}
+    assert document["budget"]["limit"] == 300
+    assert 0 < document["budget"]["used"] <= 300
+    assert document["budget"]["stopped"] in ("budget", "coverage", "exhausted")
+    assert document["budget"]["used"] == sum(piece["tokens"] for piece in document["context"])
+    for piece in document["context"]:
+        assert set(piece) == {
+            "slug", "title", "heading_path", "date", "lines", "hash", "tokens", "text", "role"
+        }  # fmt: skip
+        assert piece["role"] in ("hit", "neighbour", "linked")
+    for dropped in document["budget"]["dropped"]:
+        assert set(dropped) == {"slug", "tokens"}
+
+
+def test_the_default_budget_is_a_setting(run, embedded):
+    run("config", "set", "default_token_budget", "77")
+    assert run("query", LUKEWARM, "--depth", "auto", "--json").json["budget"]["limit"] == 77
+
+
+def test_a_context_is_markdown_with_sources(run, embedded):
+    text = run("query", "Alice Chen", "--depth", "auto").stdout
+    assert text.startswith("## Alice Chen")
+    assert "[source: people/alice-chen:" in text
+
+
+def test_hits_as_text(run, embedded):
+    first = run("query", LUKEWARM, "--limit", "2").stdout
+    assert first.startswith("1. ")
+    assert "\n2. " in first
+    assert "\n3. " not in first
+
+
+@pytest.mark.parametrize("mode", ["bm25", "semantic", "hybrid"])
+def test_modes(run, embedded, mode):
+    document = run("query", LUKEWARM, "--mode", mode, "--json").json
+    assert document["mode"] == mode
+    for hit in document["results"]:
+        assert (hit["lanes"]["vector"] is None) or mode != "bm25"
+        assert (hit["lanes"]["fts"] is None) or mode != "semantic"
+
+
+@pytest.mark.parametrize("merge", ["set-union", "set-union-rank", "rrf", "blend"])
+def test_merges(run, embedded, merge):
+    assert run("query", LUKEWARM, "--merge", merge, "--json").json["merge"] == merge
+    run("config", "set", "search_merge_strategy", merge)
+    assert run("query", LUKEWARM, "--json").json["merge"] == merge
+
+
+@pytest.mark.parametrize(
+    "words", [("--mode", "psychic"), ("--merge", "sum"), ("--budget", "0"), ("--depth", "deep")]
+)
+def test_options_that_do_not_exist(run, embedded, words):
+    assert run("query", "river", *words).exit_code == 2
+
+
+def test_weights_of_nothing_switch_a_lane_off(run, embedded):
+    run("config", "set", "keyword_weight", "0")
+    document = run("query", LUKEWARM, "--json", "--debug").json
+    assert "fts" not in [stage["stage"] for stage in document["trace"]]
+    assert all(hit["lanes"]["fts"] is None for hit in document["results"])
+    run("config", "set", "keyword_weight", "1")
+    run("config", "set", "semantic_weight", "0")
+    document = run("query", LUKEWARM, "--json", "--debug").json
+    assert "vector" not in [stage["stage"] for stage in document["trace"]]
+    assert all(hit["lanes"]["vector"] is None for hit in document["results"])
+
+
+def test_without_vectors_it_falls_back(run, sample):
+    ran = run("query", LUKEWARM, "--mode", "hybrid", "--json")
+    assert (ran.exit_code, ran.json["fell_back_to_bm25"]) == (0, True)
+    assert ran.json["notice"] == ran.stderr.strip()
+
+
+def test_nothing_found(run, embedded):
+    ran = run("query", "zzzz", "--mode", "bm25", "--exit-code", "--json")
+    assert (ran.exit_code, ran.json["results"]) == (3, [])
+
+
+def test_filters_hold_in_both_lanes(run, embedded):
+    hits = run("query", LUKEWARM, "--wing", "people", "--json").json["results"]
+    assert {hit["wing"] for hit in hits} == {"people"}
+    assert len(hits) == 5
+    hits = run("query", LUKEWARM, "--exclude", "people/alice-chen", "--json").json["results"]
+    assert "people/alice-chen" not in [hit["slug"] for hit in hits]
+
+
+def test_a_query_a_line_each_with_options_of_its_own(run, embedded):
+    lines = [
+        LUKEWARM,
+        "",
+        json.dumps({"query": LUKEWARM, "slug_prefix": "people/", "limit": 2}),
+        json.dumps({"query": "backup", "mode": "bm25", "depth": "auto", "budget": 40}),
+        json.dumps({"query": LUKEWARM, "merge": "rrf", "wing": "people", "exclude": "people/x"}),
+        json.dumps({"query": "river", "color": "red"}),
+        json.dumps({"limit": 2}),
+        json.dumps({"query": "river", "limit": 0}),
+        json.dumps({"query": "river", "mode": ["bm25"]}),
+        json.dumps({"query": "river", "since": "someday"}),
+        "{not json",
+    ]
+    ran = run("query", "-", "--limit", "4", stdin="\n".join(lines).encode())
+    assert ran.exit_code == 0
+    first, few, context, merged, *wrong, words = documents(ran.stdout)
+    assert len(first["results"]) == 4
+    assert [hit["slug"][:7] for hit in few["results"]] == ["people/"] * 2
+    assert (context["mode"], context["budget"]["limit"]) == ("bm25", 40)
+    assert 0 < context["budget"]["used"] <= 40
+    assert (merged["merge"], len(merged["results"])) == ("rrf", 4)
+    assert len(wrong) == 5
+    for line, document in zip(lines[5:10], wrong, strict=True):
+        assert document["query"] == line
+        assert set(document["error"]) == {"code", "message", "hint"}
+    assert words["query"] == "{not json"
+
+
+def test_the_line_and_the_command_give_the_same_answer(run, embedded):
+    (line,) = documents(run("query", "-", stdin=LUKEWARM.encode()).stdout)
+    assert line["results"] == run("query", LUKEWARM, "--json").json["results"]

@@ -1,0 +1,199 @@
+"""Context under a budget: the best hit is there, nothing twice, and every piece can be found."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gbrain.brain import Brain
+from gbrain.text.chunking import content_hash
+from gbrain.types import Answer, Piece, Scope
+
+QUESTIONS = (
+    "who is lukewarm on cloud RAG?",
+    "backup sqlite",
+    "river",
+    "what did we decide about backups",
+    "bread, flour and water",
+    "how do I remember things longer",
+    "meetings in April",
+    "offline notebook Tomas",
+    "Alice Chen",
+    "resources/reading-list",
+    "知识",
+)
+
+
+@pytest.fixture(scope="module")
+def embedded(built_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
+    """The sample pages with vectors."""
+    path = tmp_path_factory.mktemp("context") / "brain.db"
+    shutil.copy(built_sample, path)
+    with Brain.open(path) as brain:
+        brain.embed()
+        yield brain
+
+
+def context(brain: Brain, question: str, budget: int, scope: Scope = Scope()) -> Answer:
+    return brain.query(question, depth="auto", budget=budget, scope=scope)
+
+
+def pieces(answer: Answer) -> tuple[Piece, ...]:
+    assert answer.context is not None
+    return answer.context
+
+
+def lines_of(text: str, piece: Piece) -> str:
+    return "\n".join(text.split("\n")[piece.lines[0] - 1 : piece.lines[1]])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(QUESTIONS), st.integers(1, 500))
+def test_the_laws_of_a_context(embedded: Brain, question: str, budget: int) -> None:
+    answer = context(embedded, question, budget)
+    found, receipt = pieces(answer), answer.budget
+    assert receipt is not None
+    counted = sum(embedded.count_tokens(piece.text) for piece in found)
+    assert receipt.used == counted <= receipt.limit == budget
+    assert embedded.count_tokens("\n\n".join(piece.text for piece in found)) <= budget
+    if answer.hits:
+        assert answer.hits[0].slug in {piece.slug for piece in found}
+    held: dict[str, list[tuple[int, int]]] = {}
+    for piece in found:
+        text = embedded.text(piece.slug)
+        assert piece.text.strip() in lines_of(text, piece) or "\r" in text
+        assert piece.hash == content_hash(piece.text).hex()
+        assert piece.tokens == embedded.count_tokens(piece.text)
+        after = held[piece.slug][-1][1] if piece.slug in held else 0
+        start = text.index(piece.text, after)
+        held.setdefault(piece.slug, []).append((start, start + len(piece.text)))
+    for spans in held.values():
+        for (_, stop), (start, _) in zip(spans, spans[1:], strict=False):
+            assert stop < start
+    assert (receipt.stopped == "budget") == bool(receipt.dropped)
+    for dropped in receipt.dropped:
+        assert dropped.tokens > 0
+        assert embedded.get(dropped.slug)
+
+
+@pytest.mark.parametrize("budget", [20, 200, 4000])
+def test_the_same_question_gets_the_same_context(embedded: Brain, budget: int) -> None:
+    for question in QUESTIONS:
+        first, second = (context(embedded, question, budget) for _ in range(2))
+        assert (first.context, first.budget) == (second.context, second.budget)
+
+
+def test_a_page_named_outright_is_given_whole(embedded: Brain) -> None:
+    answer = context(embedded, "Alice Chen", 4000)
+    assert answer.short_circuit
+    own = [piece for piece in pieces(answer) if piece.slug == "people/alice-chen"]
+    given = "\n".join(piece.text for piece in own)
+    *sections, timeline = embedded.text("people/alice-chen").split("\n## ")[1:]
+    for part in [*sections, timeline.removeprefix("Timeline")]:
+        assert part.strip("-\n ") in given
+    assert own[0].role == "hit"
+
+
+def test_a_small_budget_cuts_the_best_hit_to_its_best_part(brain: Brain) -> None:
+    words = " ".join(f"filler{n}" for n in range(40))
+    brain.put("long", f"{words} the heron stands here {words}".encode())
+    answer = brain.query("heron", mode="bm25", depth="auto", budget=12)
+    (piece,) = pieces(answer)
+    assert "heron" in piece.text
+    assert answer.budget
+    assert answer.budget.stopped == "budget"
+    assert answer.budget.dropped[0].slug == "long"
+
+
+def test_the_best_hit_is_there_though_another_page_has_the_better_passage(brain: Brain) -> None:
+    parts = "\n".join(f"## Part {n}\nheron {'marsh ' * n} and other words {n}" for n in range(1, 9))
+    brain.put("heron", f"---\ntitle: The heron and the marsh\n---\n{parts}\n".encode())
+    for n in range(9):
+        brain.put(f"other{n}", f"heron marsh heron marsh {'reed ' * n}\n".encode())
+    for question in ("heron marsh", "marsh words", "heron other words", "heron part"):
+        for budget in (5, 12, 30, 60):
+            answer = brain.query(question, mode="bm25", depth="auto", budget=budget)
+            assert answer.hits[0].slug in {piece.slug for piece in pieces(answer)}
+
+
+def test_a_page_that_no_passage_speaks_for_is_there_too(brain: Brain) -> None:
+    brain.put("wiki", "知识管理 is a page about 知识.\n".encode())
+    brain.put("other", b"management of knowledge\n")
+    answer = brain.query("知识", mode="bm25", depth="auto", budget=50)
+    assert answer.hits[0].slug == "wiki"
+    assert pieces(answer)[0].slug == "wiki"
+
+
+def put_linked(brain: Brain) -> None:
+    brain.put("people/ada", b"Ada keeps herons. See [[companies/reed]].\n")
+    brain.put("companies/reed", b"Reed builds a windmill by the marsh.\n")
+
+
+def test_a_linked_page_that_adds_words_is_taken(brain: Brain) -> None:
+    put_linked(brain)
+    brain.set("short_circuit", "off")
+    scope = Scope(wing="people")
+    with Brain.open(brain.database.path) as opened:
+        everywhere = opened.query("ada windmill", mode="bm25", depth="auto")
+        assert {p.slug for p in pieces(everywhere)} == {"people/ada", "companies/reed"}
+        inside = opened.query("ada windmill", mode="bm25", depth="auto", scope=scope)
+        assert {p.slug for p in pieces(inside)} == {"people/ada"}
+        without = Scope(exclude=("companies/reed",))
+        excluded = opened.query("ada windmill", mode="bm25", depth="auto", scope=without)
+        assert {p.slug for p in pieces(excluded)} == {"people/ada"}
+
+
+def test_why_it_stopped(brain: Brain) -> None:
+    put_linked(brain)
+
+    def stopped(question: str, budget: int) -> str | None:
+        answer = brain.query(question, mode="bm25", depth="auto", budget=budget)
+        return answer.budget.stopped if answer.budget else None
+
+    assert stopped("herons", 100) == "coverage"
+    assert stopped("herons", 3) == "budget"
+    assert stopped("windmill", 100) == "exhausted"
+    assert stopped("zzzz", 100) == "exhausted"
+
+
+def test_nothing_found_is_an_empty_context(brain: Brain) -> None:
+    answer = brain.query("zzzz", mode="bm25", depth="auto", budget=100)
+    assert (pieces(answer), answer.budget and answer.budget.used) == ((), 0)
+
+
+def test_passages_side_by_side_become_running_text(brain: Brain) -> None:
+    sentences = [f"Sentence {n} tells of the heron number {n} in the marsh." for n in range(60)]
+    text = " ".join(sentences) + "\n"
+    brain.put("page", text.encode())
+    (piece,) = pieces(brain.query("heron marsh", mode="bm25", depth="auto", budget=4000))
+    assert piece.text.strip() == text.strip()
+    assert piece.lines == (1, 1)
+
+
+def test_lines_are_right_behind_wide_white_space(brain: Brain) -> None:
+    brain.put("page", "# Head\n\u3000\n\u3000\n\u3000\nthe heron\n".encode())
+    brain.put("cut", ("## One\nx\n## Two\n\u3000\n\u3000\nthe egret " + "y " * 300).encode())
+    for word in ("heron", "egret"):
+        for budget in (3, 100, 4000):
+            answer = brain.query(word, mode="bm25", depth="auto", budget=budget)
+            piece = pieces(answer)[0]
+            assert piece.text.strip() in lines_of(brain.text(piece.slug), piece)
+
+
+@settings(max_examples=30, deadline=None)
+@given(text=st.text(st.sampled_from("ab sourdough\n\t#-é知각🚀\u3000\r"), min_size=1, max_size=600))
+def test_any_page_in_any_budget(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    with Brain.open(tmp_path_factory.mktemp("any") / "brain.db", make=True) as brain:
+        brain.put("heron", text.encode())
+        for budget in (1, 2, 7, 40, 100):
+            answer = brain.query("heron", mode="bm25", depth="auto", budget=budget)
+            assert answer.budget
+            assert answer.budget.used <= budget
+            assert sum(brain.count_tokens(piece.text) for piece in pieces(answer)) <= budget
+            for piece in pieces(answer):
+                assert piece.text in brain.text("heron")

@@ -1,0 +1,137 @@
+"""A query from end to end: modes, weights and merges, with the real model."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.config import with_values
+from gbrain.types import Answer, Merge, Mode, Scope
+
+MERGES: tuple[Merge, ...] = ("set-union", "set-union-rank", "rrf", "blend")
+LUKEWARM = "who is lukewarm on cloud RAG?"
+
+
+@pytest.fixture(scope="module")
+def embedded(built_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
+    """The sample pages with vectors."""
+    path = tmp_path_factory.mktemp("pipeline") / "brain.db"
+    shutil.copy(built_sample, path)
+    with Brain.open(path) as brain:
+        brain.embed()
+        yield brain
+
+
+@pytest.fixture
+def tuned(embedded: Brain) -> Iterator[Brain]:
+    """`embedded`, whose settings a test may change."""
+    before = embedded.settings
+    yield embedded
+    embedded.settings = before
+
+
+def stages(answer: Answer) -> set[str]:
+    return {stage.name for stage in answer.trace.stages}
+
+
+def slugs(answer: Answer) -> list[str]:
+    return [hit.slug for hit in answer.hits]
+
+
+def test_a_question_finds_the_page_that_says_it_in_other_words(embedded: Brain) -> None:
+    assert "people/alice-chen" in slugs(embedded.query(LUKEWARM))[:3]
+    semantic = embedded.query("getting fermented dough to rise", mode="semantic")
+    assert slugs(semantic)[0] == "resources/sourdough-starter"
+
+
+@pytest.mark.parametrize(
+    ("mode", "used", "lanes"),
+    [
+        ("bm25", "bm25", {"fts"}),
+        ("semantic", "semantic", {"embed_query", "vector"}),
+        ("hybrid", "hybrid", {"fts", "embed_query", "vector"}),
+        ("auto", "hybrid", {"fts", "embed_query", "vector"}),
+    ],
+)
+def test_a_mode_runs_its_lanes_and_no_other(
+    embedded: Brain, mode: Mode, used: Mode, lanes: set[str]
+) -> None:
+    answer = embedded.query(LUKEWARM, mode=mode)
+    assert answer.mode == used
+    assert stages(answer) - {"short_circuit", "fuse", "text"} == lanes
+    assert (answer.fell_back_to_bm25, answer.notice) == (False, None)
+    assert answer.merge == ("set-union" if used == "hybrid" else None)
+    given = {lane for hit in answer.hits for lane in hit.lanes}
+    assert given == lanes - {"embed_query"}
+
+
+def test_hits_carry_each_lane_s_rank_and_score(embedded: Brain) -> None:
+    answer = embedded.query(LUKEWARM, limit=50)
+    for lane in ("fts", "vector"):
+        found = [hit.lanes[lane] for hit in answer.hits if lane in hit.lanes]
+        by_rank = sorted(found, key=lambda candidate: candidate.rank)
+        assert len({candidate.rank for candidate in found}) == len(found)
+        assert [c.score for c in by_rank] == sorted((c.score for c in found), reverse=True)
+    assert [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
+    scores = [hit.score for hit in answer.hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("merge", MERGES)
+def test_every_merge_ranks_the_same_pages(embedded: Brain, merge: Merge) -> None:
+    answer = embedded.query(LUKEWARM, merge=merge, limit=100)
+    assert answer.merge == merge
+    assert set(slugs(answer)) == set(slugs(embedded.query(LUKEWARM, limit=100)))
+    assert "people/alice-chen" in slugs(answer)[:5]
+
+
+def test_the_same_question_has_the_same_answer(embedded: Brain) -> None:
+    first, second = (embedded.query(LUKEWARM, limit=100) for _ in range(2))
+    assert first.hits == second.hits
+
+
+def test_a_lane_of_no_weight_does_not_run(tuned: Brain) -> None:
+    tuned.settings = with_values(tuned.settings, {"semantic_weight": "0"})
+    answer = tuned.query(LUKEWARM)
+    assert not stages(answer) & {"vector", "embed_query"}
+    assert {lane for hit in answer.hits for lane in hit.lanes} == {"fts"}
+    tuned.settings = with_values(tuned.settings, {"semantic_weight": "1", "keyword_weight": "0"})
+    answer = tuned.query(LUKEWARM)
+    assert "fts" not in stages(answer)
+    assert {lane for hit in answer.hits for lane in hit.lanes} == {"vector"}
+
+
+def test_both_lanes_keep_to_the_scope(embedded: Brain) -> None:
+    inside = embedded.query(LUKEWARM, scope=Scope(wing="people"), limit=50)
+    assert {hit.wing for hit in inside.hits} == {"people"}
+    assert len(inside.hits) == 5
+    without = embedded.query(LUKEWARM, scope=Scope(exclude=("people/alice-chen",)), limit=50)
+    assert "people/alice-chen" not in slugs(without)
+    assert len(without.hits) > 10
+
+
+def test_a_brain_without_vectors_answers_by_keyword_and_says_so(brain: Brain) -> None:
+    brain.put("birds", b"The heron stands in the marsh.\n")
+    auto = brain.query("heron marsh")
+    assert (auto.mode, auto.fell_back_to_bm25, auto.notice) == ("bm25", False, None)
+    for mode in ("hybrid", "semantic"):
+        answer = brain.query("heron marsh", mode=mode)
+        assert (answer.mode, answer.fell_back_to_bm25) == ("bm25", True)
+        assert answer.notice == "The brain has no vectors yet: run gbrain embed."
+        assert slugs(answer) == ["birds"]
+
+
+def test_a_name_answers_at_once(embedded: Brain) -> None:
+    answer = embedded.query("Alice Chen")
+    assert answer.short_circuit
+    assert slugs(answer) == ["people/alice-chen"]
+    assert stages(answer) == {"short_circuit", "text"}
+
+
+def test_a_query_of_nothing_finds_nothing_by_keyword(embedded: Brain) -> None:
+    assert embedded.query("", mode="bm25").hits == ()
+    assert embedded.query("   ", depth="auto", budget=50).budget is not None
