@@ -70,11 +70,7 @@ class Settings:
         0.5, "--depth auto: share of its page's score that a passage gains", low=0, high=5
     )
     context_floor: float = _setting(
-        0.0, "--depth auto: passages worth less than this share of the best are left out",
-        low=0, high=1,
-    )  # fmt: skip
-    hop_decay: float = _setting(
-        0.5, "--depth auto: worth of a linked page against the page that links to it", GIGABRAIN,
+        0.1, "--depth auto: passages worth less than this share of the best are left out",
         low=0, high=1,
     )  # fmt: skip
     short_circuit: bool = _setting(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -29,13 +30,20 @@ QUESTIONS = (
 )
 
 
+@pytest.fixture(scope="session")
+def embedded_sample(built_sample: Path) -> Path:
+    """The sample pages with vectors, made once for all files that want them."""
+    path = built_sample.with_name("embedded.db")
+    if not path.exists():
+        shutil.copy(built_sample, path)
+        with Brain.open(path) as brain:
+            brain.embed()
+    return path
+
+
 @pytest.fixture(scope="module")
-def embedded(built_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
-    """The sample pages with vectors."""
-    path = tmp_path_factory.mktemp("context") / "brain.db"
-    shutil.copy(built_sample, path)
-    with Brain.open(path) as brain:
-        brain.embed()
+def embedded(embedded_sample: Path) -> Iterator[Brain]:
+    with Brain.open(embedded_sample) as brain:
         yield brain
 
 
@@ -52,7 +60,7 @@ def lines_of(text: str, piece: Piece) -> str:
     return "\n".join(text.split("\n")[piece.lines[0] - 1 : piece.lines[1]])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(QUESTIONS), st.integers(1, 500))
 def test_the_laws_of_a_context(embedded: Brain, question: str, budget: int) -> None:
     answer = context(embedded, question, budget)
@@ -73,7 +81,7 @@ def test_the_laws_of_a_context(embedded: Brain, question: str, budget: int) -> N
         start = text.index(piece.text, after)
         held.setdefault(piece.slug, []).append((start, start + len(piece.text)))
     for spans in held.values():
-        for (_, stop), (start, _) in zip(spans, spans[1:], strict=False):
+        for (_, stop), (start, _) in pairwise(spans):
             assert stop < start
     assert (receipt.stopped == "budget") == bool(receipt.dropped)
     for dropped in receipt.dropped:
@@ -185,7 +193,7 @@ def test_lines_are_right_behind_wide_white_space(brain: Brain) -> None:
             assert piece.text.strip() in lines_of(brain.text(piece.slug), piece)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(text=st.text(st.sampled_from("ab sourdough\n\t#-é知각🚀\u3000\r"), min_size=1, max_size=600))
 def test_any_page_in_any_budget(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     with Brain.open(tmp_path_factory.mktemp("any") / "brain.db", make=True) as brain:

@@ -16,13 +16,20 @@ MERGES: tuple[Merge, ...] = ("set-union", "set-union-rank", "rrf", "blend")
 LUKEWARM = "who is lukewarm on cloud RAG?"
 
 
+@pytest.fixture(scope="session")
+def embedded_sample(built_sample: Path) -> Path:
+    """The sample pages with vectors, made once for all files that want them."""
+    path = built_sample.with_name("embedded.db")
+    if not path.exists():
+        shutil.copy(built_sample, path)
+        with Brain.open(path) as brain:
+            brain.embed()
+    return path
+
+
 @pytest.fixture(scope="module")
-def embedded(built_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
-    """The sample pages with vectors."""
-    path = tmp_path_factory.mktemp("pipeline") / "brain.db"
-    shutil.copy(built_sample, path)
-    with Brain.open(path) as brain:
-        brain.embed()
+def embedded(embedded_sample: Path) -> Iterator[Brain]:
+    with Brain.open(embedded_sample) as brain:
         yield brain
 
 
@@ -43,7 +50,7 @@ def slugs(answer: Answer) -> list[str]:
 
 
 def test_a_question_finds_the_page_that_says_it_in_other_words(embedded: Brain) -> None:
-    assert "people/alice-chen" in slugs(embedded.query(LUKEWARM))[:3]
+    assert slugs(embedded.query(LUKEWARM))[0] == "people/noor-haddad"
     semantic = embedded.query("getting fermented dough to rise", mode="semantic")
     assert slugs(semantic)[0] == "resources/sourdough-starter"
 
@@ -86,7 +93,7 @@ def test_every_merge_ranks_the_same_pages(embedded: Brain, merge: Merge) -> None
     answer = embedded.query(LUKEWARM, merge=merge, limit=100)
     assert answer.merge == merge
     assert set(slugs(answer)) == set(slugs(embedded.query(LUKEWARM, limit=100)))
-    assert "people/alice-chen" in slugs(answer)[:5]
+    assert slugs(answer)[0] == "people/noor-haddad"
 
 
 def test_the_same_question_has_the_same_answer(embedded: Brain) -> None:
@@ -109,8 +116,8 @@ def test_both_lanes_keep_to_the_scope(embedded: Brain) -> None:
     inside = embedded.query(LUKEWARM, scope=Scope(wing="people"), limit=50)
     assert {hit.wing for hit in inside.hits} == {"people"}
     assert len(inside.hits) == 5
-    without = embedded.query(LUKEWARM, scope=Scope(exclude=("people/alice-chen",)), limit=50)
-    assert "people/alice-chen" not in slugs(without)
+    without = embedded.query(LUKEWARM, scope=Scope(exclude=("people/noor-haddad",)), limit=50)
+    assert "people/noor-haddad" not in slugs(without)
     assert len(without.hits) > 10
 
 

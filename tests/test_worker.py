@@ -224,7 +224,7 @@ def test_an_interrupted_run_gives_back_what_it_holds(brain: Brain, model: Hashed
 def test_a_model_chosen_during_a_run_loses_nothing(brain: Brain, model: Hashed) -> None:
     other = Hashed(24)
     brain.add_model(other.spec)
-    for n in range(300):
+    for n in range(200):
         put(brain, f"page{n}", f"words {n}")
     old = brain.active_model().space
 
@@ -264,8 +264,6 @@ def test_vectors_are_kept_under_the_text_they_are_of(brain: Brain, model: Hashed
     assert best.score == pytest.approx(1, abs=1e-3)
 
 
-
-
 # --- real processes, the real model --------------------------------------------------------------
 
 
@@ -273,7 +271,7 @@ def fill(path: Path, pages: int) -> None:
     with Brain.open(path, make=True) as brain:
         brain.active_model()
         for n in range(pages):
-            words = " ".join(f"note {n} about item {n * k % 97}" for k in range(1, 9))
+            words = " ".join(f"note {n} about item {n * k % 97}" for k in range(1, 5))
             put(brain, f"page{n}", words)
 
 
@@ -304,27 +302,27 @@ def vector_count(path: Path) -> int:
 
 
 def test_two_runs_share_the_work(brain_path: Path) -> None:
-    fill(brain_path, 300)
+    fill(brain_path, 200)
     runs = [start(brain_path), start(brain_path)]
     counts = [finished(run) for run in runs]
-    assert sum(counts) == vector_count(brain_path) == 300
+    assert sum(counts) == vector_count(brain_path) == 200
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
 def test_after_a_kill_the_next_run_completes(brain_path: Path) -> None:
-    fill(brain_path, 300)
+    fill(brain_path, 200)
     killed = start(brain_path)
     while vector_count(brain_path) == 0:
         time.sleep(0.01)
     os.kill(killed.pid, signal.SIGKILL)
     killed.communicate()
     kept = vector_count(brain_path)
-    assert 0 < kept < 300
+    assert 0 < kept < 200
     with Brain.open(brain_path) as brain, brain.database.reading() as connection:
-        claimed = [job for job in jobs.waiting(connection, 300)[0] if job.claimed_by]
+        claimed = [job for job in jobs.waiting(connection, 200)[0] if job.claimed_by]
     assert claimed
-    assert finished(start(brain_path)) == 300 - kept
-    assert vector_count(brain_path) == 300
+    assert finished(start(brain_path)) == 200 - kept
+    assert vector_count(brain_path) == 200
 
 
 def test_a_space_is_read_from_the_brain_with_care() -> None:

@@ -43,6 +43,7 @@ def search(
         slots = np.arange(len(scores))
     else:
         slots = np.unique(np.array(slots_in_scope(connection, space, query.scope), np.int64))
+        slots = slots[slots < len(scores)]
     chunks: list[ScoredChunk] = []
     best: dict[int, ScoredChunk] = {}
     # A page of many passages can fill the first stretch alone: go on until the pool is full.

@@ -31,8 +31,10 @@ class Database:
         for sign in "%?#":
             plain = plain.replace(sign, f"%{ord(sign):02x}")
         where = f"file:{plain}"
-        # Immutable: a file that nobody may write has no write-ahead log to look for.
-        uri = where + ("?mode=ro&immutable=1" if self.read_only else "?mode=rw")
+        # Immutable: a file that nobody may write has no write-ahead log, unless one was left.
+        log_left = Path(f"{self.path}-wal").exists()
+        frozen = "?mode=ro" if log_left else "?mode=ro&immutable=1"
+        uri = where + (frozen if self.read_only else "?mode=rw")
         connection = sqlite3.connect(
             uri, uri=True, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
         )
@@ -133,7 +135,7 @@ def create(path: Path) -> None:
                 migrate(connection)
             finally:
                 connection.close()
-        os.link(building, path)
+        _place(building, path)
     except FileExistsError:
         pass
     except OSError as error:
@@ -144,6 +146,19 @@ def create(path: Path) -> None:
         ) from None
     finally:
         building.unlink(missing_ok=True)
+
+
+def _place(building: Path, path: Path) -> None:
+    """Gives a finished file its name; raises FileExistsError if another has it."""
+    try:
+        os.link(building, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links.
+        if path.exists():
+            raise FileExistsError(path) from None
+        building.rename(path)
 
 
 def _check(path: Path) -> bool:

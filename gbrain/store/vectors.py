@@ -187,6 +187,7 @@ def approximate(
             "WHERE model_id = ? AND segment % 2 = ? AND segment <= ?",
             (space.model_id, turn, last),
         ):
+            _check_size(codes, SEGMENT * (4 + space.dimension))
             rows = np.frombuffer(codes, np.uint8).reshape(SEGMENT, 4 + space.dimension)
             np.copyto(work, rows[:, 4:].view(np.int8), casting="unsafe")
             scale = rows[:, :4].copy().view(np.float32).ravel()
@@ -197,6 +198,15 @@ def approximate(
     if other:
         other.result()
     return scores
+
+
+def _check_size(blob: object, size: int) -> None:
+    if not isinstance(blob, bytes) or len(blob) != size:
+        raise BadBrain(
+            "The brain's vectors are damaged",
+            hint="gbrain query --mode bm25 does without them; import afresh to have them again.",
+            code="damaged",
+        )
 
 
 def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Scope) -> list[int]:
@@ -228,6 +238,8 @@ def exact(
     ).fetchall()
     if not rows:
         return []
+    for _, vector in rows:
+        _check_size(vector, 2 * space.dimension)
     vectors = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
     cosines = vectors.reshape(-1, space.dimension).astype(np.float32) @ query
     cosine_of = dict(zip([row[0] for row in rows], cosines.tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -26,8 +26,8 @@ def candidate(start: int, stop: int, page_id: int = 1) -> Candidate:
 
 
 @pytest.fixture(scope="module")
-def tokens() -> Iterator[Tokens]:
-    yield Tokens.open(packaged())
+def tokens() -> Tokens:
+    return Tokens.open(packaged())
 
 
 def test_what_overlaps_is_counted_and_taken_once() -> None:
@@ -103,7 +103,7 @@ def test_no_choice_of_stretches_repeats_text_or_breaks_the_limit(
     held = [(s.page_id, at) for s in joined for at in range(s.start, s.stop)]
     assert len(held) == len(set(held))
     assert set(held) == taken
-    for one, other in zip(joined, joined[1:], strict=False):
+    for one, other in pairwise(joined):
         assert one.page_id != other.page_id or one.stop < other.start
 
 

@@ -152,9 +152,7 @@ def test_models_of_one_dimension_do_not_see_each_other(brain: Brain, space: Vect
     assert np.count_nonzero(scan(brain, other, units(1)[0])) == 2
 
 
-def test_exact_scores_are_best_first_and_within_the_scope(
-    brain: Brain, space: VectorSpace
-) -> None:
+def test_exact_scores_are_best_first_and_within_the_scope(brain: Brain, space: VectorSpace) -> None:
     rows = units(50)
     keep(brain, space, rows)
     hold(brain, range(50))
@@ -171,7 +169,9 @@ walks = count()
 steps = st.lists(st.tuples(st.booleans(), st.integers(0, 30)), max_size=12)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(steps=steps)
 def test_any_coming_and_going_leaves_each_text_its_vector(
     brain: Brain, steps: list[tuple[bool, int]]
