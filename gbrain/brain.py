@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
 from gbrain.config import Settings, read_value, with_values, written_value
-from gbrain.errors import BadSetting
+from gbrain.errors import BadSetting, ModelUnavailable
 from gbrain.pipeline import Plan, answer
 from gbrain.store import aliases, settings
 from gbrain.store.connection import Database, create
@@ -136,13 +136,17 @@ class Brain:
         return self.query(text, scope=scope, limit=limit, mode="bm25")
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens the active model makes of a text."""
+        """How many tokens the active model makes of a text, or the packaged one in its stead."""
         if self._embedder:
             return self._embedder.count_tokens(text)
         if self._tokens is None:
+            from gbrain.models.catalog import packaged
             from gbrain.models.tokens import Tokens
 
-            self._tokens = Tokens.open(self.model_spec(self.active_model()))
+            try:
+                self._tokens = Tokens.open(self.model_spec(self.active_model()))
+            except ModelUnavailable:
+                self._tokens = Tokens.open(packaged())
         return self._tokens.count(text)
 
     def _embed_query(self, text: str) -> Floats:

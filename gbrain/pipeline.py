@@ -57,7 +57,9 @@ def answer(database: Database, query: Query, plan: Plan) -> Answer:
                 lanes = {**lanes, "sms": Found(small.candidates)}
             merge = plan.merge if len(lanes) > 1 else None
             with trace.stage("fuse") as detail:
-                weights = {"fts": settings.keyword_weight, "vector": settings.semantic_weight}
+                # A lane alone is asked for outright: its weight against others says nothing.
+                both = {"fts": settings.keyword_weight, "vector": settings.semantic_weight}
+                weights = both if len(lanes) > 1 else {}
                 ranked = fuse(lanes, weights, plan.merge, settings)
                 detail["merge"], detail["pages"] = merge, len(ranked)
         with trace.stage("text"):
@@ -76,7 +78,8 @@ def answer(database: Database, query: Query, plan: Plan) -> Answer:
         mode=mode,
         merge=merge,
         short_circuit=small.how if small.answer else None,
-        fell_back_to_bm25=mode == "bm25" and plan.mode in ("hybrid", "semantic"),
+        fell_back_to_bm25=mode == "bm25"
+        and (notice is not None or plan.mode in ("hybrid", "semantic")),
         notice=notice,
         hits=hits,
         took_ms=(perf_counter() - began) * 1000,
@@ -96,7 +99,8 @@ def _run_lanes(
     """Each lane's findings, the mode that could be had, and why it was not the one asked for."""
     keyword = plan.mode != "semantic" and plan.settings.keyword_weight > 0
     if plan.mode == "bm25" or plan.settings.semantic_weight <= 0:
-        return {"fts": _keyword_lane(connection, query, plan, trace)}, "bm25", None
+        notice = "semantic_weight is 0." if plan.mode == "semantic" else None
+        return {"fts": _keyword_lane(connection, query, plan, trace)}, "bm25", notice
     from gbrain.store.vectors import active_space, has_vectors
 
     space = active_space(connection)

@@ -17,12 +17,12 @@ BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.S)
 
 def shown_commands() -> list[list[str]]:
     """Every call of gbrain in README's shell blocks, as words after the program's name."""
-    calls = []
-    for line in "\n".join(BLOCKS).splitlines():
-        for part in re.split(r"\||&&|;", line.partition(" #")[0]):
-            if re.match(r"\s*(\*.*\s)?gbrain\s", part):
-                calls.append(shlex.split(part[part.index("gbrain") :])[1:])
-    return calls
+    lines = (line.partition(" #")[0] for line in "\n".join(BLOCKS).splitlines())
+    parts = (part for line in lines for part in re.split(r"\||&&|;", line))
+    calls = (
+        part[part.index("gbrain") :] for part in parts if re.match(r"\s*(\*.*\s)?gbrain\s", part)
+    )
+    return [shlex.split(call)[1:] for call in calls]
 
 
 def test_readme_shows_commands() -> None:

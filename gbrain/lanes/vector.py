@@ -71,8 +71,9 @@ def _best_first(scores: Floats, slots: Slots, stride: int) -> Iterator[Slots]:
     import numpy as np
 
     if len(slots) > stride:
-        yield slots[np.argpartition(-scores[slots], stride)[:stride]]
+        first = np.argpartition(-scores[slots], stride)[:stride]
+        yield slots[first]
+        slots = np.delete(slots, first)
     order = slots[np.argsort(-scores[slots], kind="stable")]
-    first = stride if len(slots) > stride else 0
-    for start in range(first, len(order), stride):
+    for start in range(0, len(order), stride):
         yield order[start : start + stride]

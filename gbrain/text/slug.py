@@ -12,7 +12,7 @@ MAX_SLUG = 400
 # Compiled when first used: a search folds one name and needs few of them.
 _EXTENSION = r"(?i)\.(md|markdown)$"
 _DASHED = r"[\s#|<>\[\]{}:*?\\^%$;,!()-]+"
-_PUNCTUATION = r"[^\w\s+#]|_|(?<![\w+#])[+#]+"
+_PUNCTUATION = r"[^\w\s+#]|_|(?<![^\W_])(?<![+#])[+#]+"
 _DROPPED = str.maketrans("", "", "'\"`’‘“”")
 
 

@@ -145,6 +145,16 @@ def test_a_page_of_many_passages_starves_no_other(brain: Brain) -> None:
     assert [page.page_id for page in found.pages[1:11]] == list(range(1200, 1210))
 
 
+def test_passages_as_near_as_each_other_are_all_looked_at(brain: Brain) -> None:
+    made = Drawn(brain, np.tile(units(1, 64, seed=7), (1500, 1)))
+    with brain.database.writing():
+        for n in range(1500):
+            made.add(n, 1 + n % 3)
+    made.keep()
+    listed = [chunk.chunk_id for chunk in made.search(made.rows[0]).chunks]
+    assert sorted(listed) == list(range(1, 1501))
+
+
 def test_passages_are_listed_once(drawn: Drawn) -> None:
     listed = [chunk.chunk_id for chunk in drawn.search(units(1, 64, seed=6)[0]).chunks]
     assert len(listed) == len(set(listed))

@@ -75,17 +75,13 @@ def test_blend_adds_scaled_scores_by_weight() -> None:
 
 
 @given(lanes(), lanes(), merges)
-def test_the_order_of_the_lanes_does_not_matter(
-    one: Found, other: Found, merge: Merge
-) -> None:
+def test_the_order_of_the_lanes_does_not_matter(one: Found, other: Found, merge: Merge) -> None:
     forward = fuse({"fts": one, "vector": other}, EVEN, merge, SETTINGS)
     assert fuse({"vector": other, "fts": one}, EVEN, merge, SETTINGS) == forward
 
 
 @given(lanes(), lanes(), merges)
-def test_a_lane_of_weight_nothing_lets_nobody_in(
-    one: Found, other: Found, merge: Merge
-) -> None:
+def test_a_lane_of_weight_nothing_lets_nobody_in(one: Found, other: Found, merge: Merge) -> None:
     alone = fuse({"fts": one}, EVEN, merge, SETTINGS)
     assert fuse({"fts": one, "vector": other}, {"vector": 0.0}, merge, SETTINGS) == alone
 
