@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
 from gbrain.errors import BadPage, GbrainError, NotFound
+from gbrain.reading import File, read_all
+from gbrain.store.chunks import enqueue_after, last_chunk
 from gbrain.store.connection import Database
 from gbrain.store.vaults import Known, Vault, add_vault, known_pages
 from gbrain.store.writing import delete_page, write_page
-from gbrain.text.page import MAX_PAGE_BYTES
-from gbrain.text.parsing import File, parse_all
 from gbrain.text.slug import slug_of
 from gbrain.types import Page
 
@@ -81,10 +79,19 @@ def take_in(
     _refuse_empty(root, paths, absent)
     batch: list[Page] = []
     size = 0
-    changed = _changed(root, vault, paths, pages, report, overwrite, progress)
-    for path, page in parse_all(changed):
-        if isinstance(page, GbrainError):
-            report.problems.append(Problem(path, page.message, page.hint, page.code))
+    files = _files(vault, paths, pages, report, progress)
+    for path, page in read_all(str(root), files):
+        try:
+            if page is None:
+                report.unchanged += 1
+                continue
+            if isinstance(page, GbrainError):
+                raise page
+            known = pages.get(page.slug)
+            if known:
+                _check_edits(known, vault, page.sha256, overwrite)
+        except GbrainError as error:
+            report.problems.append(Problem(path, error.message, error.hint, error.code))
             continue
         action: Action = "update" if page.slug in pages else "create"
         report.changes.append(Change(action, page.slug, path))
@@ -180,16 +187,14 @@ def _bad_rules(message: str) -> GbrainError:
     return GbrainError(message, hint="Its lines read as in .gitignore.", code="bad_ignore_file")
 
 
-def _changed(
-    root: Path,
+def _files(
     vault: Vault,
     paths: list[str],
     pages: dict[str, Known],
     report: Report,
-    overwrite: bool,
     progress: Progress,
 ) -> Iterator[File]:
-    """Path and bytes of the files whose page must be written, in order."""
+    """The files that may hold a page of this vault, with the hash each had when last taken in."""
     taken: dict[str, str] = {}
     present = set(paths)
     for number, path in enumerate(paths, 1):
@@ -197,72 +202,45 @@ def _changed(
         try:
             path.encode()
             slug = slug_of(path)
-            if slug in taken:
-                raise BadPage(
-                    f"shares the slug {slug} with {taken[slug]}",
-                    hint="Rename one of the two files.",
-                    code="slug_collision",
-                )
-            taken[slug] = path
-            data = _read(root / path)
             known = pages.get(slug)
-            verdict = _verdict(known, vault, path, sha256(data).digest(), present, overwrite)
+            if slug in taken:
+                raise _collision(slug, taken[slug], "Rename one of the two files.")
+            taken[slug] = path
+            if known and not _may_hold(known, vault, path, present):
+                hint = "Rename the file, or delete the page that is there."
+                raise _collision(slug, known.path, hint)
         except UnicodeEncodeError:
             name = path.encode("utf-8", "replace").decode()
             report.problems.append(
                 Problem(name, "the file's name is not UTF-8", "Rename it.", "bad_name")
             )
-        except OSError as error:
-            report.problems.append(
-                Problem(path, f"cannot be read: {error.strerror}", code="cannot_read")
-            )
         except GbrainError as error:
             report.problems.append(Problem(path, error.message, error.hint, error.code))
         else:
-            if verdict == "unchanged":
-                report.unchanged += 1
-            else:
-                yield path, data
+            same_place = known and known.vault_id == vault.id and known.path == path
+            yield path, known.source_sha256 if known and same_place else None
 
 
-def _read(path: Path) -> bytes:
-    """The file's bytes; a file beyond the limit is not read into memory."""
-    # Asked before it is opened: opening a pipe waits for somebody to write into it.
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise BadPage("not a regular file", code="not_a_file")
-    with path.open("rb") as file:
-        return file.read(MAX_PAGE_BYTES + 1)
+def _collision(slug: str, other: str, hint: str) -> BadPage:
+    return BadPage(f"shares the slug {slug} with {other}", hint=hint, code="slug_collision")
 
 
-def _verdict(
-    known: Known | None,
-    vault: Vault,
-    path: str,
-    digest: bytes,
-    present: set[str],
-    overwrite: bool,
-) -> Literal["unchanged", "write"]:
-    """Whether a file's page must be written; raises when it is not this file's to change."""
-    if known is None:
-        return "write"
+def _may_hold(known: Known, vault: Vault, path: str, present: set[str]) -> bool:
+    """Whether the page in the brain can be this file's: its own, one put by hand, or one moved."""
     ours = known.vault_id == vault.id
-    foreign = known.vault_id is not None and not ours
-    if foreign or (known.path != path and not (ours and known.path not in present)):
-        raise BadPage(
-            f"shares the slug {known.slug} with {known.path}",
-            hint="Rename the file, or delete the page that is there.",
-            code="slug_collision",
-        )
-    if ours and known.source_sha256 == digest and known.path == path:
-        return "unchanged"
-    edited = known.sha256 != known.source_sha256 or not ours
+    moved = ours and known.path not in present
+    return (ours or known.vault_id is None) and (known.path == path or moved)
+
+
+def _check_edits(known: Known, vault: Vault, digest: bytes, overwrite: bool) -> None:
+    """Raises when the page was changed in the brain since its file was taken in."""
+    edited = known.sha256 != known.source_sha256 or known.vault_id != vault.id
     if edited and known.sha256 != digest and not overwrite:
         raise BadPage(
             f"the page {known.slug} was changed in the brain as well",
             hint="Export the brain's version, or take the file's with --overwrite.",
             code="both_changed",
         )
-    return "write"
 
 
 # --- writing ---------------------------------------------------------------------------------
@@ -270,8 +248,10 @@ def _verdict(
 
 def _write(database: Database, batch: list[Page], vault: Vault, now: str) -> None:
     with database.writing() as connection:
+        last = last_chunk(connection)
         for page in batch:
-            write_page(connection, page, now, vault_id=vault.id, from_file=True)
+            write_page(connection, page, now, vault_id=vault.id, from_file=True, enqueue=False)
+        enqueue_after(connection, last, now)
 
 
 def _absent(

@@ -18,7 +18,7 @@ RANKS = (
     ("errors", "types", "trace", "config", "beside"),
     ("text",),
     ("store", "models", "ranking"),
-    ("lanes", "context"),
+    ("lanes", "context", "reading"),
     ("pipeline", "ingest", "worker", "export"),
     ("brain",),
     ("evaluate",),

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 
+from gbrain.store.vectors import active_space
 from gbrain.types import Chunk
 
 _PLACE = "section = ?, part = ?, byte_start = ?, byte_stop = ?, first_line = ?, last_line = ?"
@@ -41,8 +42,7 @@ def replace(
         _unindex(connection, gone)
         connection.executemany("DELETE FROM chunks WHERE id = ?", [(number,) for number in gone])
         connection.executemany(f"UPDATE chunks SET {_PLACE} WHERE id = ?", moved)
-    last = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
-    numbered = [(chunk_id, *row) for chunk_id, row in enumerate(added, last + 1)]
+    numbered = [(number, *row) for number, row in enumerate(added, last_chunk(connection) + 1)]
     connection.executemany(
         "INSERT INTO chunks (id, page_id, section, part, byte_start, byte_stop, first_line, "
         "last_line, kind, date, first_day, last_day, hash, heading_path, text) "
@@ -92,15 +92,30 @@ def _unindex(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
 
 def enqueue(connection: sqlite3.Connection, page_id: int, now: str) -> None:
     """Asks for vectors of the page's passages that the active model has not embedded yet."""
-    model = connection.execute("SELECT id, dimension FROM embedding_models WHERE active").fetchone()
+    _enqueue(connection, "page_id = ?", page_id, now)
+
+
+def enqueue_after(connection: sqlite3.Connection, chunk_id: int, now: str) -> None:
+    """The same for all passages that came after this one."""
+    _enqueue(connection, "id > ?", chunk_id, now)
+
+
+def last_chunk(connection: sqlite3.Connection) -> int:
+    """The number of the newest passage, 0 if there is none."""
+    number: int = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+    return number
+
+
+def _enqueue(connection: sqlite3.Connection, which: str, number: int, now: str) -> None:
+    space = active_space(connection)
     known = (
-        "SELECT 1 FROM page_embeddings_vec_{1} AS v "
-        "WHERE v.model_id = {0} AND v.hash = chunks.hash".format(*model)
-        if model
+        f"SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = {space.model_id} "
+        "AND v.hash = chunks.hash"
+        if space
         else "SELECT 1 WHERE 0"
     )
     connection.execute(
         "INSERT OR IGNORE INTO embedding_jobs (hash, enqueued_at) "
-        f"SELECT hash, ? FROM chunks WHERE page_id = ? AND NOT EXISTS ({known})",
-        (now, page_id),
+        f"SELECT hash, ? FROM chunks WHERE {which} AND NOT EXISTS ({known})",
+        (now, number),
     )

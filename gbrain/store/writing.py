@@ -32,12 +32,14 @@ def write_page(
     vault_id: int | None = None,
     from_file: bool = False,
     renames: str | None = None,
+    enqueue: bool = True,
 ) -> Written:
     """Creates or replaces a page, keeping its earlier text as a version.
 
     `expected_version` (0 for a page that must not exist yet) refuses a lost update. `from_file`
     marks the text as what the vault's own file holds. `renames` is the slug that the page had
-    before; a renamed page no longer belongs to a vault's file.
+    before; a renamed page no longer belongs to a vault's file. Who writes many pages may leave
+    out `enqueue` and do it once for all.
     """
     old = find_page(connection, renames or page.slug)
     current = old.version if old else 0
@@ -109,7 +111,8 @@ def write_page(
     )
     write_references(connection, page_id, page)
     chunks.replace(connection, page_id, page.title, page.chunks, fresh=old is None or retitled)
-    chunks.enqueue(connection, page_id, now)
+    if enqueue:
+        chunks.enqueue(connection, page_id, now)
     return Written(page.slug, version, "updated" if old else "created")
 
 
