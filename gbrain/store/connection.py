@@ -132,7 +132,6 @@ def create(path: Path) -> None:
         with explained(building):
             connection = sqlite3.connect(building, isolation_level=None)
             try:
-                connection.execute("PRAGMA page_size = 8192")
                 migrate(connection)
             finally:
                 connection.close()
