@@ -24,7 +24,7 @@ _HEADROOM = 4
 # Scoring a row costs some thirty times more than passing it by. Where the query's words stand in
 # more pages than this, only pages with a rare word or two of the others are scored, by all its
 # words, and only their passages.
-_SCORED_ROWS = 3000
+_SCORED_ROWS = 2000
 _PAIRED_TERMS = 8
 
 
