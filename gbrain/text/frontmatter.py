@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -90,10 +90,10 @@ def _read(source: str) -> tuple[dict[str, Value], dict[str, int]] | None:
     hidden = _hidden_line_ends(source)
     if hidden:
         source = source.translate(hidden)
-    events = yaml.parse(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    reader = _Reader(yaml, events, {new: old for old, new in hidden.items()})
+    parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    reader = _Reader(yaml, {new: old for old, new in hidden.items()})
     try:
-        return reader.page()
+        return reader.page(parser(source).get_event)
     except yaml.YAMLError as error:
         raise _malformed(error, source) from None
     except (ValueError, OverflowError):
@@ -104,16 +104,17 @@ def _read(source: str) -> tuple[dict[str, Value], dict[str, int]] | None:
 class _Reader:
     """Builds values from YAML events in one pass, within the limits on depth and nodes."""
 
-    def __init__(self, yaml: Any, events: Iterator[Any], restore: dict[int, int]) -> None:
+    def __init__(self, yaml: Any, restore: dict[int, int]) -> None:
         self._yaml = yaml
-        self._next = events.__next__
+        self._next: Callable[[], Any] = lambda: None
         self._restore = restore
         self._anchored: dict[str, Value] = {}
         self._nodes = 0
         self.line = _FIRST_YAML_LINE
 
-    def page(self) -> tuple[dict[str, Value], dict[str, int]] | None:
+    def page(self, next_event: Callable[[], Any]) -> tuple[dict[str, Value], dict[str, int]] | None:
         """Top-level values with the page line of each key; None if the root is only text."""
+        self._next = next_event
         self._next()
         if type(self._next()) is self._yaml.StreamEndEvent:
             return {}, {}
