@@ -118,6 +118,7 @@ class Brain:
         `depth="auto"` adds context of at most `budget` tokens.
         """
         normal = normalise(text)
+        self.database.map_file()
         with self.database.reading() as connection:
             terms = read_terms(normal, aliases.all_aliases(connection))
         question = Query(normal, terms, scope, limit or self.settings.default_limit)

@@ -13,7 +13,7 @@ from gbrain.store.schema import APPLICATION_ID, SCHEMA_VERSION
 
 _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
-_MAPPED_BYTES = 1 << 31
+_MAP = f"PRAGMA mmap_size = {1 << 31}"
 
 
 class Database:
@@ -42,7 +42,6 @@ class Database:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
             self._check_version(connection)
-            connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
             if not self.read_only:
                 connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA cache_size = -32000")
@@ -69,7 +68,13 @@ class Database:
     def another(self) -> sqlite3.Connection:
         """A second connection to the same file, for a lane that runs in a thread of its own."""
         with explained(self.path):
-            return self._connect()
+            connection = self._connect()
+            connection.execute(_MAP)
+            return connection
+
+    def map_file(self) -> None:
+        """Lets queries read the file without copying it; long writes would only swell by it."""
+        self.connection.execute(_MAP)
 
     def close(self) -> None:
         self.connection.close()
