@@ -28,6 +28,7 @@ from gbrain.types import Query, Scope
 query = np.load(sys.argv[2])
 began = time.perf_counter()
 brain = Brain.open(sys.argv[1])
+brain.database.map_file()
 connection, second = brain.database.connection, brain.database.another()
 found = vector.search((connection, second), active_space(connection), query,
                       Query("", (), Scope(), 10), Settings())
