@@ -28,7 +28,7 @@ CONFIGURATIONS = (
     ("rrf", "hybrid", "rrf"),
     ("blend", "hybrid", "blend"),
 )
-BUDGETS = (500, 1000, 4000)
+BUDGETS = (250, 500, 1000, 2000, 4000)
 
 
 def within(scope: str | None) -> Scope:
