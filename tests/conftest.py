@@ -104,3 +104,13 @@ def sample(built_sample: Path, brain_path: Path) -> Path:
     """The brain of this test, filled with the packaged sample pages."""
     shutil.copy(built_sample, brain_path)
     return brain_path
+
+
+@pytest.fixture(scope="session")
+def embedded_sample(built_sample: Path) -> Path:
+    """The sample pages with vectors, made once for all files that want them."""
+    path = built_sample.with_name("embedded.db")
+    shutil.copy(built_sample, path)
+    with Brain.open(path) as brain:
+        brain.embed()
+    return path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -28,17 +27,6 @@ QUESTIONS = (
     "resources/reading-list",
     "知识",
 )
-
-
-@pytest.fixture(scope="session")
-def embedded_sample(built_sample: Path) -> Path:
-    """The sample pages with vectors, made once for all files that want them."""
-    path = built_sample.with_name("embedded.db")
-    if not path.exists():
-        shutil.copy(built_sample, path)
-        with Brain.open(path) as brain:
-            brain.embed()
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,17 +13,6 @@ from gbrain.types import Answer, Merge, Mode, Scope
 
 MERGES: tuple[Merge, ...] = ("set-union", "set-union-rank", "rrf", "blend")
 LUKEWARM = "who is lukewarm on cloud RAG?"
-
-
-@pytest.fixture(scope="session")
-def embedded_sample(built_sample: Path) -> Path:
-    """The sample pages with vectors, made once for all files that want them."""
-    path = built_sample.with_name("embedded.db")
-    if not path.exists():
-        shutil.copy(built_sample, path)
-        with Brain.open(path) as brain:
-            brain.embed()
-    return path
 
 
 @pytest.fixture(scope="module")

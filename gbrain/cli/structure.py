@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Annotated
 
 import typer
@@ -13,6 +12,7 @@ from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.store.links import Backlink, LinkRow, links_from
 from gbrain.store.pages import require_page
+from gbrain.store.tags import tag_counts
 from gbrain.text.slug import slug_of
 
 command = Module()
@@ -41,7 +41,7 @@ def tags(
             rows: list[tuple[str | int, ...]] = [(tag,) for tag in page.tags]
         else:
             with brain.database.reading() as connection:
-                found = _tag_counts(connection)
+                found = tag_counts(connection)
             document = {"tags": [{"tag": tag, "pages": count} for tag, count in found]}
             rows = list(found)
     if json:
@@ -50,20 +50,6 @@ def tags(
         screen.write_table(("Tag", "Pages")[: len(rows[0]) if rows else 0], rows, "No tags.")
     if exit_code and not found:
         raise typer.Exit(3)
-
-
-def _tag_counts(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-    """Tags with the number of their pages, most used first; of spellings that differ in case only,
-    the most used one."""
-    rows = connection.execute(
-        "SELECT tag, count(*) FROM tags GROUP BY tag COLLATE BINARY ORDER BY count(*) DESC, tag"
-    )
-    spelling: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    for tag, count in rows:
-        kept = spelling.setdefault(tag.lower(), tag)
-        counts[kept] = counts.get(kept, 0) + count
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 @command.command("links", epilog=examples("gbrain links people/alice-chen"))

@@ -13,7 +13,7 @@ from gbrain.errors import BadPage, UsageError
 from gbrain.text.dates import Period, leading_date
 from gbrain.text.frontmatter import split
 from gbrain.text.markdown import Structure, scan
-from gbrain.text.sections import timeline_line
+from gbrain.text.sections import names_timeline, timeline_line
 
 _BULLET = re.compile(r"( {0,3}[-*+][ \t]+)(\*\*|__)?")
 _JOINT = re.compile(r"(\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
@@ -207,7 +207,7 @@ def _own_span(structure: Structure, top: int, standing: Sequence[_Standing]) -> 
     for heading in structure.headings:
         if heading.line < top:
             continue
-        if not level and heading.text.strip("*_ :").casefold() == "timeline":
+        if not level and names_timeline(heading.text):
             level = heading.level
         elif not level or heading.level <= level:
             stop = heading.line

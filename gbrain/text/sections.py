@@ -40,7 +40,7 @@ def timeline_line(text: str, structure: Structure) -> int:
     """The line on which the timeline begins; the number of lines when there is none."""
     candidates: list[int] = []
     for heading in structure.headings:
-        if _names_timeline(heading.text):
+        if names_timeline(heading.text):
             candidates.append(heading.line)
         # A `---` right under a paragraph reads as an underlined heading to Markdown; to the
         # person who wrote dated entries below it, it is the line between the two halves.
@@ -50,7 +50,8 @@ def timeline_line(text: str, structure: Structure) -> int:
     return min(candidates, default=len(structure.starts) - 1)
 
 
-def _names_timeline(heading: str) -> bool:
+def names_timeline(heading: str) -> bool:
+    """Whether a heading says that the timeline begins there."""
     return heading.strip("*_ :").casefold() == "timeline"
 
 
@@ -65,7 +66,7 @@ def _opens_timeline(text: str, structure: Structure, rule: int) -> bool:
     if following == len(structure.starts) - 1:
         return False
     written = _line(text, structure, following)
-    named = written.lstrip(" ").startswith("#") and _names_timeline(written.strip("# \t"))
+    named = written.lstrip(" ").startswith("#") and names_timeline(written.strip("# \t"))
     return named or entry_date(written) is not None
 
 

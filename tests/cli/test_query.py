@@ -8,8 +8,6 @@ import sqlite3
 
 import pytest
 
-from gbrain.brain import Brain
-
 ANSWER = {
     "query", "mode", "merge", "short_circuit", "fell_back_to_bm25", "notice", "results", "took_ms"
 }  # fmt: skip
@@ -18,17 +16,6 @@ HIT = {
     "boosts",
 }  # fmt: skip
 LUKEWARM = "who is lukewarm on cloud RAG?"
-
-
-@pytest.fixture(scope="session")
-def embedded_sample(built_sample):
-    """The sample pages with vectors, made once for all files that want them."""
-    path = built_sample.with_name("embedded.db")
-    if not path.exists():
-        shutil.copy(built_sample, path)
-        with Brain.open(path) as brain:
-            brain.embed()
-    return path
 
 
 @pytest.fixture
