@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from gbrain.errors import BadSetting
 
@@ -17,6 +16,40 @@ GIGABRAIN, JEFFS, ENGRAM, FUSION, SIFT, GBRAIN = (
 Value = str | int | float | bool
 
 
+class Setting:
+    """One row of the table; as an attribute of `Settings` it gives the default."""
+
+    __slots__ = ("choices", "default", "help", "high", "kind", "low", "name", "source")
+    name: str
+
+    def __init__(
+        self,
+        default: Value,
+        help: str,
+        source: str,
+        low: float | None,
+        high: float | None,
+        choices: tuple[str, ...],
+    ) -> None:
+        self.kind, self.default, self.help, self.source = type(default), default, help, source
+        self.low, self.high, self.choices = low, high, choices
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, settings: object, owner: type) -> Any:
+        return self if settings is None else self.default
+
+    @property
+    def allowed(self) -> str:
+        """The values it takes, in words."""
+        if self.choices:
+            return " | ".join(self.choices)
+        if self.kind is bool:
+            return "on | off"
+        return f"{self.low:.10g} to {self.high:.10g}"
+
+
 def _setting(
     default: Value,
     help: str,
@@ -26,13 +59,14 @@ def _setting(
     high: float | None = None,
     choices: tuple[str, ...] = (),
 ) -> Any:
-    about = {"help": help, "source": source, "low": low, "high": high, "choices": choices}
-    return field(default=default, metadata=about)
+    return Setting(default, help, source, low, high, choices)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Settings:
-    """A brain's settings; each field is a row of the table that `gbrain config list` prints."""
+    """A brain's settings; each attribute is a row of the table that `gbrain config list` prints.
+
+    Not a dataclass: a search would pay for the making of one, and grow slower with each row.
+    """
 
     search_mode: str = _setting(
         "auto", "Lanes that `query` uses; auto is hybrid once the brain has vectors", JEFFS,
@@ -92,37 +126,17 @@ class Settings:
         10.0, "How long a write waits for another program's write", low=0, high=600
     )
 
+    def __init__(self, **changed: Value) -> None:
+        self.__dict__.update(changed)
 
-class Setting(NamedTuple):
-    """What is known of one setting."""
-
-    name: str
-    kind: type
-    default: Value
-    help: str
-    source: str
-    low: float | None
-    high: float | None
-    choices: tuple[str, ...]
-
-    @property
-    def allowed(self) -> str:
-        """The values it takes, in words."""
-        if self.choices:
-            return " | ".join(self.choices)
-        if self.kind is bool:
-            return "on | off"
-        return f"{self.low:.10g} to {self.high:.10g}"
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("settings do not change; with_values makes others")
 
 
 @cache
 def known_settings() -> Mapping[str, Setting]:
     """Every setting by name, in the order of the table."""
-    return {
-        row.name: Setting(row.name, type(default), default, **row.metadata)
-        for row in fields(Settings)
-        for default in (cast(Value, row.default),)
-    }
+    return {name: row for name, row in vars(Settings).items() if isinstance(row, Setting)}
 
 
 def find_setting(name: str) -> Setting:
@@ -172,5 +186,5 @@ def written_value(value: Value) -> str:
 
 def with_values(settings: Settings, written: Mapping[str, str]) -> Settings:
     """`settings` with some changed; raises BadSetting for what cannot be."""
-    values: dict[str, Any] = {name: read_value(name, text) for name, text in written.items()}
-    return replace(settings, **values)
+    values = {name: read_value(name, text) for name, text in written.items()}
+    return Settings(**{**vars(settings), **values})
