@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from gbrain.store.schema import APPLICATION_ID, FIRST, SCHEMA_VERSION, VECTORS
+from gbrain.store.schema import APPLICATION_ID, FIRST, SCHEMA_VERSION, SECOND, VECTORS
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -18,6 +18,11 @@ def migrate(connection: sqlite3.Connection) -> None:
         _run(db, FIRST + VECTORS.format(dim=384))
         db.conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.conn.execute("PRAGMA user_version = 1")
+
+    @steps(name="0002_use")
+    def second(db: Database) -> None:
+        _run(db, SECOND)
+        db.conn.execute("PRAGMA user_version = 2")
 
     steps.apply(Database(connection))
     reached = connection.execute("PRAGMA user_version").fetchone()[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # Small columns first and long texts last, so that listing pages never reads their text.
 FIRST = """
@@ -148,6 +148,49 @@ CREATE TABLE embedding_jobs (
     enqueued_at TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX embedding_jobs_due ON embedding_jobs(due_at);
+"""
+
+# What a brain learns from its use, and the questions that its pages answer.
+SECOND = """
+CREATE TABLE questions (
+    id INTEGER PRIMARY KEY,
+    text TEXT NOT NULL,
+    asked_at TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    hits INTEGER NOT NULL
+);
+CREATE TABLE question_hits (
+    question_id INTEGER NOT NULL REFERENCES questions(id) ON DELETE CASCADE,
+    rank INTEGER NOT NULL,
+    page_id INTEGER NOT NULL,
+    features TEXT NOT NULL,
+    opened_at TEXT,
+    PRIMARY KEY (question_id, rank)
+) WITHOUT ROWID;
+CREATE TABLE page_use (
+    page_id INTEGER PRIMARY KEY REFERENCES pages(id) ON DELETE CASCADE,
+    opens INTEGER NOT NULL,
+    last_opened TEXT NOT NULL
+);
+CREATE TABLE last_answer (
+    rank INTEGER PRIMARY KEY,
+    slug TEXT NOT NULL,
+    line INTEGER
+);
+CREATE TABLE baselines (
+    id INTEGER PRIMARY KEY,
+    made_at TEXT NOT NULL,
+    model TEXT,
+    results TEXT NOT NULL
+);
+CREATE TABLE page_questions (
+    page_id INTEGER PRIMARY KEY REFERENCES pages(id) ON DELETE CASCADE,
+    questions TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE questions_fts USING fts5(
+    questions, content='page_questions', content_rowid='page_id', tokenize='porter unicode61'
+);
 """
 
 # Vectors of one dimension: exact ones by slot, and the small codes that are scanned, packed so
