@@ -184,6 +184,11 @@ CREATE TABLE baselines (
     model TEXT,
     results TEXT NOT NULL
 );
+CREATE TABLE learned (
+    name TEXT PRIMARY KEY,
+    made_at TEXT NOT NULL,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE page_questions (
     page_id INTEGER PRIMARY KEY REFERENCES pages(id) ON DELETE CASCADE,
     questions TEXT NOT NULL
