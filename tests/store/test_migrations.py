@@ -1,0 +1,67 @@
+"""Brains of every earlier schema open, are brought up to date, and answer like new ones."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.store import migrations
+from gbrain.store.connection import Database
+from gbrain.store.schema import SCHEMA_VERSION
+
+BRAINS = Path(__file__).parents[2] / "fixtures" / "brains"
+QUESTIONS = (
+    "who is lukewarm on cloud RAG?",
+    "offline first",
+    "how do notes stay evergreen",
+    "alice",
+    "reviewing cards before forgetting",
+)
+
+
+def schema_of(path: Path) -> list[tuple[str, str]]:
+    connection = sqlite3.connect(path)
+    rows = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE '\\_%' ESCAPE '\\' "
+        "AND sql IS NOT NULL ORDER BY name"
+    ).fetchall()
+    connection.close()
+    return rows
+
+
+@pytest.fixture(params=range(1, SCHEMA_VERSION), ids=lambda version: f"schema-{version}")
+def old_brain(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / "old.db"
+    path.write_bytes(gzip.decompress((BRAINS / f"schema-{request.param}.db.gz").read_bytes()))
+    return path
+
+
+def test_an_old_brain_answers_like_a_new_one_of_the_same_pages(
+    old_brain: Path, tmp_path: Path
+) -> None:
+    with Brain.open(old_brain) as old, Brain.open(tmp_path / "new.db", make=True) as new:
+        for page in old.list()[0]:
+            new.put(page.path, old.text(page.slug).encode())
+        new.embed()
+        for question in QUESTIONS:
+            then = [(hit.slug, hit.score) for hit in old.query(question).hits]
+            assert then == [(hit.slug, hit.score) for hit in new.query(question).hits]
+    assert schema_of(old_brain) == schema_of(tmp_path / "new.db")
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(
+    old_brain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = schema_of(old_brain)
+    monkeypatch.setattr(migrations, "SECOND", "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")
+    with pytest.raises(sqlite3.Error):
+        migrations.migrate(sqlite3.connect(old_brain, isolation_level=None))
+    assert schema_of(old_brain) == before
+    monkeypatch.undo()
+    database = Database(old_brain)
+    assert database.connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
+    database.close()
