@@ -18,7 +18,7 @@ RANKS = (
     ("errors", "types", "trace", "config", "beside"),
     ("text",),
     ("store", "models", "ranking"),
-    ("lanes", "context", "reading"),
+    ("lanes", "context", "hits", "reading"),
     ("pipeline", "ingest", "worker", "export"),
     ("brain",),
     ("evaluate",),

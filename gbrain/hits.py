@@ -1,0 +1,58 @@
+"""Ranked pages into hits: here their text enters, the passage that speaks for each of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from gbrain.store.passages import Passage, first_passage, marked_snippet, passages, plain_snippet
+from gbrain.text.query import match_expression
+from gbrain.types import Hit, HitChunk, Query, Ranked
+
+
+def hits_of(
+    connection: sqlite3.Connection, ranked: Sequence[Ranked], query: Query
+) -> tuple[Hit, ...]:
+    """Pages with their text; one that went away since its lane saw it is left out."""
+    match = match_expression(query.terms) if query.terms else None
+    chosen = {page.page_id: page.chunk_id for page in ranked}
+    known = passages(connection, [chunk for chunk in chosen.values() if chunk is not None])
+    hits: list[Hit] = []
+    for page in ranked:
+        row = connection.execute(
+            "SELECT title, wing, room, type, date FROM pages WHERE id = ?", (page.page_id,)
+        ).fetchone()
+        if row is None:
+            continue
+        chunk_id = chosen[page.page_id]
+        passage = known.get(chunk_id) if chunk_id is not None else None
+        passage = passage or first_passage(connection, page.page_id)
+        snippet = marked_snippet(connection, passage.id, match) if passage and match else None
+        title, wing, room, type_, date = row
+        hits.append(
+            Hit(
+                rank=len(hits) + 1,
+                slug=page.slug,
+                title=title,
+                wing=wing,
+                room=room,
+                type=type_,
+                date=(passage.date if passage else None) or date,
+                score=page.score,
+                snippet=snippet or (plain_snippet(passage.text) if passage else ""),
+                chunk=_chunk(passage) if passage else None,
+                lanes=page.lanes,
+                boosts=page.boosts,
+            )
+        )
+    return tuple(hits)
+
+
+def _chunk(passage: Passage) -> HitChunk:
+    return HitChunk(
+        passage.kind,
+        passage.heading_path,
+        passage.date,
+        (passage.first_line, passage.last_line),
+        passage.hash.hex(),
+    )
