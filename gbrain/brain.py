@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from gbrain.worker import Embedded
 
 
+NO_CHANGES: Mapping[str, str] = {}
+
+
 def default_path() -> Path:
     """Where the brain is when nobody says: $GBRAIN_DB, else the platform's data folder."""
     named = os.environ.get("GBRAIN_DB")
@@ -112,22 +115,25 @@ class Brain:
         merge: Merge | None = None,
         depth: Depth | None = None,
         budget: int | None = None,
+        changes: Mapping[str, str] = NO_CHANGES,
     ) -> Answer:
         """The pages that answer `text`, best first, by keywords and meaning.
 
-        `depth="auto"` adds context of at most `budget` tokens.
+        `depth="auto"` adds context of at most `budget` tokens. `changes` are settings for this
+        query alone, written as `config set` takes them.
         """
         normal = normalise(text)
+        chosen = with_values(self.settings, changes) if changes else self.settings
         self.database.map_file()
         with self.database.reading() as connection:
             terms = read_terms(normal, aliases.all_aliases(connection))
-        question = Query(normal, terms, scope, limit or self.settings.default_limit)
+        question = Query(normal, terms, scope, limit or chosen.default_limit)
         plan = Plan(
-            mode=mode or cast(Mode, self.settings.search_mode),
-            merge=merge or cast(Merge, self.settings.search_merge_strategy),
-            settings=self.settings,
+            mode=mode or cast(Mode, chosen.search_mode),
+            merge=merge or cast(Merge, chosen.search_merge_strategy),
+            settings=chosen,
             embed=self._embed_query,
-            budget=(budget or self.settings.default_token_budget) if depth else None,
+            budget=(budget or chosen.default_token_budget) if depth else None,
             count=self.count_tokens,
         )
         return answer(self.database, question, plan)
