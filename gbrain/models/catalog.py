@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PACKAGED = "bge-small-en-v1.5"
+RERANKER = "ms-marco-MiniLM-L-12-v2"
 DESCRIPTION = "gbrain.json"
+# By another name, so that nobody takes a model without vectors for one that embeds.
+RERANKER_DESCRIPTION = "reranker.json"
 MODEL_PLACES = ("model.onnx", "onnx/model.onnx")
 POOLINGS = ("cls", "mean")
 # Part of every identity: raise it when the same files and settings begin to give other vectors.
@@ -113,6 +116,17 @@ def packaged(name: str = PACKAGED) -> ModelSpec:
             hint=f"Packaged: {', '.join(known) or 'none; reinstall gbrain'}.",
         )
     return from_description(described, here / name)
+
+
+def packaged_reranker() -> ModelSpec:
+    """The cross-encoder that ships with gbrain: its one number is a score; files as `packaged`."""
+    folder = Path(__file__).parent / RERANKER
+    described = read_json(folder / RERANKER_DESCRIPTION)
+    if described is None:
+        raise ModelUnavailable(
+            f"The reranking model {RERANKER} is missing from gbrain.", hint="Reinstall gbrain."
+        )
+    return from_description(described, folder)
 
 
 def describe(

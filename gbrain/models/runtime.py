@@ -72,15 +72,17 @@ def open_tokenizer(path: Path) -> Tokenizer:
         raise _unusable(path, error) from error
 
 
-def open_both(model: Path, tokenizer: Path, *, fused: bool) -> tuple[Session, Tokenizer]:
-    """An unpacked session and a tokenizer, in little more than the session's time."""
+def open_both(
+    model: Path, tokenizer: Path, *, fused: bool, packed: bool = False
+) -> tuple[Session, Tokenizer]:
+    """A session and a tokenizer, in little more than the session's time."""
     # Only the opening itself runs without the GIL, so it has to begin before the tokenizer's.
     _onnxruntime()
     outcome: list[Session | ModelUnavailable] = []
 
     def load() -> None:
         try:
-            outcome.append(open_session(model, fused=fused, packed=False))
+            outcome.append(open_session(model, fused=fused, packed=packed))
         except ModelUnavailable as error:
             outcome.append(error)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gbrain.config import Settings
@@ -16,16 +15,12 @@ def fuse(
 
     A lane of weight 0 lets nobody in.
     """
-    seen: dict[int, dict[str, Candidate]] = defaultdict(dict)
-    parts: dict[int, list[float]] = defaultdict(list)
-    for lane in sorted(lanes):
-        weight = weights.get(lane, 1.0)
-        if weight <= 0:
-            continue
-        found = lanes[lane]
-        for candidate, part in zip(found.pages, _parts(found, merge, settings), strict=True):
-            seen[candidate.page_id][lane] = candidate
-            parts[candidate.page_id].append(weight * part)
+    seen: dict[int, dict[str, Candidate]] = {}
+    parts: dict[int, list[float]] = {}
+    for lane, weighted in contributions(lanes, weights, merge, settings).items():
+        for candidate, part in zip(lanes[lane].pages, weighted, strict=True):
+            seen.setdefault(candidate.page_id, {})[lane] = candidate
+            parts.setdefault(candidate.page_id, []).append(part)
     fused = [
         Ranked(
             page_id,
@@ -36,6 +31,17 @@ def fuse(
         for page_id, by_lane in seen.items()
     ]
     return sorted(fused, key=lambda ranked: (-ranked.score, ranked.slug))
+
+
+def contributions(
+    lanes: Mapping[str, Found], weights: Mapping[str, float], merge: Merge, settings: Settings
+) -> dict[str, list[float]]:
+    """What each lane adds for each of its pages, weighted, in the lane's order; lanes by name."""
+    return {
+        lane: [weights.get(lane, 1.0) * part for part in _parts(lanes[lane], merge, settings)]
+        for lane in sorted(lanes)
+        if weights.get(lane, 1.0) > 0
+    }
 
 
 def _parts(found: Found, merge: Merge, settings: Settings) -> list[float]:
