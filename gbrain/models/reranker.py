@@ -1,0 +1,115 @@
+"""Scores a passage against a query with an ONNX cross-encoder, each pair on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gbrain.beside import Beside
+from gbrain.errors import ModelUnavailable
+from gbrain.models.files import TOKENIZER, check, verify
+from gbrain.models.runtime import Session, open_both, usable_cores
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from tokenizers import Tokenizer
+
+    from gbrain.models.catalog import ModelSpec
+
+# Letters of either text that are looked at: some ten times what the model can take in.
+MAX_LETTERS = 1 << 14
+# Scores kept for the process, by model, query and passage; the oldest half goes when it is full.
+REMEMBERED = 100_000
+
+Key = tuple[str, str, bytes]
+_known: dict[Key, float] = {}
+
+
+class CrossEncoder:
+    """A reranking model; its files are opened and verified when the first pair is scored.
+
+    A quantised network's scores change with whatever shares a run, so pairs are never batched.
+    """
+
+    def __init__(self, spec: ModelSpec, threads: int | None = None) -> None:
+        """Opens nothing; `threads` for the pairs of one query, all cores by default."""
+        self.spec = spec
+        self._identity = spec.identity
+        self._threads = threads or usable_cores()
+        self._opened: tuple[Session, Tokenizer] | None = None
+        self._pool: ThreadPoolExecutor | None = None
+
+    def scores(self, query: str, passages: Mapping[bytes, str]) -> dict[bytes, float]:
+        """A logit for each passage (0 is even odds, higher is better), by its content's hash.
+
+        What was scored before in this process is not scored again.
+        """
+        keys = {name: (self._identity, query, name) for name in passages}
+        found = {name: _known[key] for name, key in keys.items() if key in _known}
+        new = [name for name in passages if name not in found]
+        if new:
+            session, tokenizer = self._open()
+
+            def score(name: bytes) -> float:
+                return self._score(session, tokenizer, query, passages[name])
+
+            for name, logit in zip(new, self._workers().map(score, new), strict=True):
+                found[name] = logit
+                _remember(keys[name], logit)
+        return found
+
+    def close(self) -> None:
+        """Ends the threads; what they have begun is finished first."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def _open(self) -> tuple[Session, Tokenizer]:
+        if self._opened is None:
+            spec = self.spec
+            check(spec)
+            verified = Beside(lambda: verify(spec))
+            session, tokenizer = open_both(
+                spec.folder / spec.model_file,
+                spec.folder / TOKENIZER,
+                fused=spec.fused,
+                packed=True,
+            )
+            verified.result()
+            tokenizer.enable_truncation(spec.max_tokens)
+            self._opened = session, tokenizer
+        return self._opened
+
+    def _workers(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gbrain-rerank")
+        return self._pool
+
+    def _score(self, session: Session, tokenizer: Tokenizer, query: str, passage: str) -> float:
+        import numpy as np
+
+        pair = tokenizer.encode(query[:MAX_LETTERS], passage[:MAX_LETTERS])
+        feed = {
+            "input_ids": np.array([pair.ids], dtype=np.int64),
+            "attention_mask": np.array([pair.attention_mask], dtype=np.int64),
+            "token_type_ids": np.array([pair.type_ids], dtype=np.int64),
+        }
+        try:
+            (logits,) = session.run(["logits"], feed)
+            logit = float(logits[0][0])
+        except Exception as error:
+            reason = " ".join(str(error).split())[:200]
+            raise ModelUnavailable(f"{self.spec.name} failed: {reason}") from error
+        if not np.isfinite(logit):
+            raise ModelUnavailable(f"{self.spec.name} gave a score that is not a number.")
+        return logit
+
+
+def _remember(key: Key, logit: float) -> None:
+    if len(_known) >= REMEMBERED:
+        for old in list(_known)[: REMEMBERED // 2]:
+            _known.pop(old, None)
+    _known[key] = logit

@@ -1,0 +1,74 @@
+"""A second opinion on the head of an answer, mixed with the order it had; the tail stays behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gbrain.config import Settings
+from gbrain.ranking.expand import passage_values
+from gbrain.ranking.fusion import min_max
+from gbrain.types import Candidate, Found, Ranked
+
+
+def best_chunks(
+    head: Sequence[Ranked], lanes: Mapping[str, Found], settings: Settings
+) -> dict[int, list[int]]:
+    """The passages that speak for each page, at most `rerank_chunks`, best first, by page."""
+    values = passage_values(lanes, head, settings)
+    found: dict[int, dict[int, float]] = {page.page_id: {} for page in head}
+    for lane in lanes.values():
+        for chunk in lane.chunks:
+            if chunk.page_id in found:
+                found[chunk.page_id][chunk.chunk_id] = values[chunk.chunk_id]
+    for page in head:
+        if page.chunk_id is not None:
+            found[page.page_id].setdefault(page.chunk_id, 0.0)
+    return {
+        page_id: sorted(chunks, key=lambda chunk: (-chunks[chunk], chunk))[: settings.rerank_chunks]
+        for page_id, chunks in found.items()
+    }
+
+
+def reordered(
+    ranked: Sequence[Ranked], opinions: Mapping[int, float], head: int, mix: float
+) -> list[Ranked]:
+    """`ranked` with its first `head` pages in the order of (1 - mix) x fused + mix x opinion.
+
+    Opinions are from 0 to 1, by page; fused scores of the head are brought to the same scale.
+    A page without an opinion keeps its place, and so do all pages behind the head. Scores stay
+    on the scale of fusion and fall from page to page. An opinion shows as a lane of its own.
+    """
+    first, tail = ranked[:head], ranked[head:]
+    judged = [place for place, page in enumerate(first) if page.page_id in opinions]
+    if not judged:
+        return list(ranked)
+    scores = [page.score for page in first]
+    low, high = min(scores), max(scores)
+    mixed = {
+        place: (1 - mix) * fused + mix * opinions[first[place].page_id]
+        for place, fused in enumerate(min_max(scores))
+        if first[place].page_id in opinions
+    }
+    places = {place: rank for rank, place in enumerate(_best_first(judged, opinions, first), 1)}
+    order = iter(sorted(judged, key=lambda place: (-mixed[place], place)))
+    renewed: list[Ranked] = []
+    ceiling = high
+    for place, page in enumerate(first):
+        score = page.score
+        if place in mixed:
+            source = next(order)
+            page, score = first[source], low + (high - low) * mixed[source]
+            opinion = Candidate(
+                page.page_id, page.slug, None, places[source], opinions[page.page_id]
+            )
+            page = page._replace(lanes={**page.lanes, "rerank": opinion})
+        ceiling = min(ceiling, score)
+        renewed.append(page._replace(score=ceiling))
+    return [*renewed, *tail]
+
+
+def _best_first(
+    judged: Sequence[int], opinions: Mapping[int, float], first: Sequence[Ranked]
+) -> list[int]:
+    """Places in the head by the reranker's opinion alone."""
+    return sorted(judged, key=lambda place: (-opinions[first[place].page_id], place))

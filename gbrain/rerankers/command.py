@@ -1,0 +1,99 @@
+"""The reranker of a user's own: a command that reads a question and passages and writes scores."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import signal
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+
+from gbrain.errors import GbrainError
+from gbrain.ranking.fusion import min_max
+from gbrain.rerankers.head import Head, Opinions
+
+
+def opinions(head: Head) -> Opinions:
+    """The command's scores, brought to 0 to 1; null leaves a page where it is.
+
+    It gets {"query", "passages": [{"slug", "text"}]} on standard input, pages best first, and
+    prints a JSON list of as many numbers.
+    """
+    pages = [page for page in head.pages if head.passages.get(page.page_id)]
+    asked = {
+        "query": head.question,
+        "passages": [
+            {
+                "slug": page.slug,
+                "text": "\n\n".join(passage.text for passage in head.passages[page.page_id]),
+            }
+            for page in pages
+        ],
+    }
+    answer = _run(head.helpers.command, json.dumps(asked), head.settings.rerank_seconds)
+    scores = _scores(answer, len(pages))
+    given = [(page, score) for page, score in zip(pages, scores, strict=True) if score is not None]
+    scaled = min_max([score for _, score in given])
+    by_page = {page.page_id: score for (page, _), score in zip(given, scaled, strict=True)}
+    return Opinions(by_page, head.settings.rerank_mix)
+
+
+def _run(command: str, text: str, seconds: float) -> bytes:
+    """What the command prints, given `text`; it is ended with all it started after `seconds`."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise GbrainError(f"rerank_command cannot be read: {error}.") from None
+    if not words:
+        raise GbrainError(
+            "rerank_command is empty.", hint="Set it with gbrain config set rerank_command."
+        )
+    try:
+        process = Popen(
+            words, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=os.name == "posix"
+        )
+    except (OSError, ValueError) as error:
+        raise GbrainError(f"rerank_command did not start: {error}.") from None
+    try:
+        printed, _ = process.communicate(text.encode("utf-8", "replace"), timeout=seconds)
+    except TimeoutExpired:
+        raise GbrainError(f"rerank_command took longer than {seconds:g} seconds.") from None
+    finally:
+        _end(process)
+    if process.returncode:
+        raise GbrainError(f"rerank_command failed with exit code {process.returncode}.")
+    return printed
+
+
+def _end(process: Popen[bytes]) -> None:
+    if process.poll() is None:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.communicate()
+
+
+def _scores(printed: bytes, count: int) -> list[float | None]:
+    try:
+        scores = json.loads(printed)
+    except (ValueError, RecursionError):
+        raise GbrainError("rerank_command did not print JSON.") from None
+    if not isinstance(scores, list) or len(scores) != count:
+        raise GbrainError(f"rerank_command did not print a list of {count} scores.")
+    return [_score(score) for score in scores]
+
+
+def _score(written: object) -> float | None:
+    if written is None:
+        return None
+    if isinstance(written, bool) or not isinstance(written, int | float):
+        raise GbrainError("rerank_command printed a score that is not a number.")
+    try:
+        number = float(written)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise GbrainError("rerank_command printed a score that is not a finite number.")
+    return number

@@ -1,0 +1,62 @@
+"""What a brain has learned from its use: kept by name, with the recorded use it is learned from."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+RERANKER = "reranker"
+
+
+class Lesson(NamedTuple):
+    """A recorded question's hits, best first: the numbers of each, and whether it was opened."""
+
+    rows: tuple[tuple[float, ...], ...]
+    opened: tuple[bool, ...]
+
+
+def keep(connection: sqlite3.Connection, name: str, value: str, now: str) -> None:
+    """Keeps `value` in place of what was learned before under that name."""
+    connection.execute(
+        "INSERT INTO learned (name, made_at, value) VALUES (?, ?, ?) "
+        "ON CONFLICT (name) DO UPDATE SET made_at = excluded.made_at, value = excluded.value",
+        (name, now, value),
+    )
+
+
+def find(connection: sqlite3.Connection, name: str) -> str | None:
+    """What was learned under that name; None too in a brain from before anything was learned."""
+    try:
+        row = connection.execute("SELECT value FROM learned WHERE name = ?", (name,)).fetchone()
+    except sqlite3.OperationalError:
+        return None
+    return row[0] if row else None
+
+
+def lessons(connection: sqlite3.Connection, width: int) -> Iterator[Lesson]:
+    """Recorded questions in the order they were asked, those with at least one opened hit.
+
+    A hit whose numbers are not `width` finite ones is left out.
+    """
+    rows = connection.execute(
+        "SELECT question_id, features, opened_at IS NOT NULL FROM question_hits "
+        "ORDER BY question_id, rank"
+    )
+    for _, hits in groupby(rows, key=lambda row: row[0]):
+        known = [(_numbers(written, width), bool(opened)) for _, written, opened in hits]
+        usable = [(row, opened) for row, opened in known if row]
+        if any(opened for _, opened in usable):
+            yield Lesson(tuple(row for row, _ in usable), tuple(opened for _, opened in usable))
+
+
+def _numbers(written: str, width: int) -> tuple[float, ...]:
+    """The numbers in a JSON list, none at all unless there are `width` of them."""
+    try:
+        row = tuple(float(number) for number in json.loads(written))
+    except (ValueError, TypeError, RecursionError):
+        return ()
+    return row if len(row) == width and all(map(math.isfinite, row)) else ()

@@ -1,0 +1,95 @@
+"""Reordering an answer's head: by opinion and fused score, the rest as it was."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.config import Settings, with_values
+from gbrain.ranking.rerank import best_chunks, reordered
+from gbrain.types import Candidate, Found, Ranked, ScoredChunk
+
+
+def answer(*scores: float) -> list[Ranked]:
+    """Pages 1, 2, 3 … with these fused scores."""
+    return [Ranked(page, f"p{page}", score, {}) for page, score in enumerate(scores, 1)]
+
+
+def pages(ranked: list[Ranked]) -> list[int]:
+    return [page.page_id for page in ranked]
+
+
+def test_the_mix_can_be_computed_by_hand() -> None:
+    mixed = reordered(answer(1.6, 1.2, 0.8, 0.1), {1: 0.0, 2: 0.9, 3: 0.7}, head=3, mix=0.5)
+    assert pages(mixed) == [2, 1, 3, 4]
+    # Fused on a scale from 0 to 1: 1, .5, 0; mixed: .5, .7, .35; back on the scale .8 to 1.6.
+    assert [page.score for page in mixed] == pytest.approx([1.36, 1.2, 1.08, 0.1])
+
+
+def test_an_opinion_shows_as_a_lane_with_rank_and_score() -> None:
+    mixed = reordered(answer(1.6, 1.2, 0.8), {1: 0.0, 3: 0.7}, head=3, mix=0.5)
+    shown = {page.page_id: page.lanes.get("rerank") for page in mixed}
+    assert shown == {
+        1: Candidate(1, "p1", None, 2, 0.0),
+        2: None,
+        3: Candidate(3, "p3", None, 1, 0.7),
+    }
+
+
+def test_who_is_forgotten_keeps_the_place() -> None:
+    mixed = reordered(answer(5, 4, 3, 2), {1: 0.0, 3: 0.5, 4: 1.0}, head=4, mix=1)
+    assert pages(mixed) == [4, 2, 3, 1]
+
+
+def test_ties_keep_the_order_they_had() -> None:
+    assert pages(reordered(answer(2, 2, 2), {1: 0.5, 2: 0.5, 3: 0.5}, 3, 0.5)) == [1, 2, 3]
+
+
+def test_a_mix_of_nothing_changes_no_order() -> None:
+    assert pages(reordered(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 0)) == [1, 2, 3]
+    assert pages(reordered(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 1)) == [3, 2, 1]
+
+
+@given(
+    st.lists(st.floats(0, 10), max_size=30).map(lambda scores: sorted(scores, reverse=True)),
+    st.dictionaries(st.integers(1, 30), st.floats(0, 1)),
+    st.integers(1, 25),
+    st.floats(0, 1),
+)
+def test_laws(scores: list[float], opinions: dict[int, float], head: int, mix: float) -> None:
+    before = answer(*scores)
+    after = reordered(before, opinions, head, mix)
+    assert sorted(pages(after)) == sorted(pages(before))
+    assert after[head:] == before[head:]
+    assert all(a.score >= b.score for a, b in pairwise(after))
+    for place, page in enumerate(before[:head]):
+        if page.page_id not in opinions:
+            assert after[place].page_id == page.page_id
+    assert reordered(before, opinions, head, mix) == after
+
+
+LANES = {
+    "fts": Found((), (ScoredChunk(11, 1, 9.0), ScoredChunk(12, 1, 5.0), ScoredChunk(21, 2, 4.0))),
+    "vector": Found(
+        (), (ScoredChunk(13, 1, 0.9), ScoredChunk(12, 1, 0.8), ScoredChunk(31, 3, 0.7))
+    ),
+}
+
+
+def test_a_page_speaks_by_what_both_lanes_found_first() -> None:
+    chosen = best_chunks(answer(2, 1), LANES, Settings())
+    assert chosen == {1: [12, 11, 13], 2: [21]}
+
+
+def test_only_so_many() -> None:
+    settings = with_values(Settings(), {"rerank_chunks": "1"})
+    assert best_chunks(answer(2, 1), LANES, settings) == {1: [12], 2: [21]}
+
+
+def test_the_speaking_passage_is_there_when_no_lane_scored_one() -> None:
+    spoken = Ranked(7, "p7", 1.0, {"fts": Candidate(7, "p7", 70, 1, 3.0)})
+    silent = Ranked(8, "p8", 1.0, {"sms": Candidate(8, "p8", None, 1, 1.0)})
+    assert best_chunks([spoken, silent], LANES, Settings()) == {7: [70], 8: []}
