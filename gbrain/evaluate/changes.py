@@ -1,0 +1,120 @@
+"""Changes that could make answers worse, measured before and after they are made."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter
+from typing import NamedTuple
+
+from gbrain.brain import Brain, timestamp
+from gbrain.errors import NotFound
+from gbrain.evaluate.mining import mine
+from gbrain.evaluate.selftest import (
+    TOLERANCE,
+    Baseline,
+    Progress,
+    Report,
+    ask,
+    compared,
+    keep_baseline,
+    kept_baseline,
+    run_selftest,
+    state_of,
+)
+from gbrain.store import models
+from gbrain.store.vectors import VectorSpace, has_vectors
+
+# Questions of each kind: half as many as a self-test asks, since they are asked twice.
+QUESTIONS = 50
+
+
+def warn_of_loss(
+    brain: Brain,
+    change: Callable[[], object],
+    *,
+    most: int = QUESTIONS,
+    tolerance: float = TOLERANCE,
+    progress: Progress = lambda done, total: None,
+) -> Report | None:
+    """Measures, calls `change`, measures again; None if there is nothing to ask.
+
+    `report.worse` says that the change made answers worse; taking it back is the caller's.
+    """
+    with brain.database.reading() as connection:
+        questions = mine(connection, most)
+    if not questions:
+        change()
+        return None
+    total = 2 * len(questions)
+    before = ask(brain, questions, lambda done, _: progress(done, total))
+    baseline = Baseline(timestamp(), state_of(brain), before)
+    change()
+    began = perf_counter()
+    after = ask(brain, questions, lambda done, _: progress(len(questions) + done, total))
+    seconds = perf_counter() - began
+    return compared(after, state_of(brain), baseline, tolerance=tolerance, seconds=seconds)
+
+
+class Switched(NamedTuple):
+    """What became of a change of model.
+
+    `report` compares both models where the new one had all its vectors; else `kept` says that the
+    old one's answers are the baseline now, to compare with once it has.
+    """
+
+    model: models.ModelRow
+    used: bool
+    report: Report | None = None
+    kept: bool = False
+
+
+def switch_model(
+    brain: Brain,
+    name: str,
+    *,
+    anyway: bool = False,
+    most: int = QUESTIONS,
+    progress: Progress = lambda done, total: None,
+) -> Switched:
+    """Makes `name` the active model, unless answers get worse by it and not `anyway`."""
+    old = brain.active_model()
+    with brain.database.reading() as connection:
+        new = models.require_model(connection, name)
+        had_vectors = has_vectors(connection, old.space)
+        complete = _is_complete(connection, new.space)
+    if new.id == old.id or not had_vectors:
+        return Switched(brain.use_model(name), used=True)
+    if not complete:
+        kept = _keep_answers(brain, most, progress)
+        return Switched(brain.use_model(name), used=True, kept=kept)
+    used = False
+    try:
+        report = warn_of_loss(brain, lambda: brain.use_model(name), most=most, progress=progress)
+        used = anyway or report is None or not report.worse
+    finally:
+        # Also when it was interrupted: a model that was only tried must not stay.
+        if not used:
+            brain.use_model(old.name)
+    return Switched(new, used, report)
+
+
+def _is_complete(connection: sqlite3.Connection, space: VectorSpace) -> bool:
+    """Whether every passage has its vector."""
+    missing = connection.execute(
+        "SELECT 1 FROM chunks WHERE NOT EXISTS "
+        f"(SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = ? AND v.hash = chunks.hash) "
+        "LIMIT 1",
+        (space.model_id,),
+    )
+    return missing.fetchone() is None
+
+
+def _keep_answers(brain: Brain, most: int, progress: Progress) -> bool:
+    """Makes how the brain answers now the baseline; False if there is nothing to ask."""
+    known = kept_baseline(brain)
+    with suppress(NotFound):
+        keep_baseline(brain, run_selftest(brain, most=most, baseline=known, progress=progress))
+        return True
+    return False

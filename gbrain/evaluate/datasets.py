@@ -1,0 +1,237 @@
+"""Labelled sets in BEIR form: documents as pages, questions, and the pages that answer them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from gbrain.errors import BadPage
+from gbrain.evaluate.files import Row, bad_row, bad_set, json_rows, judgements
+from gbrain.text.slug import slug_of
+from gbrain.types import Scope
+
+CORPUS, VAULT, QUERIES = "corpus.jsonl", "vault", "queries.jsonl"
+QRELS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
+
+_PLAIN_DATE = r"[0-9][0-9A-Za-z:.+ -]*"
+_FENCES = ("---\n", "---\r\n")
+
+Grades = Mapping[str, int]
+
+
+class Document(NamedTuple):
+    """A page to be: `data` are its bytes, of which those from `text_start` on are the document's.
+
+    `source` says where it was read, for messages.
+    """
+
+    slug: str
+    path: str
+    data: bytes
+    text_start: int
+    source: str
+
+    @property
+    def text(self) -> str:
+        return self.data[self.text_start :].decode("utf-8", "replace")
+
+
+class Question(NamedTuple):
+    """A question with the pages it may be answered from."""
+
+    id: str
+    text: str
+    scope: Scope
+
+
+class LabelledSet(NamedTuple):
+    """Documents, the questions that have an answer, and by question id the answers' grades.
+
+    `relevant` holds grades above 0 by slug; a judged document that the corpus lacks stands there
+    as its id in brackets, which no slug has. `notes` say what of the files was left out.
+    """
+
+    folder: Path
+    qrels: Path
+    documents: tuple[Document, ...]
+    questions: tuple[Question, ...]
+    relevant: Mapping[str, Grades]
+    notes: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """A name for the corpus that changes with its content."""
+        total = sha256()
+        for document in self.documents:
+            for part in (document.path.encode(), document.data):
+                total.update(len(part).to_bytes(8, "big") + part)
+        return total.hexdigest()[:20]
+
+
+def load_set(folder: Path) -> LabelledSet:
+    """The set in `folder`; raises GbrainError with file and line for what cannot be read."""
+    if not folder.is_dir():
+        raise bad_set(f"There is no folder {folder}")
+    if (folder / CORPUS).exists():
+        documents = dict(_corpus(folder / CORPUS))
+    elif (folder / VAULT).is_dir():
+        documents = dict(_vault(folder / VAULT))
+    else:
+        raise bad_set(f"{folder} holds neither {CORPUS} nor a folder {VAULT}")
+    if not documents:
+        raise bad_set(f"{folder} holds no documents")
+    questions = _questions(folder / QUERIES)
+    qrels = next((folder / name for name in QRELS if (folder / name).exists()), folder / QRELS[0])
+    graded = _grades(qrels)
+    relevant = {
+        question: {_slug(name, documents): grade for name, grade in grades.items()}
+        for question, grades in graded.items()
+        if question in questions and grades
+    }
+    asked = tuple(question for question in questions.values() if question.id in relevant)
+    if not asked:
+        raise bad_set(f"No question of {folder / QUERIES} has an answer in {qrels}")
+    lacking = sum(slug.startswith("(") for grades in relevant.values() for slug in grades)
+    notes = (
+        _note(len(questions) - len(asked), "question has no answer and is left out",
+              "questions have no answer and are left out"),
+        _note(len(graded.keys() - questions.keys()), f"judged question is not in {QUERIES}",
+              f"judged questions are not in {QUERIES}"),
+        _note(lacking, "answer is not in the corpus and counts as not found",
+              "answers are not in the corpus and count as not found"),
+    )  # fmt: skip
+    return LabelledSet(
+        folder, qrels, tuple(documents.values()), asked, relevant, tuple(filter(None, notes))
+    )
+
+
+def _note(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}." if count else ""
+
+
+def chosen(
+    questions: Sequence[Question], first: int | None, sample: int | None, seed: int
+) -> tuple[Question, ...]:
+    """The `first` questions, or `sample` of them drawn by `seed`, in the order of the file."""
+    some = questions[:first]
+    if sample is None or sample >= len(some):
+        return tuple(some)
+    drawn = sorted(random.Random(seed).sample(range(len(some)), sample))
+    return tuple(some[number] for number in drawn)
+
+
+# --- documents -------------------------------------------------------------------------------
+
+
+def _corpus(path: Path) -> Iterator[tuple[str, Document]]:
+    """The documents by id."""
+    lines: dict[str, int] = {}
+    slugs: set[str] = set()
+    for row in json_rows(path):
+        name = row.name()
+        if name in lines:
+            raise bad_row(path, row.line, f"{name!r} stands on line {lines[name]} already")
+        lines[name] = row.line
+        page_path = _page_path(row, name, slugs)
+        slug = slug_of(page_path)
+        slugs.add(slug)
+        head, text = _front_matter(row, name), row.required("text").encode()
+        source = f"{path}, line {row.line}"
+        yield name, Document(slug, page_path, head + text, len(head), source)
+
+
+def _page_path(row: Row, name: str, slugs: set[str]) -> str:
+    """The path of a document's page: its id, below its scope, with a number if that is taken."""
+    scope = row.detail("scope")
+    prefix = _prefix(row, scope) if scope else ""
+    try:
+        inside = slug_of(name).startswith(prefix)
+    except BadPage:
+        name, inside = f"document-{row.line}", not prefix
+    path = name if inside else prefix + name
+    path = path if path.endswith(".md") else f"{path}.md"
+    slug = slug_of(path)
+    if slug not in slugs:
+        return path
+    return next(f"{slug}-{n}.md" for n in count(row.line) if f"{slug}-{n}" not in slugs)
+
+
+def _prefix(row: Row, scope: str) -> str:
+    """What the slugs of a scope begin with."""
+    try:
+        return f"{slug_of(scope)}/"
+    except BadPage:
+        raise bad_row(row.path, row.line, f"the scope {scope!r} cannot name a folder") from None
+
+
+def _front_matter(row: Row, name: str) -> bytes:
+    """Title and date as front matter, unless the text brings its own."""
+    if row.required("text").startswith(_FENCES):
+        return b""
+    lines = [f"title: {json.dumps(row.text('title') or name, ensure_ascii=False)}"]
+    date = row.detail("date")
+    if date:
+        plain = re.fullmatch(_PLAIN_DATE, date)
+        lines.append(f"date: {date if plain else json.dumps(date, ensure_ascii=False)}")
+    return "\n".join(["---", *lines, "---", ""]).encode()
+
+
+def _vault(folder: Path) -> Iterator[tuple[str, Document]]:
+    """The pages of a folder by path."""
+    paths: dict[str, str] = {}
+    for file in sorted(folder.rglob("*")):
+        path = file.relative_to(folder).as_posix()
+        hidden = any(part.startswith(".") for part in path.split("/"))
+        if hidden or file.suffix.lower() not in (".md", ".markdown") or not file.is_file():
+            continue
+        slug = slug_of(path)
+        if slug in paths:
+            raise bad_set(f"{file} shares the slug {slug} with {paths[slug]}")
+        paths[slug] = path
+        try:
+            yield path, Document(slug, path, file.read_bytes(), 0, str(file))
+        except OSError as error:
+            raise bad_set(f"Cannot read {file}: {error.strerror}") from None
+
+
+def _slug(name: str, documents: Mapping[str, Document]) -> str:
+    """The slug of the document that a judgement names by its id, or its path without .md."""
+    document = documents.get(name) or documents.get(f"{name}.md")
+    return document.slug if document else f"({name})"
+
+
+# --- questions and answers -------------------------------------------------------------------
+
+
+def _questions(path: Path) -> dict[str, Question]:
+    questions: dict[str, Question] = {}
+    for row in json_rows(path):
+        name = row.name()
+        if name in questions:
+            raise bad_row(path, row.line, f"there is a question {name!r} already")
+        scope = row.detail("scope")
+        within = Scope(slug_prefix=_prefix(row, scope)) if scope else Scope()
+        questions[name] = Question(name, row.required("text"), within)
+    return questions
+
+
+def _grades(path: Path) -> dict[str, dict[str, int]]:
+    """Grades above 0 by question and document; a question that has none is there all the same."""
+    judged: dict[tuple[str, str], int] = {}
+    for row in judgements(path):
+        key = (row.question, row.document)
+        if judged.setdefault(key, row.grade) != row.grade:
+            reason = f"{row.question} and {row.document} have the grade {judged[key]} already"
+            raise bad_row(path, row.line, reason)
+    grades: dict[str, dict[str, int]] = {}
+    for (question, document), grade in judged.items():
+        answers = grades.setdefault(question, {})
+        if grade > 0:
+            answers[document] = grade
+    return grades

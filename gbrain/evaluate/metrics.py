@@ -1,0 +1,72 @@
+"""How good a ranking is, by the conventions of trec_eval: pure functions of slugs and grades."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from gbrain.evaluate.datasets import Grades
+
+
+class Scores(NamedTuple):
+    """One question's figures, or their means over many; all from 0 to 1, more is better."""
+
+    ndcg_at_10: float
+    recall_at_5: float
+    recall_at_10: float
+    recall_at_100: float
+    mrr_at_10: float
+    success_at_5: float
+    answered: float
+
+
+def scores(ranking: Sequence[str], deeper: Sequence[str], grades: Grades) -> Scores:
+    """The figures of a ranking, best first; R@100 is that of `deeper`."""
+    return Scores(
+        ndcg_at_10=ndcg(ranking, grades, 10),
+        recall_at_5=recall(ranking, grades, 5),
+        recall_at_10=recall(ranking, grades, 10),
+        recall_at_100=recall(deeper, grades, 100),
+        mrr_at_10=reciprocal_rank(ranking, grades, 10),
+        success_at_5=float(recall(ranking, grades, 5) > 0),
+        answered=float(len(ranking) > 0),
+    )
+
+
+def ndcg(ranking: Sequence[str], grades: Grades, k: int) -> float:
+    """Gain by grade, discounted by log2(rank + 1), as a share of the best order's gain."""
+    gained = _gain([grades.get(slug, 0) for slug in ranking[:k]])
+    ideal = _gain(sorted(grades.values(), reverse=True)[:k])
+    return gained / ideal if ideal else 0.0
+
+
+def _gain(grades: Sequence[int]) -> float:
+    return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, 1) if grade > 0)
+
+
+def recall(ranking: Sequence[str], grades: Grades, k: int) -> float:
+    """The share of all relevant pages that is among the first `k`."""
+    relevant = {slug for slug, grade in grades.items() if grade > 0}
+    return len(relevant.intersection(ranking[:k])) / len(relevant) if relevant else 0.0
+
+
+def reciprocal_rank(ranking: Sequence[str], grades: Grades, k: int) -> float:
+    """1 / rank of the first relevant page, 0 if it is not among the first `k`."""
+    for rank, slug in enumerate(ranking[:k], 1):
+        if grades.get(slug, 0) > 0:
+            return 1 / rank
+    return 0.0
+
+
+def mean_scores(all_scores: Iterable[Scores]) -> Scores:
+    """The mean of each figure over at least one question."""
+    columns = list(zip(*all_scores, strict=True))
+    return Scores(*(math.fsum(column) / len(column) for column in columns))
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """The smallest value that at least `share` (0 to 1) of the values do not exceed."""
+    if not values:
+        return None
+    return sorted(values)[max(math.ceil(share * len(values)) - 1, 0)]

@@ -1,0 +1,293 @@
+"""Questions mined from a brain's own pages, each with the page that must answer it.
+
+The same pages give the same questions on every machine. Nothing is drawn at random: each kind
+takes its sources in the order of a digest, so that a page more or less changes few of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from datetime import date
+from hashlib import blake2b
+from itertools import islice
+from math import log2
+from typing import Literal, NamedTuple, get_args
+
+from gbrain.evaluate.wording import misspelt, paraphrased, pick, prose, sentences, telling_words
+from gbrain.store.links import links_from
+from gbrain.store.names import named
+from gbrain.store.pages import page_text, require_page
+from gbrain.text.entries import parse_entry
+from gbrain.text.query import match_expression, unspaced
+from gbrain.text.sections import names_timeline
+from gbrain.text.slug import fold
+from gbrain.types import Term
+
+Kind = Literal["title", "heading", "timeline", "link", "typo", "paraphrase"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+# Questions of each kind: enough to see a loss of a few hundredths, few enough for half a minute.
+MOST = 100
+
+_FEWEST_WORDS = 3
+_MOST_WORDS = 5
+_MOST_FROM_A_PAGE = 5
+_MOST_LINKS_READ = 50
+# Sentences at a page's beginning of which the most telling one is asked: a greeting tells nothing.
+_OPENING = 6
+# Beyond so many pages a word is common, however many more hold it.
+_COMMON = 1000
+# The stretch of a page that shows whether a question still stands there.
+_TRACE = 80
+_LONGEST_SOURCE = 4000
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+
+
+class Question(NamedTuple):
+    """What is asked, and the page that must come first.
+
+    `drawn_from` stands in that page word for word; while it does, the question is fair. The page
+    `exclude` is not searched: it is where the words of the question stand.
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    slug: str
+    drawn_from: str = ""
+    exclude: str | None = None
+
+
+class _Base(NamedTuple):
+    """A question before it is worded."""
+
+    slug: str
+    words: list[str]
+    drawn_from: str
+    exclude: str | None = None
+    lead: str = ""
+
+
+def mine(connection: sqlite3.Connection, most: int = MOST) -> list[Question]:
+    """At most `most` questions of each kind, kinds in order."""
+    rarity = _Rarity(connection)
+    drawn: dict[Kind, list[_Base]] = {
+        "title": list(islice(_by_first_sentence(rarity), most)),
+        "heading": list(islice(_by_heading(rarity), most)),
+        "timeline": list(islice(_by_date(rarity), most)),
+        "link": list(islice(_by_anchor(rarity), most)),
+    }
+    told = drawn["title"] + drawn["heading"]
+    drawn["typo"] = sorted(told, key=lambda base: _order("typo", base))[:most]
+    drawn["paraphrase"] = sorted(told, key=lambda base: _order("paraphrase", base))[:most]
+    return [_question(kind, base) for kind in KINDS for base in drawn[kind]]
+
+
+def holds(connection: sqlite3.Connection, question: Question) -> bool:
+    """Whether the page that must answer is there and still says what the question came from."""
+    return (
+        connection.execute(
+            "SELECT 1 FROM pages WHERE slug = ?1 "
+            "AND (instr(compiled_truth, ?2) OR instr(timeline, ?2))",
+            (question.slug, question.drawn_from),
+        ).fetchone()
+        is not None
+    )
+
+
+def renewed(
+    connection: sqlite3.Connection, known: Iterable[Question], most: int = MOST
+) -> list[Question]:
+    """Known questions that still hold, then fresh ones of pages that those leave out."""
+    held = [question for question in known if holds(connection, question)]
+    covered = {(question.kind, question.slug) for question in held}
+    fresh = [q for q in mine(connection, most) if (q.kind, q.slug) not in covered]
+    return [
+        question
+        for kind in KINDS
+        for question in islice((q for q in held + fresh if q.kind == kind), most)
+    ]
+
+
+def _question(kind: Kind, base: _Base) -> Question:
+    if kind == "typo":
+        text = base.lead + " ".join(misspelt(base.words, base.slug))
+    elif kind == "paraphrase":
+        text = paraphrased(base.words, base.slug)
+    else:
+        text = base.lead + " ".join(base.words)
+    name = blake2b(f"{kind}\0{base.slug}\0{text}".encode("utf-8", "replace"), digest_size=6)
+    return Question(name.hexdigest(), kind, text, base.slug, base.drawn_from, base.exclude)
+
+
+def _order(kind: str, base: _Base) -> int:
+    return pick(f"{kind}\0{base.slug}\0{' '.join(base.words)}", 1 << 64)
+
+
+class _Rarity:
+    """In how many pages a word stands, asked once for each word."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._pages: dict[str, int] = {}
+
+    def pages(self, word: str) -> int:
+        key = word.casefold()
+        if key not in self._pages:
+            self._pages[key] = self.connection.execute(
+                "SELECT count(*) FROM (SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT ?)",
+                (match_expression((Term((word,), quoted=True),)), _COMMON),
+            ).fetchone()[0]
+        return self._pages[key]
+
+    def rarest(self, words: list[str], most: int) -> list[str]:
+        """The `most` rarest of the words, in their own order; those of one page only are last
+        chosen, as a question that any index answers shows nothing."""
+        ranked = sorted(words, key=lambda word: (self.pages(word) < 2, self.pages(word)))
+        chosen = set(ranked[:most])
+        return [word for word in words if word in chosen]
+
+    def weight(self, words: list[str]) -> float:
+        """How much the words tell together: many and rare ones the most, one page or two alike."""
+        return sum(1 / log2(max(self.pages(word), 2)) for word in words)
+
+    def names_a_page(self, words: list[str]) -> bool:
+        return bool(named(self.connection, fold(" ".join(words))))
+
+
+# --- where questions come from ---------------------------------------------------------------
+
+
+def _by_first_sentence(rarity: _Rarity) -> Iterator[_Base]:
+    """Pages asked by what they say first, without the words of their names."""
+    for page_id, slug, title in _pages(rarity.connection, "title"):
+        row = rarity.connection.execute(
+            "SELECT substr(compiled_truth, 1, ?) FROM pages WHERE id = ?",
+            (_LONGEST_SOURCE, page_id),
+        ).fetchone()
+        held_out = _name_words(title, slug)
+        opening = [
+            (sentence, rarity.rarest(telling_words(sentence, held_out), _MOST_WORDS))
+            for sentence in prose(row[0])[:_OPENING]
+        ]
+        if opening:
+            sentence, words = max(opening, key=lambda said: rarity.weight(said[1]))
+            if _enough(words) and not rarity.names_a_page(words):
+                yield _Base(slug, words, sentence[:_TRACE])
+
+
+def _by_heading(rarity: _Rarity) -> Iterator[_Base]:
+    """Pages asked by a heading of theirs and the rarest word below it."""
+    for page_id, slug, title in _pages(rarity.connection, "heading"):
+        rows = rarity.connection.execute(
+            "SELECT heading_path, text FROM chunks "
+            "WHERE page_id = ? AND kind = 'truth' AND part = 0 ORDER BY section",
+            (page_id,),
+        )
+        below = [(json.loads(path), text) for path, text in rows]
+        inner = [
+            (path[-1], text)
+            for path, text in below
+            if path and fold(path[-1]) != fold(title) and not names_timeline(path[-1])
+        ]
+        for turn in range(len(inner)):
+            heading, text = inner[(pick(slug, len(inner)) + turn) % len(inner)]
+            words = telling_words(heading)[:_MOST_WORDS]
+            said = telling_words(text.replace(heading, "", 1), [*words, *_name_words(title, slug)])
+            words += sorted(said, key=rarity.pages)[:1]
+            if len(words) >= 2 and said and not rarity.names_a_page(words):
+                yield _Base(slug, words, heading[:_TRACE])
+                break
+
+
+def _by_date(rarity: _Rarity) -> Iterator[_Base]:
+    """Timeline entries asked by their date and some of their words."""
+    rows = rarity.connection.execute(
+        "SELECT chunks.id, slug, chunks.date FROM chunks JOIN pages ON pages.id = page_id "
+        "WHERE kind = 'timeline' AND part = 0 AND chunks.date IS NOT NULL"
+    ).fetchall()
+    rows.sort(key=lambda row: pick(f"timeline\0{row[1]}\0{row[2]}\0{row[0]}", 1 << 64))
+    for chunk_id, slug, written in rows:
+        text = rarity.connection.execute(
+            "SELECT text FROM chunks WHERE id = ?", (chunk_id,)
+        ).fetchone()[0]
+        said = parse_entry(text).words.partition("\n")[0]
+        words = rarity.rarest(telling_words(said), _FEWEST_WORDS)
+        if len(words) >= 2:
+            yield _Base(slug, words, said[:_TRACE], lead=f"what happened {_spoken(written)}: ")
+
+
+def _by_anchor(rarity: _Rarity) -> Iterator[_Base]:
+    """Pages asked by the words that lead to them on another page, which is not searched."""
+    connection = rarity.connection
+    linking = "WHERE id IN (SELECT page_id FROM links WHERE kind <> 'front_matter')"
+    for page_id, source, _ in _pages(connection, "link", linking):
+        lines = page_text(connection, page_id).split("\n")
+        given: set[str] = set()
+        for link in links_from(connection, require_page(connection, source))[:_MOST_LINKS_READ]:
+            slug, title = link.slug, link.title
+            if slug is None or title is None or link.kind == "front_matter":
+                continue
+            if slug == source or slug in given or len(given) >= _MOST_FROM_A_PAGE:
+                continue
+            said = _sentence_with(lines[link.line - 1 : link.line], link.label or link.target)
+            words = rarity.rarest(telling_words(said, _name_words(title, slug)), _MOST_WORDS)
+            if _enough(words) and _speaks_of(connection, slug, words):
+                given.add(slug)
+                yield _Base(slug, words, "", exclude=source)
+
+
+def _pages(
+    connection: sqlite3.Connection, kind: Kind, where: str = ""
+) -> list[tuple[int, str, str]]:
+    """Pages as (number, slug, title), in the order in which this kind takes them."""
+    rows = connection.execute(f"SELECT id, slug, title FROM pages {where}").fetchall()
+    return sorted(rows, key=lambda row: pick(f"{kind}\0{row[1]}", 1 << 64))
+
+
+def _enough(words: list[str]) -> bool:
+    """Whether the words make a question; of a script without spaces one is a clause already."""
+    return len(words) >= _FEWEST_WORDS or any(map(unspaced, words))
+
+
+def _name_words(title: str, slug: str) -> list[str]:
+    return telling_words(f"{title} {slug}".replace("-", " "))
+
+
+def _sentence_with(lines: list[str], anchor: str) -> str:
+    """The sentence in which a link stands, as far as its line goes."""
+    for line in lines:
+        for sentence in sentences(line):
+            if anchor in sentence:
+                return sentence
+    return " ".join(lines)
+
+
+def _speaks_of(connection: sqlite3.Connection, slug: str, words: list[str]) -> bool:
+    """Whether the page has at least one of the words: else nothing could lead to it."""
+    terms = tuple(Term((word,), quoted=True) for word in words)
+    found = connection.execute(
+        "SELECT 1 FROM pages_fts JOIN pages ON pages.id = pages_fts.rowid "
+        "WHERE pages_fts MATCH ? AND pages.slug = ?",
+        (match_expression(terms), slug),
+    )
+    return found.fetchone() is not None
+
+
+def _spoken(written: str) -> str:
+    """A date as one says it: on 3 April 2026, in April 2026, in 2026."""
+    parts = written[:10].split("-")
+    try:
+        if len(parts) == 3:
+            day = date(int(parts[0]), int(parts[1]), int(parts[2]))
+            return f"on {day.day} {_MONTHS[day.month - 1]} {day.year}"
+        if len(parts) == 2:
+            return f"in {_MONTHS[int(parts[1]) - 1]} {int(parts[0])}"
+    except (ValueError, IndexError):
+        pass
+    return f"in {written}"

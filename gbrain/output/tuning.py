@@ -1,0 +1,114 @@
+"""Fitted merge settings as a document, as plain rows, and for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gbrain.evaluate.tuning import Tuned
+from gbrain.output import screen
+from gbrain.output.charts import bar
+from gbrain.output.json import Document
+from gbrain.output.text import columns
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_BAR_WIDTH = 24
+
+
+def tuned_document(tuned: Tuned, *, source: str, written: dict[str, str], undo: str) -> Document:
+    return {
+        "questions": tuned.questions,
+        "source": source,
+        "present": {
+            "settings": tuned.present._asdict(),
+            "ndcg_at_10": round(tuned.present_score, 6),
+        },
+        "best": {"settings": tuned.best._asdict(), "ndcg_at_10": round(tuned.best_score, 6)},
+        "held_out_gain": {
+            "mean": round(tuned.gain, 6),
+            "low": round(tuned.low, 6),
+            "high": round(tuned.high, 6),
+        },
+        "lanes_ahead": {lane: round(sum_, 4) for lane, sum_ in tuned.ahead.items()},
+        "by_fold": [fit._asdict() for fit in tuned.by_fold],
+        "best_of": [
+            {"settings": fit._asdict(), "ndcg_at_10": round(score, 6)}
+            for fit, score in tuned.best_of
+        ],
+        "written": written or None,
+        "undo": undo or None,
+    }
+
+
+def tuned_text(tuned: Tuned) -> str:
+    """Rows for a pipe: the present settings, the best of each strategy, the held-out gain."""
+    rows: list[tuple[object, ...]] = [
+        ("present", *tuned.present, f"{tuned.present_score:.4f}"),
+        *(("best", *fit, f"{score:.4f}") for fit, score in tuned.best_of),
+        ("gain", f"{tuned.gain:+.4f}", f"{tuned.low:+.4f}", f"{tuned.high:+.4f}"),
+    ]
+    return columns(rows)
+
+
+def show_tuned(tuned: Tuned) -> None:
+    """A line with a bar for the present settings and for the best of each strategy."""
+    from rich.text import Text
+
+    terminal = screen.console()
+    terminal.print(_table(tuned))
+    style = "green" if tuned.gains else ""
+    gain = (f"{tuned.gain:+.4f}", f"bold {style}".strip())
+    interval = (f"  95 % between {tuned.low:+.4f} and {tuned.high:+.4f}", "dim")
+    terminal.print(Text.assemble("Gain on questions held out: ", gain, interval))
+    chosen = len(set(tuned.by_fold))
+    agree = "the same choice each time" if chosen == 1 else f"{chosen} different choices"
+    parts = f"{len(tuned.by_fold)} parts held out in turn: {agree}."
+    terminal.print(Text(parts, style="dim"))
+
+
+def _table(tuned: Tuned) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    for head in ("", "Merge"):
+        table.add_column(head, no_wrap=True)
+    for head in ("Semantic", "Keyword", "Bonus"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("nDCG@10", no_wrap=True)
+    rows = [("present", tuned.present, tuned.present_score)]
+    rows += [("best", fit, score) for fit, score in tuned.best_of]
+    # Bars from zero would all look alike: they show where a score lies between its neighbours.
+    floor = 2 * min(score for *_, score in rows) - max(score for *_, score in rows)
+    top = max(score for *_, score in rows)
+    for label, fit, score in rows:
+        length = bar(score - floor, top - floor, _BAR_WIDTH) if top > floor else ""
+        best = label == "best" and fit == tuned.best
+        table.add_row(
+            Text(label if label == "present" else "", style="dim"),
+            Text(fit.search_merge_strategy, style="bold" if best else ""),
+            f"{fit.semantic_weight:g}",
+            f"{fit.keyword_weight:g}",
+            f"{fit.both_bonus:g}" if fit.search_merge_strategy == "set-union" else "",
+            Text.assemble(f"{score:.4f} ", (length, "green" if best else "cyan")),
+        )
+    return table
+
+
+def verdict(tuned: Tuned, *, mined: bool, written: dict[str, str], undo: str) -> str:
+    """What follows from the figures, and what to do next."""
+    if written:
+        told = ", ".join(f"{name} {value}" for name, value in written.items())
+        return f"Written: {told}.\nTo undo: {undo}"
+    if not tuned.gains:
+        return "No gain beyond its uncertainty: the present settings stand."
+    if mined and not tuned.balanced:
+        return (
+            "Not to be trusted: questions made from pages' own words are nearly all won by one "
+            "lane, and what fits them does not carry over. The present settings stand. Fit on "
+            "questions of people: gbrain tune DIR, or record_queries for a while."
+        )
+    change = ", ".join(f"{n} {v}" for n, v in tuned.best.changes_from(tuned.present).items())
+    return f"Worth it: {change}. --apply writes it."

@@ -1,0 +1,41 @@
+"""A small labelled set as a brain with vectors, made once."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gbrain.evaluate.brains import SetBrain, open_set_brain
+from gbrain.evaluate.datasets import LabelledSet, load_set
+
+ALLOTMENTS = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments"
+
+
+@pytest.fixture(scope="session")
+def allotments() -> LabelledSet:
+    """Eight days in two gardens' diaries, and eight questions that they answer."""
+    return load_set(ALLOTMENTS / "days")
+
+
+@pytest.fixture(scope="session")
+def filled_cache(allotments: LabelledSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    cache = tmp_path_factory.mktemp("cache")
+    brain = open_set_brain(allotments, cache)
+    brain.embed()
+    brain.close()
+    return cache
+
+
+@pytest.fixture
+def cache(filled_cache: Path, tmp_path: Path) -> Path:
+    """A cache of one's own that holds the set's brain."""
+    return Path(shutil.copytree(filled_cache, tmp_path / "cache"))
+
+
+@pytest.fixture
+def set_brain(allotments: LabelledSet, cache: Path) -> Iterator[SetBrain]:
+    with open_set_brain(allotments, cache) as brain:
+        yield brain

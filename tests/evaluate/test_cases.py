@@ -1,0 +1,86 @@
+"""Questions for fitting: from a labelled set, from use, and mined."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.errors import GbrainError
+from gbrain.evaluate.cases import labelled_cases, mined_cases, opened_cases
+from gbrain.evaluate.datasets import load_set
+from gbrain.evaluate.tuning import present_fit, score
+from gbrain.store import asked
+
+
+@pytest.fixture
+def brain(embedded_sample: Path, brain_path: Path) -> Iterator[Brain]:
+    """The sample pages with vectors."""
+    shutil.copy(embedded_sample, brain_path)
+    with Brain.open(brain_path) as opened:
+        yield opened
+
+
+def silent(done: int, total: int) -> None:
+    pass
+
+
+def labelled(folder: Path, *slugs: str) -> Path:
+    """A set whose questions are answered by these pages."""
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text(
+        "".join(f'{{"_id": "{slug}", "text": "x"}}\n' for slug in slugs)
+    )
+    (folder / "queries.jsonl").write_text(
+        "".join(f'{{"_id": "q{n}", "text": "who broke a wrist"}}\n' for n in range(len(slugs)))
+    )
+    (folder / "qrels.tsv").write_text("".join(f"q{n}\t{slug}\t1\n" for n, slug in enumerate(slugs)))
+    return folder
+
+
+def test_a_set_is_asked_of_the_brain_where_it_has_the_answers(brain: Brain, tmp_path: Path) -> None:
+    folder = labelled(tmp_path / "set", "people/alice-chen", "people/nobody")
+    (known,) = labelled_cases(brain, load_set(folder), silent)
+    assert (known.group, known.grades) == ("q0", {"people/alice-chen": 1})
+    assert set(known.lanes) == {"fts", "vector"}
+    hits = [hit.slug for hit in brain.query("who broke a wrist").hits]
+    assert hits[0] == "people/alice-chen"
+    assert score(known, present_fit(brain.settings)) == 1
+
+
+def test_a_set_of_other_pages_is_refused(brain: Brain, tmp_path: Path) -> None:
+    folder = labelled(tmp_path / "set", "people/nobody")
+    with pytest.raises(GbrainError, match="No page that answers") as raised:
+        labelled_cases(brain, load_set(folder), silent)
+    assert raised.value.code == "bad_set"
+
+
+def test_mined_questions_are_grouped_by_their_page(brain: Brain) -> None:
+    for mined in mined_cases(brain, 2, silent):
+        assert mined.grades == {mined.group: 1}
+
+
+def test_questions_asked_count_once_enough_led_to_a_page(brain: Brain) -> None:
+    page = brain.get("people/alice-chen")
+    shown = [asked.Shown(page.id, ())]
+    with brain.database.writing() as connection:
+        for number in range(40):
+            asked.record(connection, f"wrist {number}", "2026", "auto", "strong", shown, 1000)
+    assert opened_cases(brain, silent) == []
+    with brain.database.writing() as connection:
+        connection.execute("UPDATE question_hits SET opened_at = '2026'")
+    cases = opened_cases(brain, silent)
+    assert len(cases) == 40
+    assert cases[0].grades == {"people/alice-chen": 1}
+
+
+def test_a_brain_without_vectors_has_nothing_to_merge(sample: Path) -> None:
+    with (
+        Brain.open(sample) as plain,
+        pytest.raises(GbrainError, match="no vectors") as raised,
+    ):
+        mined_cases(plain, 1, silent)
+    assert raised.value.code == "no_vectors"

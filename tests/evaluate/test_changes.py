@@ -1,0 +1,137 @@
+"""Changes measured before and after: a loss is told, and a worse model is not used."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.evaluate.changes import switch_model, warn_of_loss
+from gbrain.evaluate.selftest import kept_baseline
+from gbrain.models.catalog import describe, packaged
+
+PACKAGED = "bge-small-en-v1.5"
+AS_PACKAGED = {
+    "pooling": packaged().pooling,
+    "query_prefix": packaged().query_prefix,
+    "passage_prefix": packaged().passage_prefix,
+}
+FEW = 3
+
+
+@pytest.fixture
+def brain(embedded_sample: Path, brain_path: Path) -> Iterator[Brain]:
+    """The sample pages with vectors, merged so that the vector lane decides."""
+    shutil.copy(embedded_sample, brain_path)
+    with Brain.open(brain_path) as opened:
+        opened.set("search_mode", "semantic")
+    with Brain.open(brain_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def other(brain: Brain) -> str:
+    """A model that the brain knows beside its own; it has no vectors yet."""
+    brain.add_model(describe(packaged().folder, name="other", max_tokens=256, **AS_PACKAGED))
+    return "other"
+
+
+def give_vectors(brain: Brain, name: str, *, spoilt: bool) -> None:
+    """All vectors of the model in use as those of `name`, each with another's text if spoilt."""
+    order = "ORDER BY hash DESC" if spoilt else "ORDER BY hash"
+    with brain.database.writing() as connection:
+        mine, model = (
+            connection.execute("SELECT id FROM embedding_models WHERE name = ?", (n,)).fetchone()[0]
+            for n in (PACKAGED, name)
+        )
+        table = "page_embeddings_vec_384"
+        connection.execute(
+            f"INSERT INTO {table} (model_id, slot, hash, vector) "
+            "SELECT ?1, a.slot, b.hash, a.vector FROM "
+            f"(SELECT slot, vector, row_number() OVER (ORDER BY hash) AS n FROM {table} "
+            " WHERE model_id = ?2) AS a JOIN "
+            f"(SELECT hash, row_number() OVER ({order}) AS n FROM {table} "
+            "WHERE model_id = ?2) AS b ON a.n = b.n",
+            (model, mine),
+        )
+        connection.execute(
+            "INSERT INTO page_embeddings_codes_384 (model_id, segment, codes) "
+            "SELECT ?, segment, codes FROM page_embeddings_codes_384 WHERE model_id = ?",
+            (model, mine),
+        )
+
+
+def test_a_change_that_loses_answers_is_told(brain: Brain) -> None:
+    def forget_passages() -> None:
+        with brain.database.writing() as connection:
+            connection.execute("UPDATE page_embeddings_vec_384 SET hash = NULL WHERE slot % 3 > 0")
+
+    report = warn_of_loss(brain, forget_passages, most=4)
+    assert report is not None
+    assert report.worse
+    assert report.lost
+
+
+def test_a_change_that_changes_nothing_loses_nothing(brain: Brain) -> None:
+    called = []
+    report = warn_of_loss(brain, lambda: called.append(True), most=FEW)
+    assert called == [True]
+    assert report is not None
+    assert (report.worse, report.lost) == (False, ())
+
+
+def test_an_empty_brain_is_changed_all_the_same(tmp_path: Path) -> None:
+    called = []
+    with Brain.open(tmp_path / "new.db", make=True) as empty:
+        assert warn_of_loss(empty, lambda: called.append(True)) is None
+    assert called == [True]
+
+
+def test_a_model_without_vectors_is_used_and_the_old_answers_are_kept(
+    brain: Brain, other: str
+) -> None:
+    switched = switch_model(brain, other, most=FEW)
+    assert (switched.used, switched.kept, switched.report) == (True, True, None)
+    assert brain.active_model().name == other
+    kept = kept_baseline(brain)
+    assert kept is not None
+    assert kept.state.model == PACKAGED
+
+
+def test_a_model_that_answers_as_well_is_used(brain: Brain, other: str) -> None:
+    give_vectors(brain, other, spoilt=False)
+    switched = switch_model(brain, other, most=FEW)
+    assert switched.report is not None
+    assert (switched.used, switched.report.lost) == (True, ())
+    assert brain.active_model().name == other
+
+
+def test_the_model_in_use_needs_no_trial(brain: Brain) -> None:
+    switched = switch_model(brain, PACKAGED)
+    assert (switched.used, switched.report, switched.kept) == (True, None, False)
+
+
+def test_a_model_that_answers_worse_is_not_used_unless_asked_for(brain: Brain, other: str) -> None:
+    give_vectors(brain, other, spoilt=True)
+    switched = switch_model(brain, other, most=FEW)
+    assert switched.report is not None
+    assert switched.report.worse
+    assert not switched.used
+    assert brain.active_model().name == PACKAGED
+    assert switch_model(brain, other, anyway=True, most=FEW).used
+    assert brain.active_model().name == other
+
+
+def test_an_interrupted_trial_leaves_the_old_model(brain: Brain, other: str) -> None:
+    give_vectors(brain, other, spoilt=True)
+
+    def interrupt(done: int, total: int) -> None:
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        switch_model(brain, other, most=FEW, progress=interrupt)
+    assert brain.active_model().name == PACKAGED

@@ -1,0 +1,152 @@
+"""Questions mined from pages: fair, the same every time, and known when they no longer hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.evaluate.mining import KINDS, Question, holds, mine, renewed
+from gbrain.lanes.sms import look_up
+from gbrain.text.query import read_terms
+from gbrain.types import Query, Scope
+
+HERON = b"""# Wading birds
+
+The grey heron stands motionless in shallow water.
+
+## Nesting colonies
+
+Heronries fill tall alders near reservoirs.
+
+---
+## Timeline
+- 2026-04-03 \xe2\x80\x94 Counted eleven nests behind the mill
+- 2025 \xe2\x80\x94 First winter without ice
+"""
+DIARY = b"""# Diary
+
+Yesterday we counted alders around reservoirs with [[wading-birds|the bird page]] open.
+"""
+
+
+def mined(brain: Brain, most: int = 100) -> list[Question]:
+    with brain.database.reading() as connection:
+        return mine(connection, most)
+
+
+@pytest.fixture
+def birds(brain: Brain) -> Brain:
+    brain.put("wading-birds", HERON)
+    brain.put("diary", DIARY)
+    brain.put("water", b"# Water\n\nA heron, shallow and motionless: standing water counted.\n")
+    return brain
+
+
+def asked(brain: Brain, kind: str, slug: str) -> list[str]:
+    return [q.text for q in mined(brain) if (q.kind, q.slug) == (kind, slug)]
+
+
+def test_a_page_is_asked_by_what_it_says_first_without_its_title(birds: Brain) -> None:
+    (text,) = asked(birds, "title", "wading-birds")
+    assert text == "heron stands motionless shallow water"
+
+
+def test_a_page_is_asked_by_a_heading_and_the_rarest_word_below(birds: Brain) -> None:
+    (text,) = asked(birds, "heading", "wading-birds")
+    assert text == "Nesting colonies Heronries"
+
+
+def test_entries_are_asked_by_their_dates(birds: Brain) -> None:
+    assert sorted(asked(birds, "timeline", "wading-birds")) == [
+        "what happened in 2025: First winter without",
+        "what happened on 3 April 2026: Counted eleven nests",
+    ]
+
+
+def test_a_linked_page_is_asked_by_the_words_that_lead_to_it(birds: Brain) -> None:
+    (question,) = [q for q in mined(birds) if q.kind == "link"]
+    assert (question.slug, question.exclude) == ("wading-birds", "diary")
+    assert "alders" in question.text
+    assert "bird" not in question.text
+
+
+def test_misspelt_and_reworded_questions_come_from_the_plain_ones(birds: Brain) -> None:
+    plain = [*asked(birds, "title", "wading-birds"), *asked(birds, "heading", "wading-birds")]
+    for kind in ("typo", "paraphrase"):
+        variants = asked(birds, kind, "wading-birds")
+        assert len(variants) == len(plain)
+        assert not set(variants) & set(plain)
+
+
+def test_the_same_pages_give_the_same_questions(birds: Brain, tmp_path: Path) -> None:
+    with Brain.open(tmp_path / "other.db", make=True) as other:
+        for slug in ("water", "diary", "wading-birds"):
+            other.put(slug, birds.text(slug).encode())
+        assert sorted(mined(other)) == sorted(mined(birds))
+
+
+def test_one_page_more_leaves_most_questions_as_they_were(sample: Path) -> None:
+    with Brain.open(sample) as brain:
+        before = {question.id for question in mined(brain, 10)}
+        brain.put("one-more", b"# One more\n\nA page about lighthouses and their keepers.\n")
+        after = {question.id for question in mined(brain, 10)}
+    assert len(before & after) > 0.8 * len(before)
+
+
+def test_every_kind_has_its_questions_and_no_more_than_asked_for(sample: Path) -> None:
+    with Brain.open(sample) as brain:
+        questions = mined(brain, 5)
+    assert [question.kind for question in questions] == [kind for kind in KINDS for _ in range(5)]
+    assert len({question.id for question in questions}) == len(questions)
+
+
+def test_no_question_is_a_name_that_answers_at_once(sample: Path) -> None:
+    with Brain.open(sample) as brain, brain.database.reading() as connection:
+        for question in mine(connection):
+            if question.kind not in ("typo", "paraphrase"):
+                query = Query(question.text, read_terms(question.text), Scope(), 10)
+                assert look_up(connection, query).answer is None, question
+
+
+def test_a_question_holds_while_its_words_stand_in_the_page(birds: Brain) -> None:
+    questions = [question for question in mined(birds) if question.slug == "wading-birds"]
+    with birds.database.reading() as connection:
+        assert all(holds(connection, question) for question in questions)
+    birds.put("wading-birds", HERON.replace(b"The grey heron", b"A white egret"))
+    with birds.database.reading() as connection:
+        held = {question.kind for question in questions if holds(connection, question)}
+    assert "title" not in held
+    assert held >= {"heading", "timeline", "link"}
+    birds.delete("wading-birds")
+    with birds.database.reading() as connection:
+        assert not any(holds(connection, question) for question in questions)
+
+
+def test_known_questions_stay_and_new_pages_bring_theirs(birds: Brain) -> None:
+    known = mined(birds)
+    birds.put("boats", b"# Boats\n\nTarred planks dry slowly under canvas awnings.\n")
+    birds.delete("water")
+    with birds.database.reading() as connection:
+        questions = renewed(connection, known)
+    assert {q for q in known if q.slug == "wading-birds"} <= set(questions)
+    assert {q.slug for q in questions} - {q.slug for q in known} == {"boats"}
+    assert not any(question.slug == "water" for question in questions)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "# Only a title\n", "???\n\n!!!\n", "a b c d\n", "```\ncode only\n```\n", "| a | b |\n"],
+)
+def test_a_page_that_says_nothing_is_not_asked_for(brain: Brain, text: str) -> None:
+    brain.put("page", text.encode())
+    assert mined(brain) == []
+
+
+def test_pages_in_any_script_are_asked_for(brain: Brain) -> None:
+    brain.put(
+        "雨", "# 雨\n\n春天的第一场雨来得很早，我们在山上看见云海。桥边的茶馆开门了。\n".encode()
+    )
+    brain.put("лес", "# Лес\n\nСтарые сосны растут возле тихого озера.\n".encode())
+    assert {question.slug for question in mined(brain)} == {"雨", "лес"}

@@ -1,0 +1,89 @@
+"""Questions asked of the whole program under several configurations."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.evaluate.brains import SetBrain, open_set_brain
+from gbrain.evaluate.configurations import STANDARD, Configuration
+from gbrain.evaluate.datasets import Document, LabelledSet, Question
+from gbrain.evaluate.runs import TIMED, Run, run_all, spread
+from gbrain.types import Scope
+
+FTS, SEMANTIC, UNION = STANDARD[:3]
+
+
+@pytest.fixture
+def runs(set_brain: SetBrain, allotments: LabelledSet) -> list[Run]:
+    return run_all(set_brain, allotments.questions, allotments.relevant, [FTS, SEMANTIC, UNION])
+
+
+def test_a_run_is_what_query_answers(runs, set_brain: SetBrain, allotments: LabelledSet) -> None:
+    assert [run.configuration for run in runs] == [FTS, SEMANTIC, UNION]
+    for run, mode in zip(runs[:2], ("bm25", "semantic"), strict=True):
+        for asked, question in zip(run.asked, allotments.questions, strict=True):
+            answer = set_brain.query(question.text, scope=question.scope, mode=mode)
+            assert asked.question == question
+            assert asked.ranking == tuple(hit.slug for hit in answer.hits)
+
+
+def test_questions_stay_within_their_scope(runs: list[Run]) -> None:
+    for run in runs:
+        for asked in run.asked:
+            assert all(s.startswith(asked.question.scope.slug_prefix) for s in asked.ranking)
+
+
+def test_meaning_finds_what_other_words_ask_for(runs: list[Run]) -> None:
+    fts, semantic, union = (run.means for run in runs)
+    assert fts.answered < 1 == semantic.answered
+    assert fts.ndcg_at_10 < union.ndcg_at_10
+    assert union.recall_at_10 == 1
+
+
+def test_every_question_of_a_small_set_is_timed(runs: list[Run]) -> None:
+    for run in runs:
+        assert len(run.timed) == 8
+        assert 0 < run.p50_ms <= run.p95_ms
+
+
+def test_progress_counts_questions(set_brain: SetBrain, allotments: LabelledSet) -> None:
+    seen: list[tuple[int, int]] = []
+    questions = allotments.questions[:2]
+    run_all(set_brain, questions, allotments.relevant, [FTS], lambda *done: seen.append(done))
+    assert seen == [(1, 2), (2, 2)]
+
+
+def test_without_vectors_the_run_says_that_it_fell_back(allotments, tmp_path) -> None:
+    with open_set_brain(allotments, tmp_path) as brain:
+        (run,) = run_all(brain, allotments.questions, allotments.relevant, [UNION])
+    assert all(asked.fell_back for asked in run.asked)
+
+
+def test_a_hundred_are_looked_through_for_answers_beyond_the_first_ten(tmp_path) -> None:
+    """The page named last among a hundred alike is beyond the default pool of fifty."""
+    documents = tuple(
+        Document(f"p{n:03}", f"p{n:03}.md", b"a heron" + b" in the reeds" * n, 0, "")
+        for n in range(90)
+    )
+    question = Question("q", "where is the heron", Scope())
+    relevant = {"q": {"p000": 1, "p070": 1}}
+    labelled = LabelledSet(tmp_path, tmp_path, documents, (question,), relevant, ())
+    small = Configuration("small", {"search_mode": "bm25", "candidate_pool": "20"})
+    with open_set_brain(labelled, tmp_path) as brain:
+        for run in run_all(brain, [question], relevant, [FTS, small]):
+            (asked,) = run.asked
+            assert len(asked.ranking) == 10
+            assert (asked.scores.recall_at_10, asked.scores.recall_at_100) == (0.5, 1.0)
+
+
+@given(st.integers(0, 5000))
+def test_the_timed_are_spread_over_the_set(count: int) -> None:
+    numbers = spread(count, TIMED)
+    assert len(set(numbers)) == len(numbers) == min(count, TIMED)
+    assert all(0 <= number < count for number in numbers)
+    gaps = {later - sooner for sooner, later in pairwise(numbers)}
+    assert not gaps or max(gaps) - min(gaps) <= 1

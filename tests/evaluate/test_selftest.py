@@ -1,0 +1,169 @@
+"""The self-test: what is asked, what a loss is, and what is kept."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.errors import NotFound
+from gbrain.evaluate.mining import Kind, Question
+from gbrain.evaluate.selftest import (
+    Asked,
+    Baseline,
+    Report,
+    State,
+    ask,
+    compared,
+    keep_baseline,
+    kept_baseline,
+    run_selftest,
+)
+from gbrain.store import baselines
+
+STATE = State("1.0", None, 3, {})
+
+
+@pytest.fixture
+def brain(embedded_sample: Path, brain_path: Path) -> Iterator[Brain]:
+    """The sample pages with vectors."""
+    shutil.copy(embedded_sample, brain_path)
+    with Brain.open(brain_path) as opened:
+        yield opened
+
+
+def answered(ranks: list[int | None], kind: Kind = "title") -> tuple[Asked, ...]:
+    return tuple(
+        Asked(Question(f"{kind}{at}", kind, f"what {at}", f"page-{at}"), rank, "page-0")
+        for at, rank in enumerate(ranks)
+    )
+
+
+def after(before: tuple[Asked, ...], now: tuple[Asked, ...], tolerance: float = 0.02) -> Report:
+    baseline = Baseline("2026-11-16T12:00:00Z", STATE, before)
+    return compared(now, STATE, baseline, tolerance=tolerance, seconds=1)
+
+
+def test_a_rank_is_scored_as_by_the_ranking_it_came_from() -> None:
+    first, third, nowhere = answered([1, 3, None])
+    assert (first.scores.ndcg_at_10, first.scores.recall_at_5, first.scores.answered) == (1, 1, 1)
+    assert (third.scores.ndcg_at_10, third.scores.mrr_at_10) == (0.5, pytest.approx(1 / 3))
+    assert (nowhere.scores.ndcg_at_10, nowhere.scores.answered) == (0, 1)
+    assert nowhere._replace(first=None).scores.answered == 0
+
+
+def test_many_questions_lost_are_worse() -> None:
+    report = after(answered([1] * 40), answered([1] * 30 + [4] * 10))
+    assert report.worse
+    assert [change.kind for change in report.changes if change.worse] == [None, "title"]
+    assert len(report.lost) == 10
+    assert report.gained == ()
+    assert (report.lost[0].before, report.lost[0].asked.rank) == (1, 4)
+
+
+def test_a_question_or_two_among_many_are_not() -> None:
+    report = after(answered([1] * 200), answered([1] * 198 + [None] * 2))
+    assert not report.worse
+    assert len(report.lost) == 2
+
+
+def test_as_many_gained_as_lost_are_not_worse() -> None:
+    report = after(answered([1, 3] * 20), answered([3, 1] * 20))
+    assert not report.worse
+    assert (len(report.lost), len(report.gained)) == (20, 20)
+
+
+def test_a_loss_within_the_tolerance_is_none() -> None:
+    before, now = answered([1] * 40), answered([1] * 30 + [2] * 10)
+    assert after(before, now, tolerance=0.02).worse
+    assert not after(before, now, tolerance=0.2).worse
+
+
+def test_one_kind_can_get_worse_alone() -> None:
+    same, before, now = answered([1] * 400), answered([1] * 20, "link"), answered([5] * 20, "link")
+    report = after(same + before, same + now)
+    assert {change.kind: change.worse for change in report.changes} == {
+        None: True,
+        "title": False,
+        "link": True,
+    }
+
+
+def test_only_questions_that_both_runs_asked_are_compared() -> None:
+    before = answered([1] * 40)
+    report = after(before, before[:30] + answered([None] * 5, "link"))
+    assert not report.worse
+    assert report.dropped == 10
+    assert [change.kind for change in report.changes] == [None, "title"]
+
+
+def test_what_was_lost_most_comes_first() -> None:
+    report = after(answered([2, 1, 1]), answered([3, 2, None]))
+    assert [moved.asked.question.slug for moved in report.lost] == ["page-2", "page-1", "page-0"]
+
+
+def test_a_run_that_is_kept_reads_back_the_same(brain: Brain) -> None:
+    assert kept_baseline(brain) is None
+    report = run_selftest(brain, most=2)
+    keep_baseline(brain, report)
+    kept = kept_baseline(brain)
+    assert kept is not None
+    assert kept.state == report.state
+    assert [one._replace(first=None) for one in report.asked] == list(kept.asked)
+
+
+@pytest.mark.parametrize(
+    "results",
+    ["", "[]", "{}", "null", '{"program": 1, "pages": 2, "settings": {}, "asked": [[1]]}',
+     '{"program": "1", "pages": 2, "settings": {}, "asked": [["a","b","c","d","e",null,1]]}',
+     '{"program": "1", "pages": 2, "settings": {}, "asked": [["a","link","c","d","e",null,99]]}'],
+)  # fmt: skip
+def test_a_baseline_that_cannot_be_read_is_none(brain: Brain, results: str) -> None:
+    with brain.database.writing() as connection:
+        baselines.keep(connection, "2026-11-16", None, results)
+    assert kept_baseline(brain) is None
+
+
+def test_a_second_run_of_the_same_brain_loses_nothing(brain: Brain) -> None:
+    first = run_selftest(brain, most=2)
+    keep_baseline(brain, first)
+    second = run_selftest(brain, most=2, baseline=kept_baseline(brain))
+    assert second.asked == first.asked
+    assert (second.lost, second.gained, second.dropped, second.worse) == ((), (), 0, False)
+
+
+def test_questions_of_pages_that_went_are_left_out(brain: Brain) -> None:
+    first = run_selftest(brain, most=2)
+    keep_baseline(brain, first)
+    gone = first.asked[0].question.slug
+    brain.delete(gone)
+    report = run_selftest(brain, most=2, baseline=kept_baseline(brain))
+    assert report.dropped == sum(one.question.slug == gone for one in first.asked)
+    assert not any(one.question.slug == gone for one in report.asked)
+
+
+def test_asking_leaves_no_trace_in_the_brain(brain: Brain) -> None:
+    own = brain.settings
+    run_selftest(brain, most=1)
+    assert brain.settings is own
+    with brain.database.reading() as connection:
+        assert connection.execute("SELECT count(*) FROM questions").fetchone() == (0,)
+
+
+def test_the_page_with_the_words_is_not_searched(brain: Brain) -> None:
+    text, slug = "write-ahead log talk in Rotterdam", "people/alice-chen"
+    free, barred = (
+        Question(exclude or "free", "link", text, slug, "", exclude) for exclude in (None, slug)
+    )
+    found, hidden = ask(brain, [free, barred])
+    assert (found.rank, hidden.rank) == (1, None)
+
+
+def test_an_empty_brain_has_nothing_to_ask(tmp_path: Path) -> None:
+    with Brain.open(tmp_path / "new.db", make=True) as empty:
+        with pytest.raises(NotFound, match="nothing to ask") as raised:
+            run_selftest(empty)
+        assert raised.value.code == "no_questions"

@@ -1,0 +1,122 @@
+"""Fitted merge settings: found when they are there, and not when it is chance."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from gbrain.config import Settings, read_value
+from gbrain.errors import GbrainError
+from gbrain.evaluate.cases import Case
+from gbrain.evaluate.tuning import Fit, candidates, present_fit, score, tune
+from gbrain.types import Candidate, Found
+
+PRESENT = present_fit(Settings())
+
+
+def found(*slugs: str) -> Found:
+    """A lane that found these pages, best first, its scores falling evenly."""
+    count = len(slugs)
+    return Found(
+        tuple(
+            Candidate(int(slug[4:]), slug, None, rank, 1 - rank / count)
+            for rank, slug in enumerate(slugs, 1)
+        )
+    )
+
+
+def case(number: int, *, keyword: list[int], meaning: list[int]) -> Case:
+    """A question that page 0 answers; a list says which pages a lane found."""
+    lanes = {
+        "fts": found(*(f"page{at}" for at in keyword)),
+        "vector": found(*(f"page{at}" for at in meaning)),
+    }
+    return Case(f"group{number}", {"page0": 1}, lanes)
+
+
+def one_lane_knows(lane: str, count: int = 60) -> list[Case]:
+    """One lane has the answer first; the other has something else on top and no answer."""
+    right, wrong = [0, 1, 2, 3], [9, 8, 7, 6]
+    keyword, meaning = (right, wrong) if lane == "fts" else (wrong, right)
+    return [case(number, keyword=keyword, meaning=meaning) for number in range(count)]
+
+
+def by_chance(count: int = 120) -> list[Case]:
+    """Any page may be the answer and stand anywhere in either lane."""
+    dice = random.Random(7)
+    pages = range(8)
+    return [
+        case(number, keyword=dice.sample(pages, 8), meaning=dice.sample(pages, 8))._replace(
+            grades={f"page{dice.choice(pages)}": 1}
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize(("lane", "weight"), [("fts", 2.5), ("vector", 0.4)])
+def test_the_lane_that_knows_gets_the_weight(lane: str, weight: float) -> None:
+    tuned = tune(one_lane_knows(lane), PRESENT._replace(semantic_weight=weight))
+    assert (tuned.best.semantic_weight < weight) == (lane == "fts")
+    assert tuned.best_score == 1
+    assert tuned.gain == pytest.approx(1 - tuned.present_score)
+    assert tuned.low > 0
+    assert tuned.gains
+    assert not tuned.balanced
+
+
+def test_chance_gives_no_gain() -> None:
+    tuned = tune(by_chance(), PRESENT)
+    assert tuned.best_score >= tuned.present_score
+    assert tuned.low <= tuned.gain <= tuned.high
+    assert not tuned.gains
+    assert tuned.balanced
+
+
+def test_the_present_settings_stand_when_nothing_is_better() -> None:
+    same = [0, 1, 2, 3]
+    tuned = tune([case(n, keyword=same, meaning=same) for n in range(50)], PRESENT)
+    assert tuned.best == PRESENT
+    assert (tuned.gain, tuned.low, tuned.high, tuned.gains) == (0, 0, 0, False)
+
+
+def test_the_same_questions_give_the_same_fit() -> None:
+    assert tune(by_chance(), PRESENT) == tune(by_chance(), PRESENT)
+
+
+def test_each_strategy_is_shown_at_its_best() -> None:
+    tuned = tune(by_chance(), PRESENT)
+    strategies = [fit.search_merge_strategy for fit, _ in tuned.best_of]
+    assert sorted(strategies) == ["blend", "rrf", "set-union"]
+    scores = [mean for _, mean in tuned.best_of]
+    assert scores == sorted(scores, reverse=True)
+    assert tuned.best_of[0] == (tuned.best, tuned.best_score)
+
+
+def test_questions_of_one_group_are_held_out_together() -> None:
+    """Sixty copies of one lucky question in one group must not vouch for each other."""
+    lucky = [c._replace(group="one") for c in one_lane_knows("fts")]
+    rest = [case(n, keyword=[0, 1], meaning=[0, 1]) for n in range(10)]
+    assert not tune([*lucky, *rest], PRESENT._replace(semantic_weight=2.5)).gains
+
+
+def test_too_few_questions_fit_nothing() -> None:
+    with pytest.raises(GbrainError, match="39 questions are too few") as raised:
+        tune(by_chance(39), PRESENT)
+    assert raised.value.code == "too_few_questions"
+
+
+def test_every_way_that_is_tried_can_be_set() -> None:
+    custom = Fit("set-union-rank", 0.3, 2.0, 0.1)
+    for present in (PRESENT, custom):
+        tried = candidates(present)
+        assert tried[0] == present
+        assert len(set(tried)) == len(tried)
+        for fit in tried:
+            for name, value in fit.changes_from(present).items():
+                assert read_value(name, value) == getattr(fit, name)
+
+
+def test_a_name_that_answers_at_once_is_merged_the_same_in_every_way() -> None:
+    named = Case("g", {"page0": 1}, {"sms": found("page0")})
+    assert {score(named, fit) for fit in candidates(PRESENT)} == {1.0}

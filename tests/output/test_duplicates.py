@@ -1,0 +1,59 @@
+"""Two texts side by side."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.brain import Brain
+from gbrain.output.duplicates import Piece, show_pair, word_difference
+from gbrain.store.duplicates import Pair
+
+
+def test_what_differs_is_told_from_what_is_shared():
+    left, right = word_difference("We go by  train\nat noon", "We go by ship at noon")
+    assert left == [Piece("We go by", False), Piece("train", True), Piece("at noon", False)]
+    assert right == [Piece("We go by", False), Piece("ship", True), Piece("at noon", False)]
+
+
+def test_long_stretches_that_are_shared_are_cut_around_the_difference():
+    shared = " ".join(f"w{number}" for number in range(50))
+    left, right = word_difference(f"{shared} a {shared}", f"{shared} b {shared}")
+    assert left[0].words == "… " + " ".join(f"w{number}" for number in range(42, 50))
+    assert left[2].words == " ".join(f"w{number}" for number in range(8)) + " …"
+    assert [piece.words for piece in right if piece.own] == ["b"]
+
+
+def test_a_page_that_differs_much_is_cut_to_what_fits():
+    left, _ = word_difference(" ".join(f"w{number}" for number in range(9999)), "none of it")
+    words = " ".join(piece.words for piece in left).split()
+    assert len(words) <= 121
+    assert words[-1] == "…"
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=9), st.lists(st.sampled_from("abcd"), max_size=9))
+def test_short_texts_are_whole_on_both_sides(old, new):
+    left, right = word_difference(" ".join(old), " ".join(new))
+    assert " ".join(piece.words for piece in left).split() == old
+    assert " ".join(piece.words for piece in right).split() == new
+    shared = [[p.words for p in side if not p.own] for side in (left, right)]
+    assert shared[0] == shared[1]
+
+
+def test_a_pair_stands_in_two_columns(brain: Brain, capsys):
+    brain.put("a", b"# Old [bold]plan[/]\n\nBy train.")
+    brain.put("b", b"# New plan\n\nBy ship.")
+    pair = Pair(brain.get("a"), brain.get("b"), 0.97123, 0.8, "")
+    show_pair(1, 2, pair, "We go by train\x1b[2J at noon", "We go by ship at noon")
+    shown = capsys.readouterr().out
+    assert "1 of 2  cosine 0.971, 80% of the words shared" in shown
+    rows = [line.split("  ") for line in shown.splitlines()]
+    pairs = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    assert ["Old [bold]plan[/]", "New plan"] in pairs
+    assert ["We go by train\ufffd[2J at noon", "We go by ship at noon"] in pairs
+
+
+def test_a_pair_of_the_same_words(brain: Brain, capsys):
+    brain.put("a", b"x")
+    show_pair(1, 1, Pair(brain.get("a"), brain.get("a"), 1.0, 1.0, ""), "x y", "x  y")
+    assert capsys.readouterr().out.count("The same words.") == 2

@@ -1,0 +1,107 @@
+"""Evaluations on a terminal: the best figures stand out, and pages cannot drive the screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gbrain.evaluate.comparison import Comparison
+from gbrain.evaluate.configurations import Configuration
+from gbrain.evaluate.datasets import LabelledSet, Question
+from gbrain.evaluate.evaluation import Evaluation
+from gbrain.evaluate.evidence import Shares
+from gbrain.evaluate.losses import Expected, Loss
+from gbrain.evaluate.metrics import Scores
+from gbrain.evaluate.runs import Asked, Run
+from gbrain.output.scoreboard import show_evaluation
+from gbrain.types import Scope
+
+QUESTION = Question("q1", "Who \x1b[2J waits?", Scope())
+
+
+def run_of(name: str, ndcg: float, ms: float | None) -> Run:
+    figures = Scores(ndcg, 0.5, 0.75, 1.0, ndcg, 1.0, 1.0)
+    return Run(Configuration(name, {}), (Asked(QUESTION, ("a",), figures, ms, False),))
+
+
+def evaluation(**given: object) -> Evaluation:
+    labelled = LabelledSet(Path("set"), Path("set/qrels.tsv"), (), (QUESTION,), {}, ())
+    runs = [run_of("fts", 0.8364, 4.25), run_of("blend", 0.8521, 20.5)]
+    plain = Evaluation(
+        labelled, "brain.db", runs, {"blend": Comparison(0.0157, 0.0312, 7, 3, 90)}, None, (), ()
+    )
+    return plain._replace(**given)
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+
+
+def test_figures_and_the_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    show_evaluation(evaluation())
+    heads, _, fts, blend, title, compared, _, gain = told(capsys)
+    assert heads.split() == "nDCG@10 R@5 R@10 R@100 MRR@10 Hit@5 Answered p50 ms p95 ms".split()
+    assert fts.split() == "fts .836 .500 .750 1.000 .836 1.000 1.000 4.2 4.2".split()
+    assert blend.split()[1] == ".852"
+    assert title == "Against fts, question by question"
+    assert compared.split() == "nDCG@10 p Won Lost Tied".split()
+    assert gain.split() == "blend +.016 0.0312 7 3 90".split()
+
+
+def test_it_fits_a_terminal_of_eighty_columns(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    show_evaluation(evaluation())
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.split()[-2:] == ["20.5", "20.5"] for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_best_of_each_column_is_bold(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    show_evaluation(evaluation(comparisons={}))
+    out = capsys.readouterr().out
+    bold = {part.partition("\x1b[0m")[0].strip() for part in out.split("\x1b[1;32m")[1:]}
+    assert bold == {".852", "4.2"}
+
+
+def test_contexts_have_a_column_for_each_budget(capsys: pytest.CaptureFixture[str]) -> None:
+    shares = [
+        Shares(Configuration(name, {}), (250, 1000), {"q1": (0.25, share)})
+        for name, share in (("fts", 0.5), ("blend", 0.75))
+    ]
+    show_evaluation(evaluation(comparisons={}, contexts=shares))
+    *_, title, heads, _, fts, blend = told(capsys)
+    assert title == "Share of the evidence inside the context, by the context's tokens"
+    assert [line.split() for line in (heads, fts, blend)] == [
+        ["250", "1000"],
+        ["fts", ".250", ".500"],
+        ["blend", ".250", ".750"],
+    ]
+
+
+def test_losses_with_what_was_expected_and_what_came(capsys) -> None:
+    expected = tuple(Expected(f"p{n}", 1, n or None, 1) for n in range(7))
+    losses = [
+        Loss(QUESTION, 0.25, 1.0, expected, ("wrong", "worse")),
+        Loss(QUESTION, 0, 1, expected[:1], ()),
+    ]
+    show_evaluation(evaluation(losses={"blend": losses, "rrf": []}))
+    assert told(capsys)[8:] == [
+        "Lost most by blend",
+        "1.00 → 0.25  Who \ufffd[2J waits?  q1",
+        "expected p0 (not shown, was 1), p1 (rank 1, was 1), p2 (rank 2, was 1), 4 more",
+        "came     wrong, worse",
+        "1.00 → 0.00  Who \ufffd[2J waits?  q1",
+        "expected p0 (not shown, was 1)",
+        "came     nothing",
+        "rrf lost nothing.",
+    ]
+
+
+def test_what_was_not_timed_is_left_blank(capsys: pytest.CaptureFixture[str]) -> None:
+    show_evaluation(evaluation(runs=[run_of("fts", 0.5, None)], comparisons={}))
+    assert told(capsys)[2].split() == ["fts", ".500", ".500", ".750", "1.000", ".500", "1.000",
+                                       "1.000"]  # fmt: skip

@@ -1,0 +1,79 @@
+"""Fitted settings on a terminal and in a pipe, and what follows from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gbrain.evaluate.tuning import Fit, Tuned
+from gbrain.output.tuning import show_tuned, tuned_text, verdict
+
+PRESENT = Fit("set-union", 1.0, 1.0, 0.6)
+BLEND = Fit("blend", 0.55, 1.0, 0.6)
+TUNED = Tuned(
+    questions=80,
+    present=PRESENT,
+    present_score=0.82,
+    best=BLEND,
+    best_score=0.85,
+    gain=0.025,
+    low=0.01,
+    high=0.04,
+    by_fold=(BLEND, BLEND, PRESENT),
+    best_of=((BLEND, 0.85), (PRESENT, 0.82)),
+    ahead={"fts": 10.0, "vector": 8.0},
+)
+NO_GAIN = TUNED._replace(low=-0.01)
+
+
+def test_the_screen_shows_each_strategy_and_the_gain(capsys: pytest.CaptureFixture[str]) -> None:
+    show_tuned(TUNED)
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines[2].split()[:6] == ["present", "set-union", "1", "1", "0.6", "0.8200"]
+    assert lines[3].split()[:4] == ["blend", "0.55", "1", "0.8500"]
+    assert len(lines[3].split()[-1]) == 2 * len(lines[2].split()[-1])
+    assert lines[-2:] == [
+        "Gain on questions held out: +0.0250  95 % between +0.0100 and +0.0400",
+        "3 parts held out in turn: 2 different choices.",
+    ]
+
+
+def test_rows_for_a_pipe() -> None:
+    assert tuned_text(TUNED).splitlines() == [
+        "present\tset-union\t1.0\t1.0\t0.6\t0.8200",
+        "best\tblend\t0.55\t1.0\t0.6\t0.8500",
+        "best\tset-union\t1.0\t1.0\t0.6\t0.8200",
+        "gain\t+0.0250\t+0.0100\t+0.0400",
+    ]
+
+
+def test_scores_that_are_all_alike_have_bars_too(capsys: pytest.CaptureFixture[str]) -> None:
+    show_tuned(TUNED._replace(best=PRESENT, best_score=0.82, best_of=((PRESENT, 0.82),)))
+    assert "0.8200" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("tuned", "mined", "said"),
+    [
+        (TUNED, False, "Worth it: search_merge_strategy blend, semantic_weight 0.55. "
+                       "--apply writes it."),
+        (NO_GAIN, False, "No gain beyond its uncertainty: the present settings stand."),
+        (NO_GAIN, True, "No gain beyond its uncertainty: the present settings stand."),
+        (TUNED, True, "Worth it: search_merge_strategy blend, semantic_weight 0.55. "
+                      "--apply writes it."),
+    ],
+)  # fmt: skip
+def test_what_follows(tuned: Tuned, mined: bool, said: str) -> None:
+    assert verdict(tuned, mined=mined, written={}, undo="") == said
+
+
+def test_mined_questions_that_one_lane_wins_are_not_trusted() -> None:
+    one_sided = TUNED._replace(ahead={"fts": 10.0, "vector": 0.5})
+    assert verdict(one_sided, mined=True, written={}, undo="").startswith("Not to be trusted")
+    assert verdict(one_sided, mined=False, written={}, undo="").startswith("Worth it")
+
+
+def test_what_was_written_and_how_to_undo_it() -> None:
+    undo = "gbrain config reset semantic_weight"
+    assert verdict(TUNED, mined=False, written={"semantic_weight": "0.55"}, undo=undo) == (
+        "Written: semantic_weight 0.55.\nTo undo: gbrain config reset semantic_weight"
+    )
