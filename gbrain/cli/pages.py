@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
     Db,
@@ -31,6 +32,10 @@ from gbrain.cli.options import (
 from gbrain.output import screen
 from gbrain.output.documents import listed_document, page_document
 from gbrain.text.slug import slug_of
+
+if TYPE_CHECKING:
+    from gbrain.store.nearness import Near
+    from gbrain.store.writing import Written
 
 command = Module()
 
@@ -57,11 +62,27 @@ def put(
     data = read_input(file)
     with open_brain(db, make=True) as brain:
         written = brain.put(slug, data, expected_version=expected_version)
+        twin = None if quiet else _twin(brain, written)
     if json:
         document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
         screen.write_json(document)
     elif not quiet:
         screen.say(f"{written.slug}: {written.outcome}, version {written.version}")
+    if twin:
+        screen.say(
+            f"It says nearly the same as {twin.slug} ({twin.words:.0%} of the wording shared). "
+            f"gbrain supersede {twin.slug} {written.slug} keeps the older one out of answers."
+        )
+
+
+def _twin(brain: Brain, written: Written) -> Near | None:
+    """Another page that says nearly the same as the one just written."""
+    if written.outcome == "unchanged":
+        return None
+    from gbrain.store.nearness import nearly_the_same
+
+    with brain.database.reading() as connection:
+        return nearly_the_same(connection, written.slug)
 
 
 @command.command(
@@ -83,10 +104,12 @@ def get(
 ) -> None:
     """Show a page: rendered on a terminal, its own bytes in a pipe."""
     with open_brain(db) as brain:
-        if json:
-            screen.write_json(page_document(*brain.page(slug, version)))
-            return
-        text = brain.text(slug, version)
+        page, meta, text = brain.page(slug, version)
+        if version is None:
+            brain.opened(page.id)
+    if json:
+        screen.write_json(page_document(page, meta, text))
+        return
     if raw or not screen.on_terminal():
         sys.stdout.buffer.write(text.encode())
         return

@@ -81,6 +81,9 @@ def diff(
             first = from_
         new = version_text(connection, name, last)
         old = version_text(connection, name, first) if first is not None else ""
+    if moment is not None and first is None and not json:
+        then = moment.isoformat(" ").removesuffix(" 00:00:00")
+        screen.say(f"{name} was not in the brain before {then}: all of it is new since then.")
     _show(name, (first, old), (last, new), known, as_json=json)
 
 
@@ -93,14 +96,20 @@ def _moment(since: str) -> datetime:
 
 
 def _standing(known: list[Version], moment: datetime) -> int | None:
-    """The last version written before a moment; None if the page was not there yet."""
+    """The version that stood just before a moment; None if the page was not there then."""
     for version in reversed(known):
-        written = datetime.fromisoformat(version.written_at)
-        if moment.tzinfo is None:
-            written = written.astimezone().replace(tzinfo=None)
-        if written < moment:
-            return version.version
+        if _is_before(version.written_at, moment):
+            gone = version.ending == "deleted" and _is_before(version.ended_at, moment)
+            return None if gone else version.version
     return None
+
+
+def _is_before(written: str | None, moment: datetime) -> bool:
+    """Whether a time of the brain comes before a moment, which is local if it has no zone."""
+    if written is None:
+        return False
+    time = datetime.fromisoformat(written)
+    return (time.astimezone().replace(tzinfo=None) if moment.tzinfo is None else time) < moment
 
 
 def _show(

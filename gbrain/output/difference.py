@@ -27,7 +27,7 @@ def unified(old: str, new: str, old_name: str, new_name: str) -> Iterator[str]:
     A line ends with a newline and nothing else, so that `patch` makes one text of the other.
     """
     before, after = _lines(old), _lines(new)
-    for number, hunk in enumerate(_hunks(_changes(before, after))):
+    for number, hunk in enumerate(_hunks(changes(before, after))):
         if number == 0:
             yield f"--- {old_name}\n"
             yield f"+++ {new_name}\n"
@@ -40,8 +40,11 @@ def _lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _changes(old: Sequence[str], new: Sequence[str]) -> list[_Stretch]:
-    """Where the texts differ, in order: each stretch of old lines and what stands in its place."""
+def changes(old: Sequence[str], new: Sequence[str]) -> list[_Stretch]:
+    """Where two texts differ, in order: a stretch of the old lines and what stands in its place.
+
+    Each is (start, stop) in the old lines, then in the new ones.
+    """
     edges = [(-1, -1), *sorted(_pairs(old, new)), (len(old), len(new))]
     return [(a + 1, c, b + 1, d) for (a, b), (c, d) in pairwise(edges) if (c - a, d - b) != (1, 1)]
 

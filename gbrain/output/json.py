@@ -11,6 +11,12 @@ from gbrain.types import Answer, Candidate, Hit, Piece
 
 Document = dict[str, Any]
 
+# Each lane and what its score is called.
+LANES = {
+    "fts": "score", "vector": "cosine", "graph": "score", "associative": "cosine",
+    "rerank": "score",
+}  # fmt: skip
+
 _BOLD = str.maketrans({MARK_ON: "**", MARK_OFF: "**"})
 
 
@@ -36,6 +42,12 @@ def answer_document(answer: Answer, *, trace: bool = False) -> Document:
         "short_circuit": answer.short_circuit,
         "fell_back_to_bm25": answer.fell_back_to_bm25,
         "notice": answer.notice,
+        "verdict": {
+            "grade": answer.verdict.grade,
+            "confidence": answer.verdict.confidence,
+            "reasons": list(answer.verdict.reasons),
+        },
+        "superseded": list(answer.superseded),
         "results": [hit_document(hit) for hit in answer.hits],
         "took_ms": round(answer.took_ms, 2),
     }
@@ -56,6 +68,7 @@ def answer_document(answer: Answer, *, trace: bool = False) -> Document:
 
 
 def hit_document(hit: Hit) -> Document:
+    fts, vector = hit.lanes.get("fts"), hit.lanes.get("vector")
     return {
         "rank": hit.rank,
         "slug": hit.slug,
@@ -75,11 +88,12 @@ def hit_document(hit: Hit) -> Document:
         }
         if hit.chunk
         else None,
-        "lanes": {
-            "fts": _lane(hit.lanes.get("fts"), "score"),
-            "vector": _lane(hit.lanes.get("vector"), "cosine"),
-        },
-        "boosts": dict(hit.boosts),
+        "lanes": {lane: _lane(hit.lanes.get(lane), measure) for lane, measure in LANES.items()},
+        "boosts": {name: round(factor, 6) for name, factor in hit.boosts.items()},
+        "bm25_rank": fts.rank if fts else None,
+        "vec_rank": vector.rank if vector else None,
+        "cosine": round(vector.score, 6) if vector else None,
+        "recency": round(hit.boosts["recency"], 6) if "recency" in hit.boosts else None,
     }
 
 
@@ -90,6 +104,8 @@ def _lane(candidate: Candidate | None, measure: str) -> Document | None:
 
 
 def piece_document(piece: Piece) -> Document:
+    from gbrain.text.citations import Citation
+
     return {
         "slug": piece.slug,
         "title": piece.title,
@@ -97,6 +113,7 @@ def piece_document(piece: Piece) -> Document:
         "date": piece.date,
         "lines": list(piece.lines),
         "hash": piece.hash,
+        "citation": str(Citation(piece.slug, piece.lines, piece.hash)),
         "tokens": piece.tokens,
         "text": piece.text,
         "role": piece.role,

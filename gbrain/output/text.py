@@ -45,14 +45,16 @@ def _hit_text(hit: Hit) -> str:
 
 
 def context_text(context: Sequence[Piece]) -> str:
-    """The pieces as Markdown with their sources, ready to be pasted."""
+    """The pieces as Markdown, each with a citation that `verify` reads back."""
+    from gbrain.text.citations import Citation
+
     blocks = []
     for piece in context:
         where = " > ".join(piece.heading_path)
-        source = f"{piece.slug}:{piece.lines[0]}-{piece.lines[1]}"
+        source = Citation(piece.slug, piece.lines, piece.hash)
         about = ", ".join(part for part in (where, piece.date) if part)
         head = f"## {one_line(piece.title)}" + (f" ({one_line(about)})" if about else "")
-        blocks.append(f"{head}\n\n{_page_text(piece.text)}\n\n[source: {source}]")
+        blocks.append(f"{head}\n\n{_page_text(piece.text)}\n\n{source}")
     return "\n\n".join(blocks)
 
 

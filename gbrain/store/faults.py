@@ -12,7 +12,7 @@ from gbrain.store.migrations import migrate
 from gbrain.store.settings import stored
 from gbrain.store.vectors import SEGMENT, VectorSpace, active_space, ensure_tables
 
-KEYWORD_INDEXES = ("pages_fts", "chunks_fts")
+KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 
 
 # --- the file --------------------------------------------------------------------------------

@@ -304,6 +304,7 @@ CHECKS = (
     Check("passage_index", keyword_index("chunks_fts"), repair.rebuild_keywords("chunks_fts")),
     Check("stray_rows", stray_rows, repair.drop_stray_rows),
     Check("stray_passages", stray_passages, repair.drop_stray_passages),
+    Check("question_index", keyword_index("questions_fts"), repair.ask_anew),
     Check("page_texts", page_texts, repair.accept_texts),
     Check("slugs", slugs, repair.follow_paths),
     Check("passages", passages, repair.cut_anew),

@@ -24,6 +24,7 @@ class Version:
     size: int
     written_at: str
     ending: Ending | None
+    ended_at: str | None = None
 
 
 def keep_version(connection: sqlite3.Connection, page: Stored, now: str, ending: Ending) -> None:
@@ -60,7 +61,7 @@ def _page_id(connection: sqlite3.Connection, slug: str) -> int:
 def versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
     """All states of the page, oldest first, also of one that was deleted."""
     rows = connection.execute(
-        "SELECT version, slug, sha256, bytes, written_at, ending FROM versions "
+        "SELECT version, slug, sha256, bytes, written_at, ending, ended_at FROM versions "
         "WHERE page_id = ? ORDER BY version",
         (_page_id(connection, slug),),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.store.names import KIND_ORDER
@@ -79,3 +81,22 @@ def linked_pages(connection: sqlite3.Connection, page_id: int) -> list[int]:
         f"SELECT {_RESOLVED} FROM links WHERE page_id = ? ORDER BY position", (page_id,)
     )
     return list(dict.fromkeys(row[0] for row in rows if row[0] is not None))
+
+
+def links_between(
+    connection: sqlite3.Connection, page_ids: Iterable[int], most: int
+) -> list[tuple[int, int]]:
+    """(page, other page) for each link from or to one of the pages, at most `most` each way."""
+    pages = json.dumps(list(page_ids))
+    away = connection.execute(
+        f"SELECT page_id, {_RESOLVED} AS other FROM links WHERE page_id IN "
+        "(SELECT value FROM json_each(?)) AND other IS NOT NULL AND other <> page_id LIMIT ?",
+        (pages, most),
+    ).fetchall()
+    back = connection.execute(
+        f"SELECT {_RESOLVED} AS page, page_id FROM links WHERE key IN "
+        "(SELECT key FROM names WHERE page_id IN (SELECT value FROM json_each(?1))) "
+        "AND page IN (SELECT value FROM json_each(?1)) AND page <> page_id LIMIT ?2",
+        (pages, most),
+    ).fetchall()
+    return away + back

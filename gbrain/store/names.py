@@ -36,6 +36,16 @@ def named(connection: sqlite3.Connection, key: str) -> list[Named]:
     return list(found.values())
 
 
+def named_any(connection: sqlite3.Connection, keys: Iterable[str]) -> list[Named]:
+    """The pages whose folded name is one of `keys`, an entry for each name they have among them."""
+    rows = connection.execute(
+        "SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
+        "WHERE key IN (SELECT value FROM json_each(?)) ORDER BY slug, key",
+        (json.dumps(list(keys)),),
+    )
+    return [Named(*row) for row in rows]
+
+
 def names_like(connection: sqlite3.Connection, key: str, kept: int) -> list[Named]:
     """Names that begin or end with `kept` letters of `key` and are about as long."""
     found: list[Named] = []

@@ -88,6 +88,14 @@ def page_text(connection: sqlite3.Connection, page_id: int) -> str:
     return "".join(row)
 
 
+def page_body(connection: sqlite3.Connection, page_id: int) -> str:
+    """The page's own text without its front matter."""
+    row = connection.execute(
+        "SELECT compiled_truth, timeline FROM pages WHERE id = ?", (page_id,)
+    ).fetchone()
+    return "".join(row)
+
+
 def list_pages(
     connection: sqlite3.Connection, scope: Scope, limit: int | None
 ) -> tuple[list[Stored], int]:

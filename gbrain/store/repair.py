@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from gbrain.errors import BadBrain
-from gbrain.store import chunks, faults, page_faults, pages, settings, writing
+from gbrain.store import chunks, faults, page_faults, pages, questions, settings, writing
 from gbrain.store.connection import Database
 from gbrain.store.vectors import SEGMENT
 
@@ -46,6 +46,8 @@ def complete_schema(database: Database, now: str, full: bool) -> None:
         if not {"names", "tags", "links"}.isdisjoint(missing):
             for page_id, _ in page_faults.page_ids(connection):
                 _write_references(connection, page_id)
+        if "page_questions" in missing:
+            questions.rebuild(connection)
 
 
 def rebuild_keywords(table: str) -> Mend:
@@ -77,6 +79,12 @@ def drop_stray_passages(database: Database, now: str, full: bool) -> None:
     # The keyword index, which reads passages through their pages, does not know these.
     with database.writing() as connection:
         connection.execute("DELETE FROM chunks WHERE page_id NOT IN (SELECT id FROM pages)")
+
+
+def ask_anew(database: Database, now: str, full: bool) -> None:
+    """Makes the questions of all pages anew."""
+    with database.writing() as connection:
+        questions.rebuild(connection)
 
 
 def accept_texts(database: Database, now: str, full: bool) -> None:

@@ -38,12 +38,8 @@ def page_condition(scope: Scope) -> Condition:
         require("pages.slug >= ?", scope.slug_prefix)
         require("pages.slug < ?", scope.slug_prefix + "\U0010ffff")
     if scope.since or scope.until:
-        since, until = scope.since or _ANY_DAY[0], scope.until or _ANY_DAY[1]
-        require(
-            "((pages.last_day >= ? AND pages.first_day <= ?) OR EXISTS (SELECT 1 FROM chunks AS d "
-            "WHERE d.page_id = pages.id AND d.last_day >= ? AND d.first_day <= ?))",
-            since, until, since, until,
-        )  # fmt: skip
+        days = days_condition(scope.since, scope.until)
+        require(days.sql, *days.values)
     for key, value in scope.where:
         require(
             "EXISTS (SELECT 1 FROM json_each(pages.meta, ?) AS field "
@@ -53,19 +49,40 @@ def page_condition(scope: Scope) -> Condition:
         )  # fmt: skip
     for slug in scope.exclude:
         require("pages.slug <> ?", slug)
+    if scope.tree is not None:
+        from gbrain.store.clauses import clause_condition
+
+        asked = clause_condition(scope.tree)
+        require(asked.sql, *asked.values)
     return Condition(" AND ".join(clauses) or "1", tuple(values))
+
+
+def days_condition(since: str | None, until: str | None) -> Condition:
+    """What makes a page one of these days, both included: its own date or that of a passage."""
+    days = (since or _ANY_DAY[0], until or _ANY_DAY[1])
+    return Condition(
+        "((pages.last_day >= ? AND pages.first_day <= ?) OR EXISTS (SELECT 1 FROM chunks AS d "
+        "WHERE d.page_id = pages.id AND d.last_day >= ? AND d.first_day <= ?))",
+        days + days,
+    )
 
 
 def chunk_condition(scope: Scope) -> Condition:
     """What a row of `chunks` must satisfy; a passage without a date has its page's."""
-    pages = page_condition(scope)
-    sql = f"chunks.page_id IN (SELECT pages.id FROM pages WHERE {pages.sql})"
+    pages, days = page_condition(scope), passage_days(scope)
+    sql = f"chunks.page_id IN (SELECT pages.id FROM pages WHERE {pages.sql}) AND {days.sql}"
+    return Condition(sql, (*pages.values, *days.values))
+
+
+def passage_days(scope: Scope) -> Condition:
+    """What a row of `chunks` of a page in scope must satisfy beside."""
     if not (scope.since or scope.until):
-        return Condition(sql, pages.values)
-    since, until = scope.since or _ANY_DAY[0], scope.until or _ANY_DAY[1]
+        return Condition("1", ())
     days = "coalesce(chunks.{0}, (SELECT p.{0} FROM pages AS p WHERE p.id = chunks.page_id))"
-    dated = f"{days.format('last_day')} >= ? AND {days.format('first_day')} <= ?"
-    return Condition(f"{sql} AND {dated}", (*pages.values, since, until))
+    return Condition(
+        f"{days.format('last_day')} >= ? AND {days.format('first_day')} <= ?",
+        (scope.since or _ANY_DAY[0], scope.until or _ANY_DAY[1]),
+    )
 
 
 def _json_path(key: str) -> str:

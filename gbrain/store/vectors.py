@@ -220,6 +220,40 @@ def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Sc
     return [row[0] for row in rows]
 
 
+def vectors_at(
+    connection: sqlite3.Connection, space: VectorSpace, slots: Iterable[int]
+) -> tuple[list[int], Floats]:
+    """Those of the slots that are in use, and their vectors, a row each."""
+    import numpy as np
+
+    rows = connection.execute(
+        f"SELECT slot, vector FROM {space.vectors} "
+        "WHERE model_id = ? AND slot IN (SELECT value FROM json_each(?)) AND hash IS NOT NULL",
+        (space.model_id, json.dumps([int(slot) for slot in slots])),
+    ).fetchall()
+    for _, vector in rows:
+        _check_size(vector, 2 * space.dimension)
+    packed = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
+    return [row[0] for row in rows], packed.reshape(-1, space.dimension).astype(np.float32)
+
+
+def chunk_vectors(
+    connection: sqlite3.Connection, space: VectorSpace, chunk_ids: Iterable[int]
+) -> dict[int, Floats]:
+    """The vectors of passages by their number; one that is not embedded is left out."""
+    slot_of = dict(
+        connection.execute(
+            f"SELECT chunks.id, v.slot FROM chunks CROSS JOIN {space.vectors} AS v "
+            "ON v.model_id = ? AND v.hash = chunks.hash "
+            "WHERE chunks.id IN (SELECT value FROM json_each(?))",
+            (space.model_id, json.dumps(list(chunk_ids))),
+        ).fetchall()
+    )
+    held, vectors = vectors_at(connection, space, slot_of.values())
+    row_of = {slot: row for row, slot in enumerate(held)}
+    return {chunk: vectors[row_of[slot]] for chunk, slot in slot_of.items() if slot in row_of}
+
+
 def exact(
     connection: sqlite3.Connection,
     space: VectorSpace,
@@ -228,21 +262,11 @@ def exact(
     scope: Scope,
 ) -> list[ScoredChunk]:
     """The passages in `scope` that stand in `slots`, by cosine with `query`, best first."""
-    import numpy as np
-
-    chosen = json.dumps([int(slot) for slot in slots])
-    rows = connection.execute(
-        f"SELECT slot, vector FROM {space.vectors} "
-        "WHERE model_id = ? AND slot IN (SELECT value FROM json_each(?)) AND hash IS NOT NULL",
-        (space.model_id, chosen),
-    ).fetchall()
-    if not rows:
+    held, vectors = vectors_at(connection, space, slots)
+    if not held:
         return []
-    for _, vector in rows:
-        _check_size(vector, 2 * space.dimension)
-    vectors = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
-    cosines = vectors.reshape(-1, space.dimension).astype(np.float32) @ query
-    cosine_of = dict(zip([row[0] for row in rows], cosines.tolist(), strict=True))
+    cosine_of = dict(zip(held, (vectors @ query).tolist(), strict=True))
+    chosen = json.dumps(held)
     # One statement for all: the pages of a scope are looked up once.
     within = chunk_condition(scope)
     narrowed = "" if scope.unlimited else f"AND {within.sql}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gbrain.errors import Conflict
-from gbrain.store import chunks
+from gbrain.store import chunks, questions
 from gbrain.store.history import keep_version, last_holder
 from gbrain.store.pages import Stored, find_page, require_page
 from gbrain.text.slug import fold
@@ -111,6 +111,7 @@ def write_page(
     )
     write_references(connection, page_id, page)
     chunks.replace(connection, page_id, page.title, page.chunks, fresh=old is None or retitled)
+    questions.replace(connection, page_id, page, fresh=old is None)
     if enqueue:
         chunks.enqueue(connection, page_id, now)
     return Written(page.slug, version, "updated" if old else "created")
@@ -161,5 +162,6 @@ def delete_page(
     keep_version(connection, old, now, "deleted")
     _unindex(connection, old.id)
     chunks.remove(connection, old.id)
+    questions.remove(connection, old.id)
     connection.execute("DELETE FROM pages WHERE id = ?", (old.id,))
     return old

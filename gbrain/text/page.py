@@ -30,7 +30,7 @@ _INLINE_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\]|!?\[([^\[\]\n
 _EMPHASIS = re.compile(r"[`*]+|(?<!\w)_+|_+(?!\w)")
 _TASK = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[[ xX]\]")
 _DATED_NAME = re.compile(r"(?<!\d)\d{4}-\d{2}(?:-\d{2})?(?!\d)")
-_DATE_KEYS = ("date", "updated", "modified", "created", "day")
+DATE_KEYS = ("date", "updated", "modified", "created", "day")
 
 
 def decode(data: bytes) -> str:
@@ -169,7 +169,7 @@ def _page_date(
     values: Mapping[str, object], path: str, sections: tuple[Section, ...]
 ) -> Period | None:
     """A page's own date: what its front matter says, else its name, else its last entry."""
-    for key in _DATE_KEYS:
+    for key in DATE_KEYS:
         value = values.get(key)
         period = parse_date(str(value)) if isinstance(value, str | int) else None
         if period:

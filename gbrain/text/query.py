@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from datetime import date
 
-from gbrain.types import Term
+from gbrain.types import Query, Scope, Term
 
 MAX_TERMS = 200
+
+FIELDS = ("title", "tag", "wing", "room", "type", "before", "after")
+OPERATORS = frozenset(("AND", "OR", "NOT"))
 
 # Patterns are compiled when a query needs them: most are plain words, and a search starts sooner.
 _INVISIBLE = "[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f]"
@@ -18,7 +22,8 @@ _PART = r"[^\W_]+"
 # Scripts written without spaces: a word there is found as a substring, not as a token.
 _UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 
-_NONE: Mapping[str, tuple[str, ...]] = {}
+Aliases = Mapping[str, tuple[str, ...]]
+_NONE: Aliases = {}
 
 STOP_WORDS = frozenset(
     """a about all am an and any are as at be been being but by can could did do does doing for from
@@ -28,6 +33,26 @@ STOP_WORDS = frozenset(
     where which while who whom whose why will with would you your yours who's what's where's that's
     it's i'm i've i'd there's let's tell give show""".split()
 )
+
+
+def read_query(text: str, aliases: Aliases, today: date, scope: Scope, limit: int) -> Query:
+    """Any text as a query within `scope`; relative dates in its fields count from `today`."""
+    normal = normalise(text)
+    if _may_be_structured(normal):
+        from gbrain.text.query_plan import planned
+        from gbrain.text.query_tree import read_tree
+
+        tree = read_tree(normal, aliases, today)
+        if tree is not None:
+            return planned(normal, tree, scope, limit)
+    return Query(normal, read_terms(normal, aliases), scope, limit, normal)
+
+
+def _may_be_structured(text: str) -> bool:
+    """Whether the query language is worth loading: something looks like an operator or a field."""
+    if ":" in text and any(f"{name}:" in text for name in FIELDS):
+        return True
+    return not OPERATORS.isdisjoint(text.replace("(", " ").replace(")", " ").split())
 
 
 def normalise(text: str) -> str:
@@ -40,7 +65,7 @@ def normalise(text: str) -> str:
     return " ".join(re.sub(_INVISIBLE, "", plain).split())
 
 
-def read_terms(text: str, aliases: Mapping[str, tuple[str, ...]] = _NONE) -> tuple[Term, ...]:
+def read_terms(text: str, aliases: Aliases = _NONE) -> tuple[Term, ...]:
     """The words and quoted phrases of a normalised query, in order, without doubles.
 
     A compound like `auth-middleware` or `v1.2` is one term whose parts stand together. A word in
@@ -50,23 +75,32 @@ def read_terms(text: str, aliases: Mapping[str, tuple[str, ...]] = _NONE) -> tup
     terms: dict[Term, None] = {}
     quoted_any = False
     for phrase, word in _pieces(text):
-        if phrase:
-            words = tuple(part for part in phrase.split() if _wordlike(part))
-            if words:
-                quoted_any = True
-                terms[Term(words, quoted=True)] = None
-            continue
-        bare = _without_edges(word.replace('"', ""))
-        prefix = bare.endswith("*")
-        bare = bare.rstrip("*")
-        if bare.casefold() not in STOP_WORDS:
-            bare = bare.removesuffix("'s").removesuffix("'S").removesuffix("'")
-        if _wordlike(bare):
-            terms[Term((bare,), prefix=prefix, also=aliases.get(bare.casefold(), ()))] = None
+        term = phrase_term(phrase) if phrase else word_term(word, aliases)
+        if term:
+            quoted_any |= term.quoted
+            terms[term] = None
         if len(terms) >= MAX_TERMS:
             break
-    kept = [term for term in terms if quoted_any or not _is_stop(term)]
+    kept = [term for term in terms if quoted_any or not is_stop(term)]
     return tuple(kept or terms)
+
+
+def phrase_term(phrase: str) -> Term | None:
+    """A quoted phrase as a term; None if no word is in it."""
+    words = tuple(part for part in phrase.split() if _wordlike(part))
+    return Term(words, quoted=True) if words else None
+
+
+def word_term(word: str, aliases: Aliases = _NONE) -> Term | None:
+    """A word as a term, without the signs around it; None if nothing is left."""
+    bare = _without_edges(word.replace('"', ""))
+    prefix = bare.endswith("*")
+    bare = bare.rstrip("*")
+    if bare.casefold() not in STOP_WORDS:
+        bare = bare.removesuffix("'s").removesuffix("'S").removesuffix("'")
+    if not _wordlike(bare):
+        return None
+    return Term((bare,), prefix=prefix, also=aliases.get(bare.casefold(), ()))
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
@@ -92,7 +126,8 @@ def _without_edges(word: str) -> str:
     return word[start:stop]
 
 
-def _is_stop(term: Term) -> bool:
+def is_stop(term: Term) -> bool:
+    """Whether a term says nothing: a common word that stands for no other."""
     plain = len(term.words) == 1 and not term.prefix and not term.also
     return plain and term.words[0].casefold() in STOP_WORDS
 
@@ -107,13 +142,14 @@ def match_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:
 
     A compound counts by its parts as well, unless it is quoted: together they weigh more.
     """
-    return f" {operator} ".join(_group(term) for term in terms)
+    return f" {operator} ".join(match_term(term) for term in terms)
 
 
-def _group(term: Term) -> str:
+def match_term(term: Term, *, strict: bool = False) -> str:
+    """One term as an FTS5 expression; `strict` takes no part of a compound for the whole."""
     phrases = [_quoted(" ".join(term.words)) + ("*" if term.prefix else "")]
     phrases += [_quoted(other) for other in term.also]
-    if not term.quoted and not term.words[0].isalnum():
+    if not (strict or term.quoted or term.words[0].isalnum()):
         parts = re.findall(_PART, term.words[0])
         phrases += [_quoted(part) for part in parts if len(parts) > 1]
     return phrases[0] if len(phrases) == 1 else f"({' OR '.join(phrases)})"

@@ -94,3 +94,23 @@ def test_wrong_use(run, three):
     assert missing.error == {
         "code": "not_found", "message": "notes/a has no version 9", "hint": "It has 1, 2, 3.",
     }  # fmt: skip
+
+
+def test_a_page_that_was_not_there_yet(run, three):
+    answer = run("diff", three, "--since", "2026-11-01")
+    assert answer.stderr == (
+        "notes/a was not in the brain before 2026-11-01: all of it is new since then.\n"
+    )
+    assert answer.stdout.startswith("--- /dev/null\n")
+    assert run("diff", three, "--since", "2026-11-01T09:30").stderr == (
+        "notes/a was not in the brain before 2026-11-01 09:30:00: all of it is new since then.\n"
+    )
+
+
+def test_a_page_that_was_deleted_then(run, three, monkeypatch):
+    for day, words, text in ((7, ("delete",), b""), (9, ("put",), b"again\n")):
+        monkeypatch.setenv("GBRAIN_NOW", f"2026-11-0{day}T10:00:00")
+        run(*words, three, stdin=text)
+    assert run("diff", three, "--since", "2026-11-07", "--json").json["from"] == 3
+    assert run("diff", three, "--since", "2026-11-08", "--json").json["from"] is None
+    assert run("diff", three, "--since", "2026-11-10", "--json").json["from"] == 4

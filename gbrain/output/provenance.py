@@ -1,0 +1,100 @@
+"""What led to a page, as a tree on a terminal, as indented lines and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gbrain.output.json import Document
+from gbrain.output.text import one_line
+from gbrain.store.provenance import Cause, Origin
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from rich.tree import Tree
+
+_STATES = {
+    "repeated": "elsewhere in this tree",
+    "missing": "no such page",
+    "page": None,
+    "outside": None,
+}
+
+
+def origin_document(origin: Origin) -> Document:
+    """The page asked for with what led to it, nested."""
+    return {
+        "slug": origin.cause.name,
+        "title": origin.cause.title,
+        "causes": [_cause_document(cause) for cause in origin.causes],
+        "more": origin.more,
+    }
+
+
+def _cause_document(origin: Origin) -> Document:
+    cause = origin.cause
+    known = cause.state in ("page", "repeated")
+    return {
+        "kind": cause.kind,
+        "slug": cause.name if known else None,
+        "name": cause.name,
+        "title": cause.title,
+        "line": cause.line,
+        "state": cause.state,
+        "causes": [_cause_document(each) for each in origin.causes],
+        "more": origin.more,
+    }
+
+
+def origin_lines(origin: Origin) -> list[str]:
+    """The tree as lines, two spaces deeper at each step back."""
+    return [_line(origin.cause.name, origin.cause.title), *_lines_below(origin, "  ")]
+
+
+def _lines_below(origin: Origin, indent: str) -> Iterator[str]:
+    for each in origin.causes:
+        yield f"{indent}{each.cause.kind}  {_line(*_told(each.cause))}"
+        yield from _lines_below(each, indent + "  ")
+    if origin.more:
+        yield f"{indent}and {origin.more} more"
+
+
+def _told(cause: Cause) -> tuple[str | None, ...]:
+    where = f"line {cause.line}" if cause.line is not None else None
+    state = _STATES[cause.state]
+    return cause.name, cause.title, where, f"({state})" if state else None
+
+
+def _line(*parts: str | None) -> str:
+    return "  ".join(one_line(part) for part in parts if part)
+
+
+def show_origin(origin: Origin) -> None:
+    """The tree, drawn."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from gbrain.output.screen import console
+
+    top = origin.cause
+    root = Tree(Text.assemble((one_line(top.title), "bold"), "  ", (top.name, "cyan")))
+    _grow(root, origin)
+    console().print(root)
+
+
+def _grow(tree: Tree, origin: Origin) -> None:
+    from rich.text import Text
+
+    for each in origin.causes:
+        _grow(tree.add(_label(each.cause)), each)
+    if origin.more:
+        tree.add(Text(f"and {origin.more} more", style="dim"))
+
+
+def _label(cause: Cause) -> Text:
+    from rich.text import Text
+
+    name, title, where, state = (one_line(part) if part else "" for part in _told(cause))
+    known = cause.state in ("page", "repeated")
+    parts = [(cause.kind, "dim"), (name, "cyan" if known else ""), (title, ""), (where, "dim")]
+    return Text("  ").join(Text(*part) for part in [*parts, (state, "yellow")] if part[0])

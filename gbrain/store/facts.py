@@ -1,0 +1,110 @@
+"""What boosts ask of fused pages, read for all of them at once and never from a page's text."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gbrain.text.query import match_expression
+from gbrain.types import Facts, Term
+
+
+class Wanted(NamedTuple):
+    """What costs extra: the speaking passage, times opened, and who holds all quoted phrases."""
+
+    passages: bool = False
+    opens: bool = False
+    phrases: tuple[Term, ...] = ()
+
+
+_PAGES = (
+    "SELECT id, title, wing, room, tags, first_day, last_day, substr(updated_at, 1, 10), "
+    # Most front matter holds none of these: a search for the word is a tenth of parsing it.
+    "CASE WHEN (instr(meta, 'superseded_by') OR instr(meta, 'importance')) AND json_valid(meta) "
+    "THEN json_extract(meta, '$.superseded_by', '$.pinned', '$.importance') END "
+    "FROM pages WHERE id IN (SELECT value FROM json_each(?))"
+)
+
+
+def facts(
+    connection: sqlite3.Connection, chosen: Mapping[int, int | None], wanted: Wanted = Wanted()
+) -> dict[int, Facts]:
+    """The facts of each page of `chosen`, which names the passage that speaks for it.
+
+    A page that is gone is left out.
+    """
+    pages = json.dumps(list(chosen))
+    known = {row[0]: _facts(row) for row in connection.execute(_PAGES, (pages,))}
+    if wanted.passages:
+        speaking = json.dumps([chunk for chunk in chosen.values() if chunk is not None])
+        rows = connection.execute(
+            "SELECT page_id, kind, first_day, last_day, text FROM chunks "
+            "WHERE id IN (SELECT value FROM json_each(?))",
+            (speaking,),
+        )
+        for page_id, kind, first, last, text in rows:
+            if page_id in known:
+                known[page_id] = known[page_id]._replace(
+                    passage_kind=kind,
+                    passage_first_day=first,
+                    passage_last_day=last,
+                    passage_text=text,
+                )
+    # A brain of the first schema that nobody may write to counts no opens.
+    if wanted.opens and _has_table(connection, "page_use"):
+        rows = connection.execute(
+            "SELECT page_id, opens FROM page_use WHERE page_id IN (SELECT value FROM json_each(?))",
+            (pages,),
+        )
+        for page_id, opens in rows:
+            known[page_id] = known[page_id]._replace(opens=opens)
+    if wanted.phrases:
+        # The plus keeps SQLite from matching anew for each page.
+        rows = connection.execute(
+            "SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? "
+            "AND +rowid IN (SELECT value FROM json_each(?))",
+            (match_expression(wanted.phrases, "AND"), pages),
+        )
+        for (page_id,) in rows:
+            known[page_id] = known[page_id]._replace(phrase=True)
+    return known
+
+
+def _facts(row: tuple[Any, ...]) -> Facts:
+    _, title, wing, room, tags, first_day, last_day, written, meta = row
+    superseded_by, pinned, importance = json.loads(meta) if meta else (None, None, None)
+    return Facts(
+        title=title,
+        wing=wing,
+        room=room,
+        tags=tuple(tags.split("\n")) if tags else (),
+        first_day=first_day,
+        last_day=last_day,
+        written=written,
+        superseded_by=_successor(superseded_by),
+        pinned=pinned is True,
+        importance=_importance(importance),
+    )
+
+
+def _successor(value: object) -> str | None:
+    """The page that replaces this one, or the first of them."""
+    first = value[0] if isinstance(value, list) and value else value
+    return first.strip() or None if isinstance(first, str) else None
+
+
+def _importance(value: object) -> float | None:
+    """0 to 1 as it stands, above 1 up to 10 as tenths; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    if 0 <= value <= 1:
+        return float(value)
+    return value / 10 if 1 < value <= 10 else None
+
+
+def _has_table(connection: sqlite3.Connection, name: str) -> bool:
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,))
+    return found.fetchone() is not None

@@ -1,0 +1,77 @@
+"""The questions that pages answer, kept beside them for the keyword lane."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from gbrain.config import Settings
+from gbrain.text.questions import Part, authored, derived
+from gbrain.types import Page
+
+
+def replace(connection: sqlite3.Connection, page_id: int, page: Page, *, fresh: bool) -> None:
+    """Keeps the page's questions, as far as the brain wants them; `fresh` says it has none yet."""
+    if not fresh:
+        remove(connection, page_id)
+    wanted = _wanted(connection)
+    if wanted == "off" or (wanted == "authored" and '"questions"' not in page.meta):
+        return
+    parts = [Part(chunk.heading_path, chunk.date, chunk.text) for chunk in page.chunks]
+    _keep(connection, wanted, page_id, page.meta, page.title, page.wing, parts)
+
+
+def remove(connection: sqlite3.Connection, page_id: int) -> None:
+    """Takes a page's questions away; to be called while the page is there."""
+    connection.execute(
+        "INSERT INTO questions_fts (questions_fts, rowid, questions) "
+        "SELECT 'delete', page_id, questions FROM page_questions WHERE page_id = ?",
+        (page_id,),
+    )
+    connection.execute("DELETE FROM page_questions WHERE page_id = ?", (page_id,))
+
+
+def rebuild(connection: sqlite3.Connection) -> int:
+    """Makes the questions of all pages anew, as the brain wants them now; says of how many."""
+    connection.execute("INSERT INTO questions_fts (questions_fts) VALUES ('delete-all')")
+    connection.execute("DELETE FROM page_questions")
+    wanted = _wanted(connection)
+    if wanted == "off":
+        return 0
+    authors = " WHERE meta LIKE '%\"questions\"%'" if wanted == "authored" else ""
+    pages = connection.execute(f"SELECT id, meta, title, wing FROM pages{authors} ORDER BY id")
+    for page_id, meta, title, wing in pages.fetchall():
+        rows = connection.execute(
+            "SELECT heading_path, date, text FROM chunks WHERE page_id = ? ORDER BY section, part",
+            (page_id,),
+        )
+        parts = [Part(tuple(json.loads(path)), date, text) for path, date, text in rows]
+        _keep(connection, wanted, page_id, meta, title, wing, parts)
+    count: int = connection.execute("SELECT count(*) FROM page_questions").fetchone()[0]
+    return count
+
+
+def _wanted(connection: sqlite3.Connection) -> str:
+    row = connection.execute(
+        "SELECT value FROM config WHERE key = 'hypothetical_questions'"
+    ).fetchone()
+    return row[0] if row else Settings().hypothetical_questions
+
+
+def _keep(
+    connection: sqlite3.Connection,
+    wanted: str,
+    page_id: int,
+    meta: str,
+    title: str,
+    wing: str,
+    parts: list[Part],
+) -> None:
+    questions = authored(meta)
+    if wanted == "derived":
+        questions += derived(title, wing, parts)
+    if not questions:
+        return
+    row = (page_id, "\n".join(questions))
+    connection.execute("INSERT INTO page_questions (page_id, questions) VALUES (?, ?)", row)
+    connection.execute("INSERT INTO questions_fts (rowid, questions) VALUES (?, ?)", row)

@@ -1,0 +1,137 @@
+"""The words of the brain: which of them looks most like one that no page holds."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from heapq import nlargest
+from itertools import pairwise
+from typing import NamedTuple
+
+from gbrain.text.likeness import dice, edit_distance, jaccard, trigrams
+from gbrain.text.slug import fold
+
+_SHORTEST, _LONGEST = 4, 60
+_START = 4
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LAST = "\U0010ffff"
+
+# The index holds stems, and a word's end may make all the difference: so many of them are looked
+# at as some page writes them.
+_LOOKED_AT = 16
+_PLACES = 3
+
+_SLIPS = 2
+
+# A word so alike that begins the same is taken without a look at other beginnings.
+_SURE = 0.5
+
+
+class Near(NamedTuple):
+    """A word of some page, lower case, and its likeness to the one looked for, from 0 to 1.
+
+    The likeness is that of the words or of their stems, whichever is greater. `slips` counts
+    letters to insert, drop, replace or swap, None for more than two.
+    """
+
+    word: str
+    likeness: float
+    slips: int | None
+
+
+def nearest(connection: sqlite3.Connection, word: str, least: float) -> Near | None:
+    """The brain's word that is most like `word`, and at least `least`.
+
+    Looked at are words whose first four letters are the same or one slip away: to read all would
+    take a second in a large brain. Of words equally alike the one on more pages is taken, then the
+    first in the alphabet.
+    """
+    meant = fold(word)
+    if not (_SHORTEST <= len(meant) <= _LONGEST and meant.isalpha()):
+        return None
+    stem = _stem(connection, meant)
+    near = _most_alike(connection, meant, stem, [meant[:_START]])
+    if near is None or near.likeness < _SURE:
+        near = _most_alike(connection, meant, stem, one_slip_away(meant))
+    return near if near and near.likeness >= least else None
+
+
+def one_slip_away(word: str) -> list[str]:
+    """The first letters of words that `word` may be a slip from, its own among them."""
+    letters = _LETTERS if word.isascii() else sorted(set(word))
+    starts = {word[:_START]}
+    for at in range(_START):
+        before, after = word[:at], word[at:]
+        starts.add((before + after[1:])[:_START])
+        starts.add((before + after[1:2] + after[:1] + after[2:])[:_START])
+        for letter in letters:
+            starts.add((before + letter + after)[:_START])
+            starts.add((before + letter + after[1:])[:_START])
+    return sorted(starts)
+
+
+def _stem(connection: sqlite3.Connection, word: str) -> str:
+    """The word as the index would hold it."""
+    # Temporary tables: gone when the read or the connection ends, and the brain is not written.
+    connection.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.misspelt "
+        "USING fts5(word, tokenize = 'porter unicode61')"
+    )
+    connection.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.misspelt_terms USING fts5vocab(misspelt, row)"
+    )
+    connection.execute("DELETE FROM temp.misspelt")
+    connection.execute("INSERT INTO temp.misspelt VALUES (?)", (word,))
+    row = connection.execute("SELECT term FROM temp.misspelt_terms").fetchone()
+    return row[0] if row else word
+
+
+def _most_alike(
+    connection: sqlite3.Connection, word: str, stem: str, starts: list[str]
+) -> Near | None:
+    """The best of the words that begin so, by how they are written or by their stems."""
+    for form in ("row", "instance"):
+        connection.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary_{form} "
+            f"USING fts5vocab(main, pages_fts, {form})"
+        )
+    terms = connection.execute(
+        "SELECT term, doc FROM json_each(?) AS start CROSS JOIN temp.vocabulary_row "
+        "ON term >= start.value AND term < start.value || ?",
+        (json.dumps(starts), _LAST),
+    ).fetchall()
+    pieces, pairs = trigrams(word), _pairs(word)
+    likely = nlargest(
+        _LOOKED_AT, ((dice(pairs, _pairs(term)), pages, term) for term, pages in terms)
+    )
+    near = [
+        _likeness(word, stem, _spelling(connection, term, pieces), term) for _, _, term in likely
+    ]
+    # Equals stay in the order they had: by their letters and then by their pages.
+    return max(near, key=lambda found: found.likeness, default=None)
+
+
+def _likeness(word: str, stem: str, spelled: str, term: str) -> Near:
+    written = jaccard(trigrams(word), trigrams(spelled))
+    stems = jaccard(trigrams(stem), trigrams(term))
+    return Near(spelled, max(written, stems), edit_distance(word, spelled, _SLIPS))
+
+
+def _pairs(word: str) -> frozenset[str]:
+    """Two letters each, with a mark where the word begins but none where it ends."""
+    return frozenset(map("".join, pairwise("$" + word)))
+
+
+def _spelling(connection: sqlite3.Connection, term: str, pieces: frozenset[str]) -> str:
+    """A word behind a stem as pages write it: on the first few such pages, the one most alike."""
+    places = connection.execute(
+        "SELECT DISTINCT doc, col FROM temp.vocabulary_instance WHERE term = ? LIMIT ?",
+        (term, _PLACES),
+    ).fetchall()
+    words: set[str] = set()
+    for page_id, column in places:
+        row = connection.execute(f'SELECT "{column}" FROM pages WHERE id = ?', (page_id,))
+        for (text,) in row.fetchall():
+            words.update(map(fold, re.findall(rf"(?i)\b{re.escape(term[:3])}[^\W_]*", text)))
+    return max(words or {term}, key=lambda word: (jaccard(pieces, trigrams(word)), word))

@@ -1,0 +1,40 @@
+"""How alike two words look: by the pieces they have in common, or by slips of the pen."""
+
+from __future__ import annotations
+
+
+def trigrams(word: str) -> frozenset[str]:
+    """The pieces of `$word$`, three characters each."""
+    marked = f"${word}$"
+    return frozenset(marked[at : at + 3] for at in range(len(marked) - 2))
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """What both hold as a share of what either holds; 0 for two that hold nothing."""
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared) if shared else 0.0
+
+
+def dice(one: frozenset[str], other: frozenset[str]) -> float:
+    """Twice what both hold as a share of what each holds; kinder than `jaccard` to a part."""
+    both = len(one) + len(other)
+    return 2 * len(one & other) / both if both else 0.0
+
+
+def edit_distance(a: str, b: str, most: int) -> int | None:
+    """Letters to insert, drop, replace or swap with a neighbour; None beyond `most`."""
+    if abs(len(a) - len(b)) > most:
+        return None
+    before_last: list[int] = []
+    last = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            cost = min(last[j] + 1, row[-1] + 1, last[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, before_last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return None
+        before_last, last = last, row
+    return last[-1] if last[-1] <= most else None

@@ -1,0 +1,57 @@
+"""A command's brain as it stood on an earlier day."""
+
+from __future__ import annotations
+
+import pytest
+
+from gbrain.cli.past import open_brain_as_of
+from gbrain.errors import NotFound, UsageError
+
+
+@pytest.fixture
+def twice(run, brain_path, monkeypatch):
+    for day, text in (("2026-10-05", b"one"), ("2026-11-10", b"two")):
+        monkeypatch.setenv("GBRAIN_NOW", f"{day}T12:00:00")
+        run("put", "a", stdin=text)
+    monkeypatch.setenv("GBRAIN_NOW", "2026-11-16T12:00:00")
+    return brain_path
+
+
+@pytest.mark.parametrize(
+    ("as_of", "text"),
+    [
+        (None, "two"),
+        ("2026-10-05", "one"),
+        ("2026-10", "one"),
+        ("october 2026", "one"),
+        ("last month", "one"),
+        ("2026-11", "two"),
+        ("2026-11-09", "one"),
+        ("yesterday", "two"),
+    ],
+)
+def test_a_day_or_the_end_of_a_longer_time(twice, as_of, text):
+    with open_brain_as_of(None, as_of) as brain:
+        assert brain.text("a") == text
+
+
+def test_the_brain_itself_is_not_touched(twice, run):
+    with open_brain_as_of(None, "2026-10-06") as brain:
+        brain.put("a", b"rewritten history")
+        assert brain.database.path != twice
+    assert run("get", "a").stdout == "two"
+
+
+def test_before_there_was_anything(twice):
+    with open_brain_as_of(None, "2020") as brain:
+        assert brain.search("one").hits == ()
+
+
+def test_what_cannot_be_read(twice, tmp_path):
+    with (
+        pytest.raises(UsageError, match="Cannot read the date 'whenever'"),
+        open_brain_as_of(None, "whenever"),
+    ):
+        pass
+    with pytest.raises(NotFound), open_brain_as_of(tmp_path / "none.db", "today"):
+        pass

@@ -1,0 +1,53 @@
+"""Which words of a query a passage holds, and in how many pages they stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.store import held
+from gbrain.store.passages import page_passages
+from gbrain.text.query import read_terms
+from gbrain.types import TermFact
+
+
+def facts_of(brain: Brain, slug: str, text: str) -> tuple[TermFact, ...]:
+    with brain.database.reading() as connection:
+        passages = page_passages(connection, brain.get(slug).id)
+        pages = held.brain_size(connection)
+        return held.term_facts(connection, read_terms(text), [p.id for p in passages], pages)
+
+
+def test_stems_titles_and_counts(brain: Brain) -> None:
+    brain.put("bread", b"# Sourdough\n\nFeeding starters daily.\n")
+    brain.put("soup", b"# Soup\n\nStarters and mains.\n")
+    assert facts_of(brain, "bread", "sourdough starter schedule") == (
+        TermFact("sourdough", 1, True),
+        TermFact("starter", 2, True),
+        TermFact("schedule", 0, False),
+    )
+
+
+def test_scripts_without_spaces(brain: Brain) -> None:
+    brain.put("tea", "# 茶\n\n今日は緑茶を飲みました。\n".encode())
+    assert facts_of(brain, "tea", "緑茶") == (TermFact("緑茶", 1, True),)
+    assert facts_of(brain, "tea", "紅茶") == (TermFact("紅茶", 0, False),)
+
+
+def test_a_common_word_is_counted_only_so_far(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held, "_COUNTED", 4)
+    for number in range(9):
+        brain.put(f"p{number}", b"everywhere\n" if number else b"everywhere once\n")
+    everywhere, once = facts_of(brain, "p0", "everywhere once")
+    assert once == TermFact("once", 1, True)
+    assert everywhere == TermFact("everywhere", 6, True)
+
+
+def test_an_empty_brain(brain: Brain) -> None:
+    with brain.database.reading() as connection:
+        assert held.brain_size(connection) == 0
+        assert held.term_facts(connection, read_terms("any words"), [], 0) == (
+            TermFact("words", 0, False),
+        )

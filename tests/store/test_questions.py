@@ -1,0 +1,107 @@
+"""Questions follow their page through every write, and the brain's setting."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+from gbrain.brain import Brain
+from gbrain.config import Settings
+from gbrain.lanes.fts import search
+from gbrain.store import questions
+from gbrain.store.health import examine
+from gbrain.text.query import read_query
+from gbrain.types import Scope
+
+PAGE = b"---\nquestions: [Who bakes the bread?]\n---\n# Bob\n\n## Work\n\nA man with an oven.\n"
+
+
+def fill(brain: Brain, wanted: str) -> int:
+    brain.set("hypothetical_questions", wanted)
+    with brain.database.writing() as connection:
+        return questions.rebuild(connection)
+
+
+def found(brain: Brain, text: str, wanted: str = "authored") -> list[str]:
+    query = read_query(text, {}, date(2026, 11, 16), Scope(), 10)
+    with brain.database.reading() as connection:
+        settings = Settings(hypothetical_questions=wanted)
+        return [page.slug for page in search(connection, query, settings).pages]
+
+
+def kept(brain: Brain) -> list[str]:
+    rows = brain.database.connection.execute("SELECT questions FROM page_questions ORDER BY 1")
+    return [row[0] for row in rows]
+
+
+def sound(brain: Brain) -> bool:
+    looked = dict(examine(brain.database, "2026-11-16T12:00:00.000Z", full=True))
+    return looked["question_index"].status == "ok"
+
+
+def test_switched_off_nothing_is_kept_or_searched(brain: Brain) -> None:
+    brain.put("bob", PAGE)
+    assert kept(brain) == []
+    fill(brain, "authored")
+    assert found(brain, "bread", "off") == []
+    assert fill(brain, "off") == 0
+    assert kept(brain) == []
+    assert sound(brain)
+
+
+def test_a_page_is_found_by_a_question_that_it_answers(brain: Brain) -> None:
+    brain.put("bob", PAGE)
+    brain.put("other", b"# Other\n\nNothing.\n")
+    assert found(brain, "bread") == []
+    assert fill(brain, "authored") == 1
+    assert found(brain, "who bakes bread") == ["bob"]
+    assert found(brain, "bread NOT oven") == []
+    assert found(brain, "bread NOT butter") == ["bob"]
+    assert found(brain, "bread AND bakes") == ["bob"]
+    assert found(brain, "bread AND butter") == []
+
+
+def test_derived_questions_join_the_written_ones(brain: Brain) -> None:
+    brain.put("bob", PAGE)
+    assert fill(brain, "derived") == 1
+    assert kept(brain) == ["Who bakes the bread?\nWhat is Bob?\nWhat is Work of Bob?"]
+
+
+def test_questions_follow_every_write(brain: Brain) -> None:
+    fill(brain, "authored")
+    brain.put("bob", PAGE)
+    assert kept(brain) == ["Who bakes the bread?"]
+    brain.put("bob", PAGE.replace(b"bread", b"cake"))
+    assert (found(brain, "bread"), found(brain, "cake")) == ([], ["bob"])
+    brain.rename("bob", "robert")
+    assert found(brain, "cake") == ["robert"]
+    brain.put("robert", b"# Robert\n\nplain\n")
+    assert kept(brain) == []
+    brain.put("robert", PAGE)
+    brain.delete("robert")
+    assert kept(brain) == []
+    assert found(brain, "bread") == []
+    assert sound(brain)
+
+
+def test_a_write_and_a_rebuild_keep_the_same(brain: Brain, sample: Path) -> None:
+    with Brain.open(sample) as filled:
+        fill(filled, "derived")
+        rebuilt = kept(filled)
+        for page in filled.list()[0]:
+            text = filled.text(page.slug)
+            filled.delete(page.slug)
+            filled.put(page.path, text.encode())
+        assert kept(filled) == rebuilt
+
+
+def test_doctor_mends_an_index_of_questions_that_disagrees(brain: Brain) -> None:
+    brain.put("bob", PAGE)
+    fill(brain, "authored")
+    with brain.database.writing() as connection:
+        connection.execute("UPDATE page_questions SET questions = 'Something else?'")
+    assert not sound(brain)
+    now = "2026-11-16T12:00:00.000Z"
+    mended = dict(examine(brain.database, now, full=True, mend=True))
+    assert mended["question_index"].status == "repaired"
+    assert kept(brain) == ["Who bakes the bread?"]

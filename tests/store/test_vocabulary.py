@@ -1,0 +1,101 @@
+"""The brain's own words: the one most like a word that no page holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gbrain.brain import Brain
+from gbrain.store.vocabulary import Near, nearest, one_slip_away
+
+PAGES = {
+    "baking": "# Bread\n\nKeep the Sourdough starter warm; connections between universities.\n",
+    "cluster": "---\ntags: [observability]\naliases: [Grafana]\n---\n# Kubernetes\n\nPods.\n",
+    "café": "# Café Zürich\n\nInternal and international treatment.\n",
+    "rare": "# Rare\n\nplanet\n",
+    "often": "# Often\n\nplaner planer\n",
+    "again": "# Again\n\nplaner\n",
+}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
+    with Brain.open(tmp_path_factory.mktemp("vocabulary") / "brain.db", make=True) as brain:
+        for name, text in PAGES.items():
+            brain.put(name, text.encode())
+        yield brain
+
+
+def near(brain: Brain, word: str, least: float = 0.3) -> Near | None:
+    with brain.database.reading() as connection:
+        return nearest(connection, word, least)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("sourdogh", "sourdough"),
+        ("Kuberntes", "kubernetes"),
+        ("ukbernetes", "kubernetes"),
+        ("conection", "connections"),
+        ("univrsity", "universities"),
+        ("reatment", "treatment"),
+        ("intrnal", "internal"),
+        ("obsrvability", "observability"),
+        ("grafanna", "grafana"),
+        ("zurrich", "zurich"),
+    ],
+)
+def test_a_misspelt_word_finds_the_one_that_was_meant(filled: Brain, word: str, meant: str) -> None:
+    found = near(filled, word)
+    assert found is not None
+    assert found.word == meant
+    assert 0.3 <= found.likeness < 1
+
+
+@pytest.mark.parametrize(
+    "word", ["", "ab", "xylophone", "1234567", "a-b-c-d", "x" * 5000, "知识库"]
+)
+def test_a_word_like_no_other_finds_nothing(filled: Brain, word: str) -> None:
+    assert near(filled, word) is None
+
+
+def test_slips_are_counted(filled: Brain) -> None:
+    found = [near(filled, word) for word in ("kuberntes", "kuberntess", "univrsity")]
+    assert [near and near.slips for near in found] == [1, 2, None]
+
+
+def test_likeness_has_a_floor(filled: Brain) -> None:
+    assert near(filled, "sourdogh", 0.6) is None
+
+
+def test_of_words_equally_alike_the_one_on_more_pages_is_taken(filled: Brain) -> None:
+    found = near(filled, "planex")
+    assert found is not None
+    assert found.word == "planer"
+
+
+def test_looking_leaves_the_brain_as_it_was(filled: Brain) -> None:
+    before = filled.database.connection.execute("PRAGMA schema_version").fetchone()
+    near(filled, "sourdogh")
+    near(filled, "kuberntes")
+    assert filled.database.connection.execute("PRAGMA schema_version").fetchone() == before
+    assert not filled.database.connection.execute("SELECT * FROM sqlite_temp_master").fetchall()
+
+
+def test_a_slip_may_be_in_the_first_letters() -> None:
+    starts = one_slip_away("river")
+    assert {"rive", "irve", "iver", "drive"[:4], "rver", "raiv", "live"} <= set(starts)
+    assert all(len(start) == 4 for start in starts)
+
+
+@settings(deadline=None)
+@given(st.text() | st.text("abcdefgh", min_size=4, max_size=12))
+@example("%_'\"*aaaa")
+@example("ﬁsh" * 3)
+def test_any_word_can_be_looked_for(filled: Brain, word: str) -> None:
+    found = near(filled, word)
+    assert found is None or found.likeness >= 0.3

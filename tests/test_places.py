@@ -1,0 +1,40 @@
+"""Folders where each platform wants them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from gbrain.places import cache_folder
+
+HOME = Path("/home/ada")
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(HOME))
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "folder"),
+    [
+        ("linux", {}, HOME / ".cache/gbrain"),
+        ("linux", {"XDG_CACHE_HOME": "/fast/cache"}, Path("/fast/cache/gbrain")),
+        ("linux", {"XDG_CACHE_HOME": ""}, HOME / ".cache/gbrain"),
+        ("linux", {"XDG_CACHE_HOME": "relative/cache"}, HOME / ".cache/gbrain"),
+        ("darwin", {"XDG_CACHE_HOME": "/fast/cache"}, HOME / "Library/Caches/gbrain"),
+        ("win32", {}, HOME / "AppData/Local/gbrain/Cache"),
+        ("win32", {"LOCALAPPDATA": "/Users/ada/Local"}, Path("/Users/ada/Local/gbrain/Cache")),
+    ],
+)
+def test_the_cache_folder(
+    monkeypatch: pytest.MonkeyPatch, platform: str, variables: dict[str, str], folder: Path
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert cache_folder() == folder

@@ -1,0 +1,127 @@
+"""Citations: written, found in any text, and hashed whatever ends the lines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.text.citations import (
+    Citation,
+    citations_in,
+    hash_around,
+    lines_hash,
+    places_of,
+    read_citations,
+    split_lines,
+)
+from gbrain.text.slug import slug_of
+
+ALICE = Citation("people/alice", (12, 18), "ab12cd34ef56")
+PIECE = {"slug": "people/alice", "lines": [12, 18], "hash": "ab12cd34ef56" + "0" * 20}
+
+
+def test_how_a_citation_is_written() -> None:
+    assert str(ALICE) == "[people/alice#L12-18 ab12cd34ef56]"
+    long = Citation("notes/x", (3, 3), "0123456789abcdef0123456789abcdef")
+    assert str(long) == "[notes/x#L3 0123456789ab]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[people/alice#L12-18 ab12cd34ef56]",
+        "She joined (people/alice#L12-18 ab12cd34ef56).",
+        "see people/alice#L12-L18@AB12CD34EF56, and more",
+        "**people/alice#L12–18: ab12cd34ef56**",
+        "| `people/alice#L12-18 ab12cd34ef56` |",
+    ],
+)
+def test_citations_in_an_answer(text: str) -> None:
+    assert list(citations_in(text)) == [ALICE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no citation at all",
+        "people/alice#L12-18",
+        "people/alice#L12-18 abc",
+        "people/alice#L18-12 ab12cd34ef56",
+        "people/alice#L0 ab12cd34ef56",
+        "#L12 ab12cd34ef56",
+        "x#L1 ab12cd34ef56ghi",
+        '{"slug": "a", "lines": [1, 2], "hash": 5}',
+        '{"slug": "a", "lines": [2, 1], "hash": "ab12cd34ef56"}',
+        '{"slug": "a", "lines": "1-2", "hash": "ab12cd34ef56"}',
+        '{"slug": "a", "lines": [1, 2], "hash": "not hexadecimal"}',
+        "[" * 100_000,
+    ],
+)
+def test_what_is_no_citation(text: str) -> None:
+    assert read_citations(text) == []
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        json.dumps(PIECE),
+        json.dumps([PIECE, PIECE]),
+        json.dumps({"query": "x", "results": [], "context": [PIECE], "budget": {"limit": 1}}),
+        f"{json.dumps(PIECE)}\n\n{json.dumps(PIECE)}\n",
+    ],
+)
+def test_citations_in_json(document: str) -> None:
+    assert read_citations(document) == [ALICE._replace(hash=PIECE["hash"])]
+
+
+def test_json_keeps_the_quoted_text_and_finds_citations_in_strings() -> None:
+    found = read_citations(json.dumps([{**PIECE, "text": "Said so."}, {"answer": f"So {ALICE}"}]))
+    assert found == [ALICE._replace(hash=PIECE["hash"], text="Said so."), ALICE]
+
+
+slugs = st.from_regex(r"[a-z0-9é漢._'/-]{1,30}", fullmatch=True)
+
+
+@given(slugs, st.integers(1, 10**6), st.integers(0, 500), st.binary(min_size=6, max_size=16))
+def test_a_citation_written_is_a_citation_read(
+    name: str, first: int, more: int, digest: bytes
+) -> None:
+    try:
+        slug = slug_of(name)
+    except Exception:
+        return
+    written = Citation(slug, (first, first + more), digest.hex()[:12])
+    assert read_citations(f"As it says: {written}, or not.") == [written]
+
+
+@given(st.text())
+def test_any_text_is_read(text: str) -> None:
+    for citation in read_citations(text):
+        assert citation.lines[0] <= citation.lines[1]
+
+
+lines = st.lists(st.from_regex(r"[a-c]{0,3}", fullmatch=True), min_size=1, max_size=12)
+
+
+@given(lines, st.data(), st.sampled_from(["\n", "\r\n", "\r", " \n", "\t\r\n"]))
+def test_the_hash_of_lines_does_not_depend_on_how_they_end(
+    page: list[str], data: st.DataObject, end: str
+) -> None:
+    written = [at for at, line in enumerate(page) if line]
+    if not written:
+        return
+    first = data.draw(st.sampled_from(written))
+    last = data.draw(st.sampled_from([at for at in written if at >= first]))
+    text = end.join(page)
+    assert split_lines(text) == page
+    start = sum(len(line) + len(end) for line in page[:first])
+    stop = sum(len(line) + len(end) for line in page[:last]) + len(page[last])
+    expected = lines_hash(page[first : last + 1])
+    assert hash_around(text.encode(), start, stop) == expected
+    inner = data.draw(st.integers(start, start + len(page[first]) - 1))
+    assert hash_around(text.encode(), inner, max(inner + 1, stop)) == expected
+    assert first + 1 in places_of(expected[:12], page, last - first + 1)

@@ -1,0 +1,161 @@
+"""The query language: what a text means, and that every text means something."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gbrain.text.query import MAX_TERMS, normalise, read_query
+from gbrain.text.query_text import describe, written
+from gbrain.text.query_tree import read_tree, terms_of
+from gbrain.types import Clause, Query, Scope, Term
+
+TODAY = date(2026, 11, 16)
+
+
+def read(text: str) -> Query:
+    return read_query(text, {"k8s": ("kubernetes",)}, TODAY, Scope(), 10)
+
+
+def understood(text: str) -> str:
+    return describe(read(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("river AND boat", "river AND boat"),
+        ("river OR boat", "river OR boat"),
+        ("river NOT cloud", "river AND NOT cloud"),
+        ("river ai NOT cloud", "river ai AND NOT cloud"),
+        ("NOT cloud", "NOT cloud"),
+        ("NOT NOT cloud OR sky", "cloud OR sky"),
+        ("river AND NOT (cloud OR fog)", "river AND NOT (cloud OR fog)"),
+        ("a OR b AND c", "a OR b AND c"),
+        ("(a OR b) AND c", "(a OR b) AND c"),
+        ("a (b OR c) d", "a b OR c d"),
+        ("(a b) AND c", "(a b) AND c"),
+        ("river (NOT cloud)", "river (NOT cloud)"),
+        ('"river ai" AND boat*', '"river ai" AND boat*'),
+        ("tag:idea", "tag:idea"),
+        ('tag:"big idea" river', 'tag:"big idea" river'),
+        ("tag:#idea, plans", "tag:idea plans"),
+        ("tag:(idea OR plan)", "tag:idea OR tag:plan"),
+        ("wing:People type:Person", "wing:people type:Person"),
+        ('title:"River AI" NOT room:list', 'title:"River AI" AND NOT room:list'),
+        ("title:riv*", "title:riv*"),
+        ("after:2024 plans", "after:2024-01-01 plans"),
+        ("before:2024-Q3 plans", "before:2024-07-01 plans"),
+        ('after:"last monday" plans', "after:2026-11-09 plans"),
+        ("to be OR not to be", "to be OR not to be"),
+        ("f(x) AND g", "f(x AND g"),
+        ("(river, AND boat).", "river AND boat"),
+    ],
+)
+def test_a_text_has_one_meaning(text: str, meaning: str) -> None:
+    assert understood(text) == meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("((river AND boat", "river AND boat"),
+        ("river) AND boat", "river AND boat"),
+        ("AND river OR", "river"),
+        ("river AND AND boat", "river AND boat"),
+        ("river OR AND boat", "river OR boat"),
+        ("AND", "'AND"),
+        ("NOT", "'NOT"),
+        ("()", ""),
+        ("NOT ()", "'NOT"),
+        ("title:", "title"),
+        ("title: river", "title river"),
+        ('tag:""', "tag"),
+        ("tag:# river", "'tag:# river"),
+        ("title:!!! AND river", "title AND river"),
+    ],
+)
+def test_what_does_not_fit_is_passed_over(text: str, meaning: str) -> None:
+    assert understood(text) == meaning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "note: buy milk",
+        "see http://example.org/tag",
+        "at 10:30",
+        "C::foo",
+        "subtitle:x",
+        "Title: river",
+        "river (ai)",
+        "and or not",
+        "SAND ORE NOTE",
+        'say "river ai"',
+        "after:party",
+        'before:"the war"',
+    ],
+)
+def test_ordinary_text_is_plain_words(text: str) -> None:
+    assert read(text).tree is None
+
+
+def test_an_unreadable_date_is_just_words() -> None:
+    query = read("after:party NOT cake")
+    assert [term.words for term in query.terms] == [("after:party",)]
+    assert query.scope.since is None
+
+
+def test_and_binds_closer_than_or_and_both_closer_than_standing_side_by_side() -> None:
+    def term(word: str) -> Clause:
+        return Clause("term", term=Term((word,)))
+
+    assert read_tree("a b OR c AND d", {}, TODAY) == Clause(
+        "loose",
+        (term("a"), Clause("any", (term("b"), Clause("all", (term("c"), term("d")))))),
+    )
+
+
+def test_only_words_and_titles_that_are_wanted_count_as_terms() -> None:
+    tree = read_tree("a NOT b OR NOT (c AND NOT d) title:e tag:f", {}, TODAY)
+    assert tree is not None
+    assert [term.words for term in terms_of(tree)] == [("a",), ("e",)]
+
+
+def test_stop_words_go_beside_fields_but_stay_beside_operators_and_quotes() -> None:
+    assert understood("tag:x what is the plan") == "tag:x plan"
+    assert understood("what is the plan NOT x") == "what is the plan AND NOT x"
+    assert understood('tag:x the "plan"') == 'tag:x the "plan"'
+    assert understood("tag:x what is") == "tag:x what is"
+
+
+def test_a_long_query_is_cut() -> None:
+    tree = read_tree(" OR ".join(f"word{n}" for n in range(2 * MAX_TERMS)), {}, TODAY)
+    assert tree is not None
+    assert len(tree.parts) == MAX_TERMS
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["a", "b", "river", '"x y"', "pre*", "AND", "OR", "NOT", "(", ")", "tag:t", 'wing:"a b"',
+         "title:t", "before:2024", "after:party", "tag:(", "-NOT", "'tag:x", "k8s", "x's's", "the",
+         '"', "tag:", "title:a*", "room:é", "type:(", ")),"]
+    )
+)  # fmt: skip
+
+
+@given(PIECES | st.text().map(str.split))
+@example(["NOT"] * 3000)
+@example(["("] * 3000 + ["a", "OR", "b"] + [")"] * 3000)
+@example(["NOT", "("] * 1000 + ["a"])
+@example(["tag:("] * 500 + ["a"])
+def test_what_was_understood_reads_the_same(pieces: list[str]) -> None:
+    text = normalise(" ".join(pieces))
+    tree = read_tree(text, {"k8s": ("kubernetes",)}, TODAY)
+    if tree is not None:
+        again = read_tree(normalise(written(tree)), {"k8s": ("kubernetes",)}, TODAY)
+        assert again == tree
+        assert written(again) == written(tree)

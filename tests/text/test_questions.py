@@ -1,0 +1,103 @@
+"""The questions that a page answers, as written and as its parts suggest them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.text.page import parse_page
+from gbrain.text.questions import MOST, Part, authored, day_in_words, derived
+
+PAGE = b"""---
+title: Alice Chen
+wing: people
+questions:
+  - Who founded  RiverAI?
+  - What does she think of cloud RAG?
+---
+# Alice Chen
+
+Founder.
+
+## Role
+
+Chief of all.
+
+## What is next?
+
+Nobody knows.
+
+---
+## Timeline
+- 2026-04-03 \xe2\x80\x94 Joined RiverAI as CTO
+- **2026-03** | podcast \xe2\x80\x94 Spoke of boats
+- 2025: rested
+"""
+
+
+def test_front_matter_lists_questions() -> None:
+    page = parse_page("alice.md", PAGE)
+    assert authored(page.meta) == ["Who founded RiverAI?", "What does she think of cloud RAG?"]
+
+
+@pytest.mark.parametrize(
+    ("value", "questions"),
+    [
+        ("Who?", ["Who?"]),
+        ("Who?\n\nWhy?\n", ["Who?", "Why?"]),
+        (["Who?", 3, None, " ", ["x"]], ["Who?"]),
+        ({"a": "b"}, []),
+        (None, []),
+        (7, []),
+    ],
+)
+def test_they_may_be_a_list_or_lines(value: object, questions: list[str]) -> None:
+    assert authored(json.dumps({"questions": value})) == questions
+
+
+def test_no_front_matter_no_questions() -> None:
+    assert authored("{}") == []
+    assert authored('{"title": "\\"questions\\""}') == []
+
+
+def test_title_headings_and_dated_entries_suggest_questions() -> None:
+    page = parse_page("alice.md", PAGE)
+    parts = [Part(chunk.heading_path, chunk.date, chunk.text) for chunk in page.chunks]
+    assert derived(page.title, page.wing, parts) == [
+        "Who is Alice Chen?",
+        "What is Role of Alice Chen?",
+        "What is next?",
+        "When, and what happened in 3 April 2026: Joined RiverAI as CTO?",
+        "When, and what happened in March 2026: Spoke of boats?",
+        "When, and what happened in 2025: rested?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("2026", "2026"),
+        ("2026-04", "April 2026"),
+        ("2026-04-03", "3 April 2026"),
+        ("2026-04-03T10:30", "3 April 2026"),
+        ("2026-Q2", "Q2 2026"),
+        ("2026-04-06/2026-04-12", "6 April 2026"),
+    ],
+)
+def test_a_date_is_named_in_words(written: str, words: str) -> None:
+    assert day_in_words(written) == words
+
+
+def test_there_is_an_end_to_questions() -> None:
+    many = [Part((f"Heading {n}",), None, "") for n in range(2 * MOST)]
+    assert len(derived("T", "general", many)) == MOST
+    assert len(authored(json.dumps({"questions": ["Why?"] * 2 * MOST}))) == MOST
+
+
+@given(st.text(), st.lists(st.tuples(st.lists(st.text()), st.text())))
+def test_any_page_can_be_asked_about(title: str, parts: list[tuple[list[str], str]]) -> None:
+    asked = derived(title, "", [Part(tuple(path), "2026-04-03", text) for path, text in parts])
+    assert len(asked) <= len(parts) + 1
