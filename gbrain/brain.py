@@ -15,18 +15,21 @@ from typing import TYPE_CHECKING, cast
 
 from gbrain.config import Settings, read_value, with_values, written_value
 from gbrain.errors import BadSetting, ModelUnavailable
-from gbrain.pipeline import Plan, answer
+from gbrain.pipeline import Plan, Workings, answer
 from gbrain.store import aliases, settings
 from gbrain.store.connection import Database, create
-from gbrain.text.query import normalise, read_terms
+from gbrain.text.query import read_query
 from gbrain.text.slug import slug_of
-from gbrain.types import Answer, Depth, Merge, Mode, Query, Scope
+from gbrain.types import Answer, Depth, Merge, Mode, Scope
 
 if TYPE_CHECKING:
     from gbrain.ingest import Progress, Report
     from gbrain.models.catalog import ModelSpec
     from gbrain.models.embedder import Embedder
+    from gbrain.models.reranker import CrossEncoder
     from gbrain.models.tokens import Tokens
+    from gbrain.ranking.boosts import CustomBoost
+    from gbrain.rerankers.head import Helpers
     from gbrain.store import links, models, pages, writing
     from gbrain.store.vectors import Floats
     from gbrain.worker import Embedded
@@ -78,6 +81,7 @@ class Brain:
         )
         self._embedder: Embedder | None = None
         self._tokens: Tokens | None = None
+        self._cross_encoder: CrossEncoder | None = None
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, make: bool = False) -> Brain:
@@ -101,6 +105,8 @@ class Brain:
     def close(self) -> None:
         if self._embedder:
             self._embedder.close()
+        if self._cross_encoder:
+            self._cross_encoder.close()
         self.database.close()
 
     # --- asking ------------------------------------------------------------------------------
@@ -115,6 +121,7 @@ class Brain:
         merge: Merge | None = None,
         depth: Depth | None = None,
         budget: int | None = None,
+        boosts: tuple[CustomBoost, ...] = (),
         changes: Mapping[str, str] = NO_CHANGES,
     ) -> Answer:
         """The pages that answer `text`, best first, by keywords and meaning.
@@ -122,25 +129,50 @@ class Brain:
         `depth="auto"` adds context of at most `budget` tokens. `changes` are settings for this
         query alone, written as `config set` takes them.
         """
-        normal = normalise(text)
-        chosen = with_values(self.settings, changes) if changes else self.settings
-        self.database.map_file()
-        with self.database.reading() as connection:
-            terms = read_terms(normal, aliases.all_aliases(connection))
-        question = Query(normal, terms, scope, limit or chosen.default_limit)
-        plan = Plan(
-            mode=mode or cast(Mode, chosen.search_mode),
-            merge=merge or cast(Merge, chosen.search_merge_strategy),
-            settings=chosen,
-            embed=self._embed_query,
-            budget=(budget or chosen.default_token_budget) if depth else None,
-            count=self.count_tokens,
-        )
-        return answer(self.database, question, plan)
+        return self.ask(
+            text, scope=scope, limit=limit, mode=mode, merge=merge, depth=depth, budget=budget,
+            boosts=boosts, changes=changes,
+        )[0]  # fmt: skip
 
     def search(self, text: str, *, scope: Scope = Scope(), limit: int | None = None) -> Answer:
         """The pages that hold the words of `text`, best first; no model is touched."""
         return self.query(text, scope=scope, limit=limit, mode="bm25")
+
+    def ask(
+        self,
+        text: str,
+        *,
+        scope: Scope = Scope(),
+        limit: int | None = None,
+        mode: Mode | None = None,
+        merge: Merge | None = None,
+        depth: Depth | None = None,
+        budget: int | None = None,
+        boosts: tuple[CustomBoost, ...] = (),
+        changes: Mapping[str, str] = NO_CHANGES,
+    ) -> tuple[Answer, Workings]:
+        """What `query` gives, and what each stage made of the question."""
+        chosen = with_values(self.settings, changes) if changes else self.settings
+        today = clock().astimezone().date()
+        self.database.map_file()
+        with self.database.reading() as connection:
+            known = aliases.all_aliases(connection)
+        question = read_query(text, known, today, scope, limit or chosen.default_limit)
+        plan = Plan(
+            mode=mode or cast(Mode, chosen.search_mode),
+            merge=merge or cast(Merge, chosen.search_merge_strategy),
+            settings=chosen,
+            today=today,
+            embed=self._embed_query,
+            count=self.count_tokens,
+            helpers=self._helpers,
+            budget=(budget or chosen.default_token_budget) if depth else None,
+            boosts=boosts,
+        )
+        answered, workings = answer(self.database, question, plan)
+        if chosen.record_queries:
+            self._record(answered, workings)
+        return answered, workings
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the active model makes of a text, or the packaged one in its stead."""
@@ -155,6 +187,54 @@ class Brain:
             except ModelUnavailable:
                 self._tokens = Tokens.open(packaged())
         return self._tokens.count(text)
+
+    def _record(self, answered: Answer, workings: Workings) -> None:
+        """Keeps a question with the pages it found, unless somebody would have to wait for it."""
+        from gbrain.ranking.learned import HALF_LIFE_DAYS, features
+        from gbrain.store import asked
+        from gbrain.store.facts import Wanted, facts
+        from gbrain.store.notes import take_note
+
+        ranked = workings.boosted.ranked
+        with self.database.reading() as connection:
+            chosen = {page.page_id: page.chunk_id for page in ranked}
+            known = facts(connection, chosen, Wanted(opens=True))
+        half_life = self.settings.recency_half_life_days or HALF_LIFE_DAYS
+        rows = features(ranked, known, clock().date().isoformat(), half_life)
+        shown = [page.page_id for page in workings.cut.kept[: len(answered.hits)]]
+        hits = [asked.Shown(page_id, rows[page_id]) for page_id in shown if page_id in rows]
+        take_note(
+            self.database,
+            lambda connection: asked.record(
+                connection,
+                answered.query,
+                timestamp(),
+                answered.mode,
+                answered.verdict.grade,
+                hits,
+                self.settings.keep_queries,
+            ),
+        )
+
+    def _helpers(self) -> Helpers:
+        from gbrain.rerankers.head import Helpers
+
+        return Helpers(
+            cross_encoder=lambda: self.cross_encoder,
+            embedder=lambda: self.embedder,
+            command=self.settings.rerank_command,
+            today=clock().date().isoformat(),
+        )
+
+    @property
+    def cross_encoder(self) -> CrossEncoder:
+        """The packaged reranker, opened on first use."""
+        if self._cross_encoder is None:
+            from gbrain.models.catalog import packaged_reranker
+            from gbrain.models.reranker import CrossEncoder
+
+            self._cross_encoder = CrossEncoder(packaged_reranker())
+        return self._cross_encoder
 
     def _embed_query(self, text: str) -> Floats:
         return self.embedder.embed_query(text)
@@ -289,6 +369,14 @@ class Brain:
         with self.database.reading() as connection:
             return pages.require_page(connection, slug_of(name))
 
+    def opened(self, page_id: int) -> None:
+        """Counts that a page was opened, unless `record_access` is off or the file is busy."""
+        if self.settings.record_access:
+            from gbrain.store.notes import take_note
+            from gbrain.store.use import opened
+
+            take_note(self.database, lambda connection: opened(connection, page_id, timestamp()))
+
     def text(self, name: str, version: int | None = None) -> str:
         """A page's own text, of an earlier version if one is named."""
         from gbrain.store import history, pages
@@ -401,6 +489,18 @@ class Brain:
         value = written_value(read_value(name, written))
         with self.database.writing() as connection:
             settings.keep(connection, name, value)
+
+    def use_profile(self, name: str) -> None:
+        """Makes a profile's settings the brain's own; those it leaves at the default go."""
+        from gbrain.config import find_setting
+        from gbrain.profiles import profile_values
+
+        with self.database.writing() as connection:
+            for key, value in profile_values(name).items():
+                if read_value(key, value) == find_setting(key).default:
+                    settings.forget(connection, key)
+                else:
+                    settings.keep(connection, key, value)
 
 
 def _usable(stored: Mapping[str, str]) -> Settings:

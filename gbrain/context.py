@@ -5,26 +5,36 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 
 from gbrain.config import Settings
-from gbrain.ranking.expand import Assembly, Candidate, Stretch, best_part, passage_values
-from gbrain.store.links import linked_pages
-from gbrain.store.pages import page_text
-from gbrain.store.passages import (
-    Passage,
-    first_passage,
-    neighbours,
-    page_passages,
-    passage_at,
-    passages,
+from gbrain.ranking.expand import (
+    Assembly,
+    Candidate,
+    Stretch,
+    Worth,
+    behind_questions,
+    best_part,
+    parts,
+    passage_values,
 )
-from gbrain.store.scope import page_condition
-from gbrain.text.chunking import content_hash
-from gbrain.types import Budget, Dropped, Found, Piece, Query, Ranked, Role, Scope, Stopped
+from gbrain.store.around import brought, nearby, sharing
+from gbrain.store.pages import page_text
+from gbrain.store.passages import Passage, first_passage, page_passages, passage_at, passages
+from gbrain.text.citations import hash_around
+from gbrain.types import Budget, Dropped, Found, Piece, Query, Ranked, Stopped
 
-# Passages that did not fit before the assembly stops trying smaller ones.
+# Parts that did not fit before the assembly stops trying smaller ones.
 _MISSES = 20
-_BLOCK = 64
+
+# Passages weighed against each other at a time: at some hundred tokens each, twice the budget.
+_FEWEST_WEIGHED = 16
+_TOKENS_PER_WEIGHED = 50
+
+# A linked page is one hop further away than a neighbour.
+_HOP = 0.5
+_MOST_NEARBY = 256
+_MOST_TERMS = 32
 
 
 def assemble(
@@ -40,61 +50,50 @@ def assemble(
     count = cache(count)
     pages = _Pages(connection)
     assembly = Assembly(limit, count)
-    taken: list[Passage] = []
     dropped: list[Dropped] = []
-    stopped: Stopped = "exhausted"
-    for passage in _by_worth(connection, ranked, lanes, settings):
-        candidate = _candidate(passage, "hit")
-        page = pages.bytes_of(passage.page_id)
+    values = passage_values(lanes, ranked, settings)
+    order = _order(connection, ranked, lanes, values, settings)
+    for candidate in _best_parts(connection, pages, order, values, settings, limit):
+        page = pages.bytes_of(candidate.page_id)
         if assembly.take(candidate, page) is not None:
-            taken.append(passage)
-        elif not taken:
-            part = _best_part(passage, page, query, limit, count)
-            assembly.take(part, page)
-            dropped.append(pages.dropped(candidate, assembly))
-            stopped = "budget"
+            continue
+        cut_off = assembly.used == 0
+        if cut_off:
+            first = passages(connection, order[:1])[order[0]]
+            assembly.take(_best_part(first, page, query, limit, count), page)
+        dropped.append(pages.dropped(candidate, assembly))
+        if cut_off or len(dropped) == _MISSES:
             break
-        else:
-            dropped.append(pages.dropped(candidate, assembly))
-            stopped = "budget"
-            if len(dropped) == _MISSES:
-                break
-    if stopped == "exhausted":
-        stopped = _around(connection, assembly, pages, taken, query, dropped)
+    stopped: Stopped = "budget"
+    if not dropped:
+        stopped = _around(connection, assembly, pages, order, query, dropped)
     pieces = tuple(_piece(connection, stretch, pages, count) for stretch in assembly.joined())
     used = sum(piece.tokens for piece in pieces)
     return pieces, Budget(limit, used, tuple(dropped), stopped)
 
 
-def _by_worth(
+def _order(
     connection: sqlite3.Connection,
     ranked: Sequence[Ranked],
     lanes: Mapping[str, Found],
+    values: Mapping[int, float],
     settings: Settings,
-) -> Iterator[Passage]:
-    """Passages that speak for the ranked pages, best first; of a page named outright, all.
+) -> list[int]:
+    """Passages that speak for the ranked pages, best first; of pages named outright, all.
 
     The first of them is always one of the best page.
     """
-    values = passage_values(lanes, ranked, settings)
     if not values:
-        for page in ranked:
-            yield from page_passages(connection, page.page_id)
-        return
+        return [p.id for page in ranked for p in page_passages(connection, page.page_id)]
     floor = settings.context_floor * max(values.values())
     order = sorted(
         (chunk_id for chunk_id, value in values.items() if value >= floor),
         key=lambda chunk_id: (-values[chunk_id], chunk_id),
     )
     foremost = _foremost(connection, ranked[0], lanes, values)
-    if foremost:
-        yield foremost
-        order = [chunk_id for chunk_id in order if chunk_id != foremost.id]
-    for start in range(0, len(order), _BLOCK):
-        known = passages(connection, order[start : start + _BLOCK])
-        yield from (
-            known[chunk_id] for chunk_id in order[start : start + _BLOCK] if chunk_id in known
-        )
+    if foremost is None:
+        return order
+    return [foremost, *(chunk_id for chunk_id in order if chunk_id != foremost)]
 
 
 def _foremost(
@@ -102,7 +101,7 @@ def _foremost(
     page: Ranked,
     lanes: Mapping[str, Found],
     values: Mapping[int, float],
-) -> Passage | None:
+) -> int | None:
     """The passage of a page that is worth the most, its first if no lane names one."""
     own = {
         chunk.chunk_id
@@ -111,12 +110,38 @@ def _foremost(
         if chunk.page_id == page.page_id
     }
     best = max(own, key=lambda chunk_id: (values[chunk_id], -chunk_id), default=None)
-    known = passages(connection, [] if best is None else [best])
-    return next(iter(known.values()), None) or first_passage(connection, page.page_id)
+    if best is not None and passages(connection, [best]):
+        return best
+    first = first_passage(connection, page.page_id)
+    return first.id if first else None
 
 
-def _candidate(passage: Passage, role: Role) -> Candidate:
-    return Candidate(passage.page_id, passage.byte_start, passage.byte_stop, role)
+def _best_parts(
+    connection: sqlite3.Connection,
+    pages: _Pages,
+    order: Sequence[int],
+    values: Mapping[int, float],
+    settings: Settings,
+    limit: int,
+) -> Iterator[Candidate]:
+    """The passages' parts, best first, after the best one of the first passage's page."""
+    weighed = max(_FEWEST_WEIGHED, limit // _TOKENS_PER_WEIGHED)
+    bonus = settings.answer_bonus if values else 0.0
+    for begin in range(0, len(order), weighed):
+        cut: list[tuple[float, Candidate]] = []
+        for chunk_id, placed in sharing(connection, order[begin : begin + weighed]).items():
+            worth = {p.id: Worth(p.start, p.stop, values.get(p.id, 0.0)) for p in placed}
+            page_id = placed[0].page_id
+            answers = pages.answers_on(page_id)
+            cut += [
+                (part.value, Candidate(page_id, part.start, part.stop, "hit"))
+                for part in parts(worth[chunk_id], list(worth.values()), answers, bonus)
+            ]
+        best_first = [part for _, part in sorted(cut, key=lambda valued: -valued[0])]
+        if cut and begin == 0:
+            first_page = cut[0][1].page_id
+            yield next(part for part in best_first if part.page_id == first_page)
+        yield from best_first
 
 
 def _best_part(
@@ -133,53 +158,34 @@ def _around(
     connection: sqlite3.Connection,
     assembly: Assembly,
     pages: _Pages,
-    taken: Sequence[Passage],
+    taken: Sequence[int],
     query: Query,
     dropped: list[Dropped],
 ) -> Stopped:
-    """Neighbours of what was taken, then linked pages, while they add words of the query."""
-    missing = {word.casefold() for term in query.terms for word in term.words}
-    for passage in taken:
-        missing -= {word for word in missing if word in passage.text.casefold()}
-    stopped: Stopped = "exhausted"
-    for passage, role in _nearby(connection, taken, query.scope):
-        new = {word for word in missing if word in passage.text.casefold()}
-        candidate = _candidate(passage, role)
-        if not assembly.uncovered(candidate):
-            continue
-        if not new:
-            stopped = "coverage"
-            continue
-        page = pages.bytes_of(passage.page_id)
-        if assembly.take(candidate, page) is None:
+    """Neighbours and linked pages of what was taken, while they bring terms that it lacks.
+
+    The next is always the one that brings the most of them for its tokens.
+    """
+    near = {
+        passage.id: Candidate(passage.page_id, passage.byte_start, passage.byte_stop, role)
+        for passage, role in islice(nearby(connection, taken, query.scope), _MOST_NEARBY)
+    }
+    brings = brought(connection, query.terms[:_MOST_TERMS], taken, near)
+    while brings:
+        gains = {}
+        for chunk_id, terms in brings.items():
+            candidate = near[chunk_id]
+            tokens = assembly.needs(candidate, pages.bytes_of(candidate.page_id))
+            hops = _HOP if candidate.role == "linked" else 1.0
+            gains[chunk_id] = hops * len(terms) / max(tokens, 1)
+        best = max(gains, key=gains.__getitem__)
+        candidate, new = near.pop(best), brings[best]
+        if assembly.take(candidate, pages.bytes_of(candidate.page_id)) is None:
             dropped.append(pages.dropped(candidate, assembly))
             return "budget"
-        missing -= new
-    return stopped
-
-
-def _nearby(
-    connection: sqlite3.Connection, taken: Sequence[Passage], scope: Scope
-) -> Iterator[tuple[Passage, Role]]:
-    for passage in taken:
-        for other in neighbours(connection, passage, 1):
-            yield other, "neighbour"
-    seen = dict.fromkeys(passage.page_id for passage in taken)
-    for page_id in seen:
-        for linked in linked_pages(connection, page_id):
-            if linked in seen or not _within(connection, linked, scope):
-                continue
-            first = first_passage(connection, linked)
-            if first:
-                yield first, "linked"
-
-
-def _within(connection: sqlite3.Connection, page_id: int, scope: Scope) -> bool:
-    condition = page_condition(scope)
-    found = connection.execute(
-        f"SELECT 1 FROM pages WHERE id = ? AND {condition.sql}", (page_id, *condition.values)
-    )
-    return found.fetchone() is not None
+        brings = {chunk_id: terms - new for chunk_id, terms in brings.items() if terms - new}
+    left = any(assembly.uncovered(candidate) for candidate in near.values())
+    return "coverage" if left else "exhausted"
 
 
 class _Pages:
@@ -188,12 +194,19 @@ class _Pages:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._texts: dict[int, bytes] = {}
+        self._answers: dict[int, list[int]] = {}
         self._names: dict[int, tuple[str, str]] = {}
 
     def bytes_of(self, page_id: int) -> bytes:
         if page_id not in self._texts:
             self._texts[page_id] = page_text(self._connection, page_id).encode()
         return self._texts[page_id]
+
+    def answers_on(self, page_id: int) -> list[int]:
+        """Where the page's questions end."""
+        if page_id not in self._answers:
+            self._answers[page_id] = behind_questions(self.bytes_of(page_id))
+        return self._answers[page_id]
 
     def name_of(self, page_id: int) -> tuple[str, str]:
         """Slug and title."""
@@ -217,15 +230,16 @@ def _piece(
     slug, title = pages.name_of(stretch.page_id)
     about = passage_at(connection, stretch.page_id, stretch.start)
     blank = text[: len(text) - len(text.lstrip())]
-    first = _line_of(page, stretch.start + len(blank.encode()))
-    last = _line_of(page, max(stretch.start, stretch.start + len(text.rstrip().encode()) - 1))
+    start = stretch.start + len(blank.encode())
+    stop = max(start, stretch.start + len(text.rstrip().encode()))
+    first, last = _line_of(page, start), _line_of(page, max(start, stop - 1))
     return Piece(
         slug=slug,
         title=title,
         heading_path=about.heading_path if about else (),
         date=about.date if about else None,
         lines=(first, max(first, last)),
-        hash=content_hash(text).hex(),
+        hash=hash_around(page, start, stop),
         tokens=count(text),
         text=text,
         role=stretch.role,

@@ -1,60 +1,81 @@
-"""THE QUERY, top to bottom: short-circuit, lanes in parallel, fuse, cut, give text, expand."""
+"""THE QUERY, top to bottom: short-circuit, lanes in parallel, fuse, boost, rerank, cut, expand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from time import perf_counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
-from gbrain.hits import hits_of
 from gbrain.lanes import sms
 from gbrain.lanes.together import EmbedQuery, Lanes, Search, run_lanes
+from gbrain.ranking.boosts import wants_intent
+from gbrain.ranking.cut import Cut, cut
 from gbrain.ranking.fusion import fuse
+from gbrain.stages.boosting import Boosted, boosted
+from gbrain.stages.hits import hits_of
+from gbrain.stages.judging import judged
 from gbrain.store.connection import Database
 from gbrain.trace import Trace
 from gbrain.types import Answer, Found, Merge, Mode, Query, Ranked
 
+if TYPE_CHECKING:
+    from gbrain.ranking.boosts import CustomBoost
+    from gbrain.ranking.intent import Intent
+    from gbrain.rerankers.head import Helpers
+    from gbrain.rerankers.together import Reranked
+
 
 class Plan(NamedTuple):
-    """How a query is to be answered; `embed` opens the model only when it is called."""
+    """How a query is to be answered; what opens a model is called only when it is needed."""
 
     mode: Mode
     merge: Merge
     settings: Settings
+    today: date
     embed: EmbedQuery
     count: Callable[[str], int]
+    helpers: Callable[[], Helpers]
     budget: int | None = None
+    boosts: tuple[CustomBoost, ...] = ()
 
 
-def answer(database: Database, query: Query, plan: Plan) -> Answer:
-    """The pages that answer `query`, best first, with what each stage did."""
-    began = perf_counter()
-    trace = Trace()
-    settings = plan.settings
+class Workings(NamedTuple):
+    """What each stage made of a query, for whoever asks why."""
+
+    query: Query
+    plan: Plan
+    small: sms.SmallMatch
+    intent: Intent | None
+    weights: Mapping[str, float]
+    lanes: Lanes
+    fused: Sequence[Ranked]
+    boosted: Boosted
+    reranked: Reranked | None
+    cut: Cut
+
+
+def answer(database: Database, query: Query, plan: Plan) -> tuple[Answer, Workings]:
+    """The pages that answer `query`, best first, and how each stage came to them."""
+    began, trace, settings = perf_counter(), Trace(), plan.settings
     with database.reading() as connection:
         small = sms.SmallMatch((), None)
         if settings.short_circuit:
             with trace.stage("short_circuit") as detail:
                 small = sms.look_up(connection, query)
                 detail["how"], detail["pages"] = small.how, len(small.candidates)
-        lanes, merge = Lanes({}, plan.mode), None
-        if small.answer:
-            ranked = [Ranked(small.answer.page_id, small.answer.slug, 1.0, {"sms": small.answer})]
-        else:
-            search = Search(database, connection, query, settings, plan.embed, trace)
-            lanes = run_lanes(search, plan.mode)
-            if small.candidates:
-                lanes.found["sms"] = Found(small.candidates)
-            merge = plan.merge if len(lanes.found) > 1 else None
-            with trace.stage("fuse") as detail:
-                # A lane alone is asked for outright: its weight against others says nothing.
-                both = {"fts": settings.keyword_weight, "vector": settings.semantic_weight}
-                weights = both if len(lanes.found) > 1 else {}
-                ranked = fuse(lanes.found, weights, plan.merge, settings)
-                detail["merge"], detail["pages"] = merge, len(ranked)
+        search = Search(database, connection, query, settings, plan.embed, trace)
+        work = _named(search, plan, small) if small.answer else _ranked(search, plan, small)
+        ranked, lanes = work.cut.kept, work.lanes
         with trace.stage("text"):
             hits = hits_of(connection, ranked[: query.limit], query)
+        named = small.how if small.answer else None
+        with trace.stage("verdict") as detail:
+            verdict = judged(
+                connection, query, ranked, lanes.found, hits, settings, short_circuit=named
+            )
+            detail["grade"], detail["confidence"] = verdict.grade, verdict.confidence
         context, budget = None, None
         if plan.budget is not None:
             from gbrain.context import assemble
@@ -64,17 +85,73 @@ def answer(database: Database, query: Query, plan: Plan) -> Answer:
                     connection, query, ranked, lanes.found, settings, plan.budget, plan.count
                 )
                 detail["pieces"], detail["tokens"] = len(context), budget.used
-    return Answer(
+    notices = (lanes.notice, work.reranked.notice if work.reranked else None)
+    answered = Answer(
         query=query.text,
         mode=lanes.mode,
-        merge=merge,
-        short_circuit=small.how if small.answer else None,
+        merge=plan.merge if len(lanes.found) > 1 else None,
+        short_circuit=named,
         fell_back_to_bm25=lanes.mode == "bm25"
         and (lanes.notice is not None or plan.mode in ("hybrid", "semantic")),
-        notice=lanes.notice,
+        notice=" ".join(notice for notice in notices if notice) or None,
+        superseded=work.boosted.superseded,
+        verdict=verdict,
         hits=hits,
         took_ms=(perf_counter() - began) * 1000,
         trace=trace,
         context=context,
         budget=budget,
     )
+    return answered, work
+
+
+def _named(search: Search, plan: Plan, small: sms.SmallMatch) -> Workings:
+    """The one page that the whole query names."""
+    assert small.answer is not None
+    page = Ranked(small.answer.page_id, small.answer.slug, 1.0, {"sms": small.answer})
+    lanes = Lanes({}, plan.mode)
+    return Workings(
+        search.query, plan, small, None, {}, lanes, [page], Boosted([page]), None, Cut([page])
+    )
+
+
+def _ranked(search: Search, plan: Plan, small: sms.SmallMatch) -> Workings:
+    """Lanes, fusion, boosts, reranker and cut, one after the other."""
+    connection, query, settings, trace = (
+        search.connection, search.query, search.settings, search.trace,
+    )  # fmt: skip
+    intent, weights = None, settings.lane_weights
+    if wants_intent(settings):
+        from gbrain.ranking.intent import lane_weights, read_intent
+
+        intent = read_intent(query.meaning)
+        weights = lane_weights(intent, settings)
+    lanes = run_lanes(search, plan.mode, weights)
+    if small.candidates:
+        lanes.found["sms"] = Found(small.candidates)
+    with trace.stage("fuse") as detail:
+        # A lane alone is asked for outright: its weight against others says nothing.
+        weights = weights if len(lanes.found) > 1 else {}
+        fused = fuse(lanes.found, weights, plan.merge, settings)
+        detail["merge"], detail["pages"] = plan.merge, len(fused)
+    with trace.stage("boost") as detail:
+        lifted = boosted(connection, query, fused, intent, plan.today, settings, plan.boosts)
+        ranked = lifted.ranked
+        detail["intent"] = intent.kind if intent else None
+        detail["superseded"] = len(lifted.superseded)
+    reranked = None
+    if settings.rerank != "off" and plan.mode != "bm25":
+        from gbrain.rerankers.together import rerank
+
+        with trace.stage("rerank") as detail:
+            reranked = rerank(connection, query, ranked, lanes.found, settings, plan.helpers())
+            ranked = reranked.ranked
+            detail["how"], detail["pages"] = reranked.how, reranked.pages
+            detail["passages"], detail["skipped"] = reranked.passages, reranked.skipped
+    if settings.mmr_lambda < 1:
+        from gbrain.stages.variety import varied
+
+        with trace.stage("variety"):
+            ranked = varied(connection, ranked, settings)
+    kept = cut(ranked, settings)
+    return Workings(query, plan, small, intent, weights, lanes, fused, lifted, reranked, kept)

@@ -18,6 +18,8 @@ Merge = Literal["set-union", "set-union-rank", "rrf", "blend"]
 Depth = Literal["auto"]
 Role = Literal["hit", "neighbour", "linked"]
 Stopped = Literal["budget", "coverage", "exhausted"]
+Grade = Literal["strong", "partial", "nothing"]
+ClauseKind = Literal["term", "field", "not", "all", "any", "loose"]
 
 NO_BOOSTS: Mapping[str, float] = MappingProxyType({})
 
@@ -103,7 +105,8 @@ class Page(NamedTuple):
 class Scope(NamedTuple):
     """Which pages a command may see; every lane applies it before its cut.
 
-    Days are ISO and inclusive. `where` holds front-matter keys with the value they must have.
+    Days are ISO and inclusive. `where` holds front-matter keys with the value they must have,
+    `tree` what the query's own fields and NOTs demand.
     """
 
     wing: str | None = None
@@ -115,6 +118,7 @@ class Scope(NamedTuple):
     until: str | None = None
     where: tuple[tuple[str, str], ...] = ()
     exclude: tuple[str, ...] = ()
+    tree: Clause | None = None
 
     @property
     def unlimited(self) -> bool:
@@ -133,13 +137,36 @@ class Term(NamedTuple):
     also: tuple[str, ...] = ()
 
 
+class Clause(NamedTuple):
+    """A node of a query's tree; one class for all kinds, because a search pays for each at start.
+
+    `term` has a term. `field` has a name, and a term if that is title, else a value. `not` has one
+    part. `all` (AND), `any` (OR) and `loose` (side by side) have two parts or more.
+    """
+
+    kind: ClauseKind
+    parts: tuple[Clause, ...] = ()
+    term: Term | None = None
+    name: str = ""
+    value: str = ""
+
+
 class Query(NamedTuple):
-    """A question, read once: `text` as normalised, `terms` as the keyword lane wants them."""
+    """A question, read once: `text` as normalised, `terms` as the keyword lane wants them.
+
+    `meaning` is what to embed: the words without operators, fields and what is unwanted. With
+    operators or fields there is a `tree`; `expression` is how the keyword lane must match, any of
+    the terms if there is none; `listed` says that pages need not hold any of them.
+    """
 
     text: str
     terms: tuple[Term, ...]
     scope: Scope
     limit: int
+    meaning: str = ""
+    tree: Clause | None = None
+    expression: str | None = None
+    listed: bool = False
 
 
 class Candidate(NamedTuple):
@@ -164,12 +191,15 @@ class Found(NamedTuple):
     """What a lane found: pages best first, and the passages that spoke for them, best first.
 
     `floor` is the lowest score it gave to any page, the pool's and those beyond it: the measure of
-    what is nothing to this query.
+    what is nothing to this query. `unknown` are the query's terms that no page of the brain holds;
+    `terms` those that found the pages, if they are not the query's own.
     """
 
     pages: tuple[Candidate, ...]
     chunks: tuple[ScoredChunk, ...] = ()
     floor: float | None = None
+    unknown: tuple[Term, ...] = ()
+    terms: tuple[Term, ...] = ()
 
 
 class Ranked(NamedTuple):
@@ -188,6 +218,31 @@ class Ranked(NamedTuple):
             if lane in self.lanes and self.lanes[lane].chunk_id is not None:
                 return self.lanes[lane].chunk_id
         return None
+
+
+class Facts(NamedTuple):
+    """What the brain knows of a fused page beside its scores, as far as a boost asks for it.
+
+    Days are ISO. `importance` is from 0 to 1. What begins with `passage` is of the passage that
+    speaks for the page; it and `phrase`, `opens` are read only on request.
+    """
+
+    title: str
+    wing: str
+    room: str
+    tags: tuple[str, ...] = ()
+    first_day: str | None = None
+    last_day: str | None = None
+    written: str = ""
+    superseded_by: str | None = None
+    pinned: bool = False
+    importance: float | None = None
+    opens: int = 0
+    phrase: bool = False
+    passage_kind: ChunkKind | None = None
+    passage_first_day: str | None = None
+    passage_last_day: str | None = None
+    passage_text: str = ""
 
 
 class HitChunk(NamedTuple):
@@ -215,6 +270,22 @@ class Hit(NamedTuple):
     chunk: HitChunk | None
     lanes: Mapping[str, Candidate]
     boosts: Mapping[str, float]
+
+
+class TermFact(NamedTuple):
+    """A word of a query: about how many pages hold it, and whether the best hit's passages do."""
+
+    word: str
+    pages: int
+    held: bool
+
+
+class Verdict(NamedTuple):
+    """How well a query was answered; `confidence` is how likely the first five hold the answer."""
+
+    grade: Grade
+    confidence: float
+    reasons: tuple[str, ...]
 
 
 class Piece(NamedTuple):
@@ -248,7 +319,10 @@ class Budget(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Everything a query returns; `context` and `budget` only with depth auto."""
+    """Everything a query returns; `context` and `budget` only with depth auto.
+
+    `superseded` are the slugs of pages left out because another replaces them.
+    """
 
     query: str
     mode: Mode
@@ -256,6 +330,8 @@ class Answer(NamedTuple):
     short_circuit: str | None
     fell_back_to_bm25: bool
     notice: str | None
+    superseded: tuple[str, ...]
+    verdict: Verdict
     hits: tuple[Hit, ...]
     took_ms: float
     trace: Trace

@@ -15,18 +15,24 @@ PACKAGE = Path(__file__).parent.parent / "gbrain"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 RANKS = (
-    ("errors", "types", "trace", "config", "beside"),
+    ("errors", "types", "trace", "config", "profiles", "beside", "places"),
     ("text",),
     ("store", "models", "ranking"),
-    ("lanes", "context", "hits", "reading"),
+    ("lanes", "rerankers", "context", "stages", "reading"),
     ("pipeline", "ingest", "worker", "export"),
     ("brain",),
-    ("evaluate",),
+    ("evaluate", "explanation", "past"),
     ("output",),
     ("cli", "mcp", "__main__"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
-NEIGHBOURS_ALLOWED = {("types", "trace"), ("config", "errors"), ("__main__", "cli")}
+NEIGHBOURS_ALLOWED = {
+    ("types", "trace"),
+    ("config", "errors"),
+    ("profiles", "config"),
+    ("profiles", "errors"),
+    ("__main__", "cli"),
+}
 
 HEAVY = ("numpy", "onnxruntime", "tokenizers", "sqlite_utils", "mcp", "yaml", "pathspec")
 FOR_SCREENS = ("rich", "markdown_it")

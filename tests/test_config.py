@@ -18,6 +18,7 @@ from gbrain.config import (
 from gbrain.errors import BadSetting
 
 SETTINGS = list(known_settings().values())
+LIMITED = [setting for setting in SETTINGS if setting.kind is not str or setting.choices]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
@@ -40,7 +41,7 @@ def test_every_bound_is_part_of_its_range(setting: Setting) -> None:
             assert read_value(setting.name, written) == bound
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+@pytest.mark.parametrize("setting", LIMITED, ids=lambda setting: setting.name)
 @pytest.mark.parametrize("written", ["", "maybe", "nan", "inf", "-1", "1e99", "9" * 5000, "½"])
 def test_what_no_setting_takes_is_refused(setting: Setting, written: str) -> None:
     with pytest.raises(BadSetting) as refused:

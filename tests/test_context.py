@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.text.chunking import content_hash
+from gbrain.text.citations import lines_hash, split_lines
 from gbrain.types import Answer, Piece, Scope
 
 QUESTIONS = (
@@ -63,7 +63,8 @@ def test_the_laws_of_a_context(embedded: Brain, question: str, budget: int) -> N
     for piece in found:
         text = embedded.text(piece.slug)
         assert piece.text.strip() in lines_of(text, piece) or "\r" in text
-        assert piece.hash == content_hash(piece.text).hex()
+        first, last = piece.lines
+        assert piece.hash == lines_hash(split_lines(text)[first - 1 : last])
         assert piece.tokens == embedded.count_tokens(piece.text)
         after = held[piece.slug][-1][1] if piece.slug in held else 0
         start = text.index(piece.text, after)
@@ -142,6 +143,83 @@ def test_a_linked_page_that_adds_words_is_taken(brain: Brain) -> None:
         without = Scope(exclude=("companies/reed",))
         excluded = opened.query("ada windmill", mode="bm25", depth="auto", scope=without)
         assert {p.slug for p in pieces(excluded)} == {"people/ada"}
+
+
+def few_passages(brain: Brain) -> Brain:
+    """The brain with a floor so high that only the best passages are hits."""
+    brain.set("context_floor", "1")
+    return Brain.open(brain.database.path)
+
+
+def roles(answer: Answer) -> dict[str, str]:
+    return {piece.slug: piece.role for piece in pieces(answer)}
+
+
+def put_around(brain: Brain) -> None:
+    brain.put("heron", b"## One\nheron heron\n## Two\nreeds\n\nSee [[mill]] and [[barn]].\n")
+    brain.put("mill", b"A windmill by the marsh, taller than any other for miles around.\n")
+    brain.put("barn", b"A barn.\n")
+
+
+def test_what_brings_a_missing_word_is_taken_and_nothing_else(brain: Brain) -> None:
+    put_around(brain)
+    with few_passages(brain) as opened:
+
+        def taken(question: str) -> tuple[str, dict[str, str], str | None]:
+            answer = opened.query(question, mode="bm25", depth="auto")
+            text = "".join(piece.text for piece in pieces(answer))
+            return text, roles(answer), answer.budget and answer.budget.stopped
+
+        text, found, stopped = taken("heron heron")
+        assert ("reeds" not in text, found, stopped) == (True, {"heron": "hit"}, "coverage")
+        text, found, stopped = taken("heron windmills marshes")
+        assert found == {"heron": "hit", "mill": "linked"} or found == {"mill": "hit"}
+        assert stopped in ("coverage", "exhausted")
+        assert "A barn" not in text
+
+
+def test_neighbours_come_for_the_words_they_bring(brain: Brain) -> None:
+    dull = "\n".join(f"## Part {n}\nnothing of note {n}" for n in range(4))
+    text = f"{dull}\n## A\nreeds\n## B\nheron heron heron\n## C\nlilies\n{dull}\n"
+    brain.put("marsh", text.encode())
+    for n in range(5):
+        brain.put(f"other{n}", b"reeds and lilies\n")
+    with few_passages(brain) as opened:
+
+        def context_of(question: str, budget: int = 100) -> str:
+            answer = opened.query(question, mode="bm25", depth="auto", budget=budget)
+            return " ".join("".join(piece.text for piece in pieces(answer)).split())
+
+        assert context_of("heron") == "## B heron heron heron"
+        assert context_of("heron reed") == "## A reeds ## B heron heron heron"
+        assert context_of("heron lilies") == "## B heron heron heron ## C lilies"
+        assert context_of("heron lilies reeds") == "## A reeds ## B heron heron heron ## C lilies"
+        assert context_of("heron lilies reeds", 8) == "## B heron heron heron"
+
+
+def test_a_linked_page_comes_only_after_a_neighbour_that_brings_the_same(brain: Brain) -> None:
+    brain.put("heron", b"## A\nheron heron heron, see [[mill]]\n## B\nthe windmill\n")
+    brain.put("mill", b"the windmill\n")
+    with few_passages(brain) as opened:
+        answer = opened.query("heron windmill", mode="bm25", depth="auto")
+    assert roles(answer) == {"heron": "hit"}
+    assert "the windmill" in pieces(answer)[0].text
+
+
+def test_the_answer_is_chosen_before_what_stands_beside_it(brain: Brain) -> None:
+    question = f"Ann: Did you see a heron {'or something like it ' * 5}?"
+    answer, rest = "Ben: On Tuesday, by the old mill.", f"Cid: Lunch {'is nearly ready ' * 12}?"
+    brain.put("chat", f"Ben: Hello!\n{question}\n{answer}\n{rest}\n".encode())
+    for budget in (40, 60):
+        found = pieces(brain.query("heron", mode="bm25", depth="auto", budget=budget))
+        assert answer in "".join(piece.text for piece in found)
+
+
+def test_the_best_hit_is_cut_around_the_words_asked_for(brain: Brain) -> None:
+    brain.put("chat", f"Did you see a heron?\n{'Not today, I fear. ' * 20}\n".encode())
+    (piece,) = pieces(brain.query("heron", mode="bm25", depth="auto", budget=10))
+    assert "heron" in piece.text
+    assert piece.tokens > 8
 
 
 def test_why_it_stopped(brain: Brain) -> None:

@@ -29,6 +29,9 @@ def tuned(embedded: Brain) -> Iterator[Brain]:
     embedded.settings = before
 
 
+ALWAYS = {"short_circuit", "fuse", "boost", "text", "verdict", "repair"}
+
+
 def stages(answer: Answer) -> set[str]:
     return {stage.name for stage in answer.trace.stages}
 
@@ -57,7 +60,7 @@ def test_a_mode_runs_its_lanes_and_no_other(
 ) -> None:
     answer = embedded.query(LUKEWARM, mode=mode)
     assert answer.mode == used
-    assert stages(answer) - {"short_circuit", "fuse", "text"} == lanes
+    assert stages(answer) - ALWAYS == lanes
     assert (answer.fell_back_to_bm25, answer.notice) == (False, None)
     assert answer.merge == ("set-union" if used == "hybrid" else None)
     given = {lane for hit in answer.hits for lane in hit.lanes}
@@ -124,7 +127,7 @@ def test_a_name_answers_at_once(embedded: Brain) -> None:
     answer = embedded.query("Alice Chen")
     assert answer.short_circuit
     assert slugs(answer) == ["people/alice-chen"]
-    assert stages(answer) == {"short_circuit", "text"}
+    assert stages(answer) == {"short_circuit", "text", "verdict"}
 
 
 def test_a_query_of_nothing_finds_nothing_by_keyword(embedded: Brain) -> None:

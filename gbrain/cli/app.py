@@ -14,8 +14,8 @@ from typer.core import TyperGroup
 
 from gbrain.errors import GbrainError
 
-EVERYDAY, PAGES, STRUCTURE, CARE, START = (
-    "Everyday", "Pages", "Structure", "Settings and care", "First steps",
+EVERYDAY, PAGES, STRUCTURE, QUALITY, CARE, START = (
+    "Everyday", "Pages", "Structure", "Quality", "Settings and care", "First steps",
 )  # fmt: skip
 
 # Each command: the module that holds it and the panel of --help it stands in. A module is loaded
@@ -23,6 +23,7 @@ EVERYDAY, PAGES, STRUCTURE, CARE, START = (
 COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("search", EVERYDAY),
     "query": ("search", EVERYDAY),
+    "explain": ("explain", EVERYDAY),
     "put": ("pages", PAGES),
     "get": ("pages", PAGES),
     "list": ("pages", PAGES),
@@ -30,6 +31,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rename": ("pages", PAGES),
     "history": ("versions", PAGES),
     "diff": ("versions", PAGES),
+    "supersede": ("provenance", PAGES),
+    "dedupe": ("dedupe", PAGES),
     "import": ("vault", EVERYDAY),
     "sync": ("vault", EVERYDAY),
     "export": ("vault", EVERYDAY),
@@ -38,11 +41,19 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tags": ("structure", STRUCTURE),
     "links": ("structure", STRUCTURE),
     "backlinks": ("structure", STRUCTURE),
+    "why": ("provenance", STRUCTURE),
+    "eval": ("evaluation", QUALITY),
+    "selftest": ("selftest", QUALITY),
+    "tune": ("selftest", QUALITY),
+    "gaps": ("gaps", QUALITY),
+    "verify": ("gaps", QUALITY),
     "alias": ("settings", CARE),
     "config": ("settings", CARE),
+    "profile": ("profiles", CARE),
     "embed": ("embedding", CARE),
     "jobs": ("embedding", CARE),
     "model": ("models", CARE),
+    "train-reranker": ("training", CARE),
     "stats": ("care", CARE),
     "doctor": ("care", CARE),
     "init": ("first", START),

@@ -12,8 +12,9 @@ from gbrain.types import Depth, Merge, Mode
 
 FILTERS = ("wing", "room", "type", "tag", "slug_prefix", "since", "until", "where", "exclude")
 
-_TEXTS = ("query", "wing", "room", "type", "slug_prefix", "since", "until")
-_LISTS = ("tag", "where", "exclude")
+_TEXTS = ("query", "wing", "room", "type", "slug_prefix", "since", "until", "profile")
+_LISTS = ("tag", "where", "exclude", "boost")
+_FLAGS = ("rerank", "no_decay", "include_superseded")
 _NUMBERS = {"limit": 1000, "budget": 1_000_000}
 _CHOICES = {"mode": get_args(Mode), "merge": get_args(Merge), "depth": get_args(Depth)}
 
@@ -62,6 +63,10 @@ def _checked(name: str, value: Any) -> Any:
         if isinstance(items, list) and all(isinstance(item, str) for item in items):
             return items
         raise UsageError(f"{name} takes a text or a list of texts, not {value!r}")
+    if name in _FLAGS:
+        if isinstance(value, bool):
+            return value
+        raise UsageError(f"{name} takes true or false, not {value!r}")
     if name in _CHOICES:
         if value in _CHOICES[name]:
             return value

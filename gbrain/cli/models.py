@@ -10,9 +10,10 @@ import typer
 from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
-from gbrain.errors import UsageError
+from gbrain.errors import GbrainError, UsageError
 from gbrain.output import screen
 from gbrain.output.json import Document
+from gbrain.output.progress import progress
 from gbrain.store import models as store
 from gbrain.store.models import ModelRow
 
@@ -123,16 +124,54 @@ def add(
         screen.say(f"{spec.name} is known. gbrain model use {spec.name} makes it answer.")
 
 
-@model.command("use", epilog=examples("gbrain model use e5-small && gbrain embed"))
-def use(name: Name, quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Make a model the one that embeds and answers; vectors of the others are kept."""
+@model.command(
+    "use",
+    epilog=examples("gbrain model use e5-small && gbrain embed", "gbrain model use e5-small --yes"),
+)
+def use(
+    name: Name,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Even if answers get worse by it.")
+    ] = False,
+    selftest: Annotated[
+        bool, typer.Option("--selftest/--no-selftest", help="Ask the brain's own questions first.")
+    ] = True,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Make a model the one that embeds and answers; vectors of the others are kept.
+
+    A model that has all its vectors is compared with the present one on questions mined from the
+    pages, and stays unused when answers get worse. For one that has not, how the brain answers now
+    is kept, so that gbrain selftest can compare once gbrain embed is done.
+    """
+    from gbrain.evaluate.changes import Switched, switch_model
+
     with open_brain(db) as brain:
-        brain.active_model()
-        row = brain.use_model(name)
+        before = brain.active_model()
+        if selftest:
+            with progress("Asking", quiet=quiet or json) as show:
+                switched = switch_model(brain, name, anyway=yes, progress=show)
+        else:
+            switched = Switched(brain.use_model(name), used=True)
+    change = switched.report.changes[0] if switched.report and switched.report.changes else None
+    told = f"nDCG@10 {change.before:.3f} → {change.now:.3f}" if change else ""
+    if not switched.used:
+        raise GbrainError(
+            f"With {name} answers get worse: {told} on the brain's own questions. "
+            f"{before.name} still answers",
+            hint=f"gbrain model use {name} --yes uses it all the same.",
+            code="answers_worse",
+        )
     if json:
-        screen.write_json({**_document(row), "active": True})
+        compared = {"before": change.before, "now": change.now} if change else None
+        screen.write_json({**_document(switched.model), "active": True, "selftest": compared})
     elif not quiet:
-        screen.say(f"{name} answers from now on. gbrain embed makes the vectors that are missing.")
+        screen.say(f"{name} answers from now on{f', {told}' if told else ''}.")
+        if change is None:
+            later = f"; then gbrain selftest compares with {before.name}" if switched.kept else ""
+            screen.say(f"gbrain embed makes the vectors that are missing{later}.")
 
 
 @model.command("remove", epilog=examples("gbrain model remove e5-small"))

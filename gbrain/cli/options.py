@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gbrain.brain import Brain, clock
 from gbrain.errors import UsageError
 from gbrain.types import Scope
+
+if TYPE_CHECKING:
+    from gbrain.ranking.boosts import CustomBoost
 
 Db = Annotated[
     Path | None,
@@ -98,6 +102,31 @@ def scope_of(
         where=tuple(_pair(written) for written in where or ()),
         exclude=tuple(slug.lower() for slug in exclude or ()),
     )
+
+
+def boosts_of(written: list[str] | None) -> tuple[CustomBoost, ...]:
+    """The values of --boost; raises UsageError for one that cannot be read."""
+    if not written:
+        return ()
+    from gbrain.ranking.boosts import read_boost
+
+    return tuple(read_boost(one) for one in written)
+
+
+def changes_of(given: Mapping[str, Any]) -> dict[str, str]:
+    """The options that stand for settings, for this query alone."""
+    changes: dict[str, str] = {}
+    if given.get("profile"):
+        from gbrain.profiles import profile_values
+
+        changes |= profile_values(given["profile"])
+    if given.get("rerank"):
+        changes["rerank"] = "cross-encoder"
+    if given.get("no_decay"):
+        changes |= {"recency_tau_days": "0", "recency_half_life_days": "0"}
+    if given.get("include_superseded"):
+        changes["drop_superseded"] = "off"
+    return changes
 
 
 def _day(written: str | None, *, last: bool) -> str | None:

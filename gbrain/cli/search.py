@@ -25,9 +25,11 @@ from gbrain.cli.options import (
     Until,
     Where,
     Wing,
-    open_brain,
+    boosts_of,
+    changes_of,
     scope_of,
 )  # fmt: skip
+from gbrain.cli.past import AsOf, open_brain_as_of
 from gbrain.output import screen
 from gbrain.output.json import Document, answer_document, dumps
 from gbrain.output.text import answer_text
@@ -61,6 +63,7 @@ def search(
     until: Until = None,
     where: Where = None,
     exclude: Exclude = None,
+    as_of: AsOf = None,
     exit_code: ExitCode = False,
     debug: Debug = False,
     json: Json = False,
@@ -71,14 +74,13 @@ def search(
         "wing": wing, "room": room, "type": type, "tag": tag, "slug_prefix": slug_prefix,
         "since": since, "until": until, "where": where, "exclude": exclude, "limit": limit,
     }  # fmt: skip
-    with open_brain(db) as brain:
+    with open_brain_as_of(db, as_of) as brain:
         if text == "-":
             _batch(brain, {**given, "mode": "bm25"}, (*FILTERS, "limit"), debug)
             return
         answer = _ask(brain, text, {**given, "mode": "bm25"})
     _show(answer, json, debug)
-    if exit_code and not answer.hits:
-        raise typer.Exit(3)
+    _exit(answer, exit_code)
 
 
 @command.command(
@@ -114,6 +116,23 @@ def query(
     until: Until = None,
     where: Where = None,
     exclude: Exclude = None,
+    as_of: AsOf = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", metavar="NAME", help="Settings of a profile, once.")
+    ] = None,
+    rerank: Annotated[
+        bool, typer.Option("--rerank", help="Let the packaged cross-encoder reorder the head.")
+    ] = False,
+    boost: Annotated[
+        list[str] | None,
+        typer.Option("--boost", metavar="KIND:NAME=X", help="tag:urgent=1.5, wing: or slug: too."),
+    ] = None,
+    no_decay: Annotated[
+        bool, typer.Option("--no-decay", help="Old notes count as much as new ones.")
+    ] = False,
+    include_superseded: Annotated[
+        bool, typer.Option("--include-superseded", help="Also pages that another replaces.")
+    ] = False,
     exit_code: ExitCode = False,
     debug: Debug = False,
     json: Json = False,
@@ -123,15 +142,21 @@ def query(
     given = {
         "wing": wing, "room": room, "type": type, "tag": tag, "slug_prefix": slug_prefix,
         "since": since, "until": until, "where": where, "exclude": exclude, "limit": limit,
-        "mode": mode, "merge": merge, "depth": depth, "budget": budget,
+        "mode": mode, "merge": merge, "depth": depth, "budget": budget, "profile": profile,
+        "rerank": rerank, "boost": boost, "no_decay": no_decay,
+        "include_superseded": include_superseded,
     }  # fmt: skip
-    with open_brain(db) as brain:
+    with open_brain_as_of(db, as_of) as brain:
         if text == "-":
             _batch(brain, given, tuple(given), debug)
             return
         answer = _ask(brain, text, given)
     _show(answer, json, debug)
-    if exit_code and not answer.hits:
+    _exit(answer, exit_code)
+
+
+def _exit(answer: Answer, asked: bool) -> None:
+    if asked and answer.verdict.grade == "nothing":
         raise typer.Exit(3)
 
 
@@ -145,6 +170,8 @@ def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
         merge=given.get("merge"),
         depth=given.get("depth"),
         budget=given.get("budget"),
+        boosts=boosts_of(given.get("boost")),
+        changes=changes_of(given),
     )
 
 

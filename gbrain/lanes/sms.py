@@ -10,7 +10,7 @@ from gbrain.store.names import Named, named, names_like
 from gbrain.store.scope import page_condition
 from gbrain.text.query import match_expression
 from gbrain.text.slug import fold
-from gbrain.types import Candidate, Query, Term
+from gbrain.types import Candidate, Query, Scope, Term
 
 _WIKI = r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]"
 
@@ -32,17 +32,21 @@ def look_up(connection: sqlite3.Connection, query: Query) -> SmallMatch:
     """The pages that the whole query names, by slug, title, file name or alias.
 
     A near miss counts only for a word that the brain does not know, and only when no other name
-    is as near.
+    is as near. Operators and fields must be in the name to the letter.
     """
     linked = re.fullmatch(_WIKI, query.text) if query.text.startswith("[[") else None
     key = fold(linked[1] if linked else query.text)
     if not key or len(key) > _LONGEST_NAME:
         return SmallMatch((), None)
-    found = _in_scope(connection, named(connection, key), query)
+    # What looks like operators and fields in a page's own name asks for nothing.
+    scope = query.scope._replace(tree=None)
+    found = _in_scope(connection, named(connection, key), scope)
     surest = [name for name in found if name.kind == "slug"] or found
     if surest:
         return _match(surest, surest[0].kind)
-    near = _in_scope(connection, _near(connection, key), query)
+    if query.tree is not None:
+        return SmallMatch((), None)
+    near = _in_scope(connection, _near(connection, key), scope)
     return _match(near, "near") if near else SmallMatch((), None)
 
 
@@ -53,10 +57,10 @@ def _match(names: list[Named], how: str) -> SmallMatch:
     )
 
 
-def _in_scope(connection: sqlite3.Connection, names: list[Named], query: Query) -> list[Named]:
-    if query.scope.unlimited or not names:
+def _in_scope(connection: sqlite3.Connection, names: list[Named], scope: Scope) -> list[Named]:
+    if scope.unlimited or not names:
         return names
-    within = page_condition(query.scope)
+    within = page_condition(scope)
     return [
         name
         for name in names
@@ -70,6 +74,8 @@ def _near(connection: sqlite3.Connection, key: str) -> list[Named]:
     """Pages whose name is one slip away (two in a long name) and no other name is nearer."""
     if len(key) < 5:
         return []
+    from gbrain.text.likeness import edit_distance
+
     allowed = 1 if len(key) < 10 else 2
     nearest: dict[int, Named] = {}
     for name in names_like(connection, key, max(len(key) // (allowed + 1), 2)):
@@ -95,22 +101,3 @@ def _is_slip(connection: sqlite3.Connection, key: str, name: str) -> bool:
         ).fetchone()
         is None
     )
-
-
-def edit_distance(a: str, b: str, most: int) -> int | None:
-    """Letters to insert, drop, replace or swap with a neighbour; None beyond `most`."""
-    if abs(len(a) - len(b)) > most:
-        return None
-    before_last: list[int] = []
-    last = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        row = [i]
-        for j, y in enumerate(b, 1):
-            cost = min(last[j] + 1, row[-1] + 1, last[j - 1] + (x != y))
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                cost = min(cost, before_last[j - 2] + 1)
-            row.append(cost)
-        if min(row) > most:
-            return None
-        before_last, last = last, row
-    return last[-1] if last[-1] <= most else None

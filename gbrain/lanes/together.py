@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,10 +40,21 @@ class Search(NamedTuple):
     trace: Trace
 
 
-def run_lanes(search: Search, mode: Mode) -> Lanes:
-    """Keywords and meaning, as `mode` and the lanes' weights ask."""
-    settings = search.settings
-    if mode == "bm25" or settings.semantic_weight <= 0:
+def run_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes:
+    """Keywords and meaning as `mode` asks, and the other lanes beside them; weight 0 is off."""
+    lanes = _main_lanes(search, mode, weights)
+    if mode != "bm25" and weights["graph"] > 0:
+        from gbrain.lanes import graph
+
+        with search.trace.stage("graph") as detail:
+            found = graph.search(search.connection, search.query, search.settings)
+            lanes.found["graph"] = found
+            detail["pages"] = len(found.pages)
+    return lanes
+
+
+def _main_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes:
+    if mode == "bm25" or weights["vector"] <= 0:
         notice = "semantic_weight is 0." if mode == "semantic" else None
         return Lanes({"fts": _keyword_lane(search)}, "bm25", notice)
     from gbrain.store.vectors import active_space, has_vectors
@@ -52,42 +63,50 @@ def run_lanes(search: Search, mode: Mode) -> Lanes:
     if space is None or not has_vectors(search.connection, space):
         notice = None if mode == "auto" else "The brain has no vectors yet: run gbrain embed."
         return Lanes({"fts": _keyword_lane(search)}, "bm25", notice)
-    if mode == "semantic" or settings.keyword_weight <= 0:
+    if mode == "semantic" or weights["fts"] <= 0:
         try:
-            return Lanes({"vector": _vector_lane(search, space)}, "semantic")
+            return Lanes(_vector_lanes(search, space, weights), "semantic")
         except ModelUnavailable as error:
             return Lanes({"fts": _keyword_lane(search)}, "bm25", error.message)
-    return _both(search, space)
+    return _both(search, space, weights)
 
 
-def _both(search: Search, space: VectorSpace) -> Lanes:
+def _both(search: Search, space: VectorSpace, weights: Mapping[str, float]) -> Lanes:
     def keyword_lane() -> Found:
         with closing(search.database.another()) as own:
             return _keyword_lane(search._replace(connection=own))
 
     keyword = Beside(keyword_lane)
     try:
-        vector = _vector_lane(search, space)
+        by_meaning = _vector_lanes(search, space, weights)
     except ModelUnavailable as error:
         return Lanes({"fts": keyword.result()}, "bm25", error.message)
-    return Lanes({"fts": keyword.result(), "vector": vector}, "hybrid")
+    return Lanes({"fts": keyword.result(), **by_meaning}, "hybrid")
 
 
 def _keyword_lane(search: Search) -> Found:
-    with search.trace.stage("fts") as detail:
-        found = fts.search(search.connection, search.query, search.settings)
-        detail["pages"], detail["passages"] = len(found.pages), len(found.chunks)
-    return found
+    return fts.find(search.connection, search.query, search.settings, search.trace)
 
 
-def _vector_lane(search: Search, space: VectorSpace) -> Found:
+def _vector_lanes(
+    search: Search, space: VectorSpace, weights: Mapping[str, float]
+) -> dict[str, Found]:
+    """What is near in meaning, and what that recalls if the associative lane is on."""
     from gbrain.lanes import vector
 
+    lanes = {"vector": vector.search}
+    if weights["associative"] > 0:
+        from gbrain.lanes import associative
+
+        lanes["associative"] = associative.search
     with search.trace.stage("embed_query"):
-        embedded = search.embed(search.query.text)
-    with search.trace.stage("vector") as detail:
-        with closing(search.database.another()) as second:
-            connections = (search.connection, second)
-            found = vector.search(connections, space, embedded, search.query, search.settings)
-        detail["pages"], detail["passages"] = len(found.pages), len(found.chunks)
+        embedded = search.embed(search.query.meaning)
+    found: dict[str, Found] = {}
+    with closing(search.database.another()) as second:
+        connections = (search.connection, second)
+        for name, lane in lanes.items():
+            with search.trace.stage(name) as detail:
+                found[name] = lane(connections, space, embedded, search.query, search.settings)
+                detail["pages"] = len(found[name].pages)
+                detail["passages"] = len(found[name].chunks)
     return found

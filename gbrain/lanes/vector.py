@@ -35,15 +35,9 @@ def search(
 
     The second connection scans half of the vectors on a thread of its own.
     """
-    import numpy as np
-
     connection = connections[0]
     scores = approximate(connections, space, embedded)
-    if query.scope.unlimited:
-        slots = np.arange(len(scores))
-    else:
-        slots = np.unique(np.array(slots_in_scope(connection, space, query.scope), np.int64))
-        slots = slots[slots < len(scores)]
+    slots = slots_seen(connection, space, query, len(scores))
     chunks: list[ScoredChunk] = []
     best: dict[int, ScoredChunk] = {}
     # A page of many passages can fill the first stretch alone: go on until the pool is full.
@@ -64,6 +58,18 @@ def search(
         tuple(chunks),
         min((chunk.score for chunk in best.values()), default=None),
     )
+
+
+def slots_seen(
+    connection: sqlite3.Connection, space: VectorSpace, query: Query, count: int
+) -> Slots:
+    """Which of the first `count` slots the query may see."""
+    import numpy as np
+
+    if query.scope.unlimited:
+        return np.arange(count)
+    slots = np.unique(np.array(slots_in_scope(connection, space, query.scope), np.int64))
+    return slots[slots < count]
 
 
 def _best_first(scores: Floats, slots: Slots, stride: int) -> Iterator[Slots]:

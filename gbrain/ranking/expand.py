@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from gbrain.config import Settings
 from gbrain.ranking.fusion import min_max
@@ -13,6 +16,9 @@ from gbrain.types import Found, Ranked, Role
 CountTokens = Callable[[str], int]
 
 _WORD = re.compile(r"\S+\s*")
+
+# A line that asks, to its end; a question mark inside an address asks nothing.
+_ASKING = re.compile(rb"(?:\?(?!\w)|\xef\xbc\x9f|\xd8\x9f)[^\n]*(?:\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,14 @@ class Stretch:
     role: Role
 
 
+class Worth(NamedTuple):
+    """A span of a page in bytes, and what it is worth."""
+
+    start: int
+    stop: int
+    value: float
+
+
 def passage_values(
     lanes: Mapping[str, Found], ranked: Sequence[Ranked], settings: Settings
 ) -> dict[int, float]:
@@ -54,6 +68,30 @@ def passage_values(
                 near = settings.passage_k / (settings.passage_k + place)
                 values[chunk.chunk_id] = values.get(chunk.chunk_id, start) + near
     return values
+
+
+def behind_questions(page: bytes) -> list[int]:
+    """Where the lines that ask end, in page order: what stands there is likely the answer."""
+    return [match.end() for match in _ASKING.finditer(page)]
+
+
+def parts(
+    passage: Worth, sharing: Sequence[Worth], answers: Sequence[int], bonus: float
+) -> list[Worth]:
+    """A passage cut where others begin or end and behind questions, in page order.
+
+    A part is worth the mean of the passages that hold it (`sharing`, the passage among them): the
+    end of a good passage counts for less where the next one is worth little. Behind a question it
+    gains `bonus`; `answers` are the places behind the page's questions.
+    """
+    inside = answers[bisect_left(answers, passage.start) : bisect_right(answers, passage.stop)]
+    edges = {edge for span in sharing for edge in (span.start, span.stop)}
+    within = {edge for edge in edges if passage.start <= edge <= passage.stop}
+    cut = []
+    for start, stop in pairwise(sorted({*within, *inside})):
+        held = [span.value for span in sharing if span.start <= start and stop <= span.stop]
+        cut.append(Worth(start, stop, sum(held) / len(held) + bonus * (start in inside)))
+    return cut
 
 
 class Assembly:
@@ -129,19 +167,19 @@ def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
 
 
 def best_part(text: str, words: Sequence[str], limit: int, count: CountTokens) -> tuple[int, int]:
-    """The span of `text` of at most `limit` tokens that holds the most of `words`."""
+    """The longest span of `text` of at most `limit` tokens that holds the most of `words`."""
     pieces = [match.span() for match in _WORD.finditer(text)] or [(0, len(text))]
     sizes = [count(text[start:stop]) for start, stop in pieces]
     wanted = tuple(word.casefold() for word in words)
     holds = [sum(word in text[a:b].casefold() for word in wanted) for a, b in pieces]
-    best, best_held = (0, 0), -1
+    best, best_filled = (0, 0), (-1, 0)
     first = size = held = 0
     for last, piece_size in enumerate(sizes):
         size, held = size + piece_size, held + holds[last]
         while size > limit and first <= last:
             size, held, first = size - sizes[first], held - holds[first], first + 1
-        if first <= last and held > best_held:
-            best, best_held = (pieces[first][0], pieces[last][1]), held
+        if first <= last and (held, size) > best_filled:
+            best, best_filled = (pieces[first][0], pieces[last][1]), (held, size)
     if best == (0, 0):
         best = (pieces[0][0], pieces[0][1])
     start, stop = best

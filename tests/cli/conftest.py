@@ -1,9 +1,10 @@
-"""Outputs that are compared with what was looked at once and found good."""
+"""A brain with vectors, and outputs compared with what was looked at once and found good."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,3 +30,10 @@ def golden() -> Golden:
         assert output == (GOLDEN / name).read_bytes().decode()
 
     return compare
+
+
+@pytest.fixture
+def embedded(embedded_sample: Path, brain_path: Path) -> Path:
+    """The brain of this test: the sample pages with vectors."""
+    shutil.copy(embedded_sample, brain_path)
+    return brain_path

@@ -87,6 +87,41 @@ def test_vectors_are_kept_until_the_model_is_removed(run, moved):
     assert run("query", "wading bird", "--json").json["mode"] == "hybrid"
 
 
+def test_models_are_compared_on_the_brains_own_questions(run, moved):
+    switched = run("model", "use", "bge-small-en-v1.5")
+    assert switched.stderr.splitlines() == [
+        "bge-small-en-v1.5 answers from now on.",
+        "gbrain embed makes the vectors that are missing; then gbrain selftest compares with mine.",
+    ]
+    run("embed", "--quiet")
+    assert run("selftest", "--json").json["baseline"]["state"]["model"] == "mine"
+    assert run("model", "use", "mine", "--json").json["selftest"] == {"before": 1.0, "now": 1.0}
+    unmeasured = run("model", "use", "bge-small-en-v1.5", "--no-selftest", "--json").json
+    assert (unmeasured["active"], unmeasured["selftest"]) == (True, None)
+
+
+def test_a_model_that_answers_worse_is_used_only_on_demand(run, moved, brain_path):
+    run("model", "use", "bge-small-en-v1.5", "--no-selftest")
+    run("embed", "--quiet")
+    for number in range(8):
+        page = f"# Page {number}\n\nLetter {chr(97 + number) * 5} tells stories here.\n"
+        run("put", f"page-{number}", stdin=page.encode())
+    run("embed", "--quiet")
+    run("config", "set", "search_mode", "semantic")
+    run("model", "use", "mine", "--no-selftest")
+    run("embed", "--quiet")
+    run("model", "use", "bge-small-en-v1.5", "--no-selftest")
+    damage(moved, "missing")
+    for name in ("chunk_weight", "truth_weight"):
+        run("config", "set", name, "0")
+    refused = run("model", "use", "mine", "--json")
+    assert (refused.exit_code, refused.error["code"]) == (1, "answers_worse")
+    assert "bge-small-en-v1.5 still answers" in refused.error["message"]
+    assert run("model", "list").stdout.startswith("*\tbge-small-en-v1.5")
+    assert run("model", "use", "mine", "--yes", "--quiet").exit_code == 0
+    assert "*\tmine" in run("model", "list").stdout
+
+
 def test_a_name_belongs_to_one_model(run, moved):
     taken = run("model", "add", moved, "--name", "mine", "--max-tokens", "128", "--json")
     assert (taken.exit_code, taken.error["code"]) == (1, "name_taken")

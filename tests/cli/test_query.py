@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 
 import pytest
 
 ANSWER = {
-    "query", "mode", "merge", "short_circuit", "fell_back_to_bm25", "notice", "results", "took_ms"
+    "query", "mode", "merge", "short_circuit", "fell_back_to_bm25", "notice", "verdict",
+    "superseded", "results", "took_ms",
 }  # fmt: skip
 HIT = {
     "rank", "slug", "title", "wing", "room", "type", "date", "score", "snippet", "chunk", "lanes",
-    "boosts",
+    "boosts", "bm25_rank", "vec_rank", "cosine", "recency",
 }  # fmt: skip
 LUKEWARM = "who is lukewarm on cloud RAG?"
-
-
-@pytest.fixture
-def embedded(embedded_sample, brain_path):
-    """The brain of this test: the sample pages with vectors."""
-    shutil.copy(embedded_sample, brain_path)
-    return brain_path
 
 
 def documents(stdout):
@@ -43,7 +36,7 @@ def test_the_document(run, embedded):
         assert set(hit) == HIT
         assert hit["rank"] == rank
         assert set(hit["chunk"]) == {"kind", "heading_path", "date", "lines", "hash"}
-        assert set(hit["lanes"]) == {"fts", "vector"}
+        assert set(hit["lanes"]) == {"fts", "vector", "graph", "associative", "rerank"}
         fts, vector = hit["lanes"]["fts"], hit["lanes"]["vector"]
         assert fts or vector
         assert fts is None or set(fts) == {"rank", "score"}
@@ -68,7 +61,8 @@ def test_a_context_with_its_receipt(run, embedded):
     assert document["budget"]["used"] == sum(piece["tokens"] for piece in document["context"])
     for piece in document["context"]:
         assert set(piece) == {
-            "slug", "title", "heading_path", "date", "lines", "hash", "tokens", "text", "role"
+            "slug", "title", "heading_path", "date", "lines", "hash", "citation", "tokens", "text",
+            "role",
         }  # fmt: skip
         assert piece["role"] in ("hit", "neighbour", "linked")
     for dropped in document["budget"]["dropped"]:
@@ -83,7 +77,7 @@ def test_the_default_budget_is_a_setting(run, embedded):
 def test_a_context_is_markdown_with_sources(run, embedded):
     text = run("query", "Alice Chen", "--depth", "auto").stdout
     assert text.startswith("## Alice Chen")
-    assert "[source: people/alice-chen:" in text
+    assert "[people/alice-chen#L" in text
 
 
 def test_hits_as_text(run, embedded):

@@ -39,6 +39,8 @@ def test_every_key_is_there_even_when_it_is_null(run, sample):
         "short_circuit",
         "fell_back_to_bm25",
         "notice",
+        "verdict",
+        "superseded",
         "results",
         "took_ms",
     }
@@ -55,6 +57,10 @@ def test_every_key_is_there_even_when_it_is_null(run, sample):
         "chunk",
         "lanes",
         "boosts",
+        "bm25_rank",
+        "vec_rank",
+        "cosine",
+        "recency",
     }
     assert document["results"][0]["lanes"]["vector"] is None
     assert (document["mode"], document["merge"]) == ("bm25", None)
@@ -62,7 +68,9 @@ def test_every_key_is_there_even_when_it_is_null(run, sample):
 
 def test_debug_tells_each_stage(run, sample):
     stages = run("search", "backup sqlite", "--json", "--debug").json["trace"]
-    assert [stage["stage"] for stage in stages] == ["short_circuit", "fts", "fuse", "text"]
+    assert [stage["stage"] for stage in stages] == [
+        "short_circuit", "fts", "fuse", "boost", "text", "verdict",
+    ]  # fmt: skip
     assert run("search", "backup", "--debug").stderr.startswith("short_circuit")
 
 
@@ -177,9 +185,9 @@ def test_a_line_that_is_not_utf8_does_not_break_the_batch(sample: Path):
 def test_a_page_that_was_changed_is_found_as_it_is_now(run, sample):
     run("put", "fresh", stdin=b"# Fresh\n\na quokka\n")
     assert run("search", "a quokka", "--json").json["results"][0]["slug"] == "fresh"
-    run("put", "fresh", stdin=b"# Fresh\n\nan numbat\n")
+    run("put", "fresh", stdin=b"# Fresh\n\nan zyzzyva\n")
     assert run("search", "quokka", "--json").json["results"] == []
     run("rename", "fresh", "stale")
-    assert run("search", "some numbat", "--json").json["results"][0]["slug"] == "stale"
+    assert run("search", "some zyzzyva", "--json").json["results"][0]["slug"] == "stale"
     run("delete", "stale")
-    assert run("search", "numbat", "--json").json["results"] == []
+    assert run("search", "zyzzyva", "--json").json["results"] == []

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
+from gbrain.config import Settings
+from gbrain.lanes.fts import search
+from gbrain.store.writing import write_page
+from gbrain.text.page import parse_page
+from gbrain.text.query import read_query
 from gbrain.types import Scope
 
 PAGES = {
@@ -35,6 +41,13 @@ def found(brain: Brain, query: str, **scope: str) -> list[str]:
     return [hit.slug for hit in brain.search(query, scope=Scope(**scope)).hits]  # type: ignore[arg-type]
 
 
+def matched(brain: Brain, text: str, scope: Scope = Scope()) -> list[str]:
+    """What the lane itself finds, without a second try."""
+    with brain.database.reading() as connection:
+        query = read_query(text, {}, date(2026, 11, 16), scope, 10)
+        return [page.slug for page in search(connection, query, Settings()).pages]
+
+
 @pytest.mark.parametrize(
     ("query", "first"),
     [
@@ -44,7 +57,7 @@ def found(brain: Brain, query: str, **scope: str) -> list[str]:
         ('"auth-middleware bug', "auth"),
         ("NEAR( heron", "long"),
         ("egret AND", "dated"),
-        ("egret NOT egret", "dated"),
+        ("egret NOT heron", "dated"),
         ("templat*", "cpp"),
         ("知识", "chinese"),
         ("我的知识库在这里", "chinese"),
@@ -60,8 +73,8 @@ def test_words_find_their_page(filled: Brain, query: str, first: str) -> None:
 
 
 def test_a_phrase_is_found_only_in_its_order(filled: Brain) -> None:
-    assert found(filled, '"words on auth"') == ["auth-notes"]
-    assert found(filled, '"auth on words"') == []
+    assert matched(filled, '"words on auth"') == ["auth-notes"]
+    assert matched(filled, '"auth on words"') == []
 
 
 @pytest.mark.parametrize("query", ["", " ", '""', "(((", "***", "\0", "zzzz qqqq", "^"])
@@ -133,3 +146,63 @@ def test_a_narrow_filter_finds_its_pages_beyond_the_pool(brain: Brain) -> None:
         brain.put(f"many/{number}", b"# Heron heron\n\nheron heron heron\n")
     brain.put("few/one", b"# Lone\n\n" + b"some other words " * 50 + b"heron\n")
     assert found(brain, "heron", slug_prefix="few/") == ["few/one"]
+
+
+@pytest.mark.parametrize(
+    ("text", "slugs"),
+    [
+        ("auth AND middleware", ["auth-notes", "auth"]),
+        ("auth AND words", ["auth-notes"]),
+        ("auth AND heron", []),
+        ("auth OR heron", ["auth-notes", "auth", "long"]),
+        ("middleware NOT words", ["auth"]),
+        ("middleware NOT (words OR release)", []),
+        ("(heron OR egret) AND stands", ["long"]),
+        ("title:middleware", ["auth-notes"]),
+        ("auth title:middleware", ["auth-notes"]),
+        ("tag:heronry", ["tagged"]),
+        ("tag:heronry OR egret", ["dated", "tagged"]),
+        ("saw after:2026", ["dated"]),
+        ("saw before:2025", []),
+        ("templates AND", ["cpp"]),
+    ],
+)
+def test_operators_and_fields_mean_what_they_say(
+    filled: Brain, text: str, slugs: list[str]
+) -> None:
+    assert matched(filled, text) == slugs
+
+
+def test_without_a_word_to_match_the_latest_pages_come_first(filled: Brain) -> None:
+    assert matched(filled, "NOT nothing") == ["auth", "auth-notes", "chinese", "cpp", "rocket"]
+    assert matched(filled, "NOT auth", Scope(slug_prefix="d")) == ["dated"]
+    assert matched(filled, "NOT auth")[0] == "dated"
+
+
+def test_excluded_pages_make_room_for_others(brain: Brain) -> None:
+    for number in range(150):
+        brain.put(f"many/{number:03}", b"# Heron heron\n\nheron heron heron\n")
+    brain.put("other", b"# Lone\n\nsome other words and a heron\n")
+    pool = Settings().candidate_pool
+    unwanted = tuple(f"many/{number:03}" for number in range(120))
+    everyone = matched(brain, "heron")
+    assert len(everyone) == pool
+    left = matched(brain, "heron", Scope(exclude=unwanted))
+    assert (len(left), left[-1]) == (31, "other")
+    assert len(matched(brain, "heron", Scope(exclude=unwanted[:90]))) == pool
+
+
+def test_frequent_words_beside_a_rare_one_are_searched_when_its_pages_are_kept_out(
+    brain: Brain,
+) -> None:
+    with brain.database.writing() as connection:
+        for number in range(2100):
+            page = parse_page(f"many/{number}.md", b"# Heron\n")
+            write_page(connection, page, "2026-11-16T12:00:00.000Z", enqueue=False)
+    brain.put("rare/one", b"# Heron and egret\n")
+    brain.put("rare/two", b"# Another egret\n")
+    assert set(matched(brain, "heron egret")) == {"rare/one", "rare/two"}
+    assert len(matched(brain, "heron zebra")) == 50
+    assert len(matched(brain, "heron egret", Scope(exclude=("rare/one",)))) == 50
+    assert len(matched(brain, "heron egret NOT another")) == 50
+    assert matched(brain, "heron egret", Scope(slug_prefix="many/20"))[0] == "many/20"

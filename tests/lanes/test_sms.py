@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.lanes.sms import edit_distance
+from gbrain.lanes.sms import look_up
+from gbrain.text.query import read_query
 from gbrain.types import Scope
 
 PAGES = {
@@ -96,22 +96,16 @@ def test_the_short_circuit_can_be_switched_off(filled: Brain) -> None:
         filled.set("short_circuit", "on")
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "distance"),
-    [
-        ("", "", 0),
-        ("ab", "ab", 0),
-        ("ab", "ba", 1),
-        ("abc", "ac", 1),
-        ("abc", "axc", 1),
-        ("a", "bcd", None),
-    ],
-)
-def test_edit_distance(a: str, b: str, distance: int | None) -> None:
-    assert edit_distance(a, b, 2) == distance
+def test_operators_and_fields_name_a_page_only_to_the_letter(brain: Brain) -> None:
+    brain.put("rock", b"# Rock AND Roll NOT Jazz\n\nMusic with some jazz.\n")
+    brain.put("river", b"# Title river\n\nWater.\n")
 
+    def how(text: str) -> str | None:
+        with brain.database.reading() as connection:
+            query = read_query(text, {}, date(2026, 11, 16), Scope(), 10)
+            return look_up(connection, query).how
 
-@given(st.text("ab", max_size=6), st.text("ab", max_size=6))
-def test_distance_is_the_same_both_ways(a: str, b: str) -> None:
-    assert edit_distance(a, b, 3) == edit_distance(b, a, 3)
-    assert (edit_distance(a, b, 3) == 0) is (a == b)
+    assert how("rock AND roll NOT jazz") == "title"
+    assert how("rock AND rol NOT jazz") is None
+    assert how("Title:river") == "title"
+    assert how("titel river") == "near"

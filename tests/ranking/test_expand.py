@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from gbrain.config import Settings
 from gbrain.models.catalog import packaged
 from gbrain.models.tokens import Tokens
-from gbrain.ranking.expand import Assembly, Candidate, best_part, passage_values
+from gbrain.ranking.expand import (
+    Assembly,
+    Candidate,
+    Worth,
+    behind_questions,
+    best_part,
+    parts,
+    passage_values,
+)
 from gbrain.types import Found, Ranked, ScoredChunk
 
 PAGE = ("one two three four five six seven eight nine ten " * 4).encode()
@@ -116,7 +124,7 @@ def test_the_best_part_holds_the_words_asked_for() -> None:
 def test_a_part_of_a_text_without_those_words_is_its_beginning() -> None:
     text = "alpha beta gamma delta"
     start, stop = best_part(text, ["river"], 2, words)
-    assert text[start:stop].split()[0] == "alpha"
+    assert text[start:stop].split() == ["alpha", "beta"]
 
 
 @given(
@@ -148,3 +156,45 @@ def test_a_passage_is_worth_its_places_and_its_page() -> None:
 
 def test_without_lanes_no_passage_is_worth_anything() -> None:
     assert passage_values({}, [ranked(1, 1.0)], Settings()) == {}
+
+
+def test_text_that_two_passages_share_is_worth_their_mean() -> None:
+    before, passage, after = Worth(0, 40, 3.0), Worth(30, 70, 1.0), Worth(60, 90, 0.0)
+    assert parts(passage, [before, passage, after], [], 0.2) == [
+        Worth(30, 40, 2.0),
+        Worth(40, 60, 1.0),
+        Worth(60, 70, 0.5),
+    ]
+
+
+def test_a_passage_alone_stays_whole() -> None:
+    alone = Worth(5, 50, 1.5)
+    assert parts(alone, [alone], [], 0.2) == [alone]
+    assert parts(alone, [Worth(0, 5, 1.0), alone, Worth(50, 60, 1.0)], [], 0.2) == [alone]
+
+
+def test_what_stands_behind_a_question_gains() -> None:
+    passage = Worth(10, 50, 1.0)
+    values = [(part.start, part.value) for part in parts(passage, [passage], [4, 10, 30], 0.25)]
+    assert values == [(10, 1.25), (30, 1.25)]
+
+
+edge = st.integers(0, 60)
+
+
+@given(edge, edge, st.lists(edge, max_size=2), st.lists(edge, max_size=5), st.booleans())
+def test_parts_are_the_passage_without_gaps(
+    start: int, length: int, overlaps: list[int], answers: list[int], high: bool
+) -> None:
+    passage = Worth(start, start + length + 1, 2.0)
+    others = [Worth(max(0, at - 9), at + 9, 4.0 if high else 0.0) for at in overlaps]
+    cut = parts(passage, [passage, *others], sorted(answers), 0.0)
+    assert (cut[0].start, cut[-1].stop) == passage[:2]
+    assert all(one.stop == other.start for one, other in pairwise(cut))
+    assert all((2.0 <= part.value <= 4.0) if high else (0.0 < part.value <= 2.0) for part in cut)
+
+
+def test_a_line_that_asks_ends_where_the_answer_begins() -> None:
+    page = "Why? Tell me.\nBecause.\n「なぜ？」\nだから\nsee a.org/?q=1\nend?".encode()
+    answers = [page[at:].split(b"\n")[0].decode() for at in behind_questions(page)]
+    assert answers == ["Because.", "だから", ""]

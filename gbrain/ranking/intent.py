@@ -1,0 +1,199 @@
+"""What a question is after, from its wording; English only, other languages are left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Literal, NamedTuple, cast
+
+from gbrain.config import Settings
+
+Kind = Literal["why", "when", "who", "how", "what"]
+Shape = Literal["entity", "how-to"]
+
+
+class Intent(NamedTuple):
+    """What a question asks for; of one that is not English only `english` says something."""
+
+    kind: Kind = "what"
+    preference: bool = False
+    concrete: bool = False
+    shape: Shape | None = None
+    english: bool = True
+
+
+class Sign(NamedTuple):
+    """What in a question gives an intent away, and what follows from it.
+
+    `leads` open a question (stand among its first words), `phrases` count wherever they stand,
+    `unless` takes both back. `lanes` multiply the weights of the vector, fts, graph and
+    associative lane; `boost` names the boost that looks at the intent; `wings` are favoured.
+    """
+
+    leads: str = ""
+    phrases: str = ""
+    unless: str = ""
+    lanes: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 0.6)
+    boost: str = ""
+    wings: tuple[str, ...] = ()
+
+
+# Kinds are tried in this order: by their leads, then by their phrases; the last is for the rest.
+SIGNS: Mapping[str, Sign] = {
+    "why": Sign(
+        leads="why | how come",
+        phrases="because | reason | reasons | cause of | what caused",
+        lanes=(1.0, 0.8, 1.5, 0.6),
+    ),
+    "when": Sign(
+        leads="when",
+        phrases="date | dates | timeline | what time | what year | which year | what month | "
+        "which month | what day | which day | how long ago",
+        lanes=(0.8, 1.2, 0.8, 0.6),
+    ),
+    "who": Sign(
+        leads="who | whom | whose",
+        phrases="person | built | founder | founders",
+        lanes=(0.8, 0.8, 1.8, 0.6),
+    ),
+    "how": Sign(
+        leads="how",
+        phrases="how to | steps | fix",
+        unless="how many | how much | how old | how long | how far | how often | how tall | "
+        "how big",
+        lanes=(1.2, 1.0, 0.8, 0.6),
+    ),
+    "what": Sign(lanes=(1.0, 1.0, 1.0, 0.6)),
+    # Only a question about oneself: the notes in the first person are the asker's own.
+    "preference": Sign(
+        phrases="prefer | preferred | preference | preferences | favourite | favourites | "
+        "favorite | favorites | like best | like most | like better | do i like | do i love | "
+        "do i hate | do i enjoy | do i dislike | i would rather | recommend me | suggest me",
+        boost="preference",
+    ),
+    "concrete": Sign(
+        leads="when did | when was | when is | when does",
+        phrases="version | how many | how much | how old | what time | what date | what year | "
+        "which year | what number | phone | email | address | price | cost | deadline | birthday | "
+        "port | url | password | amount | name of",
+        boost="concrete",
+    ),
+    "how-to": Sign(
+        phrases="how to | how do i | how do you | how do we | how can i | how can we | "
+        "how should i | steps to | guide to | tutorial | instructions | set up | install | "
+        "configure",
+        boost="wing",
+        wings=("concepts", "resources"),
+    ),
+    # Beside its leads: a name of two words or more, a whole query of names, or somebody's.
+    "entity": Sign(leads="who | whom | whose", boost="wing", wings=("people", "companies")),
+}
+_KINDS = ("why", "when", "who", "how")
+_LANES = ("vector", "fts", "graph", "associative")
+
+_MYSELF = frozenset("i my me mine myself we our us ours".split())
+_CALENDAR = frozenset(
+    """january february march april may june july august september october november december monday
+    tuesday wednesday thursday friday saturday sunday i i'm i've i'd i'll""".split()
+)
+
+# Words that only one of the sides uses, or far more than the other.
+_ENGLISH = frozenset(
+    """the of to is are was were did does what what's who who's when why how where which my your you
+    it that this with from about for have has had been would could should they he she her his their
+    our and any there please tell show find""".split()
+)
+_FOREIGN = frozenset(
+    """der das dem ein eine und ist nicht mit von zu wie wer wann warum wo mein meine meinen ich wir
+    sie habe hat le la les un une du et est que qui quand pourquoi où comment mon ma mes je nous
+    vous quel quelle el los las una y es qué quién cuándo cuál por para con mi como dónde il lo gli
+    di che perché quando chi sono mio mia non os uma da dos em um meu minha onde quem qual het een
+    en van wat waar waarom hoe mijn ik niet och att är när vem hur jag""".split()
+)
+
+_LONGEST = 10_000
+_OPENING = 4
+_LONGEST_NAME = 4
+
+
+def read_intent(text: str) -> Intent:
+    """What a normalised query asks for; any string is read, in time linear in its length."""
+    written = [bare for word in text[:_LONGEST].split() if (bare := _without_edges(word))]
+    words = [part for word in written for part in _parts(word.lower())]
+    if not _is_english(words):
+        return Intent(english=False)
+    asked, opening = f" {' '.join(words)} ", f" {' '.join(words[:_OPENING])} "
+    kind = next((kind for kind in _KINDS if _leads(SIGNS[kind], opening, asked)), None)
+    kind = kind or next((kind for kind in _KINDS if _mentions(SIGNS[kind], asked)), "what")
+    shape: Shape | None = None
+    if _mentions(SIGNS["how-to"], asked):
+        shape = "how-to"
+    elif _leads(SIGNS["entity"], opening, asked) or _holds_name(written):
+        shape = "entity"
+    concrete = SIGNS["concrete"]
+    return Intent(
+        kind=cast(Kind, kind),
+        preference=not _MYSELF.isdisjoint(words) and _mentions(SIGNS["preference"], asked),
+        concrete=_leads(concrete, opening, asked) or _mentions(concrete, asked),
+        shape=shape,
+    )
+
+
+def lane_weights(intent: Intent | None, settings: Settings) -> dict[str, float]:
+    """The weight of each lane: its setting, times what the intent says if `intent_weights` is on.
+
+    Without an English intent the settings stand as they are.
+    """
+    weights = settings.lane_weights
+    if intent is None or not intent.english or not settings.intent_weights:
+        return weights
+    factors = zip(_LANES, SIGNS[intent.kind].lanes, strict=True)
+    return {lane: weights[lane] * factor for lane, factor in factors}
+
+
+def _leads(sign: Sign, opening: str, asked: str) -> bool:
+    return _any_of(sign.leads, opening) and not _any_of(sign.unless, asked)
+
+
+def _mentions(sign: Sign, asked: str) -> bool:
+    return _any_of(sign.phrases, asked) and not _any_of(sign.unless, asked)
+
+
+def _any_of(phrases: str, text: str) -> bool:
+    return bool(phrases) and any(f" {phrase} " in text for phrase in phrases.split(" | "))
+
+
+def _parts(word: str) -> list[str]:
+    """A word, what its `'s` hangs on apart from it."""
+    return [word[:-2], "'s"] if word.endswith("'s") and len(word) > 2 else [word]
+
+
+def _without_edges(word: str) -> str:
+    start, stop = 0, len(word)
+    while start < stop and not word[start].isalnum():
+        start += 1
+    while stop > start and not word[stop - 1].isalnum():
+        stop -= 1
+    return word[start:stop]
+
+
+def _is_english(words: list[str]) -> bool:
+    """Whether English function words are the more; of none at all, whether it is plain ASCII."""
+    english = sum(word in _ENGLISH for word in words)
+    foreign = sum(word in _FOREIGN for word in words)
+    if english or foreign:
+        return english > foreign
+    return all(word.isascii() for word in words)
+
+
+def _holds_name(written: list[str]) -> bool:
+    """Whether words that look like a name stand in a query, other than by opening it."""
+    capitals = [word[0].isupper() and word.lower() not in _CALENDAR for word in written]
+    if 0 < len(written) <= _LONGEST_NAME and all(capitals):
+        return not all(word.lower() in _ENGLISH for word in written)
+    inside = capitals[1:]
+    if any(one and other for one, other in pairwise(inside)):
+        return True
+    return any(
+        capital and word.endswith("'s") for capital, word in zip(inside, written[1:], strict=True)
+    )

@@ -1,0 +1,87 @@
+"""`gbrain explain`: the numbers can be checked by hand, and a lost page is found."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+LUKEWARM = "who is lukewarm on cloud RAG?"
+
+
+def explained(run, *arguments):
+    return run("explain", *arguments, "--json").json
+
+
+def test_the_whole_trace_is_one_document(run, embedded):
+    document = explained(run, LUKEWARM)
+    assert set(document) == {
+        "query", "mode", "short_circuit", "lanes", "fusion", "superseded", "boosts", "rerank",
+        "cut", "verdict", "results", "trace", "took_ms", "why_not",
+    }  # fmt: skip
+    assert document["query"]["understood"] == "lukewarm cloud RAG"
+    assert document["results"][0]["slug"] == "people/noor-haddad"
+    assert {"fts", "vector", "fuse"} <= {stage["stage"] for stage in document["trace"]}
+
+
+def test_reciprocal_rank_fusion_adds_up(run, embedded):
+    document = explained(run, LUKEWARM, "--merge", "rrf")
+    ranks = {
+        lane: {page["slug"]: page["rank"] for page in pages}
+        for lane, pages in document["lanes"].items()
+    }
+    for page in document["fusion"]["pages"]:
+        slug = page["slug"]
+        by_hand = sum(1 / (60 + found[slug]) for found in ranks.values() if slug in found)
+        assert math.isclose(page["score"], by_hand)
+
+
+def test_set_union_takes_the_better_part_and_a_share_of_the_other(run, embedded):
+    for page in explained(run, "backup of notes")["fusion"]["pages"]:
+        best, *others = sorted(page["parts"].values(), reverse=True)
+        assert math.isclose(page["score"], best + 0.6 * sum(others))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stage", "remedy"),
+    [
+        ((LUKEWARM, "people/noor-haddad"), "shown", None),
+        (("alice chen", "people/noor-haddad"), "short_circuit", "short_circuit off"),
+        ((LUKEWARM, "concepts/spaced-repetition"), "limit", "--limit 29"),
+        (("river", "people/noor-haddad", "--wing", "companies"), "scope", "--wing"),
+        (("river NOT hybrid", "concepts/hybrid-search"), "scope", "NOT"),
+        (("zyzzyva", "people/noor-haddad", "--mode", "bm25"), "lanes", "alias"),
+    ],
+)
+def test_a_page_is_lost_somewhere(run, embedded, arguments, stage, remedy):
+    text, slug, *more = arguments
+    found = explained(run, text, "--why-not", slug, *more)["why_not"]
+    assert (found["slug"], found["stage"]) == (slug, stage)
+    assert (remedy or "") in (found["remedy"] or "")
+
+
+def test_a_page_beyond_the_pool(run, embedded):
+    run("config", "set", "candidate_pool", "3")
+    found = explained(run, "notes", "--why-not", "concepts/spaced-repetition")["why_not"]
+    assert found["stage"] == "lanes"
+    assert "in the vector lane, and each lane hands on 3 pages." in found["reason"]
+    assert found["remedy"].startswith("gbrain config set candidate_pool ")
+
+
+def test_a_superseded_page(run, embedded):
+    run("supersede", "people/noor-haddad", "people/alice-chen")
+    found = explained(run, LUKEWARM, "--why-not", "people/noor-haddad")["why_not"]
+    assert (found["stage"], "--include-superseded" in found["remedy"]) == ("superseded", True)
+    assert run("query", LUKEWARM, "--json").json["superseded"] == ["people/noor-haddad"]
+
+
+def test_in_a_pipe_it_is_plain_text(run, embedded):
+    lines = run("explain", LUKEWARM, "--why-not", "people/alice-chen").stdout.splitlines()
+    assert lines[:2] == ["Why not", "  people/alice-chen: It is hit 4."]
+    assert "Fusion by set-union, 29 pages" in lines
+    assert any(line.startswith("Verdict: ") for line in lines)
+
+
+def test_an_unknown_page_is_an_error(run, embedded):
+    ran = run("explain", "river", "--why-not", "people/alice-chan")
+    assert (ran.exit_code, "people/alice-chen" in ran.stderr) == (1, True)

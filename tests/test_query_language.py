@@ -1,0 +1,65 @@
+"""What a query forbids or demands holds in every lane, and any query gets an answer."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.types import Mode
+
+
+@pytest.fixture(scope="module")
+def filled(embedded_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
+    path = tmp_path_factory.mktemp("language") / "brain.db"
+    shutil.copy(embedded_sample, path)
+    with Brain.open(path) as brain:
+        yield brain
+
+
+def holding(brain: Brain, word: str) -> set[str]:
+    slugs = {page.slug for page in brain.list()[0]}
+    return {slug for slug in slugs if word in brain.text(slug).casefold()}
+
+
+@pytest.mark.parametrize("mode", ["bm25", "semantic", "hybrid"])
+def test_an_unwanted_word_keeps_its_pages_out_of_every_lane(filled: Brain, mode: Mode) -> None:
+    unwanted = holding(filled, "alice")
+    asked = filled.query("field notebook", mode=mode, limit=30)
+    assert unwanted & {hit.slug for hit in asked.hits}
+    answer = filled.query("field notebook NOT alice", mode=mode, limit=30)
+    assert answer.hits
+    assert not unwanted & {hit.slug for hit in answer.hits}
+
+
+def test_an_unwanted_word_keeps_linked_pages_out_of_the_context(filled: Brain) -> None:
+    unwanted = holding(filled, "alice")
+    answer = filled.query("field notebook NOT alice", depth="auto", budget=4000)
+    assert answer.context
+    assert not unwanted & {piece.slug for piece in answer.context}
+
+
+@pytest.mark.parametrize("mode", ["bm25", "semantic", "hybrid"])
+def test_fields_hold_in_every_lane(filled: Brain, mode: Mode) -> None:
+    answer = filled.query("field notebook (wing:people OR wing:projects)", mode=mode, limit=30)
+    assert {hit.wing for hit in answer.hits} == {"people", "projects"}
+
+
+@pytest.mark.parametrize(
+    "text", ["NOT alice", "wing:people", "(", "AND", "title:", "NOT", "tag:x OR"]
+)
+@pytest.mark.parametrize("mode", ["bm25", "hybrid"])
+def test_a_query_without_words_has_an_answer(filled: Brain, text: str, mode: Mode) -> None:
+    answer = filled.query(text, mode=mode)
+    assert answer.query == text
+    if text in ("NOT alice", "wing:people"):
+        assert answer.hits
+
+
+def test_a_misspelt_word_finds_what_was_meant(filled: Brain) -> None:
+    answer = filled.search("sourdogh for the bakery")
+    assert answer.hits[0].slug == "resources/sourdough-starter"
+    assert any(stage.name == "repair" for stage in answer.trace.stages)
