@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gbrain.config import (
     ENGRAM,
     FUSION,
+    GBRAIN,
     GIGABRAIN,
     JEFFS,
     SIFT,
@@ -39,9 +40,11 @@ _PLAIN = {
 }
 
 PROFILES = (
+    Profile("default", GBRAIN, "What measured best: short-circuit, two lanes by set-union, dates", {}),
     Profile(
         "gigabrain", GIGABRAIN,
-        "Short-circuit, two lanes by set-union, a bias by wing: the defaults", {},
+        "The same with a bias by wing: names favour people and companies, how-to concepts",
+        {"wing_boost": "1.15"},
     ),
     Profile(
         "jeffs", JEFFS,

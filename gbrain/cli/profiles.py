@@ -71,4 +71,4 @@ def profile_use(name: Name, quiet: Quiet = False, json: Json = False, db: Db = N
     if json:
         screen.write_json({"profile": name, "settings": profile_values(name)})
     elif not quiet:
-        screen.say(f"The brain now answers as {name}; gbrain profile use gigabrain goes back.")
+        screen.say(f"The brain now answers as {name}; gbrain profile use default goes back.")

@@ -1,0 +1,163 @@
+"""Each profile answers as its source says: worked examples, recomputed by hand."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.config import Settings, with_values
+from gbrain.errors import NotFound
+from gbrain.profiles import PROFILES, find_profile, in_force, profile_values
+from gbrain.ranking.boosts import boost
+from gbrain.ranking.fusion import fuse
+from gbrain.ranking.intent import lane_weights, read_intent
+from gbrain.types import Candidate, Facts, Found, Merge, Query, Ranked, Scope
+
+TODAY = date(2026, 11, 16)
+
+
+def settings_of(name: str) -> Settings:
+    return with_values(Settings(), profile_values(name))
+
+
+def lane(ranks: dict[int, int], score: float = 1.0) -> Found:
+    """A lane that has the page with each number at this rank."""
+    pages = sorted(ranks, key=ranks.__getitem__)
+    return Found(
+        tuple(
+            Candidate(page, f"page-{page}", None, ranks[page], score / ranks[page])
+            for page in pages
+        )
+    )
+
+
+def fused(name: str, lanes: dict[str, Found], question: str = "") -> dict[str, float]:
+    settings = settings_of(name)
+    intent = read_intent(question) if question else None
+    merge: Merge = settings.search_merge_strategy  # type: ignore[assignment]
+    ranked = fuse(lanes, lane_weights(intent, settings), merge, settings)
+    return {page.slug: page.score for page in ranked}
+
+
+def boosted(name: str, question: str, facts: Facts, score: float = 1.0) -> Ranked:
+    settings = settings_of(name)
+    page = Ranked(1, "page-1", score, {})
+    query = Query(question, (), Scope(), 10, question)
+    return boost([page], {1: facts}, query, read_intent(question), (), TODAY, settings)[0]
+
+
+def test_sift_fuses_ranks_and_lets_scores_fade() -> None:
+    lanes = {"fts": lane({1: 1, 2: 12}), "vector": lane({1: 4, 2: 1})}
+    scores = fused("sift", lanes)
+    assert math.isclose(scores["page-1"], 1 / 61 + 1 / 64)
+    assert math.isclose(scores["page-2"], 1 / 72 + 1 / 61)
+    assert scores["page-1"] > scores["page-2"]
+    for age, factor in ((1, 0.87), (30, 0.0138)):
+        day = date.fromordinal(TODAY.toordinal() - age).isoformat()
+        faded = boosted(
+            "sift", "auth tokens", Facts("", "general", "note", first_day=day, last_day=day)
+        )
+        assert math.isclose(faded.score, math.exp(-age / 7))
+        assert math.isclose(faded.boosts["recency"], factor, rel_tol=0.01)
+    assert settings_of("sift").default_limit == 5
+
+
+def test_fusion_weighs_and_a_lane_of_weight_0_lets_nobody_in() -> None:
+    lanes = {"fts": lane({1: 1, 2: 2}), "vector": lane({1: 3})}
+    assert fused("fusion", lanes) == {"page-1": 1.0 / 63}
+    settings = with_values(settings_of("fusion"), {"semantic_weight": "0.5", "keyword_weight": "2"})
+    ranked = fuse(lanes, lane_weights(None, settings), "rrf", settings)
+    assert [(page.slug, page.score) for page in ranked] == [
+        ("page-1", pytest.approx(0.5 / 63 + 2 / 61)),
+        ("page-2", pytest.approx(2 / 62)),
+    ]
+
+
+def test_jeffs_damps_compose() -> None:
+    long_roll_up = Facts("Weekly summary", "general", "index", passage_text="word " * 200)
+    page = boosted("jeffs", "what is the version of the parser?", long_roll_up)
+    assert page.boosts == {"roll_up": 0.45, "long_prose": 0.75}
+    assert math.isclose(page.score, 0.45 * 0.75)
+    assert math.isclose(page.score, 0.3375)
+
+
+def test_jeffs_fuses_by_rank_counted_from_zero() -> None:
+    scores = fused("jeffs", {"fts": lane({1: 1, 2: 2}), "vector": lane({2: 1, 1: 2})})
+    assert scores == {
+        "page-1": 1 / (60 + 0 + 1) + 1 / (60 + 1 + 1),
+        "page-2": pytest.approx(1 / 61 + 1 / 62),
+    }
+
+
+def test_engram_weighs_four_lanes_by_intent() -> None:
+    lanes = {
+        "vector": lane({1: 1}), "fts": lane({1: 2}), "graph": lane({1: 1}),
+        "associative": lane({1: 3}),
+    }  # fmt: skip
+    who = 0.8 / 61 + 0.8 / 62 + 1.8 / 61 + 0.6 / 63
+    assert math.isclose(fused("engram", lanes, "who built the parser?")["page-1"], who)
+    when = 0.8 / 61 + 1.2 / 62 + 0.8 / 61 + 0.6 / 63
+    assert math.isclose(fused("engram", lanes, "when was the parser built?")["page-1"], when)
+
+
+def test_engram_boosts_by_importance_use_and_age() -> None:
+    day = date.fromordinal(TODAY.toordinal() - 30).isoformat()
+    facts = Facts("", "general", "note", importance=0.9, opens=7, first_day=day, last_day=day)
+    settings = with_values(settings_of("engram"), {"noise_sigma": "0"})
+    page = boost(
+        [Ranked(1, "page-1", 1.0, {})], {1: facts}, Query("x", (), Scope(), 10, "x"),
+        None, (), TODAY, settings,
+    )[0]  # fmt: skip
+    by_hand = (0.8 + 0.4 * 0.9) * (1 + 0.1 * math.log(8)) * math.exp(-math.log(2) * 30 / 30)
+    assert math.isclose(page.score, by_hand)
+
+
+def test_gigabrain_takes_the_better_lane_and_a_bonus_for_both() -> None:
+    lanes = {
+        "fts": Found(
+            (Candidate(1, "page-1", None, 1, 8.0), Candidate(2, "page-2", None, 2, 4.0)), floor=0.0
+        ),
+        "vector": Found(
+            (Candidate(2, "page-2", None, 1, 0.9), Candidate(3, "page-3", None, 2, 0.8)), floor=0.5
+        ),
+    }
+    assert fused("gigabrain", lanes) == {
+        "page-1": 1.0,
+        "page-2": pytest.approx(1.0 + 0.6 * 0.5),
+        "page-3": pytest.approx(0.75),
+    }
+
+
+@pytest.mark.parametrize("name", [profile.name for profile in PROFILES])
+def test_a_profile_can_be_the_brain_s_own_and_be_left_again(brain: Brain, name: str) -> None:
+    brain.use_profile("engram")
+    brain.use_profile(name)
+    with Brain.open(brain.database.path) as again:
+        assert in_force(again.settings, name)
+        assert [other.name for other in PROFILES if in_force(again.settings, other.name)] == [name]
+        again.use_profile("default")
+    with Brain.open(brain.database.path) as again:
+        assert again.stored_settings == {}
+
+
+def test_an_unknown_profile_names_those_there_are() -> None:
+    with pytest.raises(NotFound, match="There is no profile 'zen'") as caught:
+        find_profile("zen")
+    assert caught.value.hint == "There are default, gigabrain, jeffs, engram, fusion, sift."
+
+
+def test_a_profile_for_one_query_and_for_good(run, embedded_sample, brain_path) -> None:
+    import shutil
+
+    shutil.copy(embedded_sample, brain_path)
+    once = run("query", "river ai notes", "--profile", "sift", "--json").json
+    assert (once["merge"], len(once["results"])) == ("rrf", 5)
+    assert run("query", "river ai notes", "--json").json["merge"] == "set-union"
+    assert run("profile", "use", "sift").exit_code == 0
+    assert run("query", "river ai notes", "--json").json["merge"] == "rrf"
+    rows = run("profile", "list", "--json").json["profiles"]
+    assert [row["name"] for row in rows if row["active"]] == ["sift"]
+    assert run("profile", "show", "sift", "--json").json["settings"]["recency_tau_days"] == "7"
