@@ -40,7 +40,7 @@ _PLAIN = {
 }
 
 PROFILES = (
-    Profile("default", GBRAIN, "What measured best: short-circuit, two lanes by set-union, dates", {}),
+    Profile("default", GBRAIN, "What measured best: short-circuit, set-union, dates", {}),
     Profile(
         "gigabrain", GIGABRAIN,
         "The same with a bias by wing: names favour people and companies, how-to concepts",
