@@ -69,7 +69,7 @@ def answer(database: Database, query: Query, plan: Plan) -> tuple[Answer, Workin
         work = _named(search, plan, small) if small.answer else _ranked(search, plan, small)
         ranked, lanes = work.cut.kept, work.lanes
         with trace.stage("text"):
-            hits = hits_of(connection, ranked[: query.limit], query)
+            hits = hits_of(connection, ranked[: query.limit], _as_found(query, lanes.found))
         named = small.how if small.answer else None
         with trace.stage("verdict") as detail:
             verdict = judged(
@@ -103,6 +103,12 @@ def answer(database: Database, query: Query, plan: Plan) -> tuple[Answer, Workin
         budget=budget,
     )
     return answered, work
+
+
+def _as_found(query: Query, lanes: Mapping[str, Found]) -> Query:
+    """The query with the words that found its pages, if some were repaired or left out."""
+    terms = lanes["fts"].terms if "fts" in lanes else ()
+    return query._replace(terms=terms) if terms else query
 
 
 def _named(search: Search, plan: Plan, small: sms.SmallMatch) -> Workings:

@@ -27,7 +27,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
 
     A page that the query names scores 1, a neighbour 0.5 x the strength of its links.
     """
-    named = named_pages(connection, query.meaning or query.text)
+    named = named_pages(connection, query.meaning)
     scores = {page_id: NEIGHBOUR * tie for page_id, tie in strengths(connection, named).items()}
     scores |= dict.fromkeys(named, 1.0)
     slugs = _in_scope(connection, query, scores)

@@ -54,8 +54,9 @@ def run_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes
 
 
 def _main_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes:
-    if mode == "bm25" or weights["vector"] <= 0:
-        notice = "semantic_weight is 0." if mode == "semantic" else None
+    if mode == "bm25" or weights["vector"] <= 0 or not search.query.meaning:
+        off = mode == "semantic" and weights["vector"] <= 0
+        notice = "semantic_weight is 0." if off else None
         return Lanes({"fts": _keyword_lane(search)}, "bm25", notice)
     from gbrain.store.vectors import active_space, has_vectors
 

@@ -30,7 +30,7 @@ def linked(brain: Brain) -> Brain:
 
 
 def search(brain: Brain, text: str, scope: Scope = Scope(), pool: int = 50) -> Found:
-    query = Query(text, (), scope, 10)
+    query = Query(text, (), scope, 10, text)
     with brain.database.reading() as connection:
         return graph.search(connection, query, Settings(candidate_pool=pool))
 
