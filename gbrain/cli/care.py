@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -71,6 +72,8 @@ def doctor(
         if not json:
             care.show_finding(*findings[-1], verbose=verbose)
     problems = sum(finding.status == "problem" for _, finding in findings)
+    if not problems and any(finding.status == "repaired" for _, finding in findings):
+        _warn_of_loss(db, quiet=quiet)
     if json:
         checks = [care.finding_document(*found, verbose=verbose) for found in findings]
         screen.write_json({"checks": checks, "ok": not problems})
@@ -86,3 +89,15 @@ def _summary(findings: list[tuple[str, Finding]], problems: int) -> str:
     if problems:
         return f"{mended}{problems} {'problem' if problems == 1 else 'problems'}."
     return f"{mended}The brain is well."
+
+
+def _warn_of_loss(db: Path | None, *, quiet: bool) -> None:
+    """Says so when a repaired brain answers worse than the baseline that selftest kept."""
+    from gbrain.evaluate.selftest import kept_baseline, run_selftest
+    from gbrain.output.progress import progress
+
+    with open_brain(db) as brain, progress("Asking the self-test again", quiet=quiet) as show:
+        baseline = kept_baseline(brain)
+        worse = baseline and run_selftest(brain, baseline=baseline, progress=show).worse
+    if worse:
+        screen.say("Answers are worse than before the repair: gbrain selftest shows which.")

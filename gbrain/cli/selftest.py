@@ -115,13 +115,13 @@ def tune_(
     of settings chosen without the questions they are measured on, with its uncertainty. Nothing is
     written without --apply, and never when the gain could be chance.
     """
-    from gbrain.evaluate.tuning import present_fit, tune
+    from gbrain.evaluate.tuning import tune
     from gbrain.output.tuning import show_tuned, tuned_document, tuned_text, verdict
 
     with open_brain(db) as brain:
         cases, source = _cases(brain, folder, questions, quiet or json)
         with progress("Merging", quiet=quiet or json) as show:
-            tuned = tune(cases, present_fit(brain.settings), folds=folds, progress=show)
+            tuned = tune(cases, brain.settings, folds=folds, progress=show)
         mined = source == "mined"
         trusted = tuned.gains and (tuned.balanced or not mined)
         written = tuned.best.changes_from(tuned.present) if apply and trusted else {}

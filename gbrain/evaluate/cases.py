@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gbrain.brain import Brain
-from gbrain.errors import GbrainError
+from gbrain.errors import GbrainError, ModelUnavailable
 from gbrain.evaluate.datasets import Grades, LabelledSet
 from gbrain.evaluate.mining import Question, mine
-from gbrain.lanes import fts, sms
-from gbrain.store import aliases
-from gbrain.store.vectors import VectorSpace, active_space, has_vectors
-from gbrain.text.query import normalise, read_terms
-from gbrain.types import Found, Query, Scope
+from gbrain.store.vectors import active_space, has_vectors
+from gbrain.types import NO_BOOSTS, Found, Scope
 
 Progress = Callable[[int, int], None]
 
 FEWEST_QUESTIONS = 40
 
+NO_FACTORS: Mapping[int, float] = MappingProxyType({})
+
 _DEPTH = 10
+# Both lanes at the same weight, whatever the brain's own; a reranker comes after any merge.
+_BOTH_LANES = {
+    "search_mode": "hybrid",
+    "keyword_weight": "1",
+    "semantic_weight": "1",
+    "rerank": "off",
+    "record_queries": "off",
+}
 
 
 class Case(NamedTuple):
-    """A question with what each lane found; questions of one `group` are never parted.
+    """A question with all that its answer is merged from; those of one `group` stay together.
 
-    Where a name answers at once, no lane was asked.
+    `weights` is how much the question itself weighs each lane, before the settings do; `factors`
+    the product of each page's boosts by its number; pages in `replaced` are not shown.
     """
 
     group: str
     grades: Grades
-    lanes: dict[str, Found]
+    lanes: Mapping[str, Found]
+    weights: Mapping[str, float] = NO_BOOSTS
+    factors: Mapping[int, float] = NO_FACTORS
+    replaced: frozenset[str] = frozenset()
 
 
 def labelled_cases(brain: Brain, labelled: LabelledSet, progress: Progress) -> list[Case]:
@@ -87,7 +99,6 @@ def _mined(question: Question) -> tuple[str, str, Scope, Grades]:
 def _cases(
     brain: Brain, asked: Sequence[tuple[str, str, Scope, Grades]], progress: Progress
 ) -> list[Case]:
-    brain.database.map_file()
     with brain.database.reading() as connection:
         space = active_space(connection)
         if space is None or not has_vectors(connection, space):
@@ -96,25 +107,26 @@ def _cases(
                 hint="gbrain embed makes them.",
                 code="no_vectors",
             )
-        cases = []
-        for group, text, scope, grades in asked:
-            cases.append(Case(group, grades, _lanes(brain, space, text, scope)))
-            progress(len(cases), len(asked))
+    cases = []
+    for group, text, scope, grades in asked:
+        cases.append(_case(brain, group, text, scope, grades))
+        progress(len(cases), len(asked))
     return cases
 
 
-def _lanes(brain: Brain, space: VectorSpace, text: str, scope: Scope) -> dict[str, Found]:
-    """What the query's stages before the merge find; one lane alone where a name is the answer."""
-    from gbrain.lanes import vector
-
-    connection, settings = brain.database.connection, brain.settings
-    normal = normalise(text)
-    query = Query(normal, read_terms(normal, aliases.all_aliases(connection)), scope, _DEPTH)
-    small = sms.look_up(connection, query) if settings.short_circuit else sms.SmallMatch((), None)
-    named = {"sms": Found(small.candidates)} if small.candidates else {}
-    if small.answer:
-        return named
-    embedded = brain.embedder.embed_query(normal)
-    with closing(brain.database.another()) as second:
-        meaning = vector.search((connection, second), space, embedded, query, settings)
-    return {"fts": fts.search(connection, query, settings), "vector": meaning, **named}
+def _case(brain: Brain, group: str, text: str, scope: Scope, grades: Grades) -> Case:
+    """What the program finds before it merges; a name that answers at once is a lane alone."""
+    answer, work = brain.ask(text, scope=scope, limit=_DEPTH, changes=_BOTH_LANES)
+    if work.small.answer:
+        return Case(group, grades, {"sms": Found((work.small.answer,))})
+    if answer.mode != "hybrid":
+        raise ModelUnavailable(answer.notice or "Only keywords could be asked")
+    return Case(
+        group,
+        grades,
+        # The passages have spoken for their pages; kept, they would fill the memory.
+        {lane: found._replace(chunks=()) for lane, found in work.lanes.found.items()},
+        work.weights,
+        {page.page_id: prod(page.boosts.values()) for page in work.boosted.ranked if page.boosts},
+        frozenset(work.boosted.superseded),
+    )

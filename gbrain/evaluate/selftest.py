@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from math import log2
 from time import perf_counter
 from typing import NamedTuple
 
 from gbrain import __version__
 from gbrain.brain import Brain, timestamp
-from gbrain.config import known_settings, with_values
 from gbrain.errors import NotFound
 from gbrain.evaluate.comparison import Comparison, compare
 from gbrain.evaluate.metrics import Scores, mean_scores, scores
@@ -27,7 +25,7 @@ SIGNIFICANT = 0.05
 
 _DEPTH = 10
 # Asking oneself is no use of the brain.
-_RECORDING = ("record_queries", "record_access")
+_UNRECORDED = {"record_queries": "off"}
 
 
 class Asked(NamedTuple):
@@ -141,26 +139,14 @@ def ask(
 ) -> tuple[Asked, ...]:
     """Each question answered as `gbrain query` would, with nothing recorded."""
     asked: list[Asked] = []
-    with _unrecorded(brain):
-        for question in questions:
-            scope = Scope(exclude=(question.exclude,) if question.exclude else ())
-            answer = brain.query(question.text, scope=scope, limit=_DEPTH)
-            slugs = [hit.slug for hit in answer.hits]
-            rank = slugs.index(question.slug) + 1 if question.slug in slugs else None
-            asked.append(Asked(question, rank, slugs[0] if slugs else None))
-            progress(len(asked), len(questions))
+    for question in questions:
+        scope = Scope(exclude=(question.exclude,) if question.exclude else ())
+        answer = brain.query(question.text, scope=scope, limit=_DEPTH, changes=_UNRECORDED)
+        slugs = [hit.slug for hit in answer.hits]
+        rank = slugs.index(question.slug) + 1 if question.slug in slugs else None
+        asked.append(Asked(question, rank, slugs[0] if slugs else None))
+        progress(len(asked), len(questions))
     return tuple(asked)
-
-
-@contextmanager
-def _unrecorded(brain: Brain) -> Iterator[None]:
-    own = brain.settings
-    off = {name: "off" for name in _RECORDING if name in known_settings()}
-    brain.settings = with_values(own, off)
-    try:
-        yield
-    finally:
-        brain.settings = own
 
 
 def state_of(brain: Brain) -> State:

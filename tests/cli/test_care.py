@@ -256,3 +256,12 @@ def test_a_finding_that_names_control_characters_shows_none(
 ) -> None:
     show_finding("links", Finding("note", "\x1b[2J", None, 1, ("a\tb\x07",)), verbose=False)
     assert capsys.readouterr().out == "note\tlinks\t\ufffd[2J\t\n\tlinks\ta b\ufffd\n"
+
+
+def test_a_repaired_brain_that_answers_worse_says_so(run: Run, sample: Path) -> None:
+    assert run("selftest", "--questions", "12").exit_code == 0
+    for setting in ("truth_weight", "chunk_weight", "timeline_weight"):
+        run("config", "set", setting, "0")
+    plant(sample, "INSERT INTO tags VALUES ('x', 999)")
+    said = run("doctor", "--repair").stderr
+    assert said.startswith("Answers are worse than before the repair: gbrain selftest shows which.")

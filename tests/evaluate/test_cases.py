@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
+from gbrain.config import with_values
 from gbrain.errors import GbrainError
 from gbrain.evaluate.cases import labelled_cases, mined_cases, opened_cases
 from gbrain.evaluate.datasets import load_set
-from gbrain.evaluate.tuning import present_fit, score
+from gbrain.evaluate.mining import mine
+from gbrain.evaluate.tuning import merged, present_fit, score
 from gbrain.store import asked
+from gbrain.types import Scope
 
 
 @pytest.fixture
@@ -45,10 +48,10 @@ def test_a_set_is_asked_of_the_brain_where_it_has_the_answers(brain: Brain, tmp_
     folder = labelled(tmp_path / "set", "people/alice-chen", "people/nobody")
     (known,) = labelled_cases(brain, load_set(folder), silent)
     assert (known.group, known.grades) == ("q0", {"people/alice-chen": 1})
-    assert set(known.lanes) == {"fts", "vector"}
+    assert set(known.lanes) >= {"fts", "vector"}
     hits = [hit.slug for hit in brain.query("who broke a wrist").hits]
     assert hits[0] == "people/alice-chen"
-    assert score(known, present_fit(brain.settings)) == 1
+    assert score(known, present_fit(brain.settings), brain.settings) == 1
 
 
 def test_a_set_of_other_pages_is_refused(brain: Brain, tmp_path: Path) -> None:
@@ -56,6 +59,22 @@ def test_a_set_of_other_pages_is_refused(brain: Brain, tmp_path: Path) -> None:
     with pytest.raises(GbrainError, match="No page that answers") as raised:
         labelled_cases(brain, load_set(folder), silent)
     assert raised.value.code == "bad_set"
+
+
+@pytest.mark.parametrize("merge", ["set-union", "rrf", "blend"])
+@pytest.mark.parametrize("weight", ["0.4", "2.5"])
+def test_merging_again_gives_what_the_program_answers(
+    brain: Brain, merge: str, weight: str
+) -> None:
+    changes = {"search_merge_strategy": merge, "semantic_weight": weight, "both_bonus": "0.3"}
+    settings = with_values(brain.settings, changes)
+    with brain.database.reading() as connection:
+        questions = mine(connection, 1)
+    for question, known in zip(questions, mined_cases(brain, 1, silent), strict=True):
+        scope = Scope(exclude=(question.exclude,) if question.exclude else ())
+        answer = brain.query(question.text, scope=scope, limit=10, changes=changes)
+        again = merged(known, present_fit(settings), settings)[:10]
+        assert again == [hit.slug for hit in answer.hits], question
 
 
 def test_mined_questions_are_grouped_by_their_page(brain: Brain) -> None:

@@ -145,12 +145,15 @@ def test_questions_of_pages_that_went_are_left_out(brain: Brain) -> None:
     assert not any(one.question.slug == gone for one in report.asked)
 
 
-def test_asking_leaves_no_trace_in_the_brain(brain: Brain) -> None:
-    own = brain.settings
-    run_selftest(brain, most=1)
-    assert brain.settings is own
-    with brain.database.reading() as connection:
-        assert connection.execute("SELECT count(*) FROM questions").fetchone() == (0,)
+def test_asking_leaves_no_trace_in_the_brain(brain: Brain, brain_path: Path) -> None:
+    brain.set("record_queries", "on")
+    with Brain.open(brain_path) as recording:
+        run_selftest(recording, most=1)
+        with recording.database.reading() as connection:
+            assert connection.execute("SELECT count(*) FROM questions").fetchone() == (0,)
+        recording.query("heron")
+        with recording.database.reading() as connection:
+            assert connection.execute("SELECT count(*) FROM questions").fetchone() == (1,)
 
 
 def test_the_page_with_the_words_is_not_searched(brain: Brain) -> None:

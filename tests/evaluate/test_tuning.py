@@ -9,10 +9,11 @@ import pytest
 from gbrain.config import Settings, read_value
 from gbrain.errors import GbrainError
 from gbrain.evaluate.cases import Case
-from gbrain.evaluate.tuning import Fit, candidates, present_fit, score, tune
+from gbrain.evaluate.tuning import Fit, candidates, merged, present_fit, score, tune
 from gbrain.types import Candidate, Found
 
-PRESENT = present_fit(Settings())
+DEFAULTS = Settings()
+PRESENT = present_fit(DEFAULTS)
 
 
 def found(*slugs: str) -> Found:
@@ -32,7 +33,7 @@ def case(number: int, *, keyword: list[int], meaning: list[int]) -> Case:
         "fts": found(*(f"page{at}" for at in keyword)),
         "vector": found(*(f"page{at}" for at in meaning)),
     }
-    return Case(f"group{number}", {"page0": 1}, lanes)
+    return Case(f"group{number}", {"page0": 1}, lanes, {"fts": 1.0, "vector": 1.0})
 
 
 def one_lane_knows(lane: str, count: int = 60) -> list[Case]:
@@ -56,7 +57,7 @@ def by_chance(count: int = 120) -> list[Case]:
 
 @pytest.mark.parametrize(("lane", "weight"), [("fts", 2.5), ("vector", 0.4)])
 def test_the_lane_that_knows_gets_the_weight(lane: str, weight: float) -> None:
-    tuned = tune(one_lane_knows(lane), PRESENT._replace(semantic_weight=weight))
+    tuned = tune(one_lane_knows(lane), Settings(semantic_weight=weight))
     assert (tuned.best.semantic_weight < weight) == (lane == "fts")
     assert tuned.best_score == 1
     assert tuned.gain == pytest.approx(1 - tuned.present_score)
@@ -66,7 +67,7 @@ def test_the_lane_that_knows_gets_the_weight(lane: str, weight: float) -> None:
 
 
 def test_chance_gives_no_gain() -> None:
-    tuned = tune(by_chance(), PRESENT)
+    tuned = tune(by_chance(), DEFAULTS)
     assert tuned.best_score >= tuned.present_score
     assert tuned.low <= tuned.gain <= tuned.high
     assert not tuned.gains
@@ -75,17 +76,17 @@ def test_chance_gives_no_gain() -> None:
 
 def test_the_present_settings_stand_when_nothing_is_better() -> None:
     same = [0, 1, 2, 3]
-    tuned = tune([case(n, keyword=same, meaning=same) for n in range(50)], PRESENT)
+    tuned = tune([case(n, keyword=same, meaning=same) for n in range(50)], DEFAULTS)
     assert tuned.best == PRESENT
     assert (tuned.gain, tuned.low, tuned.high, tuned.gains) == (0, 0, 0, False)
 
 
 def test_the_same_questions_give_the_same_fit() -> None:
-    assert tune(by_chance(), PRESENT) == tune(by_chance(), PRESENT)
+    assert tune(by_chance(), DEFAULTS) == tune(by_chance(), DEFAULTS)
 
 
 def test_each_strategy_is_shown_at_its_best() -> None:
-    tuned = tune(by_chance(), PRESENT)
+    tuned = tune(by_chance(), DEFAULTS)
     strategies = [fit.search_merge_strategy for fit, _ in tuned.best_of]
     assert sorted(strategies) == ["blend", "rrf", "set-union"]
     scores = [mean for _, mean in tuned.best_of]
@@ -97,12 +98,12 @@ def test_questions_of_one_group_are_held_out_together() -> None:
     """Sixty copies of one lucky question in one group must not vouch for each other."""
     lucky = [c._replace(group="one") for c in one_lane_knows("fts")]
     rest = [case(n, keyword=[0, 1], meaning=[0, 1]) for n in range(10)]
-    assert not tune([*lucky, *rest], PRESENT._replace(semantic_weight=2.5)).gains
+    assert not tune([*lucky, *rest], Settings(semantic_weight=2.5)).gains
 
 
 def test_too_few_questions_fit_nothing() -> None:
     with pytest.raises(GbrainError, match="39 questions are too few") as raised:
-        tune(by_chance(39), PRESENT)
+        tune(by_chance(39), DEFAULTS)
     assert raised.value.code == "too_few_questions"
 
 
@@ -117,6 +118,14 @@ def test_every_way_that_is_tried_can_be_set() -> None:
                 assert read_value(name, value) == getattr(fit, name)
 
 
+def test_boosts_and_replaced_pages_count_after_the_merge() -> None:
+    plain = case(0, keyword=[1, 0, 2], meaning=[1, 0, 2])
+    assert merged(plain, PRESENT, DEFAULTS) == ["page1", "page0", "page2"]
+    assert merged(plain._replace(factors={0: 10.0}), PRESENT, DEFAULTS)[0] == "page0"
+    replaced = plain._replace(replaced=frozenset({"page1"}))
+    assert merged(replaced, PRESENT, DEFAULTS) == ["page0", "page2"]
+
+
 def test_a_name_that_answers_at_once_is_merged_the_same_in_every_way() -> None:
     named = Case("g", {"page0": 1}, {"sms": found("page0")})
-    assert {score(named, fit) for fit in candidates(PRESENT)} == {1.0}
+    assert {score(named, fit, DEFAULTS) for fit in candidates(PRESENT)} == {1.0}
