@@ -1,15 +1,20 @@
-"""How far to believe a cross-encoder: it was trained on short questions, and is too sure."""
+"""How far to believe a cross-encoder, which was trained on short questions."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
 
-# Logits are divided by this before they become probabilities: as they come they are too sure.
-SOFTENED = 3.0
+# Logits between which nearly all pairs lie. As probabilities, good passages would be all alike.
+LOWEST, HIGHEST = -11.5, 9.5
 # Claims, notes and instructions are not what it was trained on.
 TRUST_IN_STATEMENTS = 0.5
-# Words up to which a question is a short one; of a longer one it sees a topic in everything.
+# Words up to which a question is a short one.
 SHORT = 14
+# Pages that may well be relevant at once; if it finds more, it sees the topic and not the answer.
+FEW = 8
 
 _OPENING = frozenset(
     """who whom whose who's what what's when where where's why which how is are was were am do does
@@ -18,10 +23,9 @@ _OPENING = frozenset(
 _MARKS = ("?", "？", "؟")
 
 
-def probability(logit: float) -> float:
-    """A logit on a scale from 0 to 1, softened; 0 is even odds."""
-    size = math.exp(-abs(logit) / SOFTENED)
-    return 1 / (1 + size) if logit >= 0 else size / (1 + size)
+def relevance(logit: float) -> float:
+    """A logit on a scale from 0 to 1, in proportion."""
+    return min(max((logit - LOWEST) / (HIGHEST - LOWEST), 0.0), 1.0)
 
 
 def trust(text: str) -> float:
@@ -29,6 +33,25 @@ def trust(text: str) -> float:
     words = text.split()
     kind = 1.0 if _is_question(words) else TRUST_IN_STATEMENTS
     return kind * min(1.0, SHORT / max(len(words), 1)) ** 2
+
+
+def discernment(logits: Collection[float]) -> float:
+    """The share of its weight that is left when it finds many pages relevant, above 0 up to 1."""
+    relevant = sum(1 / (1 + math.exp(-min(max(logit, -50), 50))) for logit in logits)
+    return FEW / max(relevant, FEW)
+
+
+def telling_titles(titles: Mapping[int, str]) -> dict[int, str]:
+    """The titles, empty for pages of a series that half of them or more belong to.
+
+    "Weekly call 12" before each passage tells those pages apart by nothing but noise.
+    """
+    series = {page: re.sub(r"\d+", "", title.casefold()) for page, title in titles.items()}
+    counted = Counter(series.values())
+    return {
+        page: "" if counted[series[page]] >= max(2, len(titles) / 2) else title
+        for page, title in titles.items()
+    }
 
 
 def _is_question(words: list[str]) -> bool:

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from gbrain.ranking.confidence import probability, trust
+from gbrain.ranking.confidence import discernment, relevance, telling_titles, trust
 from gbrain.rerankers.head import Head, Opinions
 from gbrain.store.facts import facts
-from gbrain.text.chunking import embedding_text
+from gbrain.store.passages import Passage
+from gbrain.text.chunking import content_hash, embedding_text
 
 
 def opinions(head: Head) -> Opinions:
-    """How likely the best of a page's passages answers, weighed by the kind of question."""
+    """How relevant the best of a page's passages is, weighed by the kind of question."""
     known = facts(head.connection, dict.fromkeys(head.passages))
+    titles = telling_titles({page_id: page.title for page_id, page in known.items()})
     texts = {
-        passage.hash: embedding_text(
-            known[page_id].title, passage.heading_path, passage.date, passage.text
-        )
-        for page_id, passages in head.passages.items()
-        for passage in passages
-    }
-    logits = head.helpers.cross_encoder().scores(head.question, texts)
-    by_page = {
-        page_id: probability(max(logits[passage.hash] for passage in passages))
+        page_id: [_text(titles[page_id], known[page_id].title, passage) for passage in passages]
         for page_id, passages in head.passages.items()
         if passages
     }
-    return Opinions(by_page, head.settings.rerank_mix * trust(head.question))
+    names = {text: content_hash(text) for read in texts.values() for text in read}
+    logits = head.helpers.cross_encoder().scores(
+        head.question, {name: text for text, name in names.items()}
+    )
+    best = {page_id: max(logits[names[text]] for text in read) for page_id, read in texts.items()}
+    weight = head.settings.rerank_mix * trust(head.question) * discernment(best.values())
+    return Opinions({page_id: relevance(logit) for page_id, logit in best.items()}, weight)
+
+
+def _text(shown_title: str, title: str, passage: Passage) -> str:
+    """Where a passage stands, then what it says; a page's first heading repeats its title."""
+    path = (
+        passage.heading_path[1:] if passage.heading_path[:1] == (title,) else passage.heading_path
+    )
+    return embedding_text(shown_title, path, passage.date, passage.text)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.ranking.confidence import probability, trust
+from gbrain.ranking.confidence import discernment, relevance, telling_titles, trust
 
 
-def test_logits_become_softened_probabilities() -> None:
-    assert probability(0) == 0.5
-    assert probability(3 * math.log(3)) == pytest.approx(0.75)
-    assert probability(1e6) == 1
-    assert probability(-1e6) == 0
+def test_logits_become_numbers_from_0_to_1_in_proportion() -> None:
+    assert [relevance(logit) for logit in (-1e6, -11.5, -1, 9.5, 1e6)] == [0, 0, 0.5, 1, 1]
 
 
 @given(st.floats(-20, 20), st.floats(-20, 20))
-def test_a_higher_logit_is_never_less_likely(one: float, other: float) -> None:
-    assert (probability(one) - probability(other)) * (one - other) >= 0
-    assert probability(one) + probability(-one) == pytest.approx(1)
+def test_a_higher_logit_is_never_less_relevant(one: float, other: float) -> None:
+    assert (relevance(one) - relevance(other)) * (one - other) >= 0
 
 
 @pytest.mark.parametrize(
@@ -46,3 +40,19 @@ def test_short_questions_are_what_it_was_trained_on(text: str, expected: float) 
 @given(st.text())
 def test_any_query_is_trusted_a_little(text: str) -> None:
     assert 0 < trust(text) <= 1
+
+
+def test_titles_of_a_series_tell_nothing() -> None:
+    titles = {1: "Weekly call 11", 2: "Weekly Call 12", 3: "Sourdough", 4: "Bread"}
+    assert telling_titles(titles) == {1: "", 2: "", 3: "Sourdough", 4: "Bread"}
+    assert telling_titles({**titles, 5: "Rye"})[1] == "Weekly call 11"
+    assert telling_titles({3: "Sourdough", 4: "Bread"}) == {3: "Sourdough", 4: "Bread"}
+    assert telling_titles({}) == {}
+
+
+def test_who_finds_everything_relevant_is_believed_less() -> None:
+    assert discernment([]) == 1
+    assert discernment([9.0] * 8 + [-11.0] * 12) == pytest.approx(1, abs=1e-3)
+    assert discernment([9.0] * 16) == pytest.approx(0.5, abs=1e-3)
+    assert discernment([0.0] * 20) == pytest.approx(0.8)
+    assert discernment([1e9, -1e9]) == 1

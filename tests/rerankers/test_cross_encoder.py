@@ -11,7 +11,6 @@ def test_it_knows_the_answer_from_what_only_sounds_like_it(ask: Callable) -> Non
     assert found.ranked[0].slug == "resources/back-up-a-sqlite-database"
     opinions = [page.lanes["rerank"].score for page in found.ranked[:8]]
     assert max(opinions) == opinions[0]
-    assert max(opinions[1:]) < opinions[0] / 2
     assert all(0 <= opinion <= 1 for opinion in opinions)
 
 
