@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from gbrain.config import Settings, read_value, with_values, written_value
 from gbrain.errors import BadSetting, ModelUnavailable
@@ -84,14 +84,14 @@ class Brain:
         self._cross_encoder: CrossEncoder | None = None
 
     @classmethod
-    def open(cls, path: str | Path | None = None, *, make: bool = False) -> Brain:
+    def open(cls, path: str | Path | None = None, *, make: bool = False) -> Self:
         """Opens the brain at `path` (else the default place); `make` creates it if need be."""
         place = Path(path).expanduser() if path else default_path()
         if make and not place.exists():
             create(place)
         return cls(Database(place))
 
-    def __enter__(self) -> Brain:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

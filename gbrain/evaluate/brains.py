@@ -34,17 +34,17 @@ class SetBrain(Brain):
 
     _last: tuple[str, Floats] | None = None
 
-    def __enter__(self) -> SetBrain:
-        return self
-
     def _embed_query(self, text: str) -> Floats:
         if self._last is None or self._last[0] != text:
             self._last = (text, super()._embed_query(text))
         return self._last[1]
 
     def forget(self) -> None:
-        """The next query is embedded anew."""
+        """The next query is embedded and its pairs are reranked anew."""
+        from gbrain.models.reranker import forget_scores
+
         self._last = None
+        forget_scores()
 
 
 def default_cache() -> Path:

@@ -108,6 +108,11 @@ class CrossEncoder:
         return logit
 
 
+def forget_scores() -> None:
+    """The next pairs are scored anew, as in a process that has just begun."""
+    _known.clear()
+
+
 def _remember(key: Key, logit: float) -> None:
     if len(_known) >= REMEMBERED:
         for old in list(_known)[: REMEMBERED // 2]:
