@@ -79,24 +79,25 @@ def brought(
     """The terms that none of the passages taken holds, by the passages offered that do."""
     brings: dict[int, set[Term]] = {}
     for term in terms:
-        if not _holding(connection, term, taken):
+        if next(_holding(connection, term, taken), None) is None:
             for chunk_id in sorted(_holding(connection, term, offered)):
                 brings.setdefault(chunk_id, set()).add(term)
     return brings
 
 
-def _holding(connection: sqlite3.Connection, term: Term, chunk_ids: Iterable[int]) -> set[int]:
+def _holding(connection: sqlite3.Connection, term: Term, chunk_ids: Iterable[int]) -> Iterator[int]:
     """Which of the passages hold a term, in their title, headings or text."""
     ids = json.dumps(list(chunk_ids))
-    rows = connection.execute(
+    matched = connection.execute(
         "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? "
         "AND rowid IN (SELECT value FROM json_each(?))",
         (match_expression((term,)), ids),
-    ).fetchall()
+    )
+    yield from (row[0] for row in matched)
     if any(map(unspaced, term.words)):
-        rows += connection.execute(
+        written = connection.execute(
             "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
             "AND instr(text, ?) > 0",
             (ids, " ".join(term.words)),
-        ).fetchall()
-    return {row[0] for row in rows}
+        )
+        yield from (row[0] for row in written)
