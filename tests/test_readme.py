@@ -45,13 +45,20 @@ def test_ci_runs_the_test_command_that_readme_shows() -> None:
     assert "<!-- test -->" in (ROOT / ".ci" / "run").read_text()
 
 
-def test_the_demo_answers_by_word_and_by_meaning(run) -> None:
+def test_the_demo_answers_by_word_and_by_meaning_and_leaves_nothing_behind(
+    run, tmp_path: Path, monkeypatch
+) -> None:
+    (tmp_path / "place").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "place"))
     shown = run("demo")
     assert shown.exit_code == 0
-    first = dict(re.findall(r'"([^"]*)" -n 3\n# .*\n1\. (\S+)', shown.stdout))
+    assert list((tmp_path / "place").iterdir()) == []
+    first = dict(re.findall(r'"([^"]*)" -n 2\n# .*\n1\. (\S+)', shown.stdout))
     assert first == {
         "river ai": "companies/river-ai",
         "sqlite backup": "resources/back-up-a-sqlite-database",
         "who's lukewarm on cloud RAG?": "people/noor-haddad",
         "what happened in April with Alice?": "people/alice-chen",
     }
+    assert "vector    29 pages, first people/noor-haddad" in shown.stdout
+    assert "Decided against [[companies/lanternworks]]" in shown.stdout

@@ -1,21 +1,22 @@
-"""`init demo completion`: the first minutes."""
+"""`init demo`: the first minutes."""
 
 from __future__ import annotations
 
-import os
 import tempfile
-from enum import StrEnum
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain, default_path
+from gbrain.brain import Brain, clock, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.output import screen
 from gbrain.output.progress import progress
 from gbrain.output.text import answer_text
+from gbrain.pipeline import Workings
+from gbrain.types import Answer
 
 command = Module()
 
@@ -24,9 +25,32 @@ SAMPLE = Path(__file__).parent.parent / "sample"
 _SHOWN = (
     ("search", "river ai", "A page's own name answers at once."),
     ("search", "sqlite backup", "Words, wherever they stand."),
-    ("query", "who's lukewarm on cloud RAG?", "Meaning: no page says these words."),
     ("query", "what happened in April with Alice?", "Timeline entries are found by themselves."),
+    ("query", "who's lukewarm on cloud RAG?", "Meaning: no page says these words."),
 )
+_EXPLAINED = "who's lukewarm on cloud RAG?"
+_IN_DEPTH, _BUDGET = "why did we decide against Lanternworks?", 160
+
+
+def overview() -> None:
+    """Says what is in the brain, and which command is useful now."""
+    from gbrain.output.overview import (
+        FIRST_STEPS,
+        next_steps,
+        overview_lines,
+        short,
+        show_overview,
+    )
+    from gbrain.store.stats import read_stats
+
+    path = default_path()
+    if not path.exists():
+        about = "gbrain keeps your notes in one file and finds them by word and by meaning."
+        show_overview([about, f"There is no brain yet at {short(path)}"], list(FIRST_STEPS))
+        return
+    with open_brain(path) as brain, brain.database.reading() as connection:
+        stats = read_stats(connection)
+    show_overview(overview_lines(path, stats, clock()), next_steps(stats))
 
 
 @command.command("init", epilog=examples("gbrain init", "gbrain init --db ~/notes.db"))
@@ -54,44 +78,61 @@ def demo(
             pages = report.count("create") + report.unchanged
             with progress("Embedding", quiet=False) as show:
                 brain.embed(progress=show)
-            screen.write(f"A brain of {pages} sample pages, built offline in {path}\n")
+            _say(f"A brain of {pages} sample pages, built offline in {path}\n")
             for kind, text, why in _SHOWN:
-                _show(brain, kind, text, why)
-    screen.write("Now your own: gbrain import DIR, then gbrain query 'your question'.")
+                _head(f'{kind} "{text}" -n 2', why)
+                _show(
+                    brain.search(text, limit=2) if kind == "search" else brain.query(text, limit=2)
+                )
+            _head(f'explain "{_EXPLAINED}"', "Every number behind an answer; here in short.")
+            answer, work = brain.ask(_EXPLAINED)
+            _say("\n".join(_in_short(answer, work)) + "\n")
+            _head(
+                f'query "{_IN_DEPTH}" --depth auto --budget {_BUDGET}',
+                "Context for a language model, with citations that can be checked.",
+            )
+            _show(brain.query(_IN_DEPTH, depth="auto", budget=_BUDGET))
+    _say("Now your own: gbrain import DIR, then gbrain query 'your question'.")
 
 
-def _show(brain: Brain, kind: str, text: str, why: str) -> None:
-    answer = brain.search(text, limit=3) if kind == "search" else brain.query(text, limit=3)
-    heading = f'$ gbrain {kind} "{text}" -n 3'
+def _say(text: str) -> None:
+    if screen.on_terminal():
+        screen.console().print(text, markup=False)
+    else:
+        screen.write(f"{text}\n")
+
+
+def _head(words: str, why: str) -> None:
+    if screen.on_terminal():
+        from rich.text import Text
+
+        screen.console().print(
+            Text.assemble((f"$ gbrain {words}", "bold green"), "\n", (why, "dim"))
+        )
+        screen.write("\n")
+    else:
+        screen.write(f"$ gbrain {words}\n# {why}\n")
+
+
+def _show(answer: Answer) -> None:
     if screen.on_terminal():
         from gbrain.output.terminal import show_answer
 
-        screen.console().print(f"[bold green]{heading}[/]  [dim]{why}[/]\n")
-        show_answer(answer)
-        screen.write("")
+        show_answer(answer, pager=False)
+        screen.write("\n")
     else:
-        screen.write(f"{heading}\n# {why}\n{answer_text(answer)}\n")
+        screen.write(f"{answer_text(answer)}\n\n")
 
 
-class Shell(StrEnum):
-    bash = "bash"
-    zsh = "zsh"
-    fish = "fish"
+def _in_short(answer: Answer, work: Workings) -> Iterator[str]:
+    """What each stage came to, a line each."""
+    from gbrain.text.query_text import describe
 
-
-@command.command(
-    "completion",
-    epilog=examples("gbrain completion bash >> ~/.bashrc", "gbrain completion fish | source"),
-)
-def completion(
-    shell: Annotated[Shell | None, typer.Argument(help="Else the shell you are in.")] = None,
-) -> None:
-    """Print a script that completes commands and options in your shell."""
-    from typer._completion_shared import get_completion_script
-
-    name = shell.value if shell else Path(os.environ.get("SHELL", "bash")).name
-    if name not in Shell.__members__:
-        name = "bash"
-    screen.write(
-        get_completion_script(prog_name="gbrain", complete_var="_GBRAIN_COMPLETE", shell=name)
-    )
+    yield f"  read as   {describe(work.query)}"
+    for lane, found in work.lanes.found.items():
+        if found.pages:
+            first = found.pages[0]
+            pages = f"{len(found.pages)} {'page' if len(found.pages) == 1 else 'pages'}"
+            yield f"  {lane:9} {pages}, first {first.slug} ({first.score:.2f})"
+    yield f"  {work.plan.merge:9} {work.fused[0].slug} ({work.fused[0].score:.2f})"
+    yield f"  verdict   {answer.verdict.grade}: {answer.verdict.reasons[0]}"

@@ -25,6 +25,9 @@ Db = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No talk, no progress.")]
+NoPager = Annotated[
+    bool, typer.Option("--no-pager", help="All at once, also what is taller than the screen.")
+]
 Limit = Annotated[
     int | None, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many.")
 ]
@@ -158,4 +161,6 @@ def read_input(file: Path | None) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise UsageError(f"Cannot read {file}: {error.strerror}") from None
+        raise UsageError(
+            f"Cannot read {file}: {error.strerror}", hint="Check the path; - is standard input."
+        ) from None

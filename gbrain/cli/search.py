@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from gbrain.cli.options import (
     ExitCode,
     Json,
     Limit,
+    NoPager,
     Room,
     Since,
     SlugPrefix,
@@ -30,15 +30,20 @@ from gbrain.cli.options import (
     scope_of,
 )  # fmt: skip
 from gbrain.cli.past import AsOf, open_brain_as_of
-from gbrain.output import screen
+from gbrain.cli.showing import show
 from gbrain.output.json import Document, answer_document, dumps
-from gbrain.output.text import answer_text
 from gbrain.types import Answer, Depth, Merge, Mode
 
 command = Module()
 
 Text = Annotated[
     str, typer.Argument(metavar="TEXT", help="What to look for; - reads one per line.")
+]
+Superseded = Annotated[
+    bool, typer.Option("--include-superseded", help="Also pages that another replaces.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="On a terminal: scores, places and files too.")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show what each stage did.")]
 
@@ -64,8 +69,11 @@ def search(
     where: Where = None,
     exclude: Exclude = None,
     as_of: AsOf = None,
+    include_superseded: Superseded = False,
     exit_code: ExitCode = False,
+    verbose: Verbose = False,
     debug: Debug = False,
+    no_pager: NoPager = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -73,13 +81,14 @@ def search(
     given = {
         "wing": wing, "room": room, "type": type, "tag": tag, "slug_prefix": slug_prefix,
         "since": since, "until": until, "where": where, "exclude": exclude, "limit": limit,
+        "include_superseded": include_superseded, "mode": "bm25",
     }  # fmt: skip
     with open_brain_as_of(db, as_of) as brain:
         if text == "-":
-            _batch(brain, {**given, "mode": "bm25"}, (*FILTERS, "limit"), debug)
+            _batch(brain, given, (*FILTERS, "limit", "include_superseded"), debug)
             return
-        answer = _ask(brain, text, {**given, "mode": "bm25"})
-    _show(answer, json, debug)
+        answer = _ask(brain, text, given)
+    show(answer, db, json=json, verbose=verbose, debug=debug, pager=not no_pager)
     _exit(answer, exit_code)
 
 
@@ -130,11 +139,11 @@ def query(
     no_decay: Annotated[
         bool, typer.Option("--no-decay", help="Old notes count as much as new ones.")
     ] = False,
-    include_superseded: Annotated[
-        bool, typer.Option("--include-superseded", help="Also pages that another replaces.")
-    ] = False,
+    include_superseded: Superseded = False,
     exit_code: ExitCode = False,
+    verbose: Verbose = False,
     debug: Debug = False,
+    no_pager: NoPager = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -151,7 +160,7 @@ def query(
             _batch(brain, given, tuple(given), debug)
             return
         answer = _ask(brain, text, given)
-    _show(answer, json, debug)
+    show(answer, db, json=json, verbose=verbose, debug=debug, pager=not no_pager)
     _exit(answer, exit_code)
 
 
@@ -182,25 +191,3 @@ def _batch(brain: Brain, given: dict[str, Any], allowed: tuple[str, ...], debug:
 
     for document in answers(sys.stdin, ask, allowed):
         print(dumps(document), flush=True)
-
-
-def _show(answer: Answer, as_json: bool, debug: bool) -> None:
-    if answer.notice:
-        screen.say(answer.notice)
-    if as_json:
-        screen.write_json(answer_document(answer, trace=debug))
-    elif screen.on_terminal() and answer.context is None:
-        from gbrain.output.terminal import show_answer
-
-        show_answer(answer, debug=debug)
-    else:
-        screen.write(answer_text(answer))
-        if debug:
-            for stage in _stages(answer):
-                screen.say(stage)
-
-
-def _stages(answer: Answer) -> Iterator[str]:
-    for stage in answer.trace.stages:
-        detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
-        yield f"{stage.name:14} {stage.ms:8.2f} ms  {detail}"

@@ -14,6 +14,7 @@ from gbrain.cli.options import (
     ExitCode,
     Expected,
     Json,
+    NoPager,
     Quiet,
     Room,
     Since,
@@ -37,6 +38,7 @@ from gbrain.output.chronicle import (
 )
 from gbrain.store import pages
 from gbrain.store.timeline import add_to_timeline, chronicle, page_timeline
+from gbrain.store.writing import Written
 from gbrain.text.slug import slug_of
 
 command = Module()
@@ -75,6 +77,7 @@ def timeline(
     where: Where = None,
     exclude: Exclude = None,
     exit_code: ExitCode = False,
+    no_pager: NoPager = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -89,7 +92,8 @@ def timeline(
     if json:
         screen.write_json({"entries": [entry_document(entry) for entry in entries], "total": total})
     elif entries and screen.on_terminal():
-        show_chronicle(entries) if slug is None else show_timeline(entries)
+        show = show_chronicle if slug is None else show_timeline
+        show(entries, pager=not no_pager)
     else:
         headers = ("Date", "Slug", "Source", "Text")
         screen.write_table(headers, entry_rows(entries), "No timeline entries.")
@@ -125,12 +129,17 @@ def timeline_add(
 ) -> None:
     """Write an entry into a page's timeline; the same one twice changes nothing."""
     day = _written_date(date)
-    _check_text(f"{text} {source}")
+    check_text(f"{text} {source}")
     with open_brain(db) as brain, brain.database.writing() as connection:
         written = add_to_timeline(
             connection, slug_of(slug), day, text, source, timestamp(),
             expected_version=expected_version,
         )  # fmt: skip
+    tell_added(written, day, json=json, quiet=quiet)
+
+
+def tell_added(written: Written, day: str, *, json: bool, quiet: bool) -> None:
+    """Says what became of an entry of `day`."""
     if json:
         document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
         screen.write_json({**document, "date": day})
@@ -138,11 +147,13 @@ def timeline_add(
         screen.say(f"{written.slug}: {day} {written.outcome}, version {written.version}")
 
 
-def _check_text(given: str) -> None:
+def check_text(given: str) -> str:
+    """`given`, if it can be written; raises UsageError if not."""
     try:
         given.encode()
     except UnicodeEncodeError:
         raise UsageError("The entry is not UTF-8", hint="Check the terminal's encoding.") from None
+    return given
 
 
 def _written_date(date: str | None) -> str:

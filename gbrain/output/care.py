@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SHOWN_DETAILS = 5
 
-_BAR_WIDTH = 24
+_BAR_WIDTH = 16
+_TWO_CHARTS = 90
 _BARS_SHOWN = 15
 _MONTHS_SHOWN = 36
 _MARKS = {
@@ -87,15 +88,21 @@ def show_stats(path: Path, stats: Stats, month: str) -> None:
     terminal = screen.console()
     terminal.print(Text(one_line(path), style="bold"))
     numbers = Table(box=None, show_header=False, pad_edge=False)
-    numbers.add_column(justify="right")
-    numbers.add_column()
+    numbers.add_column(justify="right", no_wrap=True)
+    numbers.add_column(overflow="fold")
     for value, about in _told(stats):
         numbers.add_row(Text(value, style="bold"), Text(one_line(about)))
     terminal.print(numbers)
-    for title, counted in (("Wings", stats.wings), ("Rooms", stats.rooms)):
-        if counted:
-            terminal.print(Text(f"\n{title}", style="bold"))
-            terminal.print(_bars(counted))
+    charts = [
+        _bars(title, counted)
+        for title, counted in (("Wings", stats.wings), ("Rooms", stats.rooms))
+        if counted
+    ]
+    beside = terminal.width >= _TWO_CHARTS
+    for row in [charts] if beside else [[chart] for chart in charts]:
+        together = Table.grid(padding=(0, 4, 0, 0))
+        together.add_row(*row)
+        terminal.print(Text(), together)
     run = months_until(stats.months, month)
     if len(run) > 1:
         terminal.print(Text("\nPages by month", style="bold"))
@@ -106,14 +113,10 @@ def show_stats(path: Path, stats: Stats, month: str) -> None:
         newest = Table(box=None, show_header=False, pad_edge=False)
         newest.add_column(no_wrap=True)
         newest.add_column(overflow="fold")
-        newest.add_column(no_wrap=True, overflow="ellipsis")
         for page in stats.newest:
             when = page.updated_at[:16].replace("T", " ")
-            newest.add_row(
-                Text(when, style="dim"),
-                Text(one_line(page.slug), style="cyan"),
-                Text(one_line(page.title)),
-            )
+            name = Text(one_line(page.title)).append(f"  {one_line(page.slug)}", "cyan")
+            newest.add_row(Text(when, style="dim"), name)
         terminal.print(newest)
 
 
@@ -124,19 +127,24 @@ def _told(stats: Stats) -> Iterator[tuple[str, str]]:
     yield f"{stats.links:,}", f"links, {stats.dangling_links:,} of them lead nowhere"
     yield f"{stats.tags:,}", f"tags, {stats.aliases:,} query aliases"
     model = f" by {stats.model_name}" if stats.model_name else ""
-    yield f"{stats.vectors:,}", f"vectors{model}, {stats.jobs:,} passages wait for one"
+    waiting = f"{stats.jobs:,} passages wait for one" if stats.jobs else "none is missing"
+    yield f"{stats.vectors:,}", f"vectors{model}, {waiting}"
     for vault in stats.vaults:
         yield f"{vault.pages:,}", f"pages from {vault.name}"
     yield _size(stats.file_bytes), f"in the file, schema {stats.schema_version}"
 
 
-def _bars(counted: Sequence[Counted]) -> Table:
+def _bars(title: str, counted: Sequence[Counted]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
+    table = Table(
+        box=None, show_header=False, pad_edge=False,
+        title=Text(title, style="bold"), title_justify="left",
+    )  # fmt: skip
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
     for one in counted[:_BARS_SHOWN]:
         length = bar(one.pages, counted[0].pages, _BAR_WIDTH)
         table.add_row(Text(one_line(one.name)), f"{one.pages:,}", Text(length, style="cyan"))

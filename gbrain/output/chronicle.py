@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,12 @@ from gbrain.store.timeline import DatedEntry
 if TYPE_CHECKING:
     from rich.text import Text
 
-_DAY = len("2026-04-03")
+_DAY, _MONTH = len("2026-04-03"), len("2026-04")
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
 
 
 def entry_document(entry: DatedEntry) -> Document:
@@ -31,37 +37,74 @@ def entry_rows(entries: Iterable[DatedEntry]) -> list[tuple[str | None, ...]]:
     return [(entry.date, entry.slug, entry.source, entry.text) for entry in entries]
 
 
-def show_timeline(entries: Sequence[DatedEntry]) -> None:
+def show_timeline(entries: Sequence[DatedEntry], *, pager: bool = True) -> None:
     """One page's entries beside their dates."""
     from rich.table import Table
     from rich.text import Text
 
+    from gbrain.output.pager import paged
     from gbrain.output.screen import console
 
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     for entry in entries:
         table.add_row(Text(entry.date, style="bold"), _words(entry))
-    console().print(table)
+    screen = console()
+    with paged(screen, wanted=pager):
+        screen.print(table)
 
 
-def show_chronicle(entries: Sequence[DatedEntry]) -> None:
-    """The entries of many pages under their days, each below the page it stands on."""
+def show_chronicle(entries: Sequence[DatedEntry], *, pager: bool = True) -> None:
+    """The entries of many pages under their months, beside their days, below their pages."""
     from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
+    from gbrain.output.pager import paged
     from gbrain.output.screen import console
     from gbrain.output.text import one_line
 
     screen = console()
-    for day, of_day in groupby(entries, key=lambda entry: entry.date[:_DAY]):
-        screen.print(Text(day, style="bold"))
-        for entry in of_day:
-            page = Text(one_line(entry.title), style="cyan").append(f"  {entry.slug}", "dim")
-            if entry.date[_DAY:]:
-                page.append(f"  {entry.date[_DAY + 1 :]}", "dim")
-            screen.print(Padding(page, (0, 0, 0, 2)))
-            screen.print(Padding(_words(entry), (0, 0, 0, 4)))
+    with paged(screen, wanted=pager):
+        for number, (period, of_period) in enumerate(groupby(entries, key=_period)):
+            screen.print(Text(("\n" if number else "") + _period_name(period), style="bold"))
+            table = Table.grid(padding=(0, 2, 0, 0))
+            table.add_column(no_wrap=True)
+            table.add_column(overflow="fold")
+            for day, of_day in groupby(of_period, key=lambda entry: entry.date[:_DAY]):
+                shown = _day_name(day)
+                for entry in of_day:
+                    page = Text(one_line(entry.title), style="cyan").append(
+                        f"  {entry.slug}", "dim"
+                    )
+                    if entry.date[_DAY:]:
+                        page.append(f"  {entry.date[_DAY + 1 :]}", "dim")
+                    table.add_row(shown, page.append("\n").append(_words(entry)))
+                    shown = ""
+            screen.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _period(entry: DatedEntry) -> str:
+    """The month of an entry, or what it has instead: a quarter or a year."""
+    return entry.date[:_MONTH] if _date(entry.date[:_DAY]) else entry.date
+
+
+def _period_name(period: str) -> str:
+    month = _date(f"{period}-01")
+    return f"{_MONTHS[month.month - 1]} {month.year}" if month else period
+
+
+def _day_name(day: str) -> str:
+    """The day within its month; a dash for what is known to the month or year only."""
+    known = _date(day)
+    return f"{_WEEKDAYS[known.weekday()]} {known.day:>2}" if known else f"{'—':>6}"
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _words(entry: DatedEntry) -> Text:

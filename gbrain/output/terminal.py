@@ -2,55 +2,236 @@
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.constrain import Constrain
 from rich.markdown import Markdown
 from rich.padding import Padding
+from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
+from gbrain.output.pager import paged
 from gbrain.output.screen import console
 from gbrain.output.text import one_line, printable
 from gbrain.store.passages import MARK_OFF, MARK_ON
-from gbrain.types import Answer, Hit
+from gbrain.types import Answer, Budget, Candidate, Hit, Piece
+
+Files = Mapping[str, Path]
+
+_NO_FILES: Files = {}
+
+# Lines longer than this are hard to read, however wide the screen is.
+_WIDEST = 110
+_ROOM_FOR_REASONS = 70
+_INDENT = 3
+_SNIPPET = 400
+_MATCH = "bold red"
+_NEAREST = 3
+
+_LANES = {
+    "sms": "name", "fts": "words", "vector": "meaning", "graph": "links",
+    "associative": "association", "rerank": "second opinion",
+}  # fmt: skip
+_MEASURES = {"vector": "cosine ", "associative": "cosine "}
+
+_STOPPED = {
+    "budget": "the budget was full",
+    "coverage": "nothing new would be added",
+    "exhausted": "nothing was left",
+}
+
+_BULLET = re.compile(r"\s*[-*+]\s+")
+_BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]{1,300})(?<=\S)\*\*(?!\w)")
+_NAMED_LINK = re.compile(r"\[\[[^][|]{1,300}\|([^][]{1,300})\]\]")
 
 
-def show_answer(answer: Answer, *, debug: bool = False) -> None:
-    """Hits to be scanned: title, slug, wing and date, then the stretch that matched."""
+def show_answer(
+    answer: Answer,
+    *,
+    verbose: bool = False,
+    debug: bool = False,
+    files: Files = _NO_FILES,
+    pager: bool = True,
+    footer: str = "",
+) -> None:
+    """Hits to be scanned, or the assembled context, then how well the question was answered.
+
+    `files` are the pages' files by slug, for links to them; `footer` is a word on what to do next.
+    """
     screen = console()
-    if not answer.hits:
-        screen.print("Nothing found. Fewer or other words may help.", style="dim")
-    for hit in answer.hits:
-        screen.print(_hit(hit))
-    if debug:
-        for stage in answer.trace.stages:
-            detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
-            screen.print(Text(f"{stage.name:14} {stage.ms:8.2f} ms  {detail}", style="dim"))
-    pages = "page" if len(answer.hits) == 1 else "pages"
-    how = f", by {answer.short_circuit}" if answer.short_circuit else f", {answer.mode}"
-    screen.print(f"{len(answer.hits)} {pages} in {answer.took_ms:.0f} ms{how}", style="dim")
+    with paged(screen, wanted=pager):
+        if answer.context is not None and answer.budget is not None:
+            _show_context(screen, answer.context, answer.budget, files)
+        else:
+            for hit in answer.hits:
+                screen.print(Constrain(_hit(hit, screen.width, verbose, files), _WIDEST))
+        if debug:
+            for line in _stages(answer):
+                screen.print(Text(line, style="dim"))
+        for line in closing_lines(answer, verbose=verbose):
+            screen.print(Text(line))
+        screen.print(Text(_summary(answer) + footer, style="dim"))
 
 
-def _hit(hit: Hit) -> RenderableType:
-    names = hit.chunk.heading_path if hit.chunk else ()
-    headings = " › ".join(names[1:] if names[:1] == (hit.title,) else names)
-    about = " · ".join(one_line(part) for part in (hit.wing, hit.date, headings) if part)
-    place = Text.assemble((hit.slug, "cyan"), ("  " + about, "dim"), overflow="fold")
-    parts: list[RenderableType] = [
-        Text.assemble((f"{hit.rank:>2} ", "dim"), (one_line(hit.title), "bold")),
-        Padding(place, (0, 0, 0, 3)),
-    ]
+# --- hits ------------------------------------------------------------------------------------
+
+
+def _hit(hit: Hit, width: int, verbose: bool, files: Files) -> RenderableType:
+    about = [hit.wing, hit.date]
+    if hit.chunk and not verbose:
+        about.append(_headings(hit.title, hit.chunk.heading_path))
+    place = Text.assemble(
+        (one_line(hit.slug), "cyan"),
+        ("  " + " · ".join(one_line(part) for part in about if part), "dim"),
+        overflow="fold",
+    )
+    title = Text(one_line(hit.title), style=linked("bold", files.get(hit.slug)), overflow="fold")
+    reasons = Text("" if verbose else " · ".join(reasons_of(hit)), style="dim")
+    # A long word of why must not squeeze the title.
+    beside = width >= _ROOM_FOR_REASONS and reasons.cell_len <= min(width, _WIDEST) // 2
+    head = Table.grid(expand=beside)
+    head.add_column(width=_INDENT, no_wrap=True)
+    head.add_column(ratio=1 if beside else None, overflow="fold")
+    head.add_column(justify="right", no_wrap=True)
+    head.add_row(
+        Text(f"{hit.rank:>2} ", style="dim"), title, Text("  ") + reasons if beside else ""
+    )
+    lines: list[RenderableType] = [place]
+    lines += [Text(line, style="dim") for line in _details(hit, files)] if verbose else []
     if hit.snippet:
-        parts.append(Padding(marked(hit.snippet), (0, 0, 1, 3)))
-    return Group(*parts)
+        lines.append(marked(hit.snippet))
+    if not beside and reasons:
+        lines.append(reasons)
+    return Group(head, Padding(Group(*lines), (0, 0, 1, _INDENT)))
+
+
+def reasons_of(hit: Hit) -> Iterator[str]:
+    """Why a page is where it is: its place in each lane that found it, and what lifted it."""
+    if list(hit.lanes) == ["sms"]:
+        yield "by its name"
+    else:
+        for lane, candidate in _by_lane(hit):
+            yield f"{_LANES.get(lane, lane)} {candidate.rank}"
+    for name, factor in hit.boosts.items():
+        yield f"{one_line(name)} ×{factor:.3g}"
+
+
+def _details(hit: Hit, files: Files) -> Iterator[str]:
+    scores = [
+        f"{_LANES.get(lane, lane)} {found.rank} ({_MEASURES.get(lane, '')}{found.score:.4g})"
+        for lane, found in _by_lane(hit)
+    ]
+    lifted = [f"{one_line(name)} ×{factor:.3g}" for name, factor in hit.boosts.items()]
+    yield " · ".join([f"score {hit.score:.4g}", *scores, *lifted])
+    kinds = [f"room {hit.room}", f"type {hit.type}" if hit.type else ""]
+    if hit.chunk:
+        first, last = hit.chunk.lines
+        kinds.append(f"line {first}" if first == last else f"lines {first} to {last}")
+        kinds.append(_headings(hit.title, hit.chunk.heading_path))
+    yield " · ".join(one_line(kind) for kind in kinds if kind)
+    if hit.slug in files:
+        yield one_line(files[hit.slug])
+
+
+def _by_lane(hit: Hit) -> list[tuple[str, Candidate]]:
+    """The lanes that found a page, the usual ones first."""
+    order = list(_LANES)
+    return sorted(
+        hit.lanes.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)
+    )
+
+
+def _headings(title: str, path: tuple[str, ...]) -> str:
+    return " › ".join(path[1:] if path[:1] == (title,) else path)
+
+
+def linked(style: str, file: Path | None) -> Style:
+    """A style that also leads to the file, on a terminal that can follow links."""
+    look = Style.parse(style)
+    return look + Style(link=file.as_uri()) if file else look
 
 
 def marked(snippet: str) -> Text:
-    """A snippet with its matched words highlighted."""
-    text = Text()
-    for number, part in enumerate(snippet.replace(MARK_OFF, MARK_ON).split(MARK_ON)):
-        text.append(printable(part.replace("\n", " ")), style="bold yellow" if number % 2 else "")
+    """A snippet with its matched words highlighted, its Markdown signs taken off."""
+    plain = _NAMED_LINK.sub(r"\1", _BOLD.sub(r"\1", _BULLET.sub("", snippet, count=1)))
+    text = Text(overflow="fold")
+    for number, part in enumerate(plain.replace(MARK_OFF, MARK_ON).split(MARK_ON)):
+        text.append(printable(part.replace("\n", " ")), style=_MATCH if number % 2 else "")
+    if len(text) > _SNIPPET:
+        text.truncate(_SNIPPET, overflow="ellipsis")
     return text
 
 
-def show_page(text: str) -> None:
+# --- how it was answered ---------------------------------------------------------------------
+
+
+def closing_lines(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
+    """How good the answer is, unless it is good, and what was left out of it."""
+    reasons = [
+        "the best page " + reason[3:] if reason.startswith("it ") else reason
+        for reason in answer.verdict.reasons
+    ]
+    if not answer.hits:
+        further = "; gbrain query also looks by meaning" if answer.mode == "bm25" else ""
+        yield f"Nothing found. Fewer or other words may help{further}."
+    elif answer.verdict.grade == "nothing":
+        nearest = ", ".join(one_line(hit.title) for hit in answer.hits[:_NEAREST])
+        yield f"Nothing here answers this well; nearest: {nearest}."
+    elif answer.verdict.grade == "partial":
+        why = f": {one_line(reasons[0])}" if reasons and not verbose else ""
+        yield f"Perhaps only part of the answer{why}."
+    if verbose and answer.hits:
+        told = "; ".join(one_line(reason) for reason in reasons)
+        yield f"Verdict {answer.verdict.grade}, confidence {answer.verdict.confidence:.2f}: {told}."
+    if answer.superseded:
+        count = len(answer.superseded)
+        pages = "superseded page" if count == 1 else "superseded pages"
+        named = f" ({', '.join(map(one_line, answer.superseded))})" if verbose else ""
+        yield f"{count} {pages} left out{named}; --include-superseded shows them."
+
+
+def _summary(answer: Answer) -> str:
+    pages = "page" if len(answer.hits) == 1 else "pages"
+    how = f"by {answer.short_circuit}" if answer.short_circuit else answer.mode
+    return f"{len(answer.hits)} {pages} in {answer.took_ms:.0f} ms, {how}"
+
+
+def _stages(answer: Answer) -> Iterator[str]:
+    for stage in answer.trace.stages:
+        detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
+        yield f"{stage.name:14} {stage.ms:8.2f} ms  {detail}"
+
+
+# --- context and pages -----------------------------------------------------------------------
+
+
+def _show_context(
+    screen: Console, context: tuple[Piece, ...], budget: Budget, files: Files
+) -> None:
+    from gbrain.text.citations import Citation
+
+    for piece in context:
+        title = Text(one_line(piece.title), style=linked("bold", files.get(piece.slug)))
+        headings = _headings(piece.title, piece.heading_path)
+        about = (piece.date, headings, piece.role, f"{piece.tokens} tokens")
+        told = " · ".join(one_line(part) for part in about if part)
+        screen.print(title.append("  " + told, Style.parse("not bold dim")))
+        text = printable(piece.text.replace("\r\n", "\n")).strip("\n")
+        source = Text(str(Citation(piece.slug, piece.lines, piece.hash)), style="cyan dim")
+        body = Group(Markdown(text), source)
+        screen.print(Constrain(Padding(body, (0, 0, 1, _INDENT)), _WIDEST))
+    dropped = f", {len(budget.dropped)} passages left out" if budget.dropped else ""
+    screen.print(
+        Text(f"{budget.used} of {budget.limit} tokens, until {_STOPPED[budget.stopped]}{dropped}")
+    )
+
+
+def show_page(text: str, *, pager: bool = True) -> None:
     """A page as a reader sees it."""
-    console().print(Markdown(printable(text.replace("\r\n", "\n"))))
+    screen = console()
+    with paged(screen, wanted=pager):
+        screen.print(Markdown(printable(text.replace("\r\n", "\n"))))

@@ -102,20 +102,23 @@ def test_stats_names_the_active_model(run: Run, sample: Path) -> None:
 
 
 def test_stats_on_a_terminal_draws_bars_and_months(
-    brain: Brain, capsys: pytest.CaptureFixture[str]
+    brain: Brain, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(4):
         brain.put(f"people/p{number}", f"---\ndate: 2026-0{number + 1}-01\n---\n# P\n".encode())
     brain.put("companies/c", b"---\ndate: 2026-04-02\n---\n# C \x1b[31m\n")
     with brain.database.reading() as connection:
         stats = read_stats(connection)
-    show_stats(Path("brain.db"), stats, "2026-11")
-    shown = capsys.readouterr().out
-    lines = [line.rstrip() for line in shown.splitlines()]
-    assert "\x1b" not in shown
-    assert "people     4  ████████████████████████" in lines
-    assert "companies  1  ██████" in lines
-    assert "2026-01 ▅▅▅█ 2026-04" in lines
+    for columns in ("40", "100"):
+        monkeypatch.setenv("COLUMNS", columns)
+        show_stats(Path("brain.db"), stats, "2026-11")
+        shown = capsys.readouterr().out
+        lines = [line.rstrip() for line in shown.splitlines()]
+        assert "\x1b" not in shown
+        assert max(map(len, lines)) <= int(columns)
+        assert "people     4  ████████████████" in shown
+        assert "companies  1  ████" in shown
+        assert "2026-01 ▅▅▅█ 2026-04" in lines
 
 
 def test_months_without_pages_are_there_and_those_ahead_are_not() -> None:

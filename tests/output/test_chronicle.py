@@ -18,19 +18,33 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
-def test_many_pages_by_day(capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_pages_by_month_and_day(capsys: pytest.CaptureFixture[str]) -> None:
     show_chronicle(ENTRIES)
     assert told(capsys) == [
-        "2026-04-03",
-        "  Ann [b]  a  09:30",
-        "    chat — Met [red]her[/red]",
-        "    again",
-        "  Bo  b",
-        "    Sold\ufffd[2J",
+        "April 2026",
+        "  Fri  3  Ann [b]  a  09:30",
+        "          chat — Met [red]her[/red]",
+        "          again",
+        "          Bo  b",
+        "          Sold\ufffd[2J",
+        "",
         "2026",
-        "  Bo  b",
-        "    Old",
+        "       —  Bo  b",
+        "          Old",
     ]
+
+
+def test_what_has_no_day_stands_beside_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
+    show_chronicle(
+        [
+            DatedEntry("a", "Ann", "2026-04-01", None, "First", (1, 1)),
+            DatedEntry("a", "Ann", "2026-04", None, "Month", (2, 2)),
+            DatedEntry("a", "Ann", "2026-Q1", None, "Quarter", (3, 3)),
+        ]
+    )
+    lines = told(capsys)
+    assert lines[:4] == ["April 2026", "  Wed  1  Ann  a", "          First", "       —  Ann  a"]
+    assert lines[6] == "2026-Q1"
 
 
 def test_one_page_beside_its_dates(capsys: pytest.CaptureFixture[str]) -> None:

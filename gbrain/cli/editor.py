@@ -1,0 +1,103 @@
+"""The person's own editor on a text of theirs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from gbrain.errors import GbrainError
+from gbrain.output.foreground import run_in_front
+
+_DEFAULTS = ("vi", "nano")
+_TAKES_LINE = ("vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "mg")
+_RETURNS_AT_ONCE = ("code", "code-insiders", "codium", "cursor", "subl", "zed")
+
+
+def editor_command(environment: Mapping[str, str], *, at_terminal: bool) -> list[str]:
+    """The words that start the editor: $VISUAL, else $EDITOR, else a usual one at a terminal.
+
+    Raises GbrainError when there is none.
+    """
+    for name in ("VISUAL", "EDITOR"):
+        written = environment.get(name, "").strip()
+        if written:
+            try:
+                return shlex.split(written)
+            except ValueError as error:
+                raise GbrainError(
+                    f"${name} cannot be read: {error}", hint=f"For example: export {name}=nano",
+                    code="no_editor",
+                ) from None  # fmt: skip
+    usual = [name for name in _DEFAULTS if shutil.which(name)] if at_terminal else []
+    if not usual:
+        raise GbrainError("No editor is set", hint="Name one: export EDITOR=nano", code="no_editor")
+    return usual[:1]
+
+
+def with_place(command: list[str], file: Path, line: int | None) -> list[str]:
+    """The whole call: waits until the person is done, and begins on `line` where that is known."""
+    name = Path(command[0]).name
+    words = list(command)
+    if name in _RETURNS_AT_ONCE and not {"-w", "--wait"} & set(words):
+        words.append("--wait")
+    if line and name in _TAKES_LINE:
+        words.append(f"+{line}")
+    return [*words, str(file)]
+
+
+class Draft:
+    """A text in a file that only its owner can read, while it is being edited."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="gbrain-"))
+        self.file = self._folder / f"{_file_name(name)}.md"
+        with open(os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(text.encode())
+
+    def edit(self, line: int | None = None) -> bytes:
+        """Runs the editor and gives what the file holds then; raises when it cannot or fails."""
+        at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        command = with_place(editor_command(os.environ, at_terminal=at_terminal), self.file, line)
+        try:
+            ended = run_in_front(command)
+        except OSError as error:
+            raise GbrainError(
+                f"Cannot start {command[0]}: {error.strerror}",
+                hint="$VISUAL and $EDITOR name the editor: export EDITOR=nano",
+                code="no_editor",
+            ) from None
+        if ended:
+            raise GbrainError(
+                f"{command[0]} ended with code {ended}; nothing was written", code="editor_failed",
+                hint="Leave the editor in its usual way to write the page.",
+            )  # fmt: skip
+        try:
+            return self.file.read_bytes()
+        except OSError as error:
+            raise GbrainError(
+                f"The edited text cannot be read: {error.strerror}",
+                hint="Save to the same file.",
+                code="editor_failed",
+            ) from None
+
+    def changed_from(self, text: str) -> bool:
+        """Whether the file holds words that `text` does not."""
+        try:
+            data = self.file.read_bytes()
+        except OSError:
+            return False
+        return bool(data.strip()) and data != text.encode()
+
+    def discard(self) -> None:
+        """Removes the file; one that is worth keeping is simply not discarded."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _file_name(slug: str) -> str:
+    name = slug.rpartition("/")[2].lstrip(".-")
+    return name.encode()[:100].decode(errors="ignore") or "page"

@@ -1,0 +1,94 @@
+"""`graph`: the links around a page, or all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gbrain.cli.commands import Module, examples
+from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain
+from gbrain.errors import GbrainError, UsageError
+from gbrain.output import screen
+from gbrain.output.graph import dot_text, graph_document, graph_page, show_tree, tree_lines, tree_of
+from gbrain.store.graph import graph_around, whole_graph
+from gbrain.store.page_files import page_files
+from gbrain.store.pages import require_page
+from gbrain.text.slug import slug_of
+
+command = Module()
+
+
+@command.command(
+    "graph",
+    epilog=examples(
+        "gbrain graph people/alice-chen",
+        "gbrain graph people/alice-chen --depth 2 --html alice.html",
+        "gbrain graph --html brain.html",
+        "gbrain graph companies/river-ai --dot | dot -Tsvg > river.svg",
+    ),
+)
+def graph(
+    slug: Annotated[
+        str | None, typer.Argument(metavar="[SLUG]", help="Around this page; else all of them.")
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", metavar="N", min=1, max=20, help="How many links away.")
+    ] = 1,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=5000, help="Pages at most.")
+    ] = 200,
+    dot: Annotated[bool, typer.Option("--dot", help="In Graphviz's language.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="As one page for a browser; - prints it."),
+    ] = None,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Show the links of a page, out and in, as a tree, for Graphviz or for a browser."""
+    if sum((dot, html is not None, json)) > 1:
+        raise UsageError("--dot, --html and --json exclude each other", hint="Take one of them.")
+    if slug is None and not (dot or html or json):
+        raise UsageError(
+            "A tree needs a page to begin with",
+            hint="For example: gbrain graph people/alice-chen; gbrain graph --html FILE draws all.",
+        )
+    with open_brain(db) as brain, brain.database.reading() as connection:
+        page = require_page(connection, slug_of(slug)) if slug is not None else None
+        if page:
+            found = graph_around(connection, page, depth, limit)
+        else:
+            found = whole_graph(connection, limit)
+        files = page_files(connection, [each.slug for each in found.pages])
+    root = page.slug if page else None
+    if json:
+        screen.write_json(graph_document(found, root))
+    elif dot:
+        screen.write(dot_text(found, root))
+    elif html:
+        _write_page(html, graph_page(found, root), quiet)
+    elif root and screen.on_terminal():
+        there = {name: file for name, file in files.items() if file.is_file()}
+        show_tree(tree_of(found, root), there, pager=not no_pager)
+    elif root:
+        screen.write("\n".join(tree_lines(tree_of(found, root))))
+    if found.left_out and not (quiet or json):
+        screen.say(f"{found.left_out} more pages are left out; --limit takes more.")
+
+
+def _write_page(file: Path, text: str, quiet: bool) -> None:
+    if str(file) == "-":
+        screen.write(text)
+        return
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise GbrainError(
+            f"Cannot write {file}: {error.strerror}", hint="Name another file.", code="cannot_write"
+        ) from None
+    if not quiet:
+        screen.say(f"{file} is ready: open it in a browser.")

@@ -1,0 +1,79 @@
+"""An answer to whoever asked: a person at a terminal, a pipe or a script."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gbrain.cli.options import open_brain
+from gbrain.errors import GbrainError
+from gbrain.output import screen
+from gbrain.output.json import answer_document
+from gbrain.output.text import answer_text
+from gbrain.types import Answer
+
+
+def show(
+    answer: Answer, db: Path | None, *, json: bool, verbose: bool, debug: bool, pager: bool
+) -> None:
+    """Prints the answer; what a terminal shows is remembered in the brain `db`, for `open`."""
+    if answer.notice:
+        screen.say(answer.notice)
+    if screen.on_terminal():
+        with _remembered(answer, db):
+            _show_person(answer, db, json=json, verbose=verbose, debug=debug, pager=pager)
+    elif json:
+        screen.write_json(answer_document(answer, trace=debug))
+    else:
+        screen.write(answer_text(answer))
+        if debug:
+            for stage in _stages(answer):
+                screen.say(stage)
+
+
+def _show_person(
+    answer: Answer, db: Path | None, *, json: bool, verbose: bool, debug: bool, pager: bool
+) -> None:
+    if json:
+        screen.write_json(answer_document(answer, trace=debug))
+        return
+    from gbrain.output.terminal import show_answer
+    from gbrain.store.page_files import page_files
+
+    with open_brain(db) as brain, brain.database.reading() as connection:
+        files = page_files(connection, [hit.slug for hit in answer.hits])
+    there = {slug: file for slug, file in files.items() if file.is_file()}
+    footer = "; gbrain open N opens one" if answer.hits else ""
+    show_answer(answer, verbose=verbose, debug=debug, files=there, pager=pager, footer=footer)
+
+
+@contextmanager
+def _remembered(answer: Answer, db: Path | None) -> Iterator[None]:
+    """Keeps which page has which number, for `open`, while the block shows them."""
+    from threading import Thread
+
+    from gbrain.store.asked import Place, remember
+    from gbrain.store.notes import take_note
+
+    places = [
+        Place(hit.rank, hit.slug, hit.chunk.lines[0] if hit.chunk else None) for hit in answer.hits
+    ]
+
+    def note() -> None:
+        with suppress(GbrainError, sqlite3.Error), open_brain(db) as brain:
+            take_note(brain.database, lambda connection: remember(connection, places))
+
+    noting = Thread(target=note)
+    noting.start()
+    try:
+        yield
+    finally:
+        noting.join()
+
+
+def _stages(answer: Answer) -> Iterator[str]:
+    for stage in answer.trace.stages:
+        detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
+        yield f"{stage.name:14} {stage.ms:8.2f} ms  {detail}"

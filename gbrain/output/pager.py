@@ -1,0 +1,62 @@
+"""What is taller than the screen goes through a pager."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from gbrain.output.foreground import run_in_front
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Colour through, leave the text on the screen, and nothing to leave when it fits.
+_LESS = "FRX"
+_HYPERLINK = re.compile(r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
+
+
+@contextmanager
+def paged(screen: Console, *, wanted: bool = True) -> Iterator[None]:
+    """What the block prints on `screen`, in a pager if it is one and too small for it."""
+    with screen.capture() as shown:
+        yield
+    text = shown.get()
+    command = pager(os.environ) if wanted and _too_tall(screen, text) else []
+    # Not every pager knows hyperlinks, and one that does not prints them.
+    if not command or not _through(command, _HYPERLINK.sub("", text)):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def pager(environment: Mapping[str, str]) -> list[str]:
+    """The pager's command: $GBRAIN_PAGER, else $PAGER, else less; empty when there is to be none.
+
+    An empty value or `cat` means none.
+    """
+    for name in ("GBRAIN_PAGER", "PAGER"):
+        if name in environment:
+            with suppress(ValueError):
+                words = shlex.split(environment[name])
+                return [] if words in ([], ["cat"]) else words
+    return ["less"] if shutil.which("less") else []
+
+
+def _too_tall(screen: Console, text: str) -> bool:
+    # The prompt that follows takes a line as well.
+    return screen.is_terminal and sys.stdin.isatty() and text.count("\n") >= screen.height
+
+
+def _through(command: Sequence[str], text: str) -> bool:
+    """Whether there is such a pager."""
+    about = {"LESS": _LESS, "LESSCHARSET": "utf-8"}
+    try:
+        run_in_front(command, data=text.encode(errors="replace"), defaults=about)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,295 @@
+"""Pages in one's own editor, put back safely; thoughts kept in passing."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from gbrain.cli.editor import editor_command, with_place
+from gbrain.errors import GbrainError
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`editor("text = text.upper()")` sets an editor that does this to the file."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def call(change: str) -> None:
+        program = tmp_path / "editor.py"
+        program.write_text(
+            "import os, subprocess, sys\n"
+            "file = sys.argv[-1]\n"
+            "text = open(file, newline='').read()\n"
+            f"{change}\n"
+            "open(file, 'w', newline='').write(text)\n"
+        )
+        command = shlex.join([sys.executable, str(program)])
+        monkeypatch.setenv("EDITOR", command)
+
+    return call
+
+
+def drafts(tmp_path: Path) -> list[Path]:
+    return list(tmp_path.glob("gbrain-*/*"))
+
+
+# --- edit ------------------------------------------------------------------------------------
+
+
+def test_what_is_saved_becomes_the_page(run, sample, editor, tmp_path):
+    editor("text = text.replace('tepid', 'cool')")
+    written = run("edit", "people/noor-haddad", "--json").json
+    assert written == {"slug": "people/noor-haddad", "version": 2, "outcome": "updated"}
+    assert "sounded cool at best" in run("get", "people/noor-haddad").stdout
+    assert drafts(tmp_path) == []
+
+
+def test_a_page_of_a_file_says_that_the_file_stays(run, sample, editor):
+    editor("text += 'x'")
+    said = run("edit", "people/noor-haddad").stderr.splitlines()
+    assert said == [
+        "people/noor-haddad: updated, version 2",
+        "Its file keeps the earlier text until gbrain export writes it.",
+    ]
+
+
+def test_nothing_changed_is_nothing_written(run, sample, editor, tmp_path):
+    editor("")
+    assert run("edit", "people/noor-haddad").stderr == "people/noor-haddad: unchanged, version 1\n"
+    assert len(run("history", "people/noor-haddad").stdout.splitlines()) == 1
+    assert drafts(tmp_path) == []
+
+
+def test_a_text_is_edited_byte_for_byte(run, brain_path, editor):
+    text = b"\xef\xbb\xbf# A\r\n\r\nno end of line"
+    run("put", "a", stdin=text)
+    editor("")
+    run("edit", "a")
+    assert run("get", "a").stdout_bytes == text
+    assert len(run("history", "a").stdout.splitlines()) == 1
+
+
+def test_a_new_page_begins_with_its_title(run, brain_path, editor):
+    editor("text += 'First words.'")
+    run("edit", "ideas/My First Idea")
+    assert run("get", "ideas/my-first-idea").stdout == "# My first idea\n\nFirst words."
+    assert run("get", "ideas/my-first-idea", "--json").json["path"] == "ideas/My First Idea.md"
+
+
+def test_a_new_page_that_stays_as_it_began_is_not_made(run, brain_path, editor):
+    editor("")
+    assert run("edit", "ideas/first").stderr == "ideas/first: unchanged\n"
+    assert run("edit", "ideas/first", "--json").json["version"] is None
+    assert run("get", "ideas/first").exit_code == 1
+
+
+def test_a_template_is_filled_in(run, brain_path, editor, tmp_path):
+    template = tmp_path / "meeting.md"
+    template.write_text("# {{title}}\n\nOn {{date}}, [[{{slug}}]], {{else}}\n")
+    editor("text += '!'")
+    run("edit", "meetings/kick-off", "--template", template)
+    assert run("get", "meetings/kick-off").stdout == (
+        "# Kick off\n\nOn 2026-11-16, [[meetings/kick-off]], {{else}}\n!"
+    )
+    assert run("edit", "b", "--template", tmp_path / "none").exit_code == 2
+
+
+def test_a_name_that_is_nearly_a_page_is_pointed_out(run, sample, editor):
+    editor("")
+    said = run("edit", "people/alice-chan").stderr
+    assert said.startswith("people/alice-chan will be a new page; there is people/alice-chen.")
+
+
+def test_somebody_else_was_faster(run, brain_path, editor, tmp_path):
+    run("put", "a", stdin=b"mine")
+    editor(
+        f"subprocess.run([{sys.executable!r}, '-m', 'gbrain', 'put', 'a'], input=b'theirs', "
+        f"env={{**os.environ, 'PYTHONPATH': {str(Path(__file__).parents[2])!r}}})\n"
+        "text = 'mine, better'"
+    )
+    refused = run("edit", "a", "--json")
+    assert (refused.exit_code, refused.error["code"]) == (1, "version_conflict")
+    (kept,) = drafts(tmp_path)
+    assert refused.error["hint"].startswith(f"Your text is kept in {kept}. ")
+    assert kept.read_text() == "mine, better"
+    assert run("get", "a").stdout == "theirs"
+
+
+def test_a_page_that_is_none_is_kept_too(run, brain_path, editor, tmp_path):
+    run("put", "a", stdin=b"good")
+    editor("text = '---\\nx: [\\n---\\n'")
+    refused = run("edit", "a", "--json")
+    assert (refused.exit_code, refused.error["code"]) == (1, "bad_page")
+    (kept,) = drafts(tmp_path)
+    assert str(kept) in refused.error["hint"]
+    assert run("get", "a").stdout == "good"
+
+
+def test_an_emptied_page_is_not_written(run, brain_path, editor, tmp_path):
+    run("put", "a", stdin=b"good")
+    editor("text = ''")
+    refused = run("edit", "a")
+    assert refused.exit_code == 2
+    assert "gbrain delete a removes the page" in refused.stderr
+    assert drafts(tmp_path) == []
+
+
+def test_an_editor_that_fails(run, brain_path, editor, tmp_path):
+    run("put", "a", stdin=b"good")
+    editor("sys.exit(3)")
+    assert "ended with code 3; nothing was written" in run("edit", "a").stderr
+    assert drafts(tmp_path) == []
+    editor("open(file, 'w').write('half'); sys.exit(3)")
+    assert "Your text is kept in" in run("edit", "a").stderr
+    editor("os.remove(file); os._exit(0)")
+    assert run("edit", "a", "--json").error["code"] == "editor_failed"
+    assert run("get", "a").stdout == "good"
+
+
+def test_only_the_owner_can_read_a_draft(run, brain_path, editor, tmp_path):
+    run("put", "people/ann", stdin=b"secret")
+    editor(
+        f"open({str(tmp_path / 'seen')!r}, 'w').write("
+        "f'{os.stat(file).st_mode} {os.stat(os.path.dirname(file)).st_mode} {file}')"
+    )
+    run("edit", "people/ann")
+    file, folder, path = (tmp_path / "seen").read_text().split(" ", 2)
+    assert (stat.S_IMODE(int(file)), stat.S_IMODE(int(folder))) == (0o600, 0o700)
+    assert path.endswith("/ann.md")
+
+
+def test_no_editor(run, sample, monkeypatch):
+    for name in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    refused = run("edit", "people/noor-haddad", "--json")
+    assert refused.error["code"] == "no_editor"
+    assert refused.error["hint"]
+    monkeypatch.setenv("EDITOR", "/no/such/editor")
+    assert run("edit", "people/noor-haddad", "--json").error["code"] == "no_editor"
+
+
+def test_which_editor():
+    def words(at_terminal=False, **environment):
+        return editor_command(environment, at_terminal=at_terminal)
+
+    assert words(VISUAL="code --wait", EDITOR="ed") == ["code", "--wait"]
+    assert words(VISUAL=" ", EDITOR="'my editor' -x") == ["my editor", "-x"]
+    with pytest.raises(GbrainError, match="cannot be read"):
+        words(EDITOR="'unclosed")
+    with pytest.raises(GbrainError, match="No editor"):
+        words()
+
+
+def test_the_editor_begins_on_the_line_and_is_waited_for():
+    file = Path("a b;c.md")
+    assert with_place(["/usr/bin/vim"], file, 7) == ["/usr/bin/vim", "+7", "a b;c.md"]
+    assert with_place(["vim"], file, None) == ["vim", "a b;c.md"]
+    assert with_place(["code"], file, 7) == ["code", "--wait", "a b;c.md"]
+    assert with_place(["code", "-w"], file, 7) == ["code", "-w", "a b;c.md"]
+    assert with_place(["sed", "-i", "s/a/b/"], file, 7) == ["sed", "-i", "s/a/b/", "a b;c.md"]
+
+
+# --- open ------------------------------------------------------------------------------------
+
+
+def test_a_hit_of_the_last_answer_opens(run, sample, at_terminal, editor):
+    code, shown = at_terminal("search", "backup sqlite", "--no-pager")
+    assert code == 0
+    assert "gbrain open N opens one" in shown
+    editor("text = text.replace('Three copies', 'Four copies')")
+    second = run("search", "backup sqlite", "--json").json["results"][1]["slug"]
+    assert run("open", "2", "--json").json == {"slug": second, "version": 2, "outcome": "updated"}
+    assert "Four copies" in run("get", second).stdout
+
+
+def test_an_answer_in_a_pipe_is_not_the_last_one(run, sample, at_terminal, editor):
+    editor("")
+    at_terminal("search", "river", "--limit", "1", "--no-pager")
+    run("search", "backup")
+    assert run("open", "1", "--json").json["slug"] == "companies/river-ai"
+
+
+def test_opening_counts(run, sample, at_terminal, editor, brain_path):
+    import sqlite3
+
+    editor("")
+    at_terminal("search", "river", "--limit", "1", "--no-pager")
+    run("open", "1")
+    with sqlite3.connect(brain_path) as connection:
+        assert connection.execute("SELECT sum(opens) FROM page_use").fetchone() == (1,)
+    connection.close()
+
+
+def test_a_hit_that_is_not_there(run, sample, at_terminal, editor):
+    editor("")
+    assert "There is no answer to open a hit of" in run("open", "1").stderr
+    at_terminal("search", "river", "--limit", "1", "--no-pager")
+    assert "The last answer has no hit 2" in run("open", "2").stderr
+    run("delete", "companies/river-ai")
+    assert run("open", "1", "--json").error["code"] == "not_found"
+    assert run("open", "0").exit_code == 2
+
+
+def test_a_bad_page_can_be_edited_again_at_a_terminal(run, brain_path, at_terminal, tmp_path):
+    run("put", "a", stdin=b"good")
+    program = tmp_path / "editor.py"
+    program.write_text(
+        "import sys\ntext = open(sys.argv[1]).read()\n"
+        "open(sys.argv[1], 'w').write('better' if '[' in text else '---\\nx: [\\n---\\n')\n"
+    )
+    code, shown = at_terminal(
+        "edit", "a", keys="y\n", EDITOR=shlex.join([sys.executable, str(program)])
+    )
+    assert "Edit again? [Y/n]:" in shown
+    assert (code, run("get", "a").stdout) == (0, "better")
+
+
+# --- capture ---------------------------------------------------------------------------------
+
+
+def test_a_thought_goes_to_the_inbox(run, brain_path):
+    made = run("capture", "Ask Alice", "--json").json
+    assert made == {"slug": "inbox", "version": 1, "outcome": "created", "date": "2026-11-16"}
+    again = run("capture", "Ask", "Bo", "--source", "phone")
+    assert again.stderr == "inbox: 2026-11-16 updated, version 2\n"
+    entries = run("timeline", "inbox", "--json").json["entries"]
+    assert [(e["date"], e["source"], e["text"]) for e in entries] == [
+        ("2026-11-16", None, "Ask Alice"), ("2026-11-16", "phone", "Ask Bo"),
+    ]  # fmt: skip
+    assert run("search", "bo", "--json").json["results"][0]["slug"] == "inbox"
+
+
+def test_the_inbox_has_the_name_one_gives_it(run, brain_path):
+    run("init")
+    run("config", "set", "capture_page", "journal/Thoughts")
+    assert run("capture", "x", "--json").json["slug"] == "journal/thoughts"
+
+
+@pytest.mark.parametrize("words", [(), ("-",)])
+def test_a_thought_from_a_pipe(run, brain_path, words):
+    run("capture", *words, stdin="für später\nund noch\n".encode())
+    assert run("timeline", "inbox", "--json").json["entries"][0]["text"] == "für später\nund noch"
+
+
+def test_a_thought_about_a_page(run, sample):
+    assert run("capture", "Moved", "--to", "people/alice-chen", "--json").json["version"] == 2
+    error = run("capture", "Moved", "--to", "people/alice-chan", "--json").error
+    assert "people/alice-chen" in error["hint"]
+
+
+@pytest.mark.parametrize("stdin", [b"", b" \n", b"\xff"])
+def test_no_thought(run, brain_path, stdin):
+    assert run("capture", stdin=stdin).exit_code == 2
+    assert run("get", "inbox").exit_code == 1
+
+
+def test_nothing_to_capture_at_a_terminal(at_terminal, brain_path):
+    code, shown = at_terminal("capture")
+    assert (code, "There is nothing to capture" in shown) == (2, True)
+    assert not os.path.exists(brain_path)

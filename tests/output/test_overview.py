@@ -1,0 +1,78 @@
+"""What is there, and what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.output.overview import next_steps, overview_lines, short
+from gbrain.store.stats import Newest, Stats, read_stats
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def stats(sample: Path) -> Stats:
+    with Brain.open(sample) as brain, brain.database.reading() as connection:
+        return read_stats(connection)
+
+
+def commands(stats: Stats) -> list[str]:
+    return [command for command, _ in next_steps(stats)]
+
+
+def test_an_empty_brain_wants_notes(stats: Stats) -> None:
+    assert commands(replace(stats, pages=0))[0] == "gbrain import DIR"
+
+
+def test_what_waits_for_a_vector_comes_first(stats: Stats) -> None:
+    assert stats.jobs > 0
+    assert commands(stats)[0] == "gbrain embed"
+    assert commands(replace(stats, jobs=0))[0].startswith("gbrain query")
+
+
+def test_a_vault_is_followed(stats: Stats) -> None:
+    assert "gbrain sync" in commands(stats)
+    assert "gbrain sync" not in commands(replace(stats, vaults=()))
+
+
+@pytest.mark.parametrize(
+    ("chunks", "jobs", "told"),
+    [
+        (100, 0, "100 % of 100 passages"),
+        (1000, 1, "99 % of 1,000 passages"),
+        (1000, 999, "1 % of 1,000 passages"),
+        (10, 12, "0 % of 10 passages"),
+    ],
+)
+def test_the_share_is_never_rounded_to_all_or_none(
+    stats: Stats, chunks: int, jobs: int, told: str
+) -> None:
+    lines = overview_lines(Path("/b"), replace(stats, chunks=chunks, jobs=jobs), NOW)
+    assert lines[1] == f"29 pages · {told} embedded"
+
+
+@pytest.mark.parametrize(
+    ("ago", "told"),
+    [
+        (timedelta(seconds=5), "just now"),
+        (timedelta(minutes=1), "1 minute ago"),
+        (timedelta(hours=5), "5 hours ago"),
+        (timedelta(days=40), "40 days ago"),
+        (timedelta(days=-1), "just now"),
+    ],
+)
+def test_the_last_change(stats: Stats, ago: timedelta, told: str) -> None:
+    newest = (Newest("a", "A page", (NOW - ago).isoformat().replace("+00:00", "Z")),)
+    lines = overview_lines(Path("/b"), replace(stats, newest=newest), NOW)
+    assert lines[2] == f"Last change {told}: A page"
+
+
+def test_a_path_as_one_types_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert short(tmp_path / "notes" / "b.db") == "~/notes/b.db"
+    assert short("/elsewhere/b.db") == "/elsewhere/b.db"

@@ -1,0 +1,41 @@
+"""Which pager, and when."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from gbrain.output.pager import paged, pager
+from gbrain.output.screen import console
+
+
+@pytest.mark.parametrize(
+    ("environment", "command"),
+    [
+        ({"PAGER": "more"}, ["more"]),
+        ({"PAGER": "more", "GBRAIN_PAGER": "less -S"}, ["less", "-S"]),
+        ({"PAGER": "'my pager' -x"}, ["my pager", "-x"]),
+        ({"PAGER": "more", "GBRAIN_PAGER": ""}, []),
+        ({"PAGER": "cat"}, []),
+    ],
+)
+def test_the_pager_one_names(environment: dict[str, str], command: list[str]) -> None:
+    assert pager(environment) == command
+
+
+def test_else_less_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pager({}) == (["less"] if shutil.which("less") else [])
+    assert pager({"PAGER": "'unclosed"}) == pager({})
+    monkeypatch.setenv("PATH", "")
+    assert pager({}) == []
+
+
+def test_never_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER", "false")
+    screen = console()
+    with paged(screen):
+        screen.print("\n".join(["line"] * 500))
+    assert capsys.readouterr().out.count("line\n") == 500

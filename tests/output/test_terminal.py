@@ -1,0 +1,145 @@
+"""An answer as a person sees it: every line fits, and the reasons are told."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from gbrain.output.terminal import closing_lines, marked, reasons_of, show_answer
+from gbrain.trace import Trace
+from gbrain.types import Answer, Candidate, Grade, Hit, HitChunk, Verdict
+
+WORDS, MEANING = Candidate(1, "a", 7, 1, 9.5), Candidate(1, "a", 7, 3, 0.71)
+
+
+def hit(**changed: object) -> Hit:
+    usual = Hit(
+        rank=1, slug="people/ann", title="Ann", wing="people", room="profile", type="person",
+        date="2026-04-03", score=1.25, snippet="- **2026** | chat — \x02Ann\x03 left",
+        chunk=HitChunk("timeline", ("Ann", "Timeline"), "2026-04-03", (12, 14), "ab"),
+        lanes={"vector": MEANING, "fts": WORDS}, boosts={"date": 1.35},
+    )  # fmt: skip
+    return usual._replace(**changed)
+
+
+def answer(*hits: Hit, grade: Grade = "strong", **changed: object) -> Answer:
+    reasons = ("it holds 1 of 3 words", "the nearest passage has cosine 0.71")
+    usual = Answer(
+        query="ann", mode="hybrid", merge="set-union", short_circuit=None, fell_back_to_bm25=False,
+        notice=None, superseded=(), verdict=Verdict(grade, 0.5, reasons), hits=hits, took_ms=12.3,
+        trace=Trace(),
+    )  # fmt: skip
+    return usual._replace(**changed)
+
+
+def shown(capsys: pytest.CaptureFixture[str], *hits: Hit, **options: bool) -> list[str]:
+    show_answer(answer(*hits), **options)
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_hit_is_title_place_and_words_and_why_it_is_here(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = shown(capsys, hit())
+    assert lines[0].split("  ")[0] == " 1 Ann"
+    assert lines[0].endswith("  words 1 · meaning 3 · date ×1.35")
+    assert lines[1:] == [
+        "   people/ann  people · 2026-04-03 · Timeline",
+        "   2026 | chat — Ann left",
+        "",
+        "1 page in 12 ms, hybrid",
+    ]
+
+
+def test_on_a_narrow_screen_the_reasons_stand_below(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert shown(capsys, hit())[:5] == [
+        " 1 Ann",
+        "   people/ann  people · 2026-04-03 ·",
+        "   Timeline",
+        "   2026 | chat — Ann left",
+        "   words 1 · meaning 3 · date ×1.35",
+    ]
+
+
+def test_more_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join(shown(capsys, hit(), verbose=True))
+    assert "score 1.25 · words 1 (9.5) · meaning 3 (cosine 0.71) · date ×1.35" in text
+    assert "room profile · type person · lines 12 to 14 · Timeline" in text
+    assert "Verdict strong, confidence 0.50: the best page holds 1 of 3 words; the nearest" in text
+
+
+@pytest.mark.parametrize("columns", [40, 60, 100, 250])
+def test_every_line_fits_whatever_is_in_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    wide = hit(title="知識" * 60, slug="x" * 300, snippet="🚀" * 500, boosts={"長い" * 40: 2.0})
+    lines = shown(capsys, wide, hit(), verbose=False)
+    assert max(map(cell_len, lines)) <= columns
+    assert "".join(lines).count("知") == 60
+
+
+@given(st.text())
+def test_a_snippet_drives_no_terminal(text: str) -> None:
+    plain = marked(text).plain
+    assert "\x1b" not in plain
+    assert len(plain) <= 400
+
+
+@pytest.mark.parametrize(
+    ("snippet", "plain"),
+    [
+        ("- one **two** three", "one two three"),
+        ("2**8 and 3**4", "2**8 and 3**4"),
+        ("see [[people/ann|Ann]] and [[bo]]", "see Ann and [[bo]]"),
+        ("**\x02bold\x03 word**", "bold word"),
+        ("a\nb", "a b"),
+    ],
+)
+def test_signs_of_markdown_are_taken_off(snippet: str, plain: str) -> None:
+    assert marked(snippet).plain == plain
+
+
+def test_the_matched_words_stand_out() -> None:
+    text = marked("one \x02two\x03 three")
+    assert [text.plain[span.start : span.end] for span in text.spans if span.style] == ["two"]
+
+
+def test_reasons() -> None:
+    assert list(reasons_of(hit())) == ["words 1", "meaning 3", "date ×1.35"]
+    assert list(reasons_of(hit(lanes={"sms": WORDS}, boosts={}))) == ["by its name"]
+
+
+def test_a_strong_answer_says_nothing_of_itself() -> None:
+    assert list(closing_lines(answer(hit()))) == []
+
+
+def test_a_weak_answer_says_so() -> None:
+    assert list(closing_lines(answer(hit(), grade="partial"))) == [
+        "Perhaps only part of the answer: the best page holds 1 of 3 words."
+    ]
+    others = [hit(title=name) for name in "ABCD"]
+    assert list(closing_lines(answer(*others, grade="nothing"))) == [
+        "Nothing here answers this well; nearest: A, B, C."
+    ]
+    assert list(closing_lines(answer(grade="nothing", mode="bm25"))) == [
+        "Nothing found. Fewer or other words may help; gbrain query also looks by meaning."
+    ]
+
+
+def test_what_was_left_out_is_told() -> None:
+    (line,) = closing_lines(answer(hit(), superseded=("old", "older")))
+    assert line == "2 superseded pages left out; --include-superseded shows them."
+
+
+def test_they_stand_out_in_a_colour_that_light_and_dark_screens_show() -> None:
+    screen = Console(force_terminal=True, color_system="truecolor", width=100, no_color=False)
+    with screen.capture() as seen:
+        screen.print(marked("a \x02b\x03"))
+    assert "\x1b[1;31mb" in seen.get()
