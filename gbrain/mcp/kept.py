@@ -1,0 +1,90 @@
+"""One brain kept open between calls, its models with it, used by one thread at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple, TypeVar
+
+from gbrain.brain import Brain
+from gbrain.store.models import active_model
+
+T = TypeVar("T")
+
+
+class _State(NamedTuple):
+    """What a brain that is open must still agree with: its file, its schema and its model."""
+
+    file: tuple[int, int] | None
+    schema: int
+    model: str | None
+
+
+class Kept:
+    """A brain that is opened on first use and again when its file or its model is another.
+
+    Settings are read anew for every use. Whoever gives up waiting for a use retires it: the
+    brain is then closed as soon as the work is over, and no other work begins.
+    """
+
+    def __init__(self, open_brain: Callable[[], Brain]) -> None:
+        self._open = open_brain
+        self._brain: Brain | None = None
+        self._state: _State | None = None
+        self._lock = Lock()
+        self._retired = False
+        self.busy = False
+
+    def use(self, work: Callable[[Brain], T]) -> T:
+        """What `work` makes of the brain as it is now; raises CancelledError after `retire`."""
+        with self._lock:
+            if self._retired:
+                raise CancelledError
+            self.busy = True
+        try:
+            return work(self._current())
+        finally:
+            with self._lock:
+                self.busy = False
+                if self._retired:
+                    self._close()
+
+    def retire(self) -> None:
+        """Closes the brain, now or when the work that uses it is over."""
+        with self._lock:
+            self._retired = True
+            if not self.busy:
+                self._close()
+
+    def _current(self) -> Brain:
+        brain = self._brain
+        if brain is not None and _state(brain) == self._state:
+            brain.settings = Brain(brain.database).settings
+            return brain
+        self._close()
+        self._brain = brain = self._open()
+        self._state = _state(brain)
+        return brain
+
+    def _close(self) -> None:
+        brain, self._brain = self._brain, None
+        if brain is not None:
+            brain.close()
+
+
+def _state(brain: Brain) -> _State:
+    with brain.database.reading() as connection:
+        schema = connection.execute("PRAGMA user_version").fetchone()[0]
+        model = active_model(connection)
+    return _State(_file(brain.database.path), schema, model.identity if model else None)
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """Which file is at `path`: a brain that was replaced there must not be written any more."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

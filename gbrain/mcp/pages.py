@@ -1,0 +1,128 @@
+"""The tools about pages: get, put, list, links, timeline, stats."""
+
+from __future__ import annotations
+
+from gbrain.brain import Brain, timestamp
+from gbrain.mcp.arguments import Arguments, day_of, scope_of, today
+from gbrain.mcp.reply import Reply
+from gbrain.mcp.schemas import MOST, USUAL_CHARACTERS
+from gbrain.mcp.sizes import part_of, shortened
+from gbrain.output.documents import listed_document, page_document
+from gbrain.output.json import Document
+from gbrain.output.text import columns
+from gbrain.store.writing import Written
+from gbrain.text.slug import slug_of
+
+
+def get(brain: Brain, arguments: Arguments) -> Reply:
+    """A page with as much of its text as was asked for; counts as an opening of it."""
+    version = arguments.get("version")
+    page, front_matter, text = brain.page(arguments["slug"], version)
+    if version is None:
+        brain.opened(page.id)
+    part = part_of(
+        text,
+        arguments.get("offset", 0),
+        arguments.get("limit", USUAL_CHARACTERS),
+        arguments.get("first_line"),
+        arguments.get("last_line"),
+    )
+    document = page_document(page, front_matter, part.text)
+    place = {name: getattr(part, name) for name in ("offset", "characters", "next_offset")}
+    return Reply(shortened({**document, **place}, whole=("text",)), part.text + part.note)
+
+
+def put(brain: Brain, arguments: Arguments) -> Reply:
+    from gbrain.store.nearness import nearly_the_same
+
+    written = brain.put(
+        arguments["slug"],
+        arguments["content"].encode(),
+        expected_version=arguments.get("expected_version"),
+    )
+    twin = None
+    if written.outcome != "unchanged":
+        with brain.database.reading() as connection:
+            twin = nearly_the_same(connection, written.slug)
+    near = {"slug": twin.slug, "title": twin.title, "words": round(twin.words, 3)} if twin else None
+    said = f" It says nearly the same as {twin.slug}." if twin else ""
+    return Reply({**_written(written), "nearly_the_same": near}, _said(written) + said)
+
+
+def timeline_add(brain: Brain, arguments: Arguments) -> Reply:
+    from gbrain.store.timeline import add_to_timeline
+
+    date = arguments.get("date")
+    day = day_of(date).text if date else today().isoformat()
+    with brain.database.writing() as connection:
+        written = add_to_timeline(
+            connection,
+            slug_of(arguments["slug"]),
+            day,
+            arguments["text"],
+            arguments.get("source"),
+            timestamp(),
+            expected_version=arguments.get("expected_version"),
+        )
+    return Reply({**_written(written), "date": day}, _said(written))
+
+
+def _written(written: Written) -> Document:
+    return {"slug": written.slug, "version": written.version, "outcome": written.outcome}
+
+
+def _said(written: Written) -> str:
+    return f"{written.slug}: {written.outcome}, version {written.version}."
+
+
+def list_(brain: Brain, arguments: Arguments) -> Reply:
+    start, count = arguments.get("offset", 0), arguments.get("limit", MOST)
+    found, total = brain.list(scope_of(arguments), start + count)
+    pages = found[start:]
+    stop = start + len(pages)
+    document = {
+        "pages": [listed_document(page) for page in pages],
+        "total": total,
+        "next_offset": stop if pages and stop < total else None,
+    }
+    rows = columns((p.slug, p.title[:MOST], f"{p.wing}/{p.room}", p.date) for p in pages)
+    return Reply(shortened(document), f"{rows}\n{len(pages)} of {total} pages.".lstrip())
+
+
+def links(brain: Brain, arguments: Arguments) -> Reply:
+    from gbrain.store.links import links_from, links_to
+    from gbrain.store.pages import require_page
+
+    with brain.database.reading() as connection:
+        page = require_page(connection, slug_of(arguments["slug"]))
+        away, back = links_from(connection, page), links_to(connection, page)
+    most = arguments.get("limit", MOST)
+    document = {
+        "slug": page.slug,
+        "links": [link._asdict() for link in away[:most]],
+        "backlinks": [link._asdict() for link in back[:most]],
+    }
+    cut = [
+        f"{name}: {most} of {len(all_)} entries"
+        for name, all_ in (("links", away), ("backlinks", back))
+        if len(all_) > most
+    ]
+    rows = [("to", link.slug or f"{link.target} (no such page)") for link in away[:most]]
+    rows += [("from", link.slug) for link in back[:most]]
+    text = columns(dict.fromkeys(rows)) or "No links."
+    return Reply(
+        {**shortened(document), "truncated": cut} if cut else shortened(document),
+        "\n".join([text, *cut]),
+    )
+
+
+def stats(brain: Brain, arguments: Arguments) -> Reply:
+    from gbrain.output.care import stats_document
+    from gbrain.store.stats import read_stats
+
+    with brain.database.reading() as connection:
+        counted = read_stats(connection)
+    wings = ", ".join(f"{wing.name} {wing.pages}" for wing in counted.wings[:MOST])
+    waiting = f" {counted.jobs} passages wait to be embedded." if counted.jobs else ""
+    text = f"{counted.pages} pages ({wings}), {counted.chunks} passages.{waiting}"
+    return Reply(shortened(stats_document(brain.database.path, counted)), text)

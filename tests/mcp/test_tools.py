@@ -1,0 +1,171 @@
+"""The tools on a brain, without a protocol around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.mcp.arguments import checked
+from gbrain.mcp.reply import Reply
+from gbrain.mcp.tools import TOOLS
+
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+@pytest.fixture
+def notes(sample: Path):
+    with Brain.open(sample) as brain:
+        yield brain
+
+
+def called(brain: Brain, name: str, /, **arguments: Any) -> Reply:
+    """A tool's reply, whose document is as its schema promises."""
+    tool = BY_NAME[name]
+    reply = tool.run(brain, checked(tool.takes, arguments))
+    jsonschema.validate(reply.document, tool.gives)
+    return reply
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=[tool.name for tool in TOOLS])
+def test_an_agent_is_told_what_every_argument_means(tool) -> None:
+    for schema in (tool.takes, tool.gives):
+        jsonschema.Draft202012Validator.check_schema(schema)
+    assert tool.description.endswith(".")
+    assert all(schema["description"] for schema in tool.takes["properties"].values())
+
+
+def test_names_are_different() -> None:
+    assert len(BY_NAME) == len(TOOLS)
+
+
+# --- asking ----------------------------------------------------------------------------------
+
+
+def test_a_limit_set_in_the_brain_is_bounded_too(notes: Brain) -> None:
+    for number in range(120):
+        notes.put(f"many/{number}", f"# Heron {number}\n".encode())
+    notes.set("default_limit", "1000")
+    notes.set("candidate_pool", "1000")
+    with Brain.open(notes.database.path) as brain:
+        assert len(called(brain, "brain_search", query="heron").document["results"]) == 100
+
+
+def test_filters_narrow_an_answer(notes: Brain) -> None:
+    found = called(notes, "brain_search", query="backup", wing="resources").document["results"]
+    assert {hit["wing"] for hit in found} == {"resources"}
+    assert called(notes, "brain_search", query="backup", where={"no": "page"}).text.startswith(
+        "Nothing found."
+    )
+
+
+def test_context_comes_within_its_budget(notes: Brain) -> None:
+    reply = called(notes, "memory_ask", query="how do I restore a backup?", budget=150)
+    assert 0 < reply.document["budget"]["used"] <= 150
+    assert all(piece["citation"] in reply.text for piece in reply.document["context"])
+
+
+def test_why_a_page_is_missing_is_said_in_words_of_the_tool(notes: Brain) -> None:
+    reply = called(notes, "brain_explain", query="backup", why_not="index", limit=1)
+    assert reply.document["why_not"]["slug"] == "index"
+    assert reply.text.startswith("index: ")
+    reply = called(notes, "brain_explain", query="notes", why_not="projects/home-backup", limit=1)
+    assert "Ask with limit " in reply.text
+
+
+@pytest.mark.parametrize(
+    "name", ["people/alice-chen", "Alice Chen", "ally", "[[people/alice-chen]]"]
+)
+def test_a_page_is_recalled_by_any_of_its_names(notes: Brain, name: str) -> None:
+    document = called(notes, "memory_recall", name=name).document
+    assert document["page"]["slug"] == "people/alice-chen"
+
+
+@pytest.mark.parametrize("name", ["restoring a copy", "???", "../.."])
+def test_what_is_no_name_is_asked_for(notes: Brain, name: str) -> None:
+    document = called(notes, "memory_recall", name=name).document
+    assert document["page"] is None
+    assert document["answer"]["query"] == name
+
+
+# --- pages -----------------------------------------------------------------------------------
+
+
+def test_a_long_page_is_read_in_parts(notes: Brain) -> None:
+    text = "# Long\n\n" + "A line of the long page.\n" * 2000
+    notes.put("long", text.encode())
+    parts, offset = [], 0
+    while offset is not None:
+        document = called(notes, "brain_get", slug="long", offset=offset).document
+        parts.append(document["text"])
+        offset = document["next_offset"]
+    assert len(parts) == 3
+    assert "".join(parts) == text
+    assert document["characters"] == len(text)
+
+
+def test_the_lines_of_a_hit_can_be_read(notes: Brain) -> None:
+    hit = called(notes, "brain_search", query='"restore test"').document["results"][0]
+    first, last = hit["chunk"]["lines"]
+    part = called(notes, "brain_get", slug=hit["slug"], first_line=first, last_line=last)
+    assert "restore test" in part.document["text"]
+    assert len(part.text.splitlines()) == last - first + 1
+
+
+def test_an_earlier_version_can_be_read(notes: Brain) -> None:
+    notes.put("a", b"one\n")
+    notes.put("a", b"two\n")
+    assert called(notes, "brain_get", slug="a", version=1).text == "one\n"
+
+
+def test_enormous_front_matter_is_cut_with_a_note(notes: Brain) -> None:
+    values = "".join(f"key{number}: {number}\n" for number in range(500))
+    notes.put("a", f"---\n{values}---\n# A\n".encode())
+    document = called(notes, "brain_get", slug="a", limit=10).document
+    assert document["truncated"] == ["front_matter: 100 of 500 entries"]
+    assert len(document["text"]) == 10
+
+
+def test_reading_a_page_counts_as_opening_it(notes: Brain) -> None:
+    called(notes, "brain_get", slug="index")
+    with notes.database.reading() as connection:
+        assert connection.execute("SELECT opens FROM page_use").fetchall() == [(1,)]
+
+
+def test_a_page_like_another_is_pointed_out(notes: Brain) -> None:
+    text = notes.text("resources/back-up-a-sqlite-database")
+    reply = called(notes, "brain_put", slug="copy", content=text)
+    assert reply.document["nearly_the_same"]["slug"] == "resources/back-up-a-sqlite-database"
+    assert reply.text.endswith("It says nearly the same as resources/back-up-a-sqlite-database.")
+
+
+def test_pages_are_listed_a_few_at_a_time(notes: Brain) -> None:
+    slugs, offset = [], 0
+    while offset is not None:
+        document = called(notes, "brain_list", limit=7, offset=offset).document
+        slugs += [page["slug"] for page in document["pages"]]
+        offset = document["next_offset"]
+    assert slugs == [page.slug for page in notes.list()[0]]
+    assert called(notes, "brain_list", offset=1000).document["pages"] == []
+
+
+def test_links_lead_both_ways_and_are_cut_with_a_note(notes: Brain) -> None:
+    document = called(notes, "brain_links", slug="people/alice-chen", limit=2).document
+    assert [link["slug"] for link in document["links"]] == [
+        "companies/river-ai", "companies/river-ai",
+    ]  # fmt: skip
+    assert [link["slug"] for link in document["backlinks"]] == ["companies/river-ai", "index"]
+    assert [note.split()[0] for note in document["truncated"]] == ["links:", "backlinks:"]
+
+
+def test_an_entry_is_added_once(notes: Brain) -> None:
+    entry = {"slug": "people/alice-chen", "text": "Moved", "date": "yesterday", "source": "letter"}
+    first = called(notes, "brain_timeline_add", **entry).document
+    assert first == {
+        "slug": "people/alice-chen", "version": 2, "outcome": "updated", "date": "2026-11-15",
+    }  # fmt: skip
+    assert called(notes, "brain_timeline_add", **entry).document["outcome"] == "unchanged"
+    assert "- **2026-11-15** | letter — Moved" in notes.text("people/alice-chen")
