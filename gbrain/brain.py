@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
 from gbrain.config import Settings, read_value, with_values, written_value
-from gbrain.errors import BadSetting, ModelUnavailable
+from gbrain.errors import BadBrain, BadSetting, ModelUnavailable
 from gbrain.pipeline import Plan, Workings, answer
 from gbrain.store import aliases, settings
 from gbrain.store.connection import Database, create
@@ -175,7 +175,14 @@ class Brain:
         return answered, workings
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens the active model makes of a text, or the packaged one in its stead."""
+        """How many tokens the active model makes of a text, or the packaged one in its stead.
+
+        At least one for every eight characters: a word too long for one model, or a field of
+        blanks, is next to nothing there and a great deal to another.
+        """
+        return max(self._model_tokens(text), len(text) // 8)
+
+    def _model_tokens(self, text: str) -> int:
         if self._embedder:
             return self._embedder.count_tokens(text)
         if self._tokens is None:
@@ -184,7 +191,7 @@ class Brain:
 
             try:
                 self._tokens = Tokens.open(self.model_spec(self.active_model()))
-            except ModelUnavailable:
+            except (ModelUnavailable, BadBrain):
                 self._tokens = Tokens.open(packaged())
         return self._tokens.count(text)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 
 from gbrain.config import Settings
@@ -35,6 +37,8 @@ _TOKENS_PER_WEIGHED = 50
 _HOP = 0.5
 _MOST_NEARBY = 256
 _MOST_TERMS = 32
+
+_LINE_END = re.compile(rb"\r\n?|\n")
 
 
 def assemble(
@@ -67,7 +71,11 @@ def assemble(
     stopped: Stopped = "budget"
     if not dropped:
         stopped = _around(connection, assembly, pages, order, query, dropped)
-    pieces = tuple(_piece(connection, stretch, pages, count) for stretch in assembly.joined())
+    pieces = _pieces(connection, assembly, pages, count)
+    while sum(piece.tokens for piece in pieces) > limit:
+        # A word cut twice can have more tokens than could be foreseen at its cuts.
+        assembly.give_back()
+        pieces = _pieces(connection, assembly, pages, count)
     used = sum(piece.tokens for piece in pieces)
     return pieces, Budget(limit, used, tuple(dropped), stopped)
 
@@ -195,6 +203,7 @@ class _Pages:
         self._connection = connection
         self._texts: dict[int, bytes] = {}
         self._answers: dict[int, list[int]] = {}
+        self._lines: dict[int, list[int]] = {}
         self._names: dict[int, tuple[str, str]] = {}
 
     def bytes_of(self, page_id: int) -> bytes:
@@ -207,6 +216,13 @@ class _Pages:
         if page_id not in self._answers:
             self._answers[page_id] = behind_questions(self.bytes_of(page_id))
         return self._answers[page_id]
+
+    def line_starts(self, page_id: int) -> list[int]:
+        """Where each line of the page begins; \\r, \\n and both together end one."""
+        if page_id not in self._lines:
+            ends = _LINE_END.finditer(self.bytes_of(page_id))
+            self._lines[page_id] = [0, *(end.end() for end in ends)]
+        return self._lines[page_id]
 
     def name_of(self, page_id: int) -> tuple[str, str]:
         """Slug and title."""
@@ -222,6 +238,12 @@ class _Pages:
         return Dropped(self.name_of(candidate.page_id)[0], tokens)
 
 
+def _pieces(
+    connection: sqlite3.Connection, assembly: Assembly, pages: _Pages, count: Callable[[str], int]
+) -> tuple[Piece, ...]:
+    return tuple(_piece(connection, stretch, pages, count) for stretch in assembly.joined())
+
+
 def _piece(
     connection: sqlite3.Connection, stretch: Stretch, pages: _Pages, count: Callable[[str], int]
 ) -> Piece:
@@ -232,7 +254,8 @@ def _piece(
     blank = text[: len(text) - len(text.lstrip())]
     start = stretch.start + len(blank.encode())
     stop = max(start, stretch.start + len(text.rstrip().encode()))
-    first, last = _line_of(page, start), _line_of(page, max(start, stop - 1))
+    line_of = partial(bisect_right, pages.line_starts(stretch.page_id))
+    first, last = line_of(start), line_of(max(start, stop - 1))
     return Piece(
         slug=slug,
         title=title,
@@ -244,8 +267,3 @@ def _piece(
         text=text,
         role=stretch.role,
     )
-
-
-def _line_of(page: bytes, at: int) -> int:
-    """The line, from 1, that holds the byte `at`."""
-    return 1 + page.count(b"\n", 0, at) + page.count(b"\r", 0, at) - page.count(b"\r\n", 0, at)

@@ -273,3 +273,9 @@ def test_any_page_in_any_budget(tmp_path_factory: pytest.TempPathFactory, text: 
             assert sum(brain.count_tokens(piece.text) for piece in pieces(answer)) <= budget
             for piece in pieces(answer):
                 assert piece.text in brain.text("heron")
+
+
+def test_a_word_without_end_costs_by_its_length(brain: Brain) -> None:
+    brain.put("long", ("# Long\n\n" + "x" * 200_000 + "\n").encode())
+    answer = brain.query("long", depth="auto", budget=1000)
+    assert 0 < sum(len(piece.text) for piece in pieces(answer)) <= 8000

@@ -17,6 +17,9 @@ CountTokens = Callable[[str], int]
 
 _WORD = re.compile(r"\S+\s*")
 
+# Bytes; of what is longer, models see an unknown word.
+_LONGEST_WORD = 400
+
 # A line that asks, to its end; a question mark inside an address asks nothing.
 _ASKING = re.compile(rb"(?:\?(?!\w)|\xef\xbc\x9f|\xd8\x9f)[^\n]*(?:\n|\Z)")
 
@@ -101,6 +104,8 @@ class Assembly:
         self.limit, self.count = limit, count
         self.used = 0
         self._taken: dict[int, list[Stretch]] = {}
+        self._edges: dict[int, set[int]] = {}
+        self._order: list[int] = []
 
     def uncovered(self, candidate: Candidate) -> list[tuple[int, int]]:
         """The parts of a candidate that are not in the context yet."""
@@ -117,30 +122,37 @@ class Assembly:
     def take(self, candidate: Candidate, page: bytes) -> int | None:
         """Adds what is new of a candidate if it fits; returns its tokens, None if it does not."""
         new = self.uncovered(candidate)
-        tokens = self.needs(candidate, page)
+        tokens = self._needs(candidate.page_id, new, page)
         if self.used + tokens > self.limit:
             return None
         self.used += tokens
         stretches = self._taken.setdefault(candidate.page_id, [])
         stretches += [Stretch(candidate.page_id, *span, candidate.role) for span in new]
+        self._order += [candidate.page_id] * len(new)
+        edges = self._edges.setdefault(candidate.page_id, set())
+        edges.update(edge for span in new for edge in span)
         return tokens
 
     def needs(self, candidate: Candidate, page: bytes) -> int:
         """Tokens that a candidate would add."""
-        new = self.uncovered(candidate)
-        tokens = sum(self.count(page[start:stop].decode()) for start, stop in new)
-        taken = self._taken.get(candidate.page_id, [])
-        edges = {edge for stretch in taken for edge in (stretch.start, stretch.stop)}
-        if any(edge in edges and _inside_word(page, edge) for span in new for edge in span):
-            # A word can have more tokens than its two halves had.
-            added = [Stretch(candidate.page_id, *span, candidate.role) for span in new]
-            grown = self._counted([*taken, *added], page) - self._counted(taken, page)
-            tokens = max(tokens, grown)
-        return tokens
+        return self._needs(candidate.page_id, self.uncovered(candidate), page)
 
-    def _counted(self, stretches: Sequence[Stretch], page: bytes) -> int:
-        joined = _joined(sorted(stretches, key=lambda stretch: stretch.start))
-        return sum(self.count(page[part.start : part.stop].decode()) for part in joined)
+    def _needs(self, page_id: int, new: Sequence[tuple[int, int]], page: bytes) -> int:
+        tokens = sum(self.count(page[start:stop].decode()) for start, stop in new)
+        edges = self._edges.get(page_id, ())
+        seams = [edge for span in new for edge in span if edge in edges]
+        return tokens + sum(self._seam(page, edge) for edge in seams if _inside_word(page, edge))
+
+    def _seam(self, page: bytes, at: int) -> int:
+        """Tokens that the word around `at` has more than its two halves."""
+        before = page[max(0, at - _LONGEST_WORD) : at].decode(errors="ignore").split()
+        after = page[at : at + _LONGEST_WORD].decode(errors="ignore").split()
+        left, right = "".join(before[-1:]), "".join(after[:1])
+        return max(0, self.count(left + right) - self.count(left) - self.count(right))
+
+    def give_back(self) -> None:
+        """Takes the last stretch out again."""
+        self._taken[self._order.pop()].pop()
 
     def joined(self) -> list[Stretch]:
         """The context's stretches, pages in the order they came in, each in page order."""
