@@ -1,5 +1,16 @@
-"""`python -m gbrain` is the same program as `gbrain`."""
+"""The program: `gbrain`, and `python -m gbrain`."""
 
-from gbrain.cli.app import main
+import os
 
-main()
+
+def main() -> None:
+    """Runs a command; a shell that completes a word gets its answer without loading them."""
+    if "_GBRAIN_COMPLETE" in os.environ:
+        from gbrain.cli.completing import main as run
+    else:
+        from gbrain.cli.app import main as run
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import json
 import os
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Self, cast
 from gbrain.config import Settings, read_value, with_values, written_value
 from gbrain.errors import BadBrain, BadSetting, ModelUnavailable
 from gbrain.pipeline import Plan, Workings, answer
+from gbrain.places import default_path as default_path
 from gbrain.store import aliases, settings
 from gbrain.store.connection import Database, create
 from gbrain.text.query import read_query
@@ -36,21 +36,6 @@ if TYPE_CHECKING:
 
 
 NO_CHANGES: Mapping[str, str] = {}
-
-
-def default_path() -> Path:
-    """Where the brain is when nobody says: $GBRAIN_DB, else the platform's data folder."""
-    named = os.environ.get("GBRAIN_DB")
-    if named:
-        return Path(named).expanduser()
-    home = Path("~").expanduser()
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "gbrain" / "brain.db"
-    if sys.platform == "win32":
-        folder = os.environ.get("LOCALAPPDATA")
-        return (Path(folder) if folder else home / "AppData" / "Local") / "gbrain" / "brain.db"
-    folder = os.environ.get("XDG_DATA_HOME")
-    return (Path(folder) if folder else home / ".local" / "share") / "gbrain" / "brain.db"
 
 
 def clock() -> datetime:

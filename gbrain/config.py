@@ -82,6 +82,10 @@ class Settings:
         0.6, "set-union: share of the weaker lane's score that a page in both lanes gains",
         GIGABRAIN, low=0, high=1,
     )  # fmt: skip
+    passage_bonus: float = _setting(
+        0.4, "set-union: share of what a page's best passage has by words and meaning together "
+        "that its vector score gains", low=0, high=1,
+    )  # fmt: skip
     rank_bonus: float = _setting(
         0.25, "set-union-rank: what a page in both lanes gains", GIGABRAIN, low=0, high=1
     )
@@ -220,7 +224,7 @@ class Settings:
         3, "Passages of each page that the reranker reads", low=1, high=100
     )
     rerank_mix: float = _setting(
-        0.85, "Weight of the reranker's opinion against the fused score", low=0, high=1
+        0.65, "Weight of the reranker's opinion against the fused score", low=0, high=1
     )
     rerank_command: str = _setting(
         "", "rerank command: program that reads a question and passages and prints scores", JEFFS
@@ -279,6 +283,7 @@ class Settings:
     stale_days: int = _setting(
         180, "gaps: days after which a page that others moved past is stale", low=1, high=36_500
     )
+    capture_page: str = _setting("inbox", "Page that capture writes to without --to")
     busy_seconds: float = _setting(
         10.0, "How long a write waits for another program's write", low=0, high=600
     )

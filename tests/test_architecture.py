@@ -17,8 +17,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 RANKS = (
     ("errors", "types", "trace", "config", "profiles", "beside", "places"),
     ("text",),
-    ("store", "models", "ranking"),
-    ("lanes", "rerankers", "context", "stages", "reading"),
+    ("store", "models", "ranking", "folders"),
+    ("lanes", "rerankers", "context", "stages", "reading", "records", "watching"),
     ("pipeline", "ingest", "worker", "export"),
     ("brain",),
     ("evaluate", "explanation", "past"),
@@ -29,12 +29,14 @@ RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
 NEIGHBOURS_ALLOWED = {
     ("types", "trace"),
     ("config", "errors"),
+    ("places", "errors"),
     ("profiles", "config"),
     ("profiles", "errors"),
     ("__main__", "cli"),
+    ("cli", "mcp"),
 }
 
-HEAVY = ("numpy", "onnxruntime", "tokenizers", "sqlite_utils", "mcp", "yaml", "pathspec")
+HEAVY = tuple("numpy onnxruntime tokenizers sqlite_utils mcp yaml pathspec watchfiles".split())
 FOR_SCREENS = ("rich", "markdown_it")
 
 

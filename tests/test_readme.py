@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,3 +67,107 @@ def test_the_demo_answers_by_word_and_by_meaning_and_leaves_nothing_behind(
     }
     assert "vector    29 pages, first people/noor-haddad" in shown.stdout
     assert "Decided against [[companies/lanternworks]]" in shown.stdout
+
+
+# --- what README shows for scripts, cron and systemd, run ---------------------------------------
+
+
+def lines_for(tool: str) -> list[str]:
+    """The lines of the blocks that README marks as to be run with a tool."""
+    blocks = re.findall(rf"<!-- run: {tool} -->\n```sh\n(.*?)```", README, re.S)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def blocks_of(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.S)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, brain_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a line in a shell where gbrain is on the path and knows the brain of this test."""
+    program = tmp_path / "home" / ".local" / "bin" / "gbrain"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gbrain "$@"\n')
+    program.chmod(0o755)
+
+    def run(line: str, **more: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            "PATH": f"{program.parent}:{os.environ['PATH']}",
+            "GBRAIN_DB": str(brain_path),
+        }
+        return subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", line],
+            cwd=tmp_path,
+            env={**environment, **more},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def notes(run, brain_path: Path, tmp_path: Path) -> Path:
+    """A folder of a few notes that was imported and is not embedded yet."""
+    folder = tmp_path / "notes"
+    shutil.copytree(ROOT / "gbrain" / "sample" / "companies", folder)
+    run("import", folder, "--quiet", "--no-embed")
+    return folder
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="jq is not installed")
+@pytest.mark.parametrize("line", lines_for("jq"))
+def test_what_is_shown_with_jq(shell, sample: Path, line: str) -> None:
+    ran = shell(line)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.strip() not in ("", "null", "false")
+
+
+@pytest.mark.skipif(not shutil.which("fzf"), reason="fzf is not installed")
+@pytest.mark.parametrize("line", lines_for("fzf"))
+def test_what_is_shown_with_fzf(shell, sample: Path, line: str) -> None:
+    """Without a person: --filter takes all that match what would be typed."""
+    alice = shell(line, FZF_DEFAULT_OPTS="--filter=alice", EDITOR="true")
+    assert alice.returncode == 0
+    assert "lice" in alice.stdout
+
+
+def test_the_crontab(shell, notes: Path, tmp_path: Path) -> None:
+    (table,) = blocks_of("cron")
+    setting, *jobs = table.splitlines()
+    assert setting.startswith("PATH=")
+    for job in jobs:
+        *times, command = job.split(maxsplit=5)
+        assert all(re.fullmatch(r"\*(/\d+)?|\d+", time) for time in times), job
+        assert "%" not in command, "cron would end the line there"
+        for _ in range(2):
+            ran = shell(command.replace("/home/you", str(tmp_path)))
+            assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", ""), job
+
+
+def test_the_systemd_units(shell, notes: Path, tmp_path: Path) -> None:
+    (units,) = blocks_of("ini")
+    files = re.findall(r"# ~/\.config/systemd/user/(\S+)\n(.*?)(?=\n# ~|\Z)", units, re.S)
+    assert [name for name, _ in files] == ["gbrain.service", "gbrain.timer"]
+    for name, text in files:
+        (tmp_path / name).write_text(text)
+    home = tmp_path / "home"
+    for command in re.findall(r"^ExecStart=(.*)$", units, re.M):
+        ran = shell(command.replace("%h", str(home)))
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    if shutil.which("systemd-analyze"):
+        checked = subprocess.run(
+            ["systemd-analyze", "verify", "--user", *(str(tmp_path / name) for name, _ in files)],
+            env={**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_readme_has_examples_for_all_of_them() -> None:
+    assert len(lines_for("jq")) >= 5
+    assert len(lines_for("fzf")) >= 2

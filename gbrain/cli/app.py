@@ -7,15 +7,15 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from gbrain.errors import GbrainError
 
-EVERYDAY, PAGES, STRUCTURE, QUALITY, CARE, START = (
-    "Everyday", "Pages", "Structure", "Quality", "Settings and care", "First steps",
+EVERYDAY, PAGES, STRUCTURE, QUALITY, CARE, AGENTS, START = (
+    "Everyday", "Pages", "Structure", "Quality", "Settings and care", "Agents", "First steps",
 )  # fmt: skip
 
 # Each command: the module that holds it and the panel of --help it stands in. A module is loaded
@@ -23,7 +23,12 @@ EVERYDAY, PAGES, STRUCTURE, QUALITY, CARE, START = (
 COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("search", EVERYDAY),
     "query": ("search", EVERYDAY),
-    "explain": ("explain", EVERYDAY),
+    "open": ("editing", EVERYDAY),
+    "capture": ("editing", EVERYDAY),
+    "import": ("vault", EVERYDAY),
+    "sync": ("vault", EVERYDAY),
+    "export": ("vault", EVERYDAY),
+    "edit": ("editing", PAGES),
     "put": ("pages", PAGES),
     "get": ("pages", PAGES),
     "list": ("pages", PAGES),
@@ -33,33 +38,45 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("versions", PAGES),
     "supersede": ("provenance", PAGES),
     "dedupe": ("dedupe", PAGES),
-    "import": ("vault", EVERYDAY),
-    "sync": ("vault", EVERYDAY),
-    "export": ("vault", EVERYDAY),
     "timeline": ("timeline", STRUCTURE),
     "timeline-add": ("timeline", STRUCTURE),
     "tags": ("structure", STRUCTURE),
     "links": ("structure", STRUCTURE),
     "backlinks": ("structure", STRUCTURE),
+    "graph": ("graph", STRUCTURE),
     "why": ("provenance", STRUCTURE),
+    "explain": ("explain", QUALITY),
     "eval": ("evaluation", QUALITY),
     "selftest": ("selftest", QUALITY),
     "tune": ("selftest", QUALITY),
     "gaps": ("gaps", QUALITY),
     "verify": ("gaps", QUALITY),
+    "train-reranker": ("training", QUALITY),
     "alias": ("settings", CARE),
     "config": ("settings", CARE),
     "profile": ("profiles", CARE),
     "embed": ("embedding", CARE),
     "jobs": ("embedding", CARE),
     "model": ("models", CARE),
-    "train-reranker": ("training", CARE),
     "stats": ("care", CARE),
     "doctor": ("care", CARE),
+    "backup": ("backup", CARE),
+    "restore": ("backup", CARE),
+    "compact": ("backup", CARE),
+    "serve": ("serve", AGENTS),
+    "schema": ("schema", AGENTS),
     "init": ("first", START),
     "demo": ("first", START),
-    "completion": ("first", START),
+    "completion": ("completion", START),
 }
+
+
+# What people type who come from other programs.
+MEANT = {
+    "find": "search", "ask": "query", "show": "get", "cat": "get", "ls": "list", "new": "edit",
+    "add": "capture", "note": "capture", "rm": "delete", "remove": "delete", "mv": "rename",
+    "settings": "config", "status": "stats", "help": "--help", "mcp": "serve",
+}  # fmt: skip
 
 
 class Commands(TyperGroup):
@@ -78,30 +95,41 @@ class Commands(TyperGroup):
         command.rich_help_panel = panel
         return command
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except typer.TyperException as error:
+            from difflib import get_close_matches
+
+            near = (
+                [MEANT[args[0]]] if args[0] in MEANT else get_close_matches(args[0], COMMANDS, n=1)
+            )
+            meant = f"Did you mean {near[0]}?" if near else "gbrain -h lists them all."
+            error.message = f"No such command {args[0]!r}. {meant}"
+            raise
+
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         words = sys.argv[1:] if args is None else list(args)
         self.json_wanted = "--json" in words
-        if "_GBRAIN_COMPLETE" in os.environ:
-            from typer.completion import completion_init  # type: ignore[attr-defined]
-
-            completion_init()
         return super().main(words, *rest, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except GbrainError as error:
+            if error.hint is None and error.code == "usage":
+                error.hint = _how(ctx)
             self._report(error)
             raise typer.Exit(error.exit_code) from None
         except UnicodeEncodeError:
-            self._report(GbrainError("An argument is not UTF-8", code="usage"))
+            self._report(GbrainError("An argument is not UTF-8", code="usage", hint=_how(ctx)))
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except typer.TyperException as error:
             if not self.json_wanted or not error.format_message():
                 raise
-            self._report(GbrainError(error.format_message(), code="usage"))
+            self._report(GbrainError(error.format_message(), code="usage", hint=_how(ctx)))
             raise typer.Exit(error.exit_code) from None
 
     def _report(self, error: GbrainError) -> None:
@@ -117,11 +145,16 @@ class Commands(TyperGroup):
             print(f"Hint: {printable(error.hint)}", file=sys.stderr)
 
 
+def _how(ctx: Any) -> str:
+    """Where to read how the command is called."""
+    words = ["gbrain", ctx.invoked_subcommand] if ctx.invoked_subcommand in COMMANDS else ["gbrain"]
+    return f"{' '.join(words)} -h shows how it is called."
+
+
 app = typer.Typer(
     cls=Commands,
     name="gbrain",
     help="A personal knowledge brain in one file: your notes, found by word and by meaning.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -129,9 +162,27 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def root() -> None:
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the program's version.")] = False,
+) -> None:
     """A personal knowledge brain in one file: your notes, found by word and by meaning."""
+    if version:
+        from gbrain import __version__
+
+        print(f"gbrain {__version__}")
+        raise typer.Exit
+    if ctx.invoked_subcommand is not None:
+        return
+    from gbrain.output.screen import on_terminal
+
+    if not on_terminal():
+        print(ctx.get_help())
+        raise typer.Exit(2)
+    from gbrain.cli.first import overview
+
+    overview()
 
 
 def main() -> None:

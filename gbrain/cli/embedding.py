@@ -43,24 +43,35 @@ def embed(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Embed what changed; several runs at once share the work."""
+    """Embed what changed; exit with 1 when some text could not be embedded.
+
+    Several runs at once share the work, and one that is killed loses none of it. What fails waits
+    a minute, then longer and longer; gbrain jobs list says why.
+    """
     if all_ and (stale or slug):
         raise UsageError("--all goes with neither --stale nor a slug")
     with open_brain(db) as brain, progress("Embedding", quiet=quiet or json) as show:
         result = brain.embed(
             slug, everything=all_, limit=limit, max_seconds=max_seconds, progress=show
         )
+        with brain.database.reading() as connection:
+            failed = queue.failed(connection)
     if json:
-        screen.write_json(_document(result))
+        screen.write_json(_document(result, failed))
     elif not quiet:
         screen.say(_summary(result))
+    if failed:
+        if not json:
+            screen.say(f"{failed} could not be embedded: gbrain jobs list says why.")
+        raise typer.Exit(1)
 
 
-def _document(result: Embedded) -> dict[str, int | float]:
+def _document(result: Embedded, failed: int) -> dict[str, int | float]:
     return {
         "embedded": result.done,
         "pruned": result.pruned,
         "left": result.left,
+        "failed": failed,
         "seconds": round(result.seconds, 3),
     }
 

@@ -1,78 +1,98 @@
-"""The man pages, made from the commands themselves: `python -m gbrain.cli.manual man`."""
+"""The man pages and the table of completion, made from the commands themselves.
+
+`python -m gbrain.cli.manual man` writes the pages into the folder man, the table into the package.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent, fill
 from typing import Any
 
 from typer.main import get_command
 
 from gbrain import __version__
 from gbrain.cli.app import COMMANDS, app
+from gbrain.cli.completing import TABLE
+from gbrain.cli.completion_table import command_table
+from gbrain.cli.manual_prose import COMMANDS as PROSE
+from gbrain.cli.manual_prose import ENVIRONMENT, EXIT_STATUS, PROGRAM, SETTINGS, Section
 from gbrain.config import known_settings, written_value
+from gbrain.output.schemas import commands as documented
+from gbrain.output.schemas import described_keys
 
-_EXITS = (
-    ("0", "Done."),
-    ("1", "Something that you can fix; the message says how."),
-    ("2", "The command was called wrongly."),
-    ("3", "Nothing found, with --exit-code."),
-    ("130", "Interrupted."),
-)
-_ENVIRONMENT = (
-    ("GBRAIN_DB", "The brain file, when --db does not name one."),
-    ("NO_COLOR", "No colour on a terminal."),
-    ("GBRAIN_NOW", "An ISO time to take for the present: relative dates are read against it."),
-)
+_WIDTH = 72
+
+
+def _commands() -> tuple[Any, Any, dict[str, Any]]:
+    """The program, a context to ask for help in, and its commands by name."""
+    group = get_command(app)
+    context = group.make_context("gbrain", [], resilient_parsing=True)
+    return group, context, {name: group.get_command(context, name) for name in COMMANDS}  # type: ignore[attr-defined]
+
+
+def completion_table() -> str:
+    """What completion reads: the table of all commands, one a line."""
+    group, _, commands = _commands()
+    table = command_table(group, commands)
+    lines = [f"{json.dumps(name)}: {json.dumps(node)}" for name, node in table["commands"].items()]
+    joined = ",\n".join(lines)
+    return f'{{"options": {json.dumps(table["options"])},\n"commands": {{\n{joined}\n}}}}\n'
 
 
 def manual_pages() -> dict[str, str]:
     """Every man page by its path below the folder of man pages."""
-    group = get_command(app)
-    context = group.make_context("gbrain", [], resilient_parsing=True)
-    commands = {name: group.get_command(context, name) for name in COMMANDS}  # type: ignore[attr-defined]
+    _, context, commands = _commands()
     pages = {"man1/gbrain.1": _program(commands), "man5/gbrain-config.5": _settings()}
     for name, command in commands.items():
-        pages[f"man1/gbrain-{name}.1"] = _command(f"gbrain {name}", command, context)
+        pages[f"man1/gbrain-{name}.1"] = _command(name, command, context)
     return pages
 
 
 def _program(commands: dict[str, Any]) -> str:
     lines = _head("gbrain", 1, "a personal knowledge brain in one file")
-    lines += [".SH SYNOPSIS", ".B gbrain", r"\fICOMMAND\fR [\fIOPTIONS\fR] [\fIARGUMENTS\fR]"]
-    lines += [
-        ".SH DESCRIPTION",
-        "Keeps Markdown notes in one SQLite file and finds them by word and by meaning, with no",
-        "network and no key. Data goes to standard output and talk to standard error; with",
-        r"\fB\-\-json\fR a command prints exactly one document, on failure an error document on",
-        "standard error.",
-        ".SH COMMANDS",
-    ]
-    for name, command in commands.items():
-        lines += _item(rf"\fBgbrain\-{_roff(name)}\fR(1)", _summary(command))
-    lines += _common()
-    lines += [".SH SEE ALSO", r"\fBgbrain\-config\fR(5)"]
+    lines += [".SH SYNOPSIS", r"\fBgbrain\fR \fICOMMAND\fR [\fIOPTIONS\fR] [\fIARGUMENTS\fR]"]
+    (first, *rest) = PROGRAM
+    lines += _sections((first,))
+    lines.append(".SH COMMANDS")
+    for panel in dict.fromkeys(panel for _, panel in COMMANDS.values()):
+        lines.append(f'.SS "{_roff(panel)}"')
+        for name, command in commands.items():
+            if COMMANDS[name][1] == panel:
+                lines += _item(rf"\fBgbrain\-{_roff(name)}\fR(1)", _summary(command))
+    lines += _sections(rest)
+    lines += _sections((("ENVIRONMENT", ENVIRONMENT), ("EXIT STATUS", EXIT_STATUS)))
+    lines += _see_also(*(f"gbrain-{name}(1)" for name in commands), "gbrain-config(5)")
     return "\n".join(lines) + "\n"
 
 
 def _command(name: str, command: Any, context: Any) -> str:
-    lines = _head(name.replace(" ", "-"), 1, _summary(command).rstrip(".").lower())
-    lines += [".SH SYNOPSIS", rf"\fB{_roff(name)}\fR {_roff(_usage(command))}"]
-    lines += [".SH DESCRIPTION", _roff(command.help or "")]
+    about = _summary(command).rstrip(".")
+    lines = _head(f"gbrain-{name}", 1, about[0].lower() + about[1:])
+    lines += [".SH SYNOPSIS", rf"\fBgbrain {_roff(name)}\fR {_roff(_usage(command))}"]
+    lines += [".SH DESCRIPTION", *_text(command.help or "")]
     lines += _parameters(command, context)
-    for sub in getattr(command, "commands", {}).values():
-        lines += [f'.SS "{_roff(name)} {_roff(sub.name)}"', _roff(sub.help or "")]
-        lines += [f".P\n\\fB{_roff(name)} {_roff(sub.name)}\\fR {_roff(_usage(sub))}"]
+    subcommands = getattr(command, "commands", {})
+    if subcommands:
+        lines.append(".SH COMMANDS")
+    for sub in subcommands.values():
+        lines.append(f'.SS "gbrain {_roff(name)} {_roff(sub.name)} {_roff(_usage(sub))}"')
+        lines += _text(sub.help or "")
         lines += _parameters(sub, context, heading=False)
+    lines += _sections(PROSE.get(name, ()))
+    lines += _documents(name)
     lines += _examples(command)
-    lines += _common()
-    lines += [".SH SEE ALSO", r"\fBgbrain\fR(1), \fBgbrain\-config\fR(5)"]
+    lines += _sections((("EXIT STATUS", EXIT_STATUS),))
+    lines += _see_also("gbrain(1)", "gbrain-config(5)")
     return "\n".join(lines) + "\n"
 
 
 def _head(name: str, section: int, purpose: str) -> list[str]:
-    title = f'.TH {name.upper().replace("-", chr(92) + "-")} {section} "" "gbrain {__version__}"'
+    title = f'.TH {_roff(name.upper())} {section} "" "gbrain {__version__}" "gbrain manual"'
     return [title, ".SH NAME", rf"{_roff(name)} \- {_roff(purpose)}"]
 
 
@@ -102,6 +122,28 @@ def _parameters(command: Any, context: Any, *, heading: bool = True) -> list[str
     return [".SH OPTIONS", *lines] if lines and heading else lines
 
 
+def _documents(name: str) -> list[str]:
+    """The keys of what the command prints with --json."""
+    printed = {
+        command: document
+        for command, document in documented().items()
+        if command.split()[0] == name
+    }
+    lines = [".SH JSON"] if printed else []
+    for command, document in printed.items():
+        if len(printed) > 1:
+            lines.append(f'.SS "gbrain {_roff(command)}"')
+        for keys in described_keys(document):
+            lines += [".P", *_lines(f"In `{keys.of}`:")] if keys.of else []
+            lines.append(".PD 0")
+            for key, about in keys.about:
+                lines += _item(rf"\fB{_roff(key)}\fR", about)
+            lines.append(".PD")
+    if printed:
+        lines += [".P", *_lines(f"`gbrain schema {next(iter(printed))}` has it as a JSON Schema.")]
+    return lines
+
+
 def _examples(command: Any) -> list[str]:
     found = [command, *getattr(command, "commands", {}).values()]
     shown = [line for c in found for line in (c.epilog or "").split("\n") if line.startswith("$ ")]
@@ -110,37 +152,51 @@ def _examples(command: Any) -> list[str]:
     return [".SH EXAMPLES", ".nf", *(_roff(line) for line in shown), ".fi"]
 
 
-def _common() -> list[str]:
-    lines = [".SH EXIT STATUS"]
-    for code, meaning in _EXITS:
-        lines += _item(rf"\fB{code}\fR", meaning)
-    lines.append(".SH ENVIRONMENT")
-    for name, meaning in _ENVIRONMENT:
-        lines += _item(rf"\fB{name}\fR", meaning)
-    return lines
-
-
 def _settings() -> str:
     lines = _head("gbrain-config", 5, "the settings of a brain")
-    lines += [
-        ".SH DESCRIPTION",
-        "Settings live in the brain file and hold from the next command on.",
-        r"\fBgbrain config list\fR shows them, \fBgbrain config set\fR changes one and",
-        r"\fBgbrain config reset\fR takes a change back.",
-        ".SH SETTINGS",
-    ]
+    lines += [*_sections(SETTINGS), ".SH SETTINGS"]
     for setting in known_settings().values():
-        default = written_value(setting.default)
-        about = (
-            f"{setting.help}. Takes {setting.allowed}; default {default}. From {setting.source}."
-        )
-        lines += _item(rf"\fB{_roff(setting.name)}\fR", about)
-    lines += [".SH SEE ALSO", r"\fBgbrain\fR(1), \fBgbrain\-config\fR(1)"]
+        default = written_value(setting.default) or "nothing"
+        lines += _item(rf"\fB{_roff(setting.name)}\fR", f"{setting.help}.")
+        lines += [".br", *_lines(f"Takes {setting.allowed}; default {default}.")]
+        lines += [".br", *_lines(f"From {setting.source}.")]
+    lines += _see_also("gbrain(1)", "gbrain-config(1)", "gbrain-profile(1)", "gbrain-tune(1)")
     return "\n".join(lines) + "\n"
 
 
+def _see_also(*pages: str) -> list[str]:
+    named = (re.sub(r"(.*)(\(\d\))", lambda m: rf"\fB{_roff(m[1])}\fR{m[2]}", p) for p in pages)
+    return [".SH SEE ALSO", ",\n".join(named)]
+
+
+def _sections(sections: tuple[Section, ...] | list[Section]) -> list[str]:
+    return [line for title, text in sections for line in (f".SH {title}", *_text(dedent(text)))]
+
+
+def _text(text: str) -> Iterator[str]:
+    """Paragraphs, and items as `term :: text`."""
+    for number, paragraph in enumerate(text.strip().split("\n\n")):
+        term, is_item, about = " ".join(paragraph.split()).partition(" :: ")
+        if is_item:
+            yield from (".TP", _marked(_roff(term)), *_lines(about))
+        else:
+            yield from ([".P"] if number else [])
+            yield from _lines(term)
+
+
 def _item(term: str, text: str) -> Iterator[str]:
-    yield from (".TP", term, _roff(text))
+    yield from (".TP", term, *_lines(text))
+
+
+def _lines(text: str) -> list[str]:
+    """Running text in lines of a length that an editor likes."""
+    filled = fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False) or r"\&"
+    return _marked(_roff(filled)).split("\n")
+
+
+def _marked(text: str) -> str:
+    """What stands between backquotes in bold."""
+    return re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text)
 
 
 def _roff(text: str) -> str:
@@ -150,11 +206,12 @@ def _roff(text: str) -> str:
 
 
 def main() -> None:
-    """Writes the pages into the folder named on the command line."""
+    """Writes the pages into the folder named on the command line, and the table."""
     folder = Path(sys.argv[1])
     for name, text in manual_pages().items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, "utf-8")
+    Path(TABLE).write_text(completion_table(), "utf-8")
 
 
 if __name__ == "__main__":

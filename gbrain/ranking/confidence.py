@@ -13,8 +13,6 @@ LOWEST, HIGHEST = -11.5, 9.5
 TRUST_IN_STATEMENTS = 0.5
 # Words up to which a question is a short one.
 SHORT = 14
-# Pages that may well be relevant at once; if it finds more, it sees the topic and not the answer.
-FEW = 8
 
 _OPENING = frozenset(
     """who whom whose who's what what's when where where's why which how is are was were am do does
@@ -32,13 +30,13 @@ def trust(text: str) -> float:
     """The share of its weight that an opinion on this query deserves, above 0 up to 1."""
     words = text.split()
     kind = 1.0 if _is_question(words) else TRUST_IN_STATEMENTS
-    return kind * min(1.0, SHORT / max(len(words), 1)) ** 2
+    return kind * min(1.0, SHORT / max(len(words), 1))
 
 
-def discernment(logits: Collection[float]) -> float:
-    """The share of its weight that is left when it finds many pages relevant, above 0 up to 1."""
-    relevant = sum(1 / (1 + math.exp(-min(max(logit, -50), 50))) for logit in logits)
-    return FEW / max(relevant, FEW)
+def together(logits: Collection[float]) -> float:
+    """One logit for a page from its passages': the best, and a little more for others as good."""
+    best = max(logits)
+    return best + math.log(sum(math.exp(max(logit - best, -50)) for logit in logits))
 
 
 def telling_titles(titles: Mapping[int, str]) -> dict[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gbrain.ranking.confidence import discernment, relevance, telling_titles, trust
+from gbrain.ranking.confidence import relevance, telling_titles, together, trust
 from gbrain.rerankers.head import Head, Opinions
 from gbrain.store.facts import facts
 from gbrain.store.passages import Passage
@@ -10,7 +10,7 @@ from gbrain.text.chunking import content_hash, embedding_text
 
 
 def opinions(head: Head) -> Opinions:
-    """How relevant the best of a page's passages is, weighed by the kind of question."""
+    """How relevant a page's best passages are, weighed by the kind of question."""
     known = facts(head.connection, dict.fromkeys(head.passages))
     titles = telling_titles({page_id: page.title for page_id, page in known.items()})
     texts = {
@@ -22,9 +22,11 @@ def opinions(head: Head) -> Opinions:
     logits = head.helpers.cross_encoder().scores(
         head.question, {name: text for text, name in names.items()}
     )
-    best = {page_id: max(logits[names[text]] for text in read) for page_id, read in texts.items()}
-    weight = head.settings.rerank_mix * trust(head.question) * discernment(best.values())
-    return Opinions({page_id: relevance(logit) for page_id, logit in best.items()}, weight)
+    by_page = {
+        page_id: relevance(together([logits[names[text]] for text in read]))
+        for page_id, read in texts.items()
+    }
+    return Opinions(by_page, head.settings.rerank_mix * trust(head.question))
 
 
 def _text(shown_title: str, title: str, passage: Passage) -> str:

@@ -51,7 +51,7 @@ def release_dead(connection: sqlite3.Connection) -> None:
     )
     for (name,) in rows.fetchall():
         host, _, pid = name.rpartition(":")
-        if host == socket.gethostname() and not (pid.isdecimal() and _alive(int(pid))):
+        if host == socket.gethostname() and not (pid.isdecimal() and is_alive(int(pid))):
             connection.execute(
                 "UPDATE embedding_jobs SET claimed_by = NULL, due_at = 0 WHERE claimed_by = ?",
                 (name,),
@@ -66,10 +66,11 @@ def drop_gone(connection: sqlite3.Connection) -> None:
     )
 
 
-def _alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether there is a process with this number, on this machine."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True
@@ -159,6 +160,14 @@ def due(connection: sqlite3.Connection, now: float, page_id: int | None = None) 
         f"SELECT count(*) FROM embedding_jobs WHERE due_at <= ? {of_page}", (now, *values)
     )
     count: int = found.fetchone()[0]
+    return count
+
+
+def failed(connection: sqlite3.Connection) -> int:
+    """How many jobs failed last time and wait for another."""
+    count: int = connection.execute(
+        "SELECT count(*) FROM embedding_jobs WHERE error IS NOT NULL"
+    ).fetchone()[0]
     return count
 
 

@@ -45,7 +45,7 @@ def fail_one(path: Path, reason: str = "out of memory") -> None:
 def test_what_is_due_and_nothing_else(run, notes):
     assert waiting(run) == 3
     first = run("embed", "--stale", "--json")
-    assert set(first.json) == {"embedded", "pruned", "left", "seconds"}
+    assert set(first.json) == {"embedded", "pruned", "left", "failed", "seconds"}
     assert (first.json["embedded"], first.json["left"], first.stderr) == (3, 0, "")
     assert waiting(run) == 0
     assert run("embed", "--stale", "--json").json["embedded"] == 0
@@ -109,8 +109,11 @@ def test_failures_are_shown_with_their_reason_and_wait(run, notes):
     assert "\x1b" not in table.stdout
     assert table.stderr == "1 of 3 jobs.\n"
     assert run("embed", "--stale", "--json").json == {
-        "embedded": 2, "pruned": 0, "left": 0, "seconds": pytest.approx(0, abs=60),
+        "embedded": 2, "pruned": 0, "left": 0, "failed": 1, "seconds": pytest.approx(0, abs=60),
     }  # fmt: skip
+    again = run("embed", "--stale", "--quiet")
+    assert again.exit_code == 1
+    assert again.stderr == "1 could not be embedded: gbrain jobs list says why.\n"
 
 
 def test_a_failed_job_can_be_let_run_at_once(run, notes):

@@ -1,41 +1,129 @@
-"""The man pages in the repository are the ones that the commands make."""
+"""The man pages and the table of completion are the ones that the commands make."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from gbrain.cli import manual_prose
 from gbrain.cli.app import COMMANDS
-from gbrain.cli.manual import manual_pages
+from gbrain.cli.completing import TABLE
+from gbrain.cli.manual import completion_table, manual_pages
 from gbrain.config import known_settings
+from gbrain.text.query import FIELDS
 
-MAN = Path(__file__).parents[2] / "man"
+ROOT = Path(__file__).parents[2]
+MAN = ROOT / "man"
+RENEW = "run: python -m gbrain.cli.manual man"
+
+PROSE = [
+    *manual_prose.PROGRAM,
+    *manual_prose.SETTINGS,
+    *(section for sections in manual_prose.COMMANDS.values() for section in sections),
+]
+QUOTED = [name for _, text in PROSE for name in re.findall(r"`([^`]+)`", text)]
+
+
+def plain(page: str) -> str:
+    """A page as it reads, without the marks of its typesetting."""
+    text = re.sub(r"\\f[BIR]", "", page).replace(r"\-", "-").replace(r"\(aq", "'")
+    return " ".join(text.split())
 
 
 def test_the_pages_on_file_are_up_to_date() -> None:
     on_file = {str(p.relative_to(MAN)): p.read_text() for p in MAN.rglob("*.[15]")}
-    assert on_file == manual_pages(), "run: python -m gbrain.cli.manual man"
+    assert on_file == manual_pages(), RENEW
+
+
+def test_the_table_of_completion_is_up_to_date() -> None:
+    assert Path(TABLE).read_text() == completion_table(), RENEW
 
 
 def test_there_is_a_page_for_every_command_and_a_line_for_every_setting() -> None:
     pages = manual_pages()
     assert {f"man1/gbrain-{name}.1" for name in COMMANDS} <= set(pages)
-    for setting in known_settings():
-        assert setting.replace("-", r"\-") in pages["man5/gbrain-config.5"]
+    settings = plain(pages["man5/gbrain-config.5"])
+    for setting in known_settings().values():
+        assert f".TP {setting.name} {setting.help.replace('`', '')}." in settings
+        assert f"Takes {setting.allowed}; default " in settings
+        assert f"From {setting.source}." in settings
+
+
+def test_what_the_prose_names_is_there() -> None:
+    """Commands, options and settings that are gone would be named in vain."""
+    pages = manual_pages()
+    options = set(re.findall(r"--[a-z-]+", plain(" ".join(pages.values()))))
+    for quoted in QUOTED:
+        words = quoted.split()
+        if words[0] == "gbrain" and len(words) > 1:
+            assert words[1] in COMMANDS, quoted
+        for option in re.findall(r"(?<!\S)--[a-z-]+", quoted):
+            assert option in options, quoted
+        if re.fullmatch(r"[a-z]+(_[a-z]+)+", quoted):
+            assert quoted in known_settings() or quoted == "superseded_by", quoted
+
+
+def test_the_page_of_query_tells_the_whole_language_and_every_key() -> None:
+    page = plain(manual_pages()["man1/gbrain-query.1"])
+    for field in FIELDS:
+        assert f"{field}:x" in page
+    for key in ("verdict", "fell_back_to_bm25", "bm25_rank", "citation", "stopped"):
+        assert f".TP {key} " in page
+    assert "mode One of bm25, semantic, hybrid, auto." in page
+
+
+def test_the_main_page_has_what_a_manual_has() -> None:
+    page = manual_pages()["man1/gbrain.1"]
+    headings = re.findall(r"^\.SH (.*)", page, re.M)
+    assert headings[:4] == ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS"]
+    assert {"FILES", "ENVIRONMENT", "EXIT STATUS"} <= set(headings)
+    assert headings[-1] == "SEE ALSO"
+    for name in COMMANDS:
+        assert rf"gbrain-{name}(1)" in plain(page)
+
+
+def test_the_wheel_puts_pages_and_completions_where_programs_look() -> None:
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    shared = built["targets"]["wheel"]["shared-data"]
+    assert shared["man"] == "share/man"
+    assert {path.parent.name + path.suffix for path in MAN.rglob("*.*")} == {"man1.1", "man5.5"}
+    for source in shared:
+        assert (ROOT / source).exists()
+    assert set(shared.values()) > {
+        "share/bash-completion/completions/gbrain",
+        "share/zsh/site-functions/_gbrain",
+        "share/fish/vendor_completions.d/gbrain.fish",
+    }
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed")
-def test_man_renders_the_pages_without_warnings() -> None:
-    for path in sorted(MAN.rglob("*.[15]")):
-        shown = subprocess.run(
-            ["man", "--warnings", "-E", "UTF-8", "-l", str(path)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"PATH": "/usr/bin:/bin", "MANWIDTH": "80", "LC_ALL": "C.UTF-8"},
-        )
-        assert shown.stderr == "", path.name
-        assert "NAME" in shown.stdout
+@pytest.mark.parametrize("width", ["80", "200"])
+def test_man_renders_the_pages_without_warnings(width: str) -> None:
+    pages = sorted(MAN.rglob("*.[15]"))
+    shown = subprocess.run(
+        ["man", "--warnings", "-E", "UTF-8", "-l", *map(str, pages)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": "/usr/bin:/bin", "MANWIDTH": width, "LC_ALL": "C.UTF-8"},
+    )
+    assert shown.stderr == ""
+    assert shown.stdout.count("SEE ALSO") == len(pages)
+
+
+@pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is not installed")
+def test_mandoc_finds_nothing_wrong() -> None:
+    checked = subprocess.run(
+        ["mandoc", "-T", "lint", "-W", "warning", *map(str, MAN.rglob("*.[15]"))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # Without a date on purpose: the same commands make the same pages.
+    found = [line for line in checked.stdout.splitlines() if "missing date" not in line]
+    assert found == []

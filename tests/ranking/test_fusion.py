@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.ranking.fusion import fuse, min_max
-from gbrain.types import Candidate, Found, Merge
+from gbrain.ranking.fusion import contributions, fuse, min_max, parts_by_page, shared_passages
+from gbrain.types import Candidate, Found, Merge, ScoredChunk
 
 SETTINGS = Settings()
 MERGES: tuple[Merge, ...] = ("set-union", "set-union-rank", "rrf", "blend")
@@ -57,6 +57,72 @@ def test_set_union_takes_the_better_lane_and_a_share_of_the_other() -> None:
     }
     fused = scores(found, "set-union")
     assert fused == pytest.approx({"a": 1.0, "b": 1.0 + 0.6 * 0.5, "c": 0.0, "d": 0.0})
+
+
+def passages(*scored: tuple[int, str, float]) -> tuple[ScoredChunk, ...]:
+    """Passages by number, page and score, best first."""
+    return tuple(ScoredChunk(number, ord(page), score) for number, page, score in scored)
+
+
+def test_the_best_passage_counts_by_what_both_lanes_say_of_it() -> None:
+    words = Found((), passages((1, "a", 8.0), (2, "b", 6.0), (3, "b", 4.0)))
+    meaning = Found((), passages((3, "b", 0.9), (2, "b", 0.8), (4, "c", 0.5)))
+    assert shared_passages(words, meaning) == pytest.approx(
+        {ord("a"): 0.5, ord("b"): (0.5 + 0.75) / 2, ord("c"): 0.0}
+    )
+
+
+def test_set_union_favours_a_passage_that_words_and_meaning_share() -> None:
+    found = {
+        "fts": lane("a", "b", "c", scores=(9.0, 9.0, 1.0)),
+        "vector": lane("a", "b", "c", scores=(0.9, 0.9, 0.1))._replace(
+            shared={ord("a"): 0.5, ord("b"): 1.0}
+        ),
+    }
+    some = Settings(passage_bonus=0.4)
+    fused = fuse(found, EVEN, "set-union", some)
+    assert [page.slug for page in fused] == ["b", "a", "c"]
+    assert [page.score for page in fused] == pytest.approx([1.4 + 0.6, 1.2 + 0.6, 0.0])
+    off = fuse(found, EVEN, "set-union", Settings(passage_bonus=0.0))
+    assert [page.slug for page in off] == ["a", "b", "c"]
+    alone = fuse(found, {"fts": 0.0}, "set-union", some)
+    assert [page.score for page in alone] == pytest.approx([1.0, 1.0, 0.0])
+
+
+def test_a_page_beyond_one_lanes_pool_keeps_its_score_when_another_lets_it_in() -> None:
+    found = {
+        "fts": lane("a", "b", "c", scores=(10.0, 6.0, 0.0)),
+        "vector": lane("b", scores=(0.9,))._replace(
+            beyond=(
+                Candidate(ord("a"), "a", None, 2, 0.7),
+                Candidate(ord("z"), "z", None, 3, 0.6),
+            ),
+            floor=0.5,
+        ),
+    }
+    fused = {page.slug: page for page in fuse(found, EVEN, "set-union", SETTINGS)}
+    assert set(fused) == {"a", "b", "c"}
+    assert fused["a"].score == pytest.approx(1.0 + 0.6 * 0.5)
+    assert fused["a"].lanes["vector"].rank == 2
+    assert parts_by_page(found, EVEN, "set-union", SETTINGS)[ord("a")] == pytest.approx(
+        {"fts": 1.0, "vector": 0.5}
+    )
+
+
+@pytest.mark.parametrize("merge", ["rrf", "set-union-rank"])
+def test_ranks_beyond_a_pool_count_for_nothing(merge: Merge) -> None:
+    found = {"fts": lane("a", "b"), "vector": lane("b")}
+    beyond = (Candidate(ord("a"), "a", None, 2, 0.5),)
+    longer = {**found, "vector": found["vector"]._replace(beyond=beyond)}
+    assert fuse(longer, EVEN, merge, SETTINGS) == fuse(found, EVEN, merge, SETTINGS)
+
+
+@given(lanes(), lanes(), merges)
+def test_what_a_lane_adds_stands_in_its_own_order(one: Found, other: Found, merge: Merge) -> None:
+    found = {"fts": one, "vector": other}
+    by_page = parts_by_page(found, EVEN, merge, SETTINGS)
+    for name, added in contributions(found, EVEN, merge, SETTINGS).items():
+        assert added == [by_page[page.page_id][name] for page in found[name].pages]
 
 
 def test_set_union_by_rank_takes_the_better_rank_and_a_bonus_for_both() -> None:

@@ -1,0 +1,301 @@
+"""Every document that a command prints is what its schema says, and every command prints one."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.main import get_command
+
+from gbrain.brain import Brain
+from gbrain.cli.app import COMMANDS, app
+from gbrain.errors import NotFound
+from gbrain.models.catalog import packaged
+from gbrain.output import schemas
+from gbrain.output.schemas import documents, schema
+from gbrain.ranking.learned import FEATURES
+from gbrain.store.asked import Place, remember
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = ROOT / "gbrain" / "sample"
+DAYS = ROOT / "fixtures" / "eval" / "allotments" / "days"
+LINES = DAYS.with_name("lines")
+
+# What a program reads: a script for a shell, a protocol of its own, an exhibition for a person.
+NO_DOCUMENT = {"completion", "serve", "demo"}
+
+# Calls in a brain of the embedded sample pages, one after the other; {…} is filled in below.
+CALLS = """
+search "river ai"
+search nothing-of-the-kind
+query "who is lukewarm on cloud RAG?" --depth auto --budget 300 --debug
+query "what did Alice say in April" --rerank --boost tag:storage=1.5 -n 3
+query "tag:search NOT wing:people" --mode bm25
+explain "what happened in April with Alice?" --why-not people/wen-okoye --rerank
+explain "river ai"
+put ideas/new {page}
+put ideas/new {page}
+edit ideas/new
+edit ideas/never-written
+open 1
+capture "A thought"
+capture "Another" --to people/alice-chen
+get ideas/new
+get people/alice-chen
+list
+list --tag no-such-tag
+graph people/alice-chen
+graph
+capture "Ask Alice"
+edit people/alice-chen
+open 1
+rename ideas/new ideas/newer
+supersede ideas/newer people/alice-chen
+supersede --list
+supersede --undo ideas/newer
+history ideas/newer
+diff ideas/newer
+diff people/alice-chen
+delete ideas/newer
+history ideas/newer
+dedupe --threshold 0.5 --dry-run
+import {sample} --dry-run
+import {awkward} --no-embed
+sync {sample}
+export {folder}
+timeline
+timeline people/alice-chen --since 2026-04
+timeline-add people/alice-chen "Moved to Lisbon" --date 2026-05
+tags
+tags people/alice-chen
+links people/alice-chen
+links index
+backlinks people/alice-chen
+graph people/alice-chen
+graph
+why people/alice-chen --depth 3
+gaps
+gaps --kind stale
+verify {context}
+alias add k8s kubernetes "kube cluster"
+alias list
+alias remove k8s
+config list
+config get rerank
+config set default_limit 20
+config reset --all
+profile list
+profile show sift
+profile use sift
+profile use default
+jobs list
+jobs retry
+embed
+jobs clear
+model list
+model verify
+model add {model} --name mine --max-tokens 256
+model use mine --no-selftest
+model use bge-small-en-v1.5
+model remove mine
+stats
+doctor
+doctor --full --verbose
+backup {folder}.backup
+compact
+restore {folder}.backup
+init
+init --db {folder}/new.db
+selftest --questions 1
+selftest --questions 1 --keep
+tune --questions 8 --folds 2
+train-reranker
+eval {days} --modes bm25 --set title_weight=1 --cache {folder}/sets --show-losses 1
+eval {days} --modes bm25 --evidence {lines} --context 200 --cache {folder}/sets
+schema
+""".strip().splitlines()
+
+
+def leaves() -> Iterator[tuple[str, Any]]:
+    """Every command that does something, with its parameters."""
+    group = get_command(app)
+    context = group.make_context("gbrain", [], resilient_parsing=True)
+    for name in COMMANDS:
+        command = group.get_command(context, name)  # type: ignore[attr-defined]
+        below = getattr(command, "commands", {})
+        yield from ((f"{name} {sub}", each) for sub, each in below.items())
+        if not below:
+            yield name, command
+
+
+def command_of(call: str) -> str:
+    """The command that a line calls, with its subcommand if it has one."""
+    first, second, *_ = [*shlex.split(call), ""]
+    return f"{first} {second}" if f"{first} {second}" in schemas.commands() else first
+
+
+def check(document: Any, name: str) -> None:
+    Draft202012Validator(schema(name), format_checker=Draft202012Validator.FORMAT_CHECKER).validate(
+        document
+    )
+
+
+@pytest.fixture
+def places(tmp_path: Path, embedded: Path, monkeypatch) -> dict[str, Path]:
+    """What the calls name, in a folder of its own; the editor changes nothing."""
+    monkeypatch.setenv("EDITOR", "true")
+    page = tmp_path / "page.md"
+    page.write_text("---\ntags: [a, b]\ndate: 2026-04-03\n---\n# New\n\nSee [[nowhere]].\n")
+    context = tmp_path / "context.md"
+    context.write_text("[people/alice-chen#L1-2 ab12cd34ef56] and [gone#L3 ab12cd34ef56]")
+    return {
+        "page": page,
+        "context": context,
+        "folder": tmp_path / "out",
+        "model": Path(shutil.copytree(packaged().folder, tmp_path / "model")),
+        "sample": SAMPLE,
+        "awkward": ROOT / "fixtures" / "awkward",
+        "days": DAYS,
+        "lines": LINES,
+    }
+
+
+@pytest.fixture
+def embedded(embedded_sample: Path, brain_path: Path) -> Path:
+    shutil.copy(embedded_sample, brain_path)
+    record_questions(brain_path)
+    with Brain.open(brain_path) as brain, brain.database.writing() as connection:
+        remember(connection, [Place(1, "people/alice-chen", 3)])
+    return brain_path
+
+
+def record_questions(path: Path) -> None:
+    """Enough opened answers for `train-reranker` to learn from."""
+    with Brain.open(path) as brain, brain.database.writing() as connection:
+        connection.execute("INSERT INTO last_answer VALUES (1, 'index', 1)")
+        for number in range(1, 61):
+            connection.execute(
+                "INSERT INTO questions VALUES (?, 'why?', '2026-11-16', 'hybrid', 'nothing', 2)",
+                (number,),
+            )
+            connection.executemany(
+                "INSERT INTO question_hits VALUES (?, ?, 1, ?, ?)",
+                [
+                    (number, place, json.dumps([1 / place] * len(FEATURES)), opened)
+                    for place, opened in ((1, "2026-11-16"), (2, None))
+                ],
+            )
+
+
+@pytest.mark.parametrize("name", [document.name for document in documents()])
+def test_a_schema_is_a_schema_and_complete_in_itself(name: str) -> None:
+    written = schema(name)
+    Draft202012Validator.check_schema(written)
+    for reference in schemas._references(written):
+        part = reference.removeprefix("#/$defs/").partition("/")[0]
+        assert part in written["$defs"]
+
+
+def test_a_name_is_defined_once() -> None:
+    files = [path for path in schemas._FOLDER.glob("*.json") if path.name != "commands.json"]
+    names = [name for path in files for name in json.loads(path.read_text())["$defs"]]
+    assert sorted(names) == sorted(set(names))
+    printed = {document.name for document in documents()}
+    used = {part for name in printed for part in schemas._used(name)}
+    assert set(names) == printed | used, "a definition that nothing uses"
+
+
+def test_every_command_prints_json_and_has_a_schema() -> None:
+    for name, command in leaves():
+        options = {option for parameter in command.params for option in parameter.opts}
+        documented = name in schemas.commands()
+        assert ("--json" in options, documented) == (name not in NO_DOCUMENT,) * 2, name
+    assert set(schemas.commands()) <= dict(leaves()).keys()
+    called = {command_of(call) for call in CALLS}
+    assert called == set(schemas.commands()), "a command whose output is not tried below"
+
+
+def test_what_commands_print_is_what_the_schemas_say(
+    run, places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    for call in CALLS:
+        words = shlex.split(call.format(**places))
+        ran = run(*words, "--json")
+        assert ran.stdout, f"{call}: {ran.stderr}"
+        check(ran.json, command_of(call))
+
+
+def test_lines_of_a_batch(run, embedded: Path) -> None:
+    ran = run("query", "-", stdin=b'river ai\n{"query": "cloud", "depth": "auto"}\n{"query": 7}\n')
+    found, deep, failed = map(json.loads, ran.stdout.splitlines())
+    check(found, "answer")
+    check(deep, "answer")
+    check(failed, "unanswered")
+
+
+def test_lines_of_an_export(run, sample: Path) -> None:
+    lines = run("export", "-", "--format", "json").stdout.splitlines()
+    assert len(lines) == 29
+    for line in lines:
+        check(json.loads(line), "exported_page")
+
+
+def test_a_line_of_sync_that_watches(sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "new.md").write_text("# New")
+    command = [sys.executable, "-m", "gbrain", "sync", tmp_path / "notes", "--watch", "--json"]
+    watching = subprocess.Popen([*command, "--no-embed"], stdout=subprocess.PIPE)
+    try:
+        assert watching.stdout is not None
+        check(json.loads(watching.stdout.readline()), "followed")
+    finally:
+        watching.terminate()
+        watching.communicate()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("get", "people/nobody"),
+        ("config", "set", "default_limit", "none"),
+        ("search",),
+        ("list", "--since", "one day"),
+        ("get", "x", "--db", "/nowhere/brain.db"),
+    ],
+)
+def test_errors(run, embedded: Path, words: tuple[str, ...]) -> None:
+    ran = run(*words, "--json")
+    assert ran.exit_code in (1, 2)
+    assert ran.stdout == ""
+    check(json.loads(ran.stderr), "error")
+
+
+def test_a_key_more_or_less_does_not_pass(run, embedded: Path) -> None:
+    document = run("search", "river ai", "--json").json
+    validator = Draft202012Validator(schema("search"))
+    assert validator.is_valid(document)
+    assert not validator.is_valid({**document, "new": 1})
+    document["results"][0].pop("date")
+    assert not validator.is_valid(document)
+
+
+def test_the_command_lists_and_shows_them(run) -> None:
+    listed = [line.split("\t") for line in run("schema").stdout.splitlines()]
+    assert ["answer", "search, query"] in [row[:2] for row in listed]
+    assert {row[0] for row in listed} == {document.name for document in documents()}
+    assert run("schema", "query").json == schema("answer")
+    assert run("schema", "config", "list", "--json").json == schema("settings_list")
+    ran = run("schema", "anser")
+    assert ran.exit_code == 1
+    assert ran.stderr == "Error: There is no document 'anser'\nHint: Did you mean 'answer'?\n"
+    with pytest.raises(NotFound, match="no document"):
+        schema("")
