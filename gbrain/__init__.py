@@ -1,3 +1,35 @@
 """gbrain: a personal knowledge brain in one SQLite file."""
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "Brain",
+    "Budget",
+    "Candidate",
+    "GbrainError",
+    "Hit",
+    "HitChunk",
+    "Piece",
+    "Scope",
+    "Verdict",
+    "__version__",
+]
+
+# By name, not from typing: every run of the program would pay for that import.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from gbrain.brain import Brain
+    from gbrain.errors import GbrainError
+    from gbrain.types import Answer, Budget, Candidate, Hit, HitChunk, Piece, Scope, Verdict
+else:
+
+    def __getattr__(name: str) -> object:
+        """Loads a name when it is first asked for: `import gbrain` alone costs nothing."""
+        if name not in __all__:
+            raise AttributeError(f"module 'gbrain' has no attribute {name!r}")
+        from importlib import import_module
+
+        home = {"Brain": "brain", "GbrainError": "errors"}.get(name, "types")
+        return getattr(import_module(f"gbrain.{home}"), name)

@@ -88,6 +88,7 @@ class Brain:
         self.close()
 
     def close(self) -> None:
+        """Closes the file and the models; a `with` block does it."""
         if self._embedder:
             self._embedder.close()
         if self._cross_encoder:

@@ -1,35 +1,41 @@
-"""Pages back into files, byte for byte, and never outside the folder."""
+"""Pages back into files, byte for byte or as something else, and never outside the folder."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from gbrain.errors import GbrainError
 from gbrain.store.connection import Database
 from gbrain.store.pages import every_page
 
+# Paths and texts of the files to write, in order.
+Files = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
+
+LINES_FILE = "brain.ndjson"
+
 
 def write_files(
-    database: Database, folder: Path, progress: Callable[[int, int], None]
+    database: Database,
+    folder: Path,
+    progress: Callable[[int, int], None],
+    files: Files = every_page,
 ) -> tuple[int, int]:
     """Writes each page to its path below `folder`; says how many were written and how many stood.
 
     A file appears whole or not at all. A path that would leave the folder, by `..` or by a link,
     is refused. Pages that cannot be written are named in an error after all others are there.
+    `files` makes other files of the pages than their own.
     """
-    root = folder.expanduser()
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _failure(str(root), error) from None
-    real_root = root.resolve()
+    real_root = _made(folder)
     written = same = 0
     failed: list[GbrainError] = []
     with database.reading() as connection:
         total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
-        for number, (path, text) in enumerate(every_page(connection), 1):
+        for number, (path, text) in enumerate(files(connection), 1):
             try:
                 target = _inside(real_root, path)
                 if target.is_file() and target.read_bytes() == text.encode():
@@ -41,11 +47,53 @@ def write_files(
                 failed.append(error)
             except OSError as error:
                 failed.append(_failure(path, error))
-            progress(number, total)
+            progress(min(number, total), total)
     if failed:
         others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         raise GbrainError(failed[0].message + others, hint=failed[0].hint, code=failed[0].code)
     return written, same
+
+
+def page_lines(connection: sqlite3.Connection) -> Iterator[str]:
+    """Each page as a line of JSON, by path: all that `import --stdin` needs, and what it says."""
+    keys = ("path", "slug", "title", "type", "wing", "room", "date", "version", "created_at",
+            "updated_at", "tags", "aliases", "text")  # fmt: skip
+    rows = connection.execute(
+        f"SELECT {', '.join(keys[:-1])}, front_matter || compiled_truth || timeline "
+        "FROM pages ORDER BY path"
+    )
+    for *facts, tags, aliases, text in rows:
+        values = (*facts, tags.splitlines(), aliases.splitlines(), text)
+        yield json.dumps(dict(zip(keys, values, strict=True)), ensure_ascii=False) + "\n"
+
+
+def write_lines(database: Database, folder: Path, progress: Callable[[int, int], None]) -> int:
+    """Writes all pages as lines of JSON into one file below `folder`; says how many there are."""
+    target = _inside(_made(folder), LINES_FILE)
+    building = target.with_name(f".gbrain-{os.getpid()}.new")
+    number = 0
+    try:
+        with database.reading() as connection, building.open("w", encoding="utf-8") as file:
+            total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+            for number, line in enumerate(page_lines(connection), 1):
+                file.write(line)
+                progress(number, total)
+        building.replace(target)
+    except OSError as error:
+        raise _failure(LINES_FILE, error) from None
+    finally:
+        building.unlink(missing_ok=True)
+    return number
+
+
+def _made(folder: Path) -> Path:
+    """The folder, made if need be, by its real name."""
+    root = folder.expanduser()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _failure(str(root), error) from None
+    return root.resolve()
 
 
 def _failure(path: str, error: OSError) -> GbrainError:

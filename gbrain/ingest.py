@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
-from gbrain.errors import BadPage, GbrainError, NotFound
+from gbrain.errors import BadPage, GbrainError
+from gbrain.folders import Problem as Problem
+from gbrain.folders import walk
 from gbrain.reading import File, read_all
-from gbrain.store.chunks import enqueue_after, last_chunk
+from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
 from gbrain.store.vaults import Known, Vault, add_vault, known_pages
 from gbrain.store.writing import delete_page, write_page
+from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_of
 from gbrain.types import Page
 
-IGNORE_FILE = ".gbrainignore"
-_EXTENSIONS = (".md", ".markdown")
 _BATCH_PAGES = 1000
 _BATCH_BYTES = 8_000_000
 
 Action = Literal["create", "update", "delete"]
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A file that could not be taken in, and why."""
-
-    path: str
-    reason: str
-    hint: str | None = None
-    code: str = "bad_page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +45,19 @@ class Report:
     def count(self, action: Action) -> int:
         return sum(1 for change in self.changes if change.action == action)
 
+    def summary(self) -> str:
+        """The numbers in one line."""
+        counts = [
+            f"{self.count('create')} new",
+            f"{self.count('update')} changed",
+            f"{self.unchanged} unchanged",
+        ]
+        if self.count("delete"):
+            counts.append(f"{self.count('delete')} removed")
+        if self.problems:
+            counts.append(f"{len(self.problems)} not taken in")
+        return ", ".join(counts) + "."
+
 
 def take_in(
     database: Database,
@@ -63,23 +67,25 @@ def take_in(
     drop: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
+    changed: Collection[str] | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Report:
     """Brings the pages of the folder `root` into the brain.
 
     Files that are as they were last time are not parsed again. `drop` removes pages whose file is
-    gone. A page that changed on both sides is reported and left alone unless `overwrite`.
+    gone. A page that changed on both sides is reported and left alone unless `overwrite`. Who
+    knows which files `changed` names their paths below the root: of the others that the brain
+    has, none is read.
     """
     report = Report()
-    paths = _walk(root, report.problems)
+    paths = walk(root, report.problems)
     with database.reading() as connection:
         pages = known_pages(connection)
     vault = _vault(database, root, now, dry_run)
     absent = _absent(pages, vault, paths, report.problems) if drop else []
     _refuse_empty(root, paths, absent)
-    batch: list[Page] = []
-    size = 0
-    files = _files(vault, paths, pages, report, progress)
+    batch = _Batch(database, now, vault)
+    files = _files(vault, paths, pages, report, changed, progress)
     for path, page in read_all(str(root), files):
         try:
             if page is None:
@@ -97,14 +103,47 @@ def take_in(
         report.changes.append(Change(action, page.slug, path))
         if dry_run:
             continue
-        batch.append(page)
-        size += len(page.compiled_truth) + len(page.timeline)
-        if len(batch) >= _BATCH_PAGES or size >= _BATCH_BYTES:
-            _write(database, batch, vault, now)
-            batch, size = [], 0
-    if batch:
-        _write(database, batch, vault, now)
+        batch.add(page)
+    batch.store()
     _drop(database, absent, now, report, dry_run)
+    return report
+
+
+def take_in_lines(
+    database: Database, source: BinaryIO, now: str, *, dry_run: bool = False
+) -> Report:
+    """Brings the pages on lines of JSON into the brain, as if each had been put by hand.
+
+    A line that holds no page is a problem that names it; the others go in.
+    """
+    from gbrain.records import page_path, read_records
+
+    report = Report()
+    with database.reading() as connection:
+        pages = known_pages(connection)
+    batch = _Batch(database, now)
+    taken: dict[str, str] = {}
+    for number, record in read_records(source):
+        place = f"stdin line {number}"
+        try:
+            if isinstance(record, GbrainError):
+                raise record
+            slug = slug_of(record.name)
+            if slug in taken:
+                raise _collision(slug, taken[slug], "Keep one of the two.")
+            known = pages.get(slug)
+            page = parse_page(known.path if known else page_path(record.name), record.data)
+        except GbrainError as error:
+            report.problems.append(Problem(place, error.message, error.hint, error.code))
+            continue
+        taken[slug] = place
+        if known and known.sha256 == page.sha256:
+            report.unchanged += 1
+            continue
+        report.changes.append(Change("update" if known else "create", slug, page.path))
+        if not dry_run:
+            batch.add(page)
+    batch.store()
     return report
 
 
@@ -123,75 +162,12 @@ def _vault(database: Database, root: Path, now: str, dry_run: bool) -> Vault:
 # --- the folder ------------------------------------------------------------------------------
 
 
-def _walk(root: Path, problems: list[Problem]) -> list[str]:
-    """Paths of the folder's pages relative to it, sorted; what cannot be read is a problem."""
-    if not root.is_dir():
-        raise NotFound(
-            f"There is no folder {root}", hint="Name the folder that holds your notes.",
-            code="no_folder",
-        )  # fmt: skip
-    ignored = _ignore_rules(root)
-    real_root = os.path.realpath(root)
-    paths: list[str] = []
-    pending = [""]
-    while pending:
-        folder = pending.pop()
-        try:
-            with os.scandir(root / folder) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError as error:
-            reason = f"the folder cannot be read: {error.strerror}"
-            problems.append(Problem(folder or ".", reason, code="cannot_read"))
-            continue
-        for entry in entries:
-            path = folder + entry.name
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                if not ignored(path + "/"):
-                    pending.append(path + "/")
-            elif entry.name.lower().endswith(_EXTENSIONS) and not ignored(path):
-                if entry.is_symlink() and not _stays(real_root, entry.path):
-                    problems.append(
-                        Problem(path, "a link that leaves the folder or leads nowhere",
-                                f"Copy the page in, or list it in {IGNORE_FILE}.", "outside")
-                    )  # fmt: skip
-                else:
-                    paths.append(path)
-    return sorted(paths)
-
-
-def _stays(real_root: str, link: str) -> bool:
-    target = os.path.realpath(link)
-    return os.path.isfile(target) and os.path.commonpath([real_root, target]) == real_root
-
-
-def _ignore_rules(root: Path) -> Callable[[str], bool]:
-    file = root / IGNORE_FILE
-    try:
-        lines = file.read_text("utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return lambda path: False
-    except OSError as error:
-        raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
-    from pathspec import GitIgnoreSpec
-
-    try:
-        return GitIgnoreSpec.from_lines(lines).match_file
-    except ValueError as error:
-        raise _bad_rules(f"{file}: {error}") from None
-
-
-def _bad_rules(message: str) -> GbrainError:
-    # Taking in what somebody meant to keep out is worse than taking in nothing.
-    return GbrainError(message, hint="Its lines read as in .gitignore.", code="bad_ignore_file")
-
-
 def _files(
     vault: Vault,
     paths: list[str],
     pages: dict[str, Known],
     report: Report,
+    changed: Collection[str] | None,
     progress: Progress,
 ) -> Iterator[File]:
     """The files that may hold a page of this vault, with the hash each had when last taken in."""
@@ -218,7 +194,15 @@ def _files(
             report.problems.append(Problem(path, error.message, error.hint, error.code))
         else:
             same_place = known and known.vault_id == vault.id and known.path == path
+            if same_place and changed is not None and not _may_differ(vault, path, changed):
+                report.unchanged += 1
+                continue
             yield path, known.source_sha256 if known and same_place else None
+
+
+def _may_differ(vault: Vault, path: str, changed: Collection[str]) -> bool:
+    # A link's text changes elsewhere.
+    return path in changed or os.path.islink(f"{vault.root}/{path}")
 
 
 def _collision(slug: str, other: str, hint: str) -> BadPage:
@@ -246,12 +230,32 @@ def _check_edits(known: Known, vault: Vault, digest: bytes, overwrite: bool) -> 
 # --- writing ---------------------------------------------------------------------------------
 
 
-def _write(database: Database, batch: list[Page], vault: Vault, now: str) -> None:
-    with database.writing() as connection:
-        last = last_chunk(connection)
-        for page in batch:
-            write_page(connection, page, now, vault_id=vault.id, from_file=True, enqueue=False)
-        enqueue_after(connection, last, now)
+class _Batch:
+    """Pages on their way in, of a vault's files or put by hand: each lot is stored as a whole."""
+
+    def __init__(self, database: Database, now: str, vault: Vault | None = None) -> None:
+        self.database, self.now = database, now
+        self.vault_id = vault.id if vault else None
+        self.pages: list[Page] = []
+        self.size = 0
+
+    def add(self, page: Page) -> None:
+        self.pages.append(page)
+        self.size += len(page.compiled_truth) + len(page.timeline)
+        if len(self.pages) >= _BATCH_PAGES or self.size >= _BATCH_BYTES:
+            self.store()
+
+    def store(self) -> None:
+        if not self.pages:
+            return
+        with self.database.writing() as connection:
+            for page in self.pages:
+                write_page(
+                    connection, page, self.now,
+                    vault_id=self.vault_id, from_file=self.vault_id is not None, enqueue=False,
+                )  # fmt: skip
+            enqueue_pages(connection, [page.slug for page in self.pages], self.now)
+        self.pages, self.size = [], 0
 
 
 def _absent(

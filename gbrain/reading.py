@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -129,4 +130,6 @@ def _serve(root: str, source: BinaryIO, target: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
+    # Ctrl-C reaches both processes; the one that asked for the pages ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _serve(sys.argv[1], sys.stdin.buffer, sys.stdout.buffer)

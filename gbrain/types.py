@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from gbrain.trace import Trace
 
 ChunkKind = Literal["truth", "timeline"]
-LinkKind = Literal["wiki", "markdown", "front_matter"]
+LinkKind = Literal["wiki", "embed", "block", "markdown", "front_matter"]
 Mode = Literal["bm25", "semantic", "hybrid", "auto"]
 Merge = Literal["set-union", "set-union-rank", "rrf", "blend"]
 Depth = Literal["auto"]
@@ -22,6 +22,7 @@ Grade = Literal["strong", "partial", "nothing"]
 ClauseKind = Literal["term", "field", "not", "all", "any", "loose"]
 
 NO_BOOSTS: Mapping[str, float] = MappingProxyType({})
+NOT_SHARED: Mapping[int, float] = MappingProxyType({})
 
 
 class Section(NamedTuple):
@@ -74,7 +75,10 @@ class Link(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page parsed from its own text; `front_matter + compiled_truth + timeline` is that text."""
+    """A page parsed from its own text; `front_matter + compiled_truth + timeline` is that text.
+
+    `blocks` are the names of its paragraphs that links on other pages may lead to.
+    """
 
     slug: str
     path: str
@@ -96,6 +100,7 @@ class Page(NamedTuple):
     timeline: str
     links: tuple[Link, ...]
     chunks: tuple[Chunk, ...]
+    blocks: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -192,7 +197,9 @@ class Found(NamedTuple):
 
     `floor` is the lowest score it gave to any page, the pool's and those beyond it: the measure of
     what is nothing to this query. `unknown` are the query's terms that no page of the brain holds;
-    `terms` those that found the pages, if they are not the query's own.
+    `terms` those that found the pages, if they are not the query's own. `beyond` are the pages
+    scored after those of the pool, best first: they enter only if another lane's pool has them.
+    `shared` says from 0 to 1 how well a page's best passage does by words and meaning together.
     """
 
     pages: tuple[Candidate, ...]
@@ -200,6 +207,8 @@ class Found(NamedTuple):
     floor: float | None = None
     unknown: tuple[Term, ...] = ()
     terms: tuple[Term, ...] = ()
+    beyond: tuple[Candidate, ...] = ()
+    shared: Mapping[int, float] = NOT_SHARED
 
 
 class Ranked(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadPage, GbrainError, NotFound
-from gbrain.ingest import Report
+from gbrain.ingest import Report, take_in
 
 
 @pytest.fixture
@@ -324,3 +324,28 @@ def test_many_pages_are_written_in_several_batches(brain: Brain, tmp_path: Path)
     )
     assert report.count("create") == brain.list()[1] == 450
     assert seen == [(n, 450) for n in range(1, 451)]
+
+
+def test_what_changed_waits_to_be_embedded_whatever_else_came_in(brain: Brain, vault: Path) -> None:
+    brain.take_in(vault)
+    with brain.database.writing() as connection:
+        connection.execute("DELETE FROM embedding_jobs")
+    # The newest passage goes, so that the next ones get its number.
+    write(vault, {"dir/b.md": "# B\n\nNew words.\n", "e.md": "# E\n"})
+    brain.take_in(vault)
+    with brain.database.reading() as connection:
+        waiting = connection.execute(
+            "SELECT slug FROM embedding_jobs JOIN chunks USING (hash) "
+            "JOIN pages ON pages.id = chunks.page_id ORDER BY slug"
+        ).fetchall()
+    assert waiting == [("dir/b",), ("e",)]
+
+
+def test_a_link_to_a_page_of_the_vault_is_read_again_though_only_the_page_changed(
+    brain: Brain, vault: Path
+) -> None:
+    (vault / "link.md").symlink_to(vault / "a.md")
+    brain.take_in(vault)
+    write(vault, {"a.md": "# A2\n"})
+    report = take_in(brain.database, vault, "2026-11-16T12:00:00Z", changed=["a.md"])
+    assert did(report) == [("update", "a"), ("update", "link")]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain, default_path
+from gbrain.brain import Brain, default_path, timestamp
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
-from gbrain.errors import BadPage, ModelUnavailable, NotFound
-from gbrain.ingest import Problem, Report
+from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
+from gbrain.ingest import Problem, Report, take_in_lines
 from gbrain.output import screen
 from gbrain.output.documents import report_document
 from gbrain.output.progress import progress
@@ -35,10 +37,16 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, 
         "gbrain import ~/notes",
         "gbrain import ~/notes ~/journal --dry-run",
         "gbrain import ~/notes --json | jq .problems",
+        "gbrain export - --format json | gbrain import --stdin --db copy.db",
     ),
 )
 def import_(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of notes.")],
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="DIR...", help="Folders of notes.")
+    ] = None,
+    stdin: Annotated[
+        bool, typer.Option("--stdin", help="Take pages from standard input, a JSON object a line.")
+    ] = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
     no_embed: NoEmbed = False,
@@ -46,22 +54,38 @@ def import_(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Take in folders of Markdown notes; what did not change is not read again."""
+    """Take in folders of Markdown notes; what did not change is not read again.
+
+    Notes may come from Obsidian, Logseq or Bear: their links, tags and properties are understood,
+    and their text stays as it is. With --stdin each line is a page, as `export --format json` makes
+    it: {"slug", "text"} or {"title", "tags", "body"}. A line that is none is named, the others go
+    in.
+    """
+    if bool(folders) == stdin:
+        raise UsageError("Name folders to import, or say --stdin", hint="gbrain import ~/notes")
     with ExitStack() as stack:
         place = db or default_path()
         if dry_run and not place.exists():
             place = Path(stack.enter_context(TemporaryDirectory()), "brain.db")
         brain = stack.enter_context(open_brain(place, make=True))
-        report = _take_in(brain, folders, overwrite, dry_run, quiet, drop=False)
+        if folders:
+            report = _take_in(brain, folders, overwrite, dry_run, quiet, drop=False)
+        else:
+            report = take_in_lines(brain.database, sys.stdin.buffer, timestamp(), dry_run=dry_run)
         _embed(brain, report, no_embed or dry_run, quiet)
     _finish(report, dry_run, quiet, json)
 
 
-@command.command("sync", epilog=examples("gbrain sync", "gbrain sync --dry-run"))
+@command.command(
+    "sync", epilog=examples("gbrain sync", "gbrain sync --dry-run", "gbrain sync --watch")
+)
 def sync(
     folders: Annotated[
         list[Path] | None, typer.Argument(metavar="[DIR]...", help="Else every imported folder.")
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, and take in each change when it happens.")
+    ] = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
     no_embed: NoEmbed = False,
@@ -69,16 +93,29 @@ def sync(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Follow the folders that were imported: new and changed files in, vanished ones out."""
+    """Follow the folders that were imported: new and changed files in, vanished ones out.
+
+    With --watch it stays: each change is taken in and embedded moments after it is made, with one
+    line a round (with --json one document a line). A folder that vanishes is followed again when
+    it is back. SIGTERM ends it with 0, Ctrl-C with 130; what is in the brain is whole either way.
+    """
+    if watch and dry_run:
+        raise UsageError("--watch and --dry-run do not go together")
     with open_brain(db) as brain:
         roots = folders or [Path(root) for root in brain.vault_roots()]
         if not roots:
             raise NotFound(
                 "No folder has been imported yet", hint="gbrain import DIR", code="no_folder"
             )
-        report = _take_in(brain, roots, overwrite, dry_run, quiet, drop=True)
-        _embed(brain, report, no_embed or dry_run, quiet)
-    _finish(report, dry_run, quiet, json)
+        if not watch:
+            report = _take_in(brain, roots, overwrite, dry_run, quiet, drop=True)
+            _embed(brain, report, no_embed or dry_run, quiet)
+    if watch:
+        from gbrain.cli.following import Follower
+
+        Follower(db, overwrite, not no_embed, quiet, json).follow(roots)
+    else:
+        _finish(report, dry_run, quiet, json)
 
 
 def _take_in(
@@ -124,35 +161,71 @@ def _finish(report: Report, dry_run: bool, quiet: bool, as_json: bool) -> None:
             hint = f" ({problem.hint})" if problem.hint else ""
             screen.say(f"{problem.path}: {problem.reason}{hint}")
         if not quiet:
-            screen.say(_summary(report, dry_run))
+            screen.say(f"{'Would be: ' if dry_run else ''}{report.summary()}")
     if report.problems:
         raise typer.Exit(1)
 
 
-def _summary(report: Report, dry_run: bool) -> str:
-    counts = [
-        f"{report.count('create')} new",
-        f"{report.count('update')} changed",
-        f"{report.unchanged} unchanged",
-    ]
-    if report.count("delete"):
-        counts.append(f"{report.count('delete')} removed")
-    if report.problems:
-        counts.append(f"{len(report.problems)} not taken in")
-    return ("Would be: " if dry_run else "") + ", ".join(counts) + "."
+class Format(StrEnum):
+    md = "md"
+    json = "json"
+    html = "html"
 
 
-@command.command("export", epilog=examples("gbrain export ~/notes-copy"))
+@command.command(
+    "export",
+    epilog=examples(
+        "gbrain export ~/notes-copy",
+        "gbrain export ~/site --format html",
+        "gbrain export - --format json | jq -r .slug",
+    ),
+)
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write the pages.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where to write; - is standard output, for json.")
+    ],
+    format_: Annotated[
+        Format, typer.Option("--format", help="As Markdown files, lines of JSON or web pages.")
+    ] = Format.md,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Write every page back as a file, byte for byte."""
-    with open_brain(db) as brain, progress("Writing", quiet=quiet) as show:
-        written, same = brain.export(folder, progress=show)
+    """Write every page back as a file, byte for byte.
+
+    As json it is one file, brain.ndjson, with a page a line, which `import --stdin` takes back
+    without loss. As html it is a folder of pages with links between them, to open in a browser:
+    index.html lists them all.
+    """
+    with open_brain(db) as brain:
+        if str(folder) == "-":
+            if format_ is not Format.json or json:
+                raise UsageError("- takes --format json, and not --json")
+            _write_lines(brain)
+            return
+        written, same = _export(brain, folder, format_, quiet)
     if json:
         screen.write_json({"folder": str(folder), "written": written, "unchanged": same})
     elif not quiet:
         screen.say(f"{written} pages written to {folder}, {same} already there.")
+
+
+def _export(brain: Brain, folder: Path, format_: Format, quiet: bool) -> tuple[int, int]:
+    """How many files were written, and how many stood there already."""
+    from gbrain.export import write_files, write_lines
+
+    with progress("Writing", quiet=quiet) as show:
+        if format_ is Format.md:
+            return brain.export(folder, progress=show)
+        if format_ is Format.json:
+            return write_lines(brain.database, folder, show), 0
+        from gbrain.output.site import site
+
+        return write_files(brain.database, folder, show, site)
+
+
+def _write_lines(brain: Brain) -> None:
+    from gbrain.export import page_lines
+
+    with brain.database.reading() as connection:
+        sys.stdout.buffer.writelines(line.encode() for line in page_lines(connection))

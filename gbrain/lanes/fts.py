@@ -91,14 +91,16 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         scores |= listed_scores(connection, query.scope, scores, settings.candidate_pool)
     slugs = slugs_of(connection, scores)
     ranked = sorted(scores, key=lambda page_id: (-scores[page_id], slugs[page_id]))
+    pages = tuple(
+        Candidate(page_id, slugs[page_id], best.get(page_id), rank, scores[page_id])
+        for rank, page_id in enumerate(ranked, 1)
+    )
     return Found(
-        tuple(
-            Candidate(page_id, slugs[page_id], best.get(page_id), rank, scores[page_id])
-            for rank, page_id in enumerate(ranked[: settings.candidate_pool], 1)
-        ),
+        pages[: settings.candidate_pool],
         tuple(chunks),
         min(scores.values(), default=None),
         tuple(term for term, count in zip(query.terms, counts, strict=True) if not count),
+        beyond=pages[settings.candidate_pool :],
     )
 
 

@@ -50,13 +50,15 @@ def search(
             break
     slugs = slugs_of(connection, best)
     ranked = sorted(best.values(), key=lambda chunk: (-chunk.score, slugs[chunk.page_id]))
+    pages = tuple(
+        Candidate(chunk.page_id, slugs[chunk.page_id], chunk.chunk_id, rank, chunk.score)
+        for rank, chunk in enumerate(ranked, 1)
+    )
     return Found(
-        tuple(
-            Candidate(chunk.page_id, slugs[chunk.page_id], chunk.chunk_id, rank, chunk.score)
-            for rank, chunk in enumerate(ranked[: settings.candidate_pool], 1)
-        ),
+        pages[: settings.candidate_pool],
         tuple(chunks),
         min((chunk.score for chunk in best.values()), default=None),
+        beyond=pages[settings.candidate_pool :],
     )
 
 

@@ -95,9 +95,10 @@ def enqueue(connection: sqlite3.Connection, page_id: int, now: str) -> None:
     _enqueue(connection, "page_id = ?", page_id, now)
 
 
-def enqueue_after(connection: sqlite3.Connection, chunk_id: int, now: str) -> None:
-    """The same for all passages that came after this one."""
-    _enqueue(connection, "id > ?", chunk_id, now)
+def enqueue_pages(connection: sqlite3.Connection, slugs: Iterable[str], now: str) -> None:
+    """The same for many pages at once."""
+    among = "SELECT pages.id FROM pages WHERE slug IN (SELECT value FROM json_each(?))"
+    _enqueue(connection, f"page_id IN ({among})", json.dumps(list(slugs)), now)
 
 
 def last_chunk(connection: sqlite3.Connection) -> int:
@@ -106,7 +107,7 @@ def last_chunk(connection: sqlite3.Connection) -> int:
     return number
 
 
-def _enqueue(connection: sqlite3.Connection, which: str, number: int, now: str) -> None:
+def _enqueue(connection: sqlite3.Connection, which: str, value: int | str, now: str) -> None:
     space = active_space(connection)
     known = (
         f"SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = {space.model_id} "
@@ -117,5 +118,5 @@ def _enqueue(connection: sqlite3.Connection, which: str, number: int, now: str) 
     connection.execute(
         "INSERT OR IGNORE INTO embedding_jobs (hash, enqueued_at) "
         f"SELECT hash, ? FROM chunks WHERE {which} AND NOT EXISTS ({known})",
-        (now, number),
+        (now, value),
     )

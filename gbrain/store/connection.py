@@ -21,20 +21,13 @@ class Database:
 
     def __init__(self, path: Path, *, busy_seconds: float = 10.0) -> None:
         self.path = path
-        self.read_only = _check(path)
+        self.read_only = check_file(path)
         self.busy_seconds = busy_seconds
         with explained(path):
             self.connection = self._connect()
 
     def _connect(self) -> sqlite3.Connection:
-        plain = str(self.path)
-        for sign in "%?#":
-            plain = plain.replace(sign, f"%{ord(sign):02x}")
-        where = f"file:{plain}"
-        # Immutable: a file that nobody may write has no write-ahead log, unless one was left.
-        log_left = Path(f"{self.path}-wal").exists()
-        frozen = "?mode=ro" if log_left else "?mode=ro&immutable=1"
-        uri = where + (frozen if self.read_only else "?mode=rw")
+        uri = locator(self.path, write=not self.read_only)
         connection = sqlite3.connect(
             uri, uri=True, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
         )
@@ -61,8 +54,11 @@ class Database:
                 code="brain_too_new",
             )
         if version < SCHEMA_VERSION and not self.read_only:
+            from gbrain.store.copies import keep_before_migration
             from gbrain.store.migrations import migrate
 
+            if version:
+                keep_before_migration(connection, self.path, version)
             migrate(connection)
 
     def another(self) -> sqlite3.Connection:
@@ -122,14 +118,7 @@ def create(path: Path) -> None:
     """Makes an empty brain at `path`, readable by its owner only; leaves an existing file alone."""
     from gbrain.store.migrations import migrate
 
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadBrain(
-            f"Cannot make the folder {path.parent}: {error.strerror}",
-            hint="Name another place with --db or $GBRAIN_DB.",
-            code="cannot_create",
-        ) from None
+    make_folder(path.parent)
     # Built beside and then linked: a file under the final name is always a whole brain.
     building = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
@@ -140,7 +129,7 @@ def create(path: Path) -> None:
                 migrate(connection)
             finally:
                 connection.close()
-        _place(building, path)
+        place(building, path)
     except FileExistsError:
         pass
     except OSError as error:
@@ -153,7 +142,19 @@ def create(path: Path) -> None:
         building.unlink(missing_ok=True)
 
 
-def _place(building: Path, path: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Makes the folder that a brain is to be in, if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadBrain(
+            f"Cannot make the folder {folder}: {error.strerror}",
+            hint="Name another place with --db or $GBRAIN_DB.",
+            code="cannot_create",
+        ) from None
+
+
+def place(building: Path, path: Path) -> None:
     """Gives a finished file its name; raises FileExistsError if another has it."""
     try:
         os.link(building, path)
@@ -166,7 +167,19 @@ def _place(building: Path, path: Path) -> None:
         building.rename(path)
 
 
-def _check(path: Path) -> bool:
+def locator(path: Path, *, write: bool = True) -> str:
+    """The file as SQLite takes it, to be written or only to be read."""
+    plain = str(path)
+    for sign in "%?#":
+        plain = plain.replace(sign, f"%{ord(sign):02x}")
+    if write:
+        return f"file:{plain}?mode=rw"
+    # Immutable: a file that nobody may write has no write-ahead log, unless one was left.
+    log_left = Path(f"{path}-wal").exists()
+    return f"file:{plain}?mode=ro" + ("" if log_left else "&immutable=1")
+
+
+def check_file(path: Path) -> bool:
     """Whether the file may only be read. Raises for what is not a brain, without touching it."""
     try:
         with path.open("rb") as file:

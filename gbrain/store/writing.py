@@ -120,6 +120,7 @@ def write_page(
 def write_references(connection: sqlite3.Connection, page_id: int, page: Page) -> None:
     names = [("slug", page.slug), ("name", page.slug.rpartition("/")[2]), ("title", page.title)]
     names += [("alias", alias) for alias in page.aliases]
+    names += [("block", block) for block in page.blocks]
     keyed = {(fold(name), kind) for kind, name in names}
     connection.executemany(
         "INSERT INTO names (key, page_id, kind, reversed) VALUES (?, ?, ?, ?)",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -103,6 +106,12 @@ _TITLES = {
 
 # The block that is open inside all lists and quotes; the last three are `code`.
 _NOTHING, _PARAGRAPH, _EMPTY_ITEM, _FENCE, _INDENTED, _HTML_BLOCK = range(6)
+
+
+def within(ranges: Sequence[tuple[int, int]], place: int) -> bool:
+    """Whether a place (a line, an offset) is in one of the ranges, which are in order."""
+    at = bisect_right(ranges, (place, sys.maxsize)) - 1
+    return at >= 0 and place < ranges[at][1]
 
 
 def scan(text: str) -> Structure:

@@ -12,6 +12,13 @@ from gbrain.errors import BadPage
 from gbrain.text.chunking import chunk_body
 from gbrain.text.dates import Period, leading_date, parse_date
 from gbrain.text.frontmatter import split
+from gbrain.text.logseq import (
+    block_properties,
+    journal_day,
+    journal_titles,
+    page_name,
+    page_properties,
+)
 from gbrain.text.markdown import Structure, scan
 from gbrain.text.palace import Shape, place_room, place_wing
 from gbrain.text.references import body_references, front_matter_links
@@ -72,12 +79,20 @@ def parse_page(path: str, data: bytes) -> Page:
     _check_lines(body, structure, first_line)
     timeline = timeline_line(body, structure)
     sections = split_sections(body, structure, timeline)
-    values = front.values
+    values: Mapping[str, object] = front.values
+    blocks: list[str] = []
+    block_tags: list[str] = []
+    if ":: " in body:
+        values = {**page_properties(body), **values}
+        blocks, block_tags = block_properties(body, structure)
     title = _title(values, structure, path)
     links, inline_tags = body_references(body, structure, first_line, path)
-    links = [*front_matter_links(values, front.lines), *links]
-    tags = _unique(*_listed(values, ("tags", "tag"), r"[,\s]+"), *inline_tags)
-    aliases = _unique(*_listed(values, ("aliases", "alias"), r","))
+    links = [*front_matter_links(front.values, front.lines), *links]
+    tags = _unique(*_listed(values, ("tags", "tag"), r"[,\s]+"), *inline_tags, *block_tags)
+    day = journal_day(_name(path))
+    aliases = _unique(
+        *_listed(values, ("aliases", "alias"), r","), *(journal_titles(day) if day else ())
+    )
     shape = _shape(body, structure, timeline, sections, len(links))
     wing = place_wing(path, values, tags, shape)
     room = place_room(path, title, values, shape)
@@ -105,6 +120,7 @@ def parse_page(path: str, data: bytes) -> Page:
         timeline=body[cut:],
         links=tuple(links),
         chunks=chunk_body(title, body, structure, sections, first_line, len(front.raw.encode())),
+        blocks=tuple(dict.fromkeys(blocks)),
     )
 
 
@@ -132,9 +148,15 @@ def _title(values: Mapping[str, object], structure: Structure, path: str) -> str
     for heading in structure.headings:
         if heading.level == 1 and _plain(heading.text):
             return _plain(heading.text)
-    name = path.rpartition("/")[2].rpartition(".")[0] or path
+    name = _name(path)
+    name = journal_day(name) or page_name(name)
     name = _plain(name.replace("-", " ").replace("_", " ")) if parse_date(name) is None else name
     return name[:1].upper() + name[1:]
+
+
+def _name(path: str) -> str:
+    """The file's name without its ending."""
+    return path.rpartition("/")[2].rpartition(".")[0] or path
 
 
 def _plain(inline: str) -> str:
@@ -175,7 +197,8 @@ def _page_date(
         if period:
             return period
     named = _DATED_NAME.search(path.rpartition("/")[2])
-    period = parse_date(named[0]) if named else None
+    day = named[0] if named else journal_day(_name(path))
+    period = parse_date(day) if day else None
     if period:
         return period
     latest = max(

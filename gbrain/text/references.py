@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from functools import cache
 from posixpath import dirname, join, normpath
 
-from gbrain.text.markdown import Structure
+from gbrain.text.markdown import Structure, within
+from gbrain.text.obsidian import comments, is_attachment
 from gbrain.types import Link
 
 # One pass over the body. Each alternative begins with its own sign, so that the search skips
@@ -19,8 +21,13 @@ _REFERENCE = re.compile(
     r"(?:[ \t]+\"[^\"\n]*\")?\)"
     r"|#(?P<tag>[^\s#,.;:!?()\[\]{}<>'\"`*|\\/+=~^&%$@]+(?:/[^\s#,.;:!?()\[\]{}<>'\"`*|\\/+=~^&%$@]+)*)"
 )
+# A tag of several words, as Bear closes it; a lone letter at its end belongs to C# or F#.
+_SPACED_TAG = re.compile(
+    r"#([^\s#,.;:!?()\[\]{}<>\"`*|\\=~^%$@]++(?: [^\s#,.;:!?()\[\]{}<>\"`*|\\=~^%$@]++){1,4}+)"
+    r"(?<! .)#(?![\w#])"
+)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_PAGE_FILE = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
+PAGE_FILE = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
 _OTHER_FILE = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 _LINK_KEYS = frozenset(
     "related links source sources derived_from see_also parent up supersedes superseded_by".split()
@@ -32,39 +39,68 @@ def body_references(
 ) -> tuple[list[Link], list[str]]:
     """The links and inline tags of a body, in order; `first_line` is the body's line in the page.
 
-    Code blocks and code spans are not read. Links out of the vault are left alone.
+    Code and `%%comments%%` are not read. Links out of the vault are left alone.
     """
     links: list[Link] = []
     tags: list[str] = []
     starts, code = structure.starts, structure.code
-    for match in _REFERENCE.finditer(text):
+    hidden = tuple(comments(text, structure)) if "%%" in text else ()
+    pattern = _with_block_references() if "((" in text else _REFERENCE
+    for match in pattern.finditer(text):
         kind = match.lastgroup
         if kind is None:
             continue
         line = bisect_right(starts, match.start()) - 1
-        if _inside(code, line):
+        if within(code, line) or (hidden and within(hidden, match.start())):
             continue
         if kind == "tag":
-            before = text[match.start() - 1 : match.start()]
-            if (not before or before in " \t\r\n(,;") and not match["tag"].isdecimal():
-                tags.append(match["tag"])
+            if _begins_word(text, match.start()):
+                spaced = _SPACED_TAG.match(text, match.start())
+                tag = spaced[1] if spaced else match["tag"]
+                if not tag.isdecimal():
+                    tags.append(tag)
         elif match["wiki"] is not None:
-            target = match["wiki"].strip()
-            if target:
-                links.append(Link(first_line + line, "wiki", target, match["part"], match["label"]))
+            before = text[max(match.start() - 8, 0) : match.start()]
+            if link := _wiki_link(match, before, first_line + line):
+                links.append(link)
+                if before.endswith("#") and _begins_word(text, match.start() - 1):
+                    tags.append(link.target)
+        elif kind == "block":
+            links.append(Link(first_line + line, "block", match["block"], None, None))
         else:
-            found = _page_link(match["angle"] or match["url"] or "", path)
+            found = page_link(match["angle"] or match["url"] or "", path)
             if found:
                 links.append(Link(first_line + line, "markdown", found[0], found[1], match["text"]))
     return links, tags
 
 
-def _inside(ranges: tuple[tuple[int, int], ...], line: int) -> bool:
-    at = bisect_right(ranges, (line, 1 << 62)) - 1
-    return at >= 0 and line < ranges[at][1]
+@cache
+def _with_block_references() -> re.Pattern[str]:
+    """References, and the blocks that Logseq names as ((uuid)): apart, since few pages have any."""
+    from gbrain.text.logseq import UUID
+
+    return re.compile(rf"{_REFERENCE.pattern}|\(\((?P<block>{UUID})\)\)")
 
 
-def _page_link(url: str, path: str) -> tuple[str, str | None] | None:
+def _begins_word(text: str, at: int) -> bool:
+    return at == 0 or text[at - 1] in " \t\r\n(,;"
+
+
+def _wiki_link(match: re.Match[str], before: str, line: int) -> Link | None:
+    """The link of `[[target#part|label]]`; `before` are the eight characters before it."""
+    target, part, label = match["wiki"].strip(), match["part"], match["label"]
+    if label is not None:
+        # In a table the bar is written \\|.
+        target = target.removesuffix("\\").rstrip() if part is None else target
+        part = part.removesuffix("\\") if part is not None else None
+    target = PAGE_FILE.sub("", target)
+    if not target or is_attachment(target):
+        return None
+    embedded = before.endswith(("!", "{{embed "))
+    return Link(line, "embed" if embedded else "wiki", target, part, label)
+
+
+def page_link(url: str, path: str) -> tuple[str, str | None] | None:
     """The page that a Markdown link names, as a path from the vault's root, and the heading."""
     if _SCHEME.match(url) or url.startswith(("//", "#", "?")):
         return None
@@ -73,8 +109,8 @@ def _page_link(url: str, path: str) -> tuple[str, str | None] | None:
 
         url = unquote(url)
     target, _, heading = url.partition("#")
-    if _PAGE_FILE.search(target):
-        target = _PAGE_FILE.sub("", target)
+    if PAGE_FILE.search(target):
+        target = PAGE_FILE.sub("", target)
     elif not target or target.endswith("/") or _OTHER_FILE.search(target):
         return None
     resolved = normpath(join("/", dirname(path), target)).lstrip("/")
@@ -90,7 +126,7 @@ def front_matter_links(values: Mapping[str, object], lines: Mapping[str, int]) -
             for match in wiki:
                 yield Link(line, "front_matter", match["wiki"].strip(), match["part"], key)
             if not wiki and key.casefold() in _LINK_KEYS and not _SCHEME.match(written):
-                target = _PAGE_FILE.sub("", written.strip())
+                target = PAGE_FILE.sub("", written.strip())
                 if target and "\n" not in target:
                     yield Link(line, "front_matter", target, None, key)
 

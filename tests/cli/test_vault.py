@@ -139,5 +139,68 @@ def test_import_then_export_gives_every_byte_back(run, brain_path, tmp_path):
     assert run("export", out).stderr == f"0 pages written to {out}, {len(files)} already there.\n"
 
 
+def test_pages_come_and_go_as_lines_of_json(run, brain_path, tmp_path):
+    run("import", AWKWARD, "--no-embed", "--quiet")
+    run("export", tmp_path / "a", "--quiet")
+    lines = run("export", "-", "--format", "json")
+    written = run("export", tmp_path / "lines", "--format", "json")
+    count = len(lines.stdout_bytes.splitlines())
+    assert written.stderr == f"{count} pages written to {tmp_path / 'lines'}, 0 already there.\n"
+    assert (tmp_path / "lines" / "brain.ndjson").read_bytes() == lines.stdout_bytes
+    db = ("--db", tmp_path / "other.db")
+    taken = run("import", "--stdin", "--no-embed", *db, stdin=lines.stdout_bytes)
+    assert (taken.exit_code, taken.stderr) == (0, f"{count} new, 0 changed, 0 unchanged.\n")
+    again = run("import", "--stdin", "--no-embed", "--json", stdin=lines.stdout_bytes)
+    assert again.json["unchanged"] == count
+    run("export", tmp_path / "b", "--quiet", *db)
+    assert files_of(tmp_path / "b") == files_of(tmp_path / "a")
+
+
+def files_of(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_bad_line_is_named_and_the_others_go_in(run, brain_path):
+    lines = b'{"slug": "a", "text": "# A"}\n{"slug": "b"}\n{"title": "C", "body": "c"}\n'
+    taken = run("import", "--stdin", "--no-embed", stdin=lines)
+    assert taken.exit_code == 1
+    assert taken.stderr == (
+        "stdin line 2: neither a text nor a body that is text "
+        '(A line reads {"slug": "notes/a", "text": "# A\\n"}, or has title, tags and body.)\n'
+        "2 new, 0 changed, 0 unchanged, 1 not taken in.\n"
+    )
+    assert len(run("list").stdout.splitlines()) == 2
+
+
+def test_a_dry_run_of_lines(run, brain_path):
+    shown = run("import", "--stdin", "--dry-run", stdin=b'{"slug": "a", "text": "# A"}\n')
+    assert shown.stdout == "create\ta\ta.md\n"
+    assert not brain_path.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("import",),
+        ("import", "folder", "--stdin"),
+        ("export", "-"),
+        ("export", "-", "--format", "html"),
+        ("export", "-", "--format", "json", "--json"),
+        ("export", "folder", "--format", "pdf"),
+    ],
+    ids=" ".join,
+)
+def test_words_that_do_not_go_together(run, sample, words):
+    assert run(*words).exit_code == 2
+
+
+def test_a_brain_as_web_pages(run, sample, tmp_path):
+    written = run("export", tmp_path / "site", "--format", "html", "--json")
+    assert (written.json["written"], written.json["unchanged"]) == (30, 0)
+    assert "people/alice-chen.html" in (tmp_path / "site" / "index.html").read_text()
+    again = run("export", tmp_path / "site", "--format", "html", "--json")
+    assert (again.json["written"], again.json["unchanged"]) == (0, 30)
+
+
 def test_import_of_what_is_no_folder(run, brain_path, tmp_path):
     assert run("import", tmp_path / "none", "--json").error["code"] == "no_folder"

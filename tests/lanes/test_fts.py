@@ -141,6 +141,19 @@ def test_filters_hold(filled: Brain) -> None:
     assert found(filled, "知识", slug_prefix="auth") == []
 
 
+def test_pages_scored_after_the_pool_follow_it(brain: Brain) -> None:
+    for number in range(120):
+        brain.put(f"many/{number:03}", b"# Heron\n\n" + b"heron and more words " * (1 + number % 7))
+    with brain.database.reading() as connection:
+        query = read_query("heron", {}, date(2026, 11, 16), Scope(), 10)
+        found = search(connection, query, Settings())
+    everyone = [*found.pages, *found.beyond]
+    assert len(found.pages) == Settings().candidate_pool
+    assert len({page.page_id for page in everyone}) == len(everyone) == 120
+    assert [page.rank for page in everyone] == list(range(1, 121))
+    assert [page.score for page in everyone] == sorted((p.score for p in everyone), reverse=True)
+
+
 def test_a_narrow_filter_finds_its_pages_beyond_the_pool(brain: Brain) -> None:
     for number in range(120):
         brain.put(f"many/{number}", b"# Heron heron\n\nheron heron heron\n")

@@ -106,6 +106,18 @@ def test_random_vectors_are_found_as_by_exact_search(drawn: Drawn) -> None:
     assert first[0].score == pytest.approx(float((drawn.rows @ queries[0]).max()), abs=1e-3)
 
 
+def test_pages_scored_after_the_pool_follow_it(drawn: Drawn) -> None:
+    query = units(1, 64, seed=8)[0]
+    found = drawn.search(query)
+    everyone = [*found.pages, *found.beyond]
+    assert [page.rank for page in everyone] == list(range(1, len(everyone) + 1))
+    assert len(everyone) > len(found.pages) == SETTINGS.candidate_pool
+    true = drawn.rows @ query
+    for page in everyone:
+        assert page.score == pytest.approx(float(true[page.page_id - 1]), abs=1e-3)
+    assert found.floor == found.beyond[-1].score
+
+
 def test_a_narrow_wing_still_finds_its_ten(drawn: Drawn) -> None:
     query = units(1, 64, seed=3)[0]
     found = drawn.search(query, Scope(wing="rare"))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from gbrain.brain import Brain
+from gbrain.errors import BadBrain
 from gbrain.store import migrations
 from gbrain.store.connection import Database
+from gbrain.store.copies import WITHOUT_COPY
 from gbrain.store.schema import SCHEMA_VERSION
 
 BRAINS = Path(__file__).parents[2] / "fixtures" / "brains"
@@ -65,3 +68,42 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     database = Database(old_brain)
     assert database.connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
     database.close()
+
+
+def test_the_brain_as_it_was_is_kept_beside_it(old_brain: Path) -> None:
+    version = user_version(old_brain)
+    before = schema_of(old_brain)
+    Database(old_brain).close()
+    kept = old_brain.with_name(f"{old_brain.name}.schema-{version}.backup")
+    assert (user_version(kept), schema_of(kept)) == (version, before)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert user_version(old_brain) == SCHEMA_VERSION
+    assert sorted(path.name for path in old_brain.parent.iterdir()) == [old_brain.name, kept.name]
+
+
+def test_a_brain_that_is_up_to_date_is_not_copied(old_brain: Path) -> None:
+    Database(old_brain).close()
+    for path in old_brain.parent.glob("*.backup"):
+        path.unlink()
+    Database(old_brain).close()
+    assert list(old_brain.parent.glob("*.backup")) == []
+
+
+def test_where_no_copy_can_be_kept_the_brain_is_not_touched(
+    old_brain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = user_version(old_brain)
+    # A folder of the copy's name stands in for a disk that is full.
+    place = old_brain.with_name(f"{old_brain.name}.schema-{version}.backup")
+    (place / "full").mkdir(parents=True)
+    with pytest.raises(BadBrain) as caught:
+        Database(old_brain)
+    assert (caught.value.code, user_version(old_brain)) == ("no_backup", version)
+    monkeypatch.setenv(WITHOUT_COPY, "1")
+    Database(old_brain).close()
+    assert user_version(old_brain) == SCHEMA_VERSION
+
+
+def user_version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])

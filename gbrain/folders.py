@@ -1,0 +1,87 @@
+"""A folder of notes: which of its files are pages, and which its owner wants left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gbrain.errors import GbrainError, NotFound
+
+IGNORE_FILE = ".gbrainignore"
+PAGE_ENDINGS = (".md", ".markdown")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that could not be taken in, and why."""
+
+    path: str
+    reason: str
+    hint: str | None = None
+    code: str = "bad_page"
+
+
+def walk(root: Path, problems: list[Problem]) -> list[str]:
+    """Paths of the folder's pages relative to it, sorted; what cannot be read is a problem."""
+    if not root.is_dir():
+        raise NotFound(
+            f"There is no folder {root}", hint="Name the folder that holds your notes.",
+            code="no_folder",
+        )  # fmt: skip
+    ignored = _ignore_rules(root)
+    real_root = os.path.realpath(root)
+    paths: list[str] = []
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(root / folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            reason = f"the folder cannot be read: {error.strerror}"
+            problems.append(Problem(folder or ".", reason, code="cannot_read"))
+            continue
+        for entry in entries:
+            path = folder + entry.name
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if not ignored(path + "/"):
+                    pending.append(path + "/")
+            elif entry.name.lower().endswith(PAGE_ENDINGS) and not ignored(path):
+                if entry.is_symlink() and not _stays(real_root, entry.path):
+                    problems.append(
+                        Problem(path, "a link that leaves the folder or leads nowhere",
+                                f"Copy the page in, or list it in {IGNORE_FILE}.", "outside")
+                    )  # fmt: skip
+                else:
+                    paths.append(path)
+    return sorted(paths)
+
+
+def _stays(real_root: str, link: str) -> bool:
+    target = os.path.realpath(link)
+    return os.path.isfile(target) and os.path.commonpath([real_root, target]) == real_root
+
+
+def _ignore_rules(root: Path) -> Callable[[str], bool]:
+    file = root / IGNORE_FILE
+    try:
+        lines = file.read_text("utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return lambda path: False
+    except OSError as error:
+        raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines).match_file
+    except ValueError as error:
+        raise _bad_rules(f"{file}: {error}") from None
+
+
+def _bad_rules(message: str) -> GbrainError:
+    # Taking in what somebody meant to keep out is worse than taking in nothing.
+    return GbrainError(message, hint="Its lines read as in .gitignore.", code="bad_ignore_file")

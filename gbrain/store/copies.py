@@ -1,0 +1,114 @@
+"""Copies of a brain file, made while others write: whole, sound, and for their owner alone."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from gbrain.errors import BadBrain
+from gbrain.store.connection import explained, place
+from gbrain.store.jobs import is_alive
+
+_UNFINISHED = ".gbrain-copy"
+# Set to any value, it lets a brain be brought up to date where there is no room for a copy.
+WITHOUT_COPY = "GBRAIN_MIGRATE_WITHOUT_BACKUP"
+
+
+def copy_to(
+    connection: sqlite3.Connection, target: Path, *, replace: bool = False, check: bool = True
+) -> bool:
+    """Copies the brain as it stands now to `target`, which appears whole or not at all.
+
+    Raises BadBrain if a file is there, unless it may be `replace`d, or if the copy fails its
+    `check`. False, and no copy, when the brain got another version in the meantime.
+    """
+    building = target.with_name(f".{target.name}.{os.getpid()}{_UNFINISHED}")
+    version = connection.execute("PRAGMA user_version").fetchone()
+    try:
+        _clear_away(target.parent)
+        os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with explained(target), closing(sqlite3.connect(building, isolation_level=None)) as copy:
+            connection.backup(copy)
+            if copy.execute("PRAGMA user_version").fetchone() != version:
+                return False
+            if check:
+                _refuse_damage(copy, target)
+        _sync(building)
+        if replace:
+            building.replace(target)
+        else:
+            place(building, target)
+        _sync(target.parent)
+    except FileExistsError:
+        raise BadBrain(
+            f"{target} is there already",
+            hint="Name another file, or replace that one with --force.",
+            code="file_exists",
+        ) from None
+    except OSError as error:
+        raise BadBrain(
+            f"Cannot write {target}: {error.strerror}",
+            hint="Name another place; nothing was half written.",
+            code="cannot_write",
+        ) from None
+    finally:
+        _remove(building)
+    return True
+
+
+def _clear_away(folder: Path) -> None:
+    """Removes what copies left behind that were killed, this process's own among them."""
+    for left in folder.glob(f".*{_UNFINISHED}"):
+        maker = left.name.removesuffix(_UNFINISHED).rpartition(".")[2]
+        if maker.isdecimal() and (int(maker) == os.getpid() or not is_alive(int(maker))):
+            _remove(left)
+
+
+def _remove(building: Path) -> None:
+    for ending in ("", "-journal", "-wal", "-shm"):
+        with suppress(OSError):
+            os.unlink(f"{building}{ending}")
+
+
+def _refuse_damage(copy: sqlite3.Connection, target: Path) -> None:
+    from gbrain.store.faults import damage
+
+    found = damage(copy, full=False)
+    if found:
+        raise BadBrain(
+            f"{target} would be damaged, as the brain itself is: {found[0]}",
+            hint="gbrain doctor --repair mends what it can.",
+            code="damaged",
+        )
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file or a folder's list of names is on the disk, where that can be had."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def keep_before_migration(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """Keeps a copy of a brain of an earlier schema beside it, before it is brought up to date."""
+    if os.environ.get(WITHOUT_COPY):
+        return
+    try:
+        # Not checked: what is wrong with the brain is the doctor's to say, after it was opened.
+        copy_to(
+            connection,
+            path.with_name(f"{path.name}.schema-{version}.backup"),
+            replace=True,
+            check=False,
+        )
+    except BadBrain as error:
+        raise BadBrain(
+            f"{path} has an older schema and must be copied before it changes: {error.message}",
+            hint=f"Make room beside it, or set {WITHOUT_COPY}=1 to go without a copy.",
+            code="no_backup",
+        ) from None

@@ -1,0 +1,81 @@
+"""What Logseq adds to Markdown: properties, blocks with a name, and names of files."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from gbrain.text.markdown import Structure, within
+
+UUID = r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
+
+_PROPERTY = re.compile(
+    r"(?:- )?[ \t]*+([^\W\d_][\w./-]*+)::(?:[ \t]++([^\r\n]*+))?+(?:\r\n?|\n|\Z)"
+)
+_BLOCK_PROPERTY = re.compile(
+    r"^[ \t]*+(?:[-*+][ \t]++)?+(id|tags)::[ \t]++([^\r\n]++)", re.MULTILINE
+)
+_LISTED = frozenset(("tags", "tag", "alias", "aliases"))
+_NAME = re.compile(r"\[\[([^\[\]]++)\]\]|([^,\[\]]++)")
+_ONE_LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
+_DAY = re.compile(r"(\d{4})_(\d{2})_(\d{2})")
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+
+
+def page_properties(body: str) -> dict[str, str | list[str]]:
+    """The `key:: value` lines that a body begins with; tags and aliases are lists."""
+    values: dict[str, str | list[str]] = {}
+    at = 0
+    while at < len(body) and (line := _PROPERTY.match(body, at)):
+        at = line.end()
+        key, written = line[1].lower(), (line[2] or "").strip()
+        link = _ONE_LINK.fullmatch(written)
+        values[key] = _names(written) if key in _LISTED else link[1].strip() if link else written
+    return values
+
+
+def block_properties(body: str, structure: Structure) -> tuple[list[str], list[str]]:
+    """The names that blocks have by `id::`, and the tags they have by `tags::`, in order."""
+    ids: list[str] = []
+    tags: list[str] = []
+    for found in _BLOCK_PROPERTY.finditer(body):
+        if within(structure.code, bisect_right(structure.starts, found.start()) - 1):
+            continue
+        if found[1] == "tags":
+            tags += _names(found[2])
+        elif re.fullmatch(UUID, found[2].strip()):
+            ids.append(found[2].strip())
+    return ids, tags
+
+
+def _names(written: str) -> list[str]:
+    """Names with commas between them, each plain, as #tag or as [[link]]."""
+    names = ((found[1] or found[2]).strip().lstrip("#") for found in _NAME.finditer(written))
+    return [name for name in names if name]
+
+
+def journal_day(name: str) -> str | None:
+    """The day of a journal's file name without its ending: 2026_04_03 is 2026-04-03."""
+    day = _DAY.fullmatch(name)
+    return "-".join(day.groups()) if day else None
+
+
+def journal_titles(day: str) -> Iterator[str]:
+    """How links name a day as long as nobody sets another format: Apr 3rd, 2026."""
+    year, month, number = (int(part) for part in day.split("-"))
+    if 1 <= month <= 12:
+        last = number % 10 if number not in (11, 12, 13) else 0
+        ending = {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
+        yield f"{_MONTHS[month - 1]} {number}{ending}, {year:04}"
+
+
+def page_name(name: str) -> str:
+    """A page's name from that of its file, where signs that no file may have are spelled out."""
+    plain = name.replace("___", "/")
+    if _ESCAPE.search(plain):
+        from urllib.parse import unquote
+
+        plain = unquote(plain)
+    return plain

@@ -1,0 +1,252 @@
+"""Putting a copy back, also over a damaged brain; and making the file small."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections import namedtuple
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.errors import BadBrain, GbrainError, NotFound, UsageError
+from gbrain.store import backup
+from gbrain.store.backup import compact, restore
+from gbrain.store.copies import copy_to
+
+MOMENT = "20261116T120000Z"
+BRAINS = Path(__file__).parents[2] / "fixtures" / "brains"
+HOLDER = "import sys; from gbrain.brain import Brain; b = Brain.open(sys.argv[1]); input(b.list())"
+
+
+def slugs(path: Path) -> list[str]:
+    with Brain.open(path) as brain:
+        return [page.slug for page in brain.list()[0]]
+
+
+@pytest.fixture
+def copy(brain_path: Path, tmp_path: Path) -> Path:
+    """A copy with one page; the brain has got another since."""
+    target = tmp_path / "copy.db"
+    with Brain.open(brain_path, make=True) as brain:
+        brain.put("old", b"# Old\n")
+        copy_to(brain.database.connection, target)
+        brain.put("new", b"# New\n")
+    return target
+
+
+def test_the_copy_takes_the_brains_place_and_the_brain_is_kept(
+    brain_path: Path, copy: Path
+) -> None:
+    before = copy.read_bytes()
+    done = restore(brain_path, copy, MOMENT, 1)
+    assert done.kept
+    assert (done.pages, done.kept.name) == (1, f"brain.db.before-restore-{MOMENT}")
+    assert slugs(brain_path) == ["old"]
+    assert slugs(done.kept) == ["new", "old"]
+    assert done.kept.stat().st_mode & 0o777 == brain_path.stat().st_mode & 0o777 == 0o600
+    assert copy.read_bytes() == before
+
+
+def test_a_second_restore_in_the_same_second_keeps_both(brain_path: Path, copy: Path) -> None:
+    kept = [restore(brain_path, copy, MOMENT, 1).kept for _ in range(2)]
+    assert [path.name for path in kept if path] == [
+        f"brain.db.before-restore-{MOMENT}",
+        f"brain.db.before-restore-{MOMENT}-2",
+    ]
+
+
+def test_where_there_is_no_brain_the_copy_becomes_one(copy: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new folder" / "brain.db"
+    assert restore(target, copy, MOMENT, 1) == (1, None)
+    assert slugs(target) == ["old"]
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_brain_that_another_program_has_open_is_left_alone(brain_path: Path, copy: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(brain_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout
+        assert holder.stdout.read(1)
+        with pytest.raises(BadBrain) as caught:
+            restore(brain_path, copy, MOMENT, 0.2)
+        assert caught.value.code == "in_use"
+        holder.communicate(b"\n")
+    assert slugs(brain_path) == ["new", "old"]
+    assert restore(brain_path, copy, MOMENT, 0.2).pages == 1
+
+
+@pytest.mark.parametrize("damage", ["header", "middle", "cut", "text"])
+def test_a_damaged_brain_is_kept_as_it_is_and_replaced(
+    brain_path: Path, copy: Path, damage: str
+) -> None:
+    data = brain_path.read_bytes()
+    damaged = {
+        "header": b"\0" * 100 + data[100:],
+        "middle": data[:8192] + b"\xff" * 8192 + data[16384:],
+        "cut": data[: len(data) // 2],
+        "text": b"these are my notes\n" * 400,
+    }[damage]
+    brain_path.write_bytes(damaged)
+    kept = restore(brain_path, copy, MOMENT, 1).kept
+    assert slugs(brain_path) == ["old"]
+    assert kept
+    # SQLite counts each opening in the header of what it can open.
+    assert kept.read_bytes()[200:] == damaged[200:]
+    assert sorted(brain_path.parent.glob("brain.db-*")) == []
+
+
+def test_an_empty_file_is_replaced(brain_path: Path, copy: Path) -> None:
+    brain_path.write_bytes(b"")
+    restore(brain_path, copy, MOMENT, 1)
+    assert slugs(brain_path) == ["old"]
+
+
+def test_a_log_of_the_damaged_brain_is_not_read_into_the_new_one(
+    brain_path: Path, copy: Path
+) -> None:
+    log = Path(f"{brain_path}-wal")
+    with Brain.open(brain_path) as brain:
+        brain.put("late", b"# Late\n")
+        left = log.read_bytes()
+    brain_path.write_bytes(b"\0" * 4096)
+    log.write_bytes(left)
+    kept = restore(brain_path, copy, MOMENT, 1).kept
+    assert slugs(brain_path) == ["old"]
+    assert Path(f"{kept}-wal").read_bytes() == left
+
+
+def spoil(copy: Path, sql: str) -> None:
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.executescript(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("PRAGMA user_version = 99", "it was written by a newer gbrain"),
+        ("CREATE TRIGGER t AFTER INSERT ON tags BEGIN SELECT 1; END", "it holds a trigger, t"),
+        ("DROP TABLE pages; CREATE VIEW pages AS SELECT 1 AS id", "it holds no pages"),
+        ("DROP TABLE tags", "tags is missing"),
+    ],
+)
+def test_a_copy_that_somebody_changed_is_refused(
+    brain_path: Path, copy: Path, sql: str, reason: str
+) -> None:
+    spoil(copy, sql)
+    with pytest.raises(BadBrain) as caught:
+        restore(brain_path, copy, MOMENT, 1)
+    assert caught.value.code == "bad_backup"
+    assert caught.value.message == f"{copy} cannot be restored: {reason}"
+    assert slugs(brain_path) == ["new", "old"]
+
+
+def test_what_is_no_sound_brain_is_refused(brain_path: Path, copy: Path) -> None:
+    data = copy.read_bytes()
+    copy.write_bytes(data[:40960] + b"\xff" * 8192 + data[49152:])
+    with pytest.raises(BadBrain):
+        restore(brain_path, copy, MOMENT, 1)
+    copy.write_text("no brain")
+    with pytest.raises(BadBrain):
+        restore(brain_path, copy, MOMENT, 1)
+    with pytest.raises(NotFound):
+        restore(brain_path, copy.with_name("none"), MOMENT, 1)
+    with pytest.raises(UsageError):
+        restore(brain_path, brain_path, MOMENT, 1)
+    assert slugs(brain_path) == ["new", "old"]
+
+
+def test_a_copy_of_an_earlier_schema_is_restored_and_stays_as_it_is(
+    brain_path: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.db"
+    old.write_bytes(gzip.decompress((BRAINS / "schema-1.db.gz").read_bytes()))
+    before = old.read_bytes()
+    Brain.open(brain_path, make=True).close()
+    done = restore(brain_path, old, MOMENT, 1)
+    assert len(slugs(brain_path)) == done.pages > 0
+    assert old.read_bytes() == before
+
+
+def test_a_copy_with_pages_of_another_size(brain_path: Path, copy: Path) -> None:
+    spoil(copy, "PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM")
+    restore(brain_path, copy, MOMENT, 1)
+    assert slugs(brain_path) == ["old"]
+
+
+# --- compact ---------------------------------------------------------------------------------
+
+
+def test_a_brain_that_lost_pages_gets_smaller_and_keeps_the_rest(brain: Brain) -> None:
+    for number in range(60):
+        brain.put(f"page-{number}", f"# Page {number}\n".encode() + b"river " * 3000)
+    for number in range(5, 60):
+        brain.delete(f"page-{number}")
+    with brain.database.writing() as connection:
+        connection.execute("DELETE FROM versions")
+    done = compact(brain.database)
+    assert done.bytes_after < done.bytes_before / 2
+    assert done.bytes_after == brain.database.path.stat().st_size
+    assert not done.waits
+    assert len(brain.search("river").hits) == 5
+    segments = "SELECT count(DISTINCT segid) FROM pages_fts_idx"
+    assert brain.database.connection.execute(segments).fetchone()[0] <= 1
+
+
+def test_vectors_and_jobs_of_pages_that_went_are_dropped(
+    embedded_sample: Path, brain_path: Path
+) -> None:
+    shutil.copy(embedded_sample, brain_path)
+    with Brain.open(brain_path) as brain:
+        brain.put("fresh", b"# Fresh\n\nNot embedded yet.\n")
+        brain.delete("fresh")
+        brain.delete("people/alice-chen")
+        done = compact(brain.database)
+        assert (done.vectors_dropped > 0, done.jobs_dropped) == (True, 1)
+        assert compact(brain.database)[2:] == (0, 0, False)
+        assert "people/noor-haddad" in [hit.slug for hit in brain.query("cloud RAG").hits]
+
+
+def test_a_reader_is_not_disturbed_and_the_file_shrinks_after_it(brain: Brain) -> None:
+    for number in range(20):
+        brain.put("page", b"# Page\n" + f"{number} ".encode() * 20_000)
+    brain.set("busy_seconds", "0.1")
+    with Brain.open(brain.database.path) as other, Brain.open(brain.database.path) as reader:
+        with reader.database.reading() as connection:
+            text = connection.execute("SELECT compiled_truth FROM pages").fetchone()
+            assert compact(other.database).waits
+            assert connection.execute("SELECT compiled_truth FROM pages").fetchone() == text
+        assert not compact(other.database).waits
+
+
+def test_a_writer_is_waited_for_so_long_and_no_longer(brain: Brain) -> None:
+    brain.put("a", b"# A\n")
+    brain.set("busy_seconds", "0.1")
+    with (
+        Brain.open(brain.database.path) as other,
+        brain.database.writing(),
+        pytest.raises(BadBrain) as caught,
+    ):
+        compact(other.database)
+    assert caught.value.code == "locked"
+    assert compact(brain.database).bytes_after > 0
+
+
+def test_a_full_disk_is_noticed_before_anything_happens(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Usage = namedtuple("Usage", "total used free")
+    monkeypatch.setattr(backup.shutil, "disk_usage", lambda folder: Usage(10**9, 10**9, 1000))
+    with pytest.raises(GbrainError) as caught:
+        compact(brain.database)
+    assert caught.value.code == "no_room"
+    assert "1000" not in caught.value.message
+    assert "0 MB are free" in caught.value.message

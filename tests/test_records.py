@@ -1,0 +1,164 @@
+"""Lines of JSON as pages: every form, every fault with its line, and nothing else disturbed."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain import records
+from gbrain.brain import Brain, timestamp
+from gbrain.errors import BadPage
+from gbrain.export import page_lines
+from gbrain.ingest import Report, take_in_lines
+from gbrain.records import Record, page_path, read_records
+from gbrain.text.frontmatter import split
+
+AWKWARD = Path(__file__).parent.parent / "fixtures" / "awkward"
+
+
+def read(*lines: bytes) -> list[tuple[int, object]]:
+    return [
+        (number, found.message if isinstance(found, BadPage) else found)
+        for number, found in read_records(BytesIO(b"\n".join(lines)))
+    ]
+
+
+def one(**said: object) -> object:
+    return read(json.dumps(said).encode())[0][1]
+
+
+def test_a_line_names_a_page_and_holds_its_text() -> None:
+    assert one(slug="notes/a", text="# A\n") == Record("notes/a", b"# A\n")
+    assert one(path="Notes/A.md", slug="x", text="") == Record("Notes/A.md", b"")
+    assert one(slug="a", text="t", title="ignored", version=3) == Record("a", b"t")
+
+
+def test_a_page_may_come_in_parts() -> None:
+    assert one(title="First: one", tags=["a", "b c"], body="Text.\n", type=None) == Record(
+        "First: one", b'---\ntitle: "First: one"\ntags: ["a", "b c"]\n---\nText.\n'
+    )
+    assert one(slug="a", body="only\n") == Record("a", b"only\n")
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1),
+        st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"])) | st.integers(0, 9),
+        max_size=5,
+    ),
+    st.text(st.characters(codec="utf-8", categories=["L", "N", "Zs"])),
+)
+def test_values_given_in_parts_are_the_front_matter(values: dict[str, object], body: str) -> None:
+    values = {k: v for k, v in values.items() if k not in ("path", "slug", "body", "text")}
+    record = one(**{"slug": "a", **values, "body": body})
+    assert isinstance(record, Record)
+    front, rest = split(record.data.decode())
+    assert (dict(front.values), rest) == (values, body)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"{", "not JSON: Expecting property name enclosed in double quotes at column 2"),
+        (b"[1]", "not a JSON object"),
+        (b'"text"', "not a JSON object"),
+        (b'{"text": "x"}', "no slug, path or title that is text"),
+        (b'{"slug": 1, "text": "x"}', "no slug, path or title that is text"),
+        (b'{"slug": "a"}', "neither a text nor a body that is text"),
+        (b'{"slug": "a", "text": ["x"]}', "neither a text nor a body that is text"),
+        (b'{"slug": "a", "body": 1}', "neither a text nor a body that is text"),
+        (b'{"slug": "a", "weight": NaN, "body": ""}', "not JSON: NaN"),
+        (b'{"slug": "a", "text": "\\ud800"}', "half of a surrogate pair, which is no character"),
+        (b'{"slug": "caf\xe9"}', "not UTF-8"),
+        (b"[" * 100_000, "not JSON: a number or a nesting that is too large"),
+        (b'{"n": ' + b"1" * 5000 + b"}", "not JSON: a number or a nesting that is too large"),
+    ],
+    ids=range(13),
+)
+def test_what_is_wrong_with_a_line(line: bytes, reason: str) -> None:
+    assert read(line) == [(1, reason)]
+
+
+@pytest.mark.parametrize("length", [80, 100, 101, 120, 200, 350])
+def test_a_line_that_is_too_long_does_not_hide_the_next(
+    monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    monkeypatch.setattr(records, "MAX_LINE_BYTES", 100)
+    good = b'{"slug": "a", "text": ""}'
+    long = b'{"slug": "b", "text": "' + b"x" * length + b'"}'
+    assert read(long, good) == [(1, "the line is too long"), (2, Record("a", b""))]
+
+
+def test_blank_lines_and_a_byte_order_mark_are_passed_over() -> None:
+    good = b'{"slug": "a", "text": ""}'
+    assert [number for number, _ in read(b"\xef\xbb\xbf" + good, b"", b" ", good)] == [1, 4]
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_pages_or_problems(data: bytes) -> None:
+    assert all(isinstance(found, Record | BadPage) for _, found in read_records(BytesIO(data)))
+
+
+def test_where_a_page_is_kept() -> None:
+    assert page_path("a/b") == "a/b.md"
+    assert page_path("A.MD") == "A.MD"
+
+
+# --- into the brain --------------------------------------------------------------------------
+
+
+def take(brain: Brain, *lines: object, dry_run: bool = False) -> Report:
+    source = BytesIO("\n".join(json.dumps(line) for line in lines).encode())
+    return take_in_lines(brain.database, source, timestamp(), dry_run=dry_run)
+
+
+def test_good_lines_go_in_and_bad_ones_are_named(brain: Brain) -> None:
+    report = take(
+        brain,
+        {"slug": "a", "text": "# A\n"},
+        {"slug": "../b", "text": ""},
+        {"slug": "c", "text": "---\nx: [\n---\n"},
+        {"slug": "A", "text": "# Again\n"},
+        {"title": "Last one", "body": "See [[a]].", "tags": ["t"]},
+    )
+    assert [(p.path, p.code) for p in report.problems] == [
+        ("stdin line 2", "bad_slug"),
+        ("stdin line 3", "bad_page"),
+        ("stdin line 4", "slug_collision"),
+    ]
+    assert [page.slug for page in brain.list()[0]] == ["a", "last-one"]
+    assert (brain.get("last-one").tags, brain.text("a")) == (("t",), "# A\n")
+
+
+def test_a_page_that_is_there_gets_a_new_version_and_keeps_its_path(brain: Brain) -> None:
+    brain.put("Notes/A.md", b"# A\n")
+    report = take(brain, {"slug": "notes/a", "text": "# A2\n"})
+    assert [(change.action, change.path) for change in report.changes] == [("update", "Notes/A.md")]
+    assert (brain.get("notes/a").version, brain.text("notes/a", 1)) == (2, "# A\n")
+    assert take(brain, {"slug": "notes/a", "text": "# A2\n"}).unchanged == 1
+
+
+def test_a_dry_run_changes_nothing(brain: Brain) -> None:
+    report = take(brain, {"slug": "a", "text": "# A\n"}, dry_run=True)
+    assert report.count("create") == 1
+    assert brain.list()[1] == 0
+
+
+def test_pages_out_as_lines_and_in_again_are_the_same_bytes(brain: Brain, tmp_path: Path) -> None:
+    brain.take_in(AWKWARD)
+    with brain.database.reading() as connection:
+        lines = list(page_lines(connection))
+        texts = connection.execute(TEXTS).fetchall()
+    with Brain.open(tmp_path / "other.db", make=True) as other:
+        report = take_in_lines(other.database, BytesIO("".join(lines).encode()), timestamp())
+        assert (report.problems, len(report.changes)) == ([], len(texts))
+        with other.database.reading() as connection:
+            assert connection.execute(TEXTS).fetchall() == texts
+
+
+TEXTS = "SELECT path, front_matter || compiled_truth || timeline FROM pages ORDER BY path"

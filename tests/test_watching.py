@@ -1,0 +1,88 @@
+"""Which changes in a folder matter, and that a folder is followed through thick and thin."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from gbrain.watching import Changed, _by_root, _matters, rounds
+
+Rounds = Iterator[Mapping[str, Changed]]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = (tmp_path / "vault").resolve()
+    (folder / "dir").mkdir(parents=True)
+    (folder / "a.md").write_text("# A\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("path", "removed", "expected"),
+    [
+        ("a.md", False, True),
+        ("dir/B.MARKDOWN", False, True),
+        ("notes.txt", False, False),
+        ("picture.png", False, False),
+        ("dir", False, True),
+        ("gone", True, True),
+        (".gbrainignore", False, True),
+        ("dir/.gbrainignore", False, False),
+        (".obsidian/workspace.md", False, False),
+        (".git/index", True, False),
+        ("dir/.hidden.md", False, False),
+        ("", True, True),
+        ("", False, False),
+    ],
+)
+def test_what_matters(vault: Path, path: str, removed: bool, expected: bool) -> None:
+    full = f"{vault}/{path}" if path else str(vault)
+    assert _matters(str(vault), full, removed) is expected
+
+
+def test_a_folder_beside_with_a_longer_name_is_another(vault: Path) -> None:
+    assert not _matters(str(vault), f"{vault}-2/a.md", False)
+    assert _by_root([str(vault), f"{vault}-2"], [f"{vault}-2/dir/a.md"]) == {
+        f"{vault}-2": frozenset(["dir/a.md"])
+    }
+
+
+def test_a_folder_that_goes_is_told_without_its_files(vault: Path) -> None:
+    root = str(vault)
+    assert _by_root([root], [f"{root}/a.md", root]) == {root: None}
+
+
+def wait_for(told: Rounds, wanted: Callable[[Mapping[str, Changed]], bool]) -> None:
+    end = monotonic() + 30
+    while monotonic() < end:
+        if wanted(next(told)):
+            return
+    pytest.fail("nothing was told in half a minute")
+
+
+def test_a_folder_is_followed_while_it_changes_goes_and_comes_back(vault: Path) -> None:
+    root = str(vault)
+    told = rounds([root])
+    assert next(told) == {root: None}
+    (vault / "dir" / "b.md").write_text("# B\n")
+    wait_for(told, lambda found: "dir/b.md" in (found.get(root) or ()))
+    shutil.rmtree(vault)
+    wait_for(told, lambda found: root in found and found[root] is None)
+    vault.mkdir()
+    wait_for(told, lambda found: root in found and found[root] is None)
+    (vault / "c.md").write_text("# C\n")
+    wait_for(told, lambda found: "c.md" in (found.get(root) or ()))
+
+
+def test_a_folder_that_is_not_there_yet(vault: Path, tmp_path: Path) -> None:
+    later = str(tmp_path.resolve() / "later")
+    told = rounds([later])
+    assert next(told) == {later: None}
+    assert next(told) == {}
+    Path(later).mkdir()
+    wait_for(told, lambda found: found == {later: None})
