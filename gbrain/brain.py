@@ -230,6 +230,9 @@ class Brain:
         return self._cross_encoder
 
     def _embed_query(self, text: str) -> Floats:
+        # The packaged model ranks better between both readings; others may need their prefix.
+        if self.active_model().folder is None:
+            return self.embedder.embed_both_ways(text)
         return self.embedder.embed_query(text)
 
     @property

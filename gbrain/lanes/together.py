@@ -11,6 +11,7 @@ from gbrain.beside import Beside
 from gbrain.config import Settings
 from gbrain.errors import ModelUnavailable
 from gbrain.lanes import fts
+from gbrain.ranking.fusion import shared_passages
 from gbrain.store.connection import Database
 from gbrain.trace import Trace
 from gbrain.types import Found, Mode, Query
@@ -82,7 +83,9 @@ def _both(search: Search, space: VectorSpace, weights: Mapping[str, float]) -> L
         by_meaning = _vector_lanes(search, space, weights)
     except ModelUnavailable as error:
         return Lanes({"fts": keyword.result()}, "bm25", error.message)
-    return Lanes({"fts": keyword.result(), **by_meaning}, "hybrid")
+    words, near = keyword.result(), by_meaning["vector"]
+    by_meaning["vector"] = near._replace(shared=shared_passages(words, near))
+    return Lanes({"fts": words, **by_meaning}, "hybrid")
 
 
 def _keyword_lane(search: Search) -> Found:

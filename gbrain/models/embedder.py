@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from gbrain.beside import Beside
 from gbrain.errors import ModelUnavailable
 from gbrain.models.files import TOKENIZER, check
 from gbrain.models.network import Network
@@ -50,6 +51,14 @@ class Embedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Shape (dimension,), of a query, which gets the query prefix."""
         return self._embed(self.spec.query_prefix + text)
+
+    def embed_both_ways(self, text: str) -> NDArray[np.float32]:
+        """Shape (dimension,): midway between a query's vectors with its prefix and without any."""
+        import numpy as np
+
+        plain = Beside(lambda: self._embed(text))
+        midway = self.embed_query(text).astype(np.float64) + plain.result()
+        return _unit(midway).astype(np.float32)
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
         """One vector per text, in order, each as soon as it is ready.

@@ -10,7 +10,7 @@ from gbrain.output.charts import bar
 from gbrain.output.json import Document, answer_document
 from gbrain.output.text import one_line
 from gbrain.pipeline import Workings
-from gbrain.ranking.fusion import contributions
+from gbrain.ranking.fusion import parts_by_page
 from gbrain.text.query_text import describe
 from gbrain.types import Answer, Found, Ranked, Scope
 
@@ -103,11 +103,7 @@ def _parts_of(work: Workings) -> list[dict[str, float]]:
     lanes = work.lanes.found
     if not lanes:
         return [{} for _ in work.fused]
-    weighted = contributions(lanes, work.weights, work.plan.merge, work.plan.settings)
-    parts: dict[int, dict[str, float]] = {page.page_id: {} for page in work.fused}
-    for lane, values in weighted.items():
-        for candidate, value in zip(lanes[lane].pages, values, strict=True):
-            parts[candidate.page_id][lane] = value
+    parts = parts_by_page(lanes, work.weights, work.plan.merge, work.plan.settings)
     return [parts[page.page_id] for page in work.fused]
 
 
@@ -186,7 +182,8 @@ def _lane_lines(found: Found) -> Iterator[str]:
 def _fusion_lines(work: Workings) -> Iterator[str]:
     settings, merge = work.plan.settings, work.plan.merge
     if merge == "set-union":
-        yield f"score = best part + {settings.both_bonus:g} × the others (parts from 0 to 1)"
+        yield f"score = best part + {settings.both_bonus:g} × the others (parts from 0 to 1, "
+        yield f"vector with {settings.passage_bonus:g} × what its best passage has in both lanes)"
     elif merge == "set-union-rank":
         yield f"score = best of 1/rank, + {settings.rank_bonus:g} when in two lanes"
     elif merge == "rrf":

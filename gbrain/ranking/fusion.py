@@ -53,18 +53,6 @@ def parts_by_page(
     return parts
 
 
-def contributions(
-    lanes: Mapping[str, Found], weights: Mapping[str, float], merge: Merge, settings: Settings
-) -> dict[str, list[float]]:
-    """What each lane adds for each page of its pool, weighted, in the lane's order."""
-    parts = parts_by_page(lanes, weights, merge, settings)
-    return {
-        lane: [parts[candidate.page_id][lane] for candidate in lanes[lane].pages]
-        for lane in sorted(lanes)
-        if weights.get(lane, 1.0) > 0
-    }
-
-
 def shared_passages(one: Found, other: Found) -> dict[int, float]:
     """How well the best passage of each page does in two lanes together, from 0 to 1."""
     worth: dict[int, float] = {}

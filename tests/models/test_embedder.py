@@ -217,3 +217,12 @@ def test_nothing_is_printed_not_even_when_the_process_forks() -> None:
     )
     assert done.stdout == b""
     assert done.stderr == b""
+
+
+def test_a_query_both_ways_lies_midway(embedder: Embedder) -> None:
+    text = "who looks after the storage engine"
+    asked, plain = embedder.embed_query(text), next(embedder.embed_passages([text]))
+    midway = embedder.embed_both_ways(text)
+    assert midway @ asked == pytest.approx(midway @ plain, abs=1e-6)
+    assert midway @ asked > asked @ plain
+    assert midway @ midway == pytest.approx(1, abs=1e-6)

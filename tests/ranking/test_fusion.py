@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.ranking.fusion import contributions, fuse, min_max, parts_by_page, shared_passages
+from gbrain.ranking.fusion import fuse, min_max, parts_by_page, shared_passages
 from gbrain.types import Candidate, Found, Merge, ScoredChunk
 
 SETTINGS = Settings()
@@ -115,14 +115,6 @@ def test_ranks_beyond_a_pool_count_for_nothing(merge: Merge) -> None:
     beyond = (Candidate(ord("a"), "a", None, 2, 0.5),)
     longer = {**found, "vector": found["vector"]._replace(beyond=beyond)}
     assert fuse(longer, EVEN, merge, SETTINGS) == fuse(found, EVEN, merge, SETTINGS)
-
-
-@given(lanes(), lanes(), merges)
-def test_what_a_lane_adds_stands_in_its_own_order(one: Found, other: Found, merge: Merge) -> None:
-    found = {"fts": one, "vector": other}
-    by_page = parts_by_page(found, EVEN, merge, SETTINGS)
-    for name, added in contributions(found, EVEN, merge, SETTINGS).items():
-        assert added == [by_page[page.page_id][name] for page in found[name].pages]
 
 
 def test_set_union_by_rank_takes_the_better_rank_and_a_bonus_for_both() -> None:
