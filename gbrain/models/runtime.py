@@ -132,6 +132,8 @@ def usable_cores() -> int:
 def _onnxruntime() -> Any:
     if "onnxruntime" in sys.modules:
         return import_module("onnxruntime")
+    # Since 1.31 the library gathers events on disk and sends them home; nothing may leave here.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         with quiet_stderr():
             return import_module("onnxruntime")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,10 @@ def test_padding_and_truncation_in_the_file_are_switched_off(
 
 def test_there_is_a_core_to_run_on() -> None:
     assert 1 <= usable_cores() <= (os.cpu_count() or 1)
+
+
+def test_the_library_keeps_nothing_about_its_use(tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "GBRAIN_NOW": "2026-11-16"}
+    program = "from gbrain.models.runtime import _onnxruntime; _onnxruntime().SessionOptions()"
+    subprocess.run([sys.executable, "-c", program], env=home, check=True)
+    assert list(tmp_path.iterdir()) == []
