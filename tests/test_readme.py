@@ -46,7 +46,7 @@ def test_every_command_and_option_in_readme_exists(run, words: list[str]) -> Non
 def test_ci_runs_the_test_command_that_readme_shows() -> None:
     marked = re.search(r"<!-- test -->\n```sh\n(.*)\n```", README)
     assert marked
-    assert marked[1].endswith(".venv/bin/pytest")
+    assert marked[1].endswith(".venv/bin/pytest -n 2")
     assert "<!-- test -->" in (ROOT / ".ci" / "run").read_text()
 
 
