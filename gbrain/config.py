@@ -224,7 +224,7 @@ class Settings:
         3, "Passages of each page that the reranker reads", low=1, high=100
     )
     rerank_mix: float = _setting(
-        0.65, "Weight of the reranker's opinion against the fused score", low=0, high=1
+        0.6, "Weight of the reranker's opinion against the fused score", low=0, high=1
     )
     rerank_command: str = _setting(
         "", "rerank command: program that reads a question and passages and prints scores", JEFFS

@@ -30,7 +30,7 @@ def trust(text: str) -> float:
     """The share of its weight that an opinion on this query deserves, above 0 up to 1."""
     words = text.split()
     kind = 1.0 if _is_question(words) else TRUST_IN_STATEMENTS
-    return kind * min(1.0, SHORT / max(len(words), 1))
+    return kind * min(1.0, SHORT / max(len(words), 1)) ** 2
 
 
 def together(logits: Collection[float]) -> float:
