@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 # Logits between which nearly all pairs lie. As probabilities, good passages would be all alike.
 LOWEST, HIGHEST = -11.5, 9.5
 # Claims, notes and instructions are not what it was trained on.
-TRUST_IN_STATEMENTS = 0.5
+TRUST_IN_STATEMENTS = 0.1
 # Words up to which a question is a short one.
 SHORT = 14
 

@@ -26,11 +26,11 @@ def test_a_higher_logit_is_never_less_relevant(one: float, other: float) -> None
         ("“Is it true”", 1),
         ("¿Dónde está la llave?", 1),
         ("鍵はどこですか？", 1),
-        ("Sunlight makes vitamin D.", 0.5),
-        ("backup restore", 0.5),
+        ("Sunlight makes vitamin D.", 0.1),
+        ("backup restore", 0.1),
         ("how " + "very " * 27, 0.25),
-        ("Draft a memo " + "on all of this " * 6 + "now", 0.125),
-        ("", 0.5),
+        ("Draft a memo " + "on all of this " * 6 + "now", 0.025),
+        ("", 0.1),
     ],
 )
 def test_short_questions_are_what_it_was_trained_on(text: str, expected: float) -> None:
