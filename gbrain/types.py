@@ -1,9 +1,8 @@
 """The frozen values that flow: a page's parts on the way in, a query's stages on the way out.
 
-Named tuples, because a search pays for every class at its start and they cost the least.
+Named tuples, because a search pays for every class at its start and they cost the least; without
+postponed annotations, of which each would be compiled then.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -123,7 +122,7 @@ class Scope(NamedTuple):
     until: str | None = None
     where: tuple[tuple[str, str], ...] = ()
     exclude: tuple[str, ...] = ()
-    tree: Clause | None = None
+    tree: "Clause | None" = None
 
     @property
     def unlimited(self) -> bool:
@@ -150,7 +149,7 @@ class Clause(NamedTuple):
     """
 
     kind: ClauseKind
-    parts: tuple[Clause, ...] = ()
+    parts: "tuple[Clause, ...]" = ()
     term: Term | None = None
     name: str = ""
     value: str = ""
@@ -169,7 +168,7 @@ class Query(NamedTuple):
     scope: Scope
     limit: int
     meaning: str = ""
-    tree: Clause | None = None
+    tree: "Clause | None" = None
     expression: str | None = None
     listed: bool = False
 

@@ -63,15 +63,16 @@ def give_vectors(brain: Brain, data: Path) -> None:
             connection.execute("DELETE FROM embedding_jobs")
 
 
-def timed(command: list[str], runs: int = 7) -> float:
-    """Median seconds of a whole process."""
+def timed(commands: dict[str, list[str]], rounds: int = 11) -> dict[str, float]:
+    """Median seconds of each whole process; they take turns, a slow minute slows them all."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    taken = []
-    for _ in range(runs + 1):
-        began = perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
-        taken.append(perf_counter() - began)
-    return median(taken[1:])
+    taken: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            began = perf_counter()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+            taken[name].append(perf_counter() - began)
+    return {name: median(seconds) for name, seconds in taken.items()}
 
 
 def main() -> None:
@@ -83,17 +84,19 @@ def main() -> None:
         chunks = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
     print(f"{count} pages, {chunks} passages, {path.stat().st_size / 1e6:.0f} MB")
     gbrain = str(Path(sys.executable).with_name("gbrain"))
-    search_floor = timed([sys.executable, "-c", "import typer, sqlite3"])
-    query_floor = timed([sys.executable, "-c", "import typer, numpy, onnxruntime, tokenizers"])
-    print(f"import typer, sqlite3: {search_floor * 1000:.0f} ms")
-    print(f"import typer, numpy, onnxruntime, tokenizers: {query_floor * 1000:.0f} ms")
+    floors = {
+        "search": "import typer, sqlite3",
+        "query": "import typer, numpy, onnxruntime, tokenizers",
+    }
+    commands = {imports: [sys.executable, "-c", imports] for imports in floors.values()}
     for text in WORD_QUERIES:
-        search = timed([gbrain, "search", text, "--db", str(path)])
-        query = timed([gbrain, "query", text, "--depth", "auto", "--db", str(path)])
-        print(
-            f"{text!r}: search {search * 1000:.0f} ms ({search / search_floor:.2f} x), "
-            f"query --depth auto {query * 1000:.0f} ms ({query / query_floor:.2f} x)"
-        )
+        commands[f"search {text}"] = [gbrain, "search", text, "--db", str(path)]
+        commands[f"query {text}"] = [gbrain, "query", text, "--depth", "auto", "--db", str(path)]
+    seconds = timed(commands)
+    for name, taken in seconds.items():
+        floor = floors.get(name.partition(" ")[0])
+        ratio = f", {taken / seconds[floor]:.2f} x {floor}" if floor else ""
+        print(f"{name}: {taken * 1000:.0f} ms{ratio}")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"largest process: {peak:.0f} MB")
     inside(path)
