@@ -3,7 +3,7 @@
     python tests/benchmarks/bench_vectors.py DATA FOLDER [COUNT...]
 
 Vectors are those of real sentences below DATA with a little noise; FOLDER keeps the files. Prints
-time, memory, file size and recall@10 against exact float32 search.
+time, memory, file size and recall@10 against exact float32 search, and plots time by size.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import sys
 from hashlib import blake2b
 from pathlib import Path
 from statistics import median
+
+from gbrain.output.plots import Point, plot_text
 
 LANE = """
 import json, resource, sys, time
@@ -113,6 +115,7 @@ def main() -> None:
 
     data, folder = Path(sys.argv[1]), Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
+    points: list[Point] = []
     print("  vectors    lane   float32 rows   ratio   recall@10   memory      file")
     for count in [int(word) for word in sys.argv[3:]] or [10_000, 150_000]:
         if not (folder / f"{count}-rows.db").exists():
@@ -133,6 +136,8 @@ def main() -> None:
             f"{peak:6.0f} MB{size:7.0f} MB",
             flush=True,
         )
+        points.append(Point(f"{count:,} vectors", count, median(lane) * 1000))
+    print(plot_text(points, "vectors", "ms"))
 
 
 if __name__ == "__main__":
