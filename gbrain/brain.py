@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
@@ -46,6 +46,11 @@ def clock() -> datetime:
             moment = datetime.fromisoformat(fixed)
             return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     return datetime.now(UTC)
+
+
+def today() -> date:
+    """The day it is here."""
+    return clock().astimezone().date()
 
 
 def timestamp() -> str:
@@ -139,16 +144,16 @@ class Brain:
     ) -> tuple[Answer, Workings]:
         """What `query` gives, and what each stage made of the question."""
         chosen = with_values(self.settings, changes) if changes else self.settings
-        today = clock().astimezone().date()
+        day = today()
         self.database.map_file()
         with self.database.reading() as connection:
             known = aliases.all_aliases(connection)
-        question = read_query(text, known, today, scope, limit or chosen.default_limit)
+        question = read_query(text, known, day, scope, limit or chosen.default_limit)
         plan = Plan(
             mode=mode or cast(Mode, chosen.search_mode),
             merge=merge or cast(Merge, chosen.search_merge_strategy),
             settings=chosen,
-            today=today,
+            today=day,
             embed=self._embed_query,
             count=self.count_tokens,
             helpers=self._helpers,

@@ -25,15 +25,17 @@ class WhyNot(NamedTuple):
     remedy: str | None
 
 
-def why_not(brain: Brain, text: str, name: str, **options: Any) -> WhyNot:
-    """The stage at which the page called `name` was lost to the query; `options` as for `ask`."""
+def why_not(brain: Brain, answered: Answer, work: Workings, name: str, **options: Any) -> WhyNot:
+    """The stage at which the page called `name` was lost to an answer.
+
+    `options` are those that `ask` was given for it.
+    """
     page = brain.get(name)
-    answered, work = brain.ask(text, **options)
     lost = _lost(answered, work, page.id, page.slug)
     if lost is None:
         with brain.database.reading() as connection:
             lost = _out_of_scope(connection, work.query, page.id)
-            lost = lost or _in_no_lane(brain, connection, text, page.id, options)
+            lost = lost or _in_no_lane(brain, connection, answered.query, page.id, options)
     return WhyNot(page.slug, *lost)
 
 

@@ -8,10 +8,15 @@ import typer
 
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
+    Boost,
     Db,
     Exclude,
     Json,
     Limit,
+    MergeOf,
+    ModeOf,
+    ProfileOf,
+    Rerank,
     Room,
     Since,
     SlugPrefix,
@@ -26,7 +31,6 @@ from gbrain.cli.options import (
     scope_of,
 )  # fmt: skip
 from gbrain.output import screen
-from gbrain.types import Merge, Mode
 
 command = Module()
 
@@ -46,22 +50,11 @@ def explain(
         typer.Option("--why-not", metavar="SLUG", help="Where this page was lost, and why."),
     ] = None,
     limit: Limit = None,
-    mode: Annotated[
-        Mode | None, typer.Option("--mode", help="Lanes to use; else search_mode.")
-    ] = None,
-    merge: Annotated[
-        Merge | None, typer.Option("--merge", help="Else search_merge_strategy.")
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option("--profile", metavar="NAME", help="Settings of a profile, once.")
-    ] = None,
-    rerank: Annotated[
-        bool, typer.Option("--rerank", help="Let the packaged cross-encoder reorder the head.")
-    ] = False,
-    boost: Annotated[
-        list[str] | None,
-        typer.Option("--boost", metavar="KIND:NAME=X", help="tag:urgent=1.5, wing: or slug: too."),
-    ] = None,
+    mode: ModeOf = None,
+    merge: MergeOf = None,
+    profile: ProfileOf = None,
+    rerank: Rerank = False,
+    boost: Boost = None,
     wing: Wing = None,
     room: Room = None,
     type: Type = None,
@@ -88,7 +81,7 @@ def explain(
     }
     with open_brain(db) as brain:
         answer, work = brain.ask(text, **options)
-        lost = why_not(brain, text, missing, **options) if missing else None
+        lost = why_not(brain, answer, work, missing, **options) if missing else None
     if answer.notice:
         screen.say(answer.notice)
     if json:

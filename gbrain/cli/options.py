@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gbrain.brain import Brain, clock
+from gbrain.brain import Brain
+from gbrain.brain import today as today
 from gbrain.errors import UsageError
-from gbrain.types import Scope
+from gbrain.types import Merge, Mode, Scope
 
 if TYPE_CHECKING:
     from gbrain.ranking.boosts import CustomBoost
@@ -73,13 +73,21 @@ Where = Annotated[
     list[str] | None,
     _filter("--where", metavar="KEY=VALUE", help="Only with this front matter; repeatable."),
 ]
+ModeOf = Annotated[Mode | None, typer.Option("--mode", help="Lanes to use; else search_mode.")]
+MergeOf = Annotated[Merge | None, typer.Option("--merge", help="Else search_merge_strategy.")]
+ProfileOf = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="Settings of a profile, once.")
+]
+Rerank = Annotated[
+    bool, typer.Option("--rerank", help="Let the packaged cross-encoder reorder the head.")
+]
+Boost = Annotated[
+    list[str] | None,
+    typer.Option("--boost", metavar="KIND:NAME=X", help="tag:urgent=1.5, wing: or slug: too."),
+]
 Exclude = Annotated[
     list[str] | None, _filter("--exclude", metavar="SLUG", help="Not this page; repeatable.")
 ]
-
-
-def today() -> date:
-    return clock().astimezone().date()
 
 
 def scope_of(

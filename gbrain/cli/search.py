@@ -11,12 +11,17 @@ from gbrain.brain import Brain
 from gbrain.cli.batch import FILTERS, answers
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
+    Boost,
     Db,
     Exclude,
     ExitCode,
     Json,
     Limit,
+    MergeOf,
+    ModeOf,
     NoPager,
+    ProfileOf,
+    Rerank,
     Room,
     Since,
     SlugPrefix,
@@ -32,7 +37,7 @@ from gbrain.cli.options import (
 from gbrain.cli.past import AsOf, open_brain_as_of
 from gbrain.cli.showing import show
 from gbrain.output.json import Document, answer_document, dumps
-from gbrain.types import Answer, Depth, Merge, Mode
+from gbrain.types import Answer, Depth
 
 command = Module()
 
@@ -110,12 +115,8 @@ def query(
         int | None, typer.Option("--budget", metavar="N", min=1, help="Tokens for --depth auto.")
     ] = None,
     limit: Limit = None,
-    mode: Annotated[
-        Mode | None, typer.Option("--mode", help="Lanes to use; else search_mode.")
-    ] = None,
-    merge: Annotated[
-        Merge | None, typer.Option("--merge", help="Else search_merge_strategy.")
-    ] = None,
+    mode: ModeOf = None,
+    merge: MergeOf = None,
     wing: Wing = None,
     room: Room = None,
     type: Type = None,
@@ -126,16 +127,9 @@ def query(
     where: Where = None,
     exclude: Exclude = None,
     as_of: AsOf = None,
-    profile: Annotated[
-        str | None, typer.Option("--profile", metavar="NAME", help="Settings of a profile, once.")
-    ] = None,
-    rerank: Annotated[
-        bool, typer.Option("--rerank", help="Let the packaged cross-encoder reorder the head.")
-    ] = False,
-    boost: Annotated[
-        list[str] | None,
-        typer.Option("--boost", metavar="KIND:NAME=X", help="tag:urgent=1.5, wing: or slug: too."),
-    ] = None,
+    profile: ProfileOf = None,
+    rerank: Rerank = False,
+    boost: Boost = None,
     no_decay: Annotated[
         bool, typer.Option("--no-decay", help="Old notes count as much as new ones.")
     ] = False,

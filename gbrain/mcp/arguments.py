@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from gbrain.brain import clock
+from gbrain.brain import today as today
 from gbrain.errors import UsageError
 from gbrain.types import Scope
 
@@ -128,7 +127,3 @@ def day_of(written: str) -> Period:
     from gbrain.text.dates import parse_bound
 
     return parse_bound(written, today())
-
-
-def today() -> date:
-    return clock().astimezone().date()

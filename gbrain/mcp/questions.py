@@ -38,7 +38,7 @@ def explain(brain: Brain, arguments: Arguments) -> Reply:
     options = _asked(brain, arguments)
     answer, work = brain.ask(arguments["query"], **options)
     missing = arguments.get("why_not")
-    lost = why_not(brain, arguments["query"], missing, **options) if missing else None
+    lost = why_not(brain, answer, work, missing, **options) if missing else None
     lines = []
     if lost:
         lines.append(f"{lost.slug}: {lost.stage}. {lost.reason} {for_agents(lost.remedy or '')}")

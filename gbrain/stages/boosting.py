@@ -16,7 +16,7 @@ from gbrain.ranking.boosts import (
     wants_passages,
 )
 from gbrain.store.facts import Wanted, facts
-from gbrain.types import Query, Ranked, Term
+from gbrain.types import Query, Ranked
 
 if TYPE_CHECKING:
     from gbrain.ranking.intent import Intent
@@ -62,7 +62,3 @@ def boosted(
         ranked, superseded = drop_superseded(ranked, known)
     ranked = boost(ranked, known, query, intent, periods, today, settings, custom)
     return Boosted(ranked, superseded, periods)
-
-
-def _phrases(query: Query) -> tuple[Term, ...]:
-    return tuple(term for term in query.terms if term.quoted)
