@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Self
+
 
 class GbrainError(Exception):
     """Raised by the library; the command line turns it into a message, a hint and an exit code.
@@ -12,12 +15,21 @@ class GbrainError(Exception):
     code = "error"
     exit_code = 1
 
-    def __init__(self, message: str, *, hint: str | None = None, code: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str, code: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         if code is not None:
             self.code = code
+
+    def __reduce__(self) -> tuple[partial[Self], tuple[str]]:
+        """An error may come from another process, pickled."""
+        return partial(type(self), hint=self.hint, code=self.code), (self.message,)
+
+    @property
+    def told(self) -> str:
+        """The message and the hint in one line."""
+        return f"{self.message.rstrip('.')}. {self.hint}"
 
 
 class UsageError(GbrainError):

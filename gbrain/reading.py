@@ -50,7 +50,11 @@ def _read(root: str, file: File) -> Read:
             return path, None
         return path, parse_page(path, data)
     except OSError as error:
-        return path, GbrainError(f"cannot be read: {error.strerror}", code="cannot_read")
+        return path, GbrainError(
+            f"cannot be read: {error.strerror}",
+            hint="Check who may read it, or name it in .gbrainignore.",
+            code="cannot_read",
+        )
     except GbrainError as error:
         return path, error
 
@@ -59,7 +63,9 @@ def _bytes(path: str) -> bytes:
     """The file's bytes; a file beyond the limit is not read into memory."""
     # Asked before it is opened: opening a pipe waits for somebody to write into it.
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise BadPage("not a regular file", code="not_a_file")
+        raise BadPage(
+            "not a regular file", hint="A line in .gbrainignore leaves it out.", code="not_a_file"
+        )
     with open(path, "rb") as file:
         return file.read(MAX_PAGE_BYTES + 1)
 

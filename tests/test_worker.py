@@ -58,7 +58,7 @@ class Hashed:
     def embed_passages(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
         for text in texts:
             if self.cannot in text:
-                raise ModelUnavailable(f"cannot read {self.cannot!r}")
+                raise ModelUnavailable(f"cannot read {self.cannot!r}", hint="None.")
             self.seen.append(text)
             yield self.embed_query(text)
 

@@ -117,8 +117,6 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except GbrainError as error:
-            if error.hint is None and error.code == "usage":
-                error.hint = _how(ctx)
             self._report(error)
             raise typer.Exit(error.exit_code) from None
         except UnicodeEncodeError:
@@ -141,8 +139,7 @@ class Commands(TyperGroup):
         from gbrain.output.text import printable
 
         print(f"Error: {printable(error.message)}", file=sys.stderr)
-        if error.hint:
-            print(f"Hint: {printable(error.hint)}", file=sys.stderr)
+        print(f"Hint: {printable(error.hint)}", file=sys.stderr)
 
 
 def _how(ctx: Any) -> str:

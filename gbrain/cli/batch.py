@@ -18,6 +18,8 @@ _FLAGS = ("rerank", "no_decay", "include_superseded")
 _NUMBERS = {"limit": 1000, "budget": 1_000_000}
 _CHOICES = {"mode": get_args(Mode), "merge": get_args(Merge), "depth": get_args(Depth)}
 
+_NOT_UTF8 = UsageError("The line is not UTF-8", hint="Convert it, with iconv say.")
+
 
 def answers(
     lines: Iterable[str], ask: Callable[[dict[str, Any]], Document], allowed: Iterable[str]
@@ -32,7 +34,7 @@ def answers(
         except GbrainError as error:
             yield {"query": text, "error": error_about(error)}
         except UnicodeEncodeError:
-            yield {"query": text, "error": error_about(UsageError("The line is not UTF-8"))}
+            yield {"query": text, "error": error_about(_NOT_UTF8)}
 
 
 def _options(text: str, allowed: tuple[str, ...]) -> dict[str, Any]:
@@ -62,18 +64,24 @@ def _checked(name: str, value: Any) -> Any:
         items = [value] if isinstance(value, str) else value
         if isinstance(items, list) and all(isinstance(item, str) for item in items):
             return items
-        raise UsageError(f"{name} takes a text or a list of texts, not {value!r}")
+        raise _wrong(name, "a text or a list of texts", value)
     if name in _FLAGS:
         if isinstance(value, bool):
             return value
-        raise UsageError(f"{name} takes true or false, not {value!r}")
+        raise _wrong(name, "true or false", value)
     if name in _CHOICES:
         if value in _CHOICES[name]:
             return value
-        raise UsageError(f"{name} takes {' | '.join(_CHOICES[name])}, not {value!r}")
+        raise _wrong(name, " | ".join(_CHOICES[name]), value)
     if name in _NUMBERS:
         whole = isinstance(value, int) and not isinstance(value, bool)
         if whole and 1 <= value <= _NUMBERS[name]:
             return value
-        raise UsageError(f"{name} takes a number from 1 to {_NUMBERS[name]}, not {value!r}")
-    raise UsageError(f"{name} takes a text, not {value!r}")
+        raise _wrong(name, f"a number from 1 to {_NUMBERS[name]}", value)
+    raise _wrong(name, "a text", value)
+
+
+def _wrong(name: str, taken: str, value: Any) -> UsageError:
+    return UsageError(
+        f"{name} takes {taken}, not {value!r}", hint=f"Mend the line, or leave out {name}."
+    )

@@ -128,7 +128,7 @@ def _edit(
             draft.discard()
         elif isinstance(error, GbrainError):
             kept = f"Your text is kept in {draft.file}."
-            error.hint = f"{kept} {error.hint}" if error.hint else kept
+            error.hint = f"{kept} {error.hint}"
         else:
             screen.say(f"Your text is kept in {draft.file}.")
         raise

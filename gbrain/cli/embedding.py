@@ -49,7 +49,9 @@ def embed(
     a minute, then longer and longer; gbrain jobs list says why.
     """
     if all_ and (stale or slug):
-        raise UsageError("--all goes with neither --stale nor a slug")
+        raise UsageError(
+            "--all goes with neither --stale nor a slug", hint="gbrain embed --all takes all pages."
+        )
     with open_brain(db) as brain, progress("Embedding", quiet=quiet or json) as show:
         result = brain.embed(
             slug, everything=all_, limit=limit, max_seconds=max_seconds, progress=show

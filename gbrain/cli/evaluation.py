@@ -28,6 +28,7 @@ from gbrain.output.progress import progress
 command = Module()
 
 _LARGEST_BUDGET = 1_000_000
+_ELSEWHERE = "Name another file."
 
 
 def _compared(*names: str, help: str, metavar: str | None = None) -> Any:
@@ -160,7 +161,10 @@ def eval_(
     questions = chosen(labelled.questions, limit_queries, sample, seed)
     finer = evidence_of(load_set(evidence)) if evidence else {}
     if evidence and not any(question.id in finer for question in questions):
-        raise UsageError(f"{evidence} has no answers to questions of {folder}")
+        raise UsageError(
+            f"{evidence} has no answers to questions of {folder}",
+            hint="Both sets must name their questions alike.",
+        )
     silent = quiet or json or csv
     contexts: list[Shares] = []
     with _open_brain(labelled, cache, quiet) as brain:
@@ -184,11 +188,11 @@ def eval_(
 def _check_output(csv: bool, json: bool, plot: bool, svg: Path | None) -> None:
     """Before the work: it is long."""
     if csv and json:
-        raise UsageError("--csv and --json do not go together")
+        raise UsageError("--csv and --json do not go together", hint="Take one of them.")
     if plot and (csv or json):
         raise UsageError("--plot draws on the screen", hint="With --csv or --json use --svg FILE.")
     if svg and not svg.absolute().parent.is_dir():
-        raise UsageError(f"Cannot write {svg}: there is no such folder")
+        raise UsageError(f"Cannot write {svg}: there is no such folder", hint=_ELSEWHERE)
 
 
 def _listed(written: str | None) -> list[str]:
@@ -199,7 +203,9 @@ def _budgets(written: str | None, evidence: Path | None) -> tuple[int, ...]:
     if written is None:
         return BUDGETS
     if evidence is None:
-        raise UsageError("--context needs --evidence DIR")
+        raise UsageError(
+            "--context needs --evidence DIR", hint="DIR is a set that judges smaller pieces."
+        )
     words = _listed(written)
     usable = [word.isdecimal() and 1 <= int(word) <= _LARGEST_BUDGET for word in words]
     if not words or not all(usable):
@@ -259,4 +265,4 @@ def _write_svg(evaluation: Evaluation, file: Path) -> None:
     try:
         file.write_text(drawn, "utf-8")
     except OSError as error:
-        raise UsageError(f"Cannot write {file}: {error.strerror}") from None
+        raise UsageError(f"Cannot write {file}: {error.strerror}", hint=_ELSEWHERE) from None

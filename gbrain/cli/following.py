@@ -66,7 +66,7 @@ class Follower:
             passing = error.code in _PASSING
             if error.code == "no_brain" or (isinstance(error, BadBrain) and not passing):
                 raise
-            self._say(root, f"{error.message}. {'Trying again.' if passing else error.hint or ''}")
+            self._say(root, f"{error.message}. {'Trying again.' if passing else error.hint}")
             return not passing
         self.said.pop(root, None)
         self._tell(root, report, embedded, first=changed is None)

@@ -197,7 +197,9 @@ def _expansion(written: str, word: str) -> str:
     """What a word also means, as it is looked up; raises UsageError for nothing or the word."""
     text = normalise(written)
     if not read_terms(text):
-        raise UsageError(f"{written!r} holds no word that {word} could mean")
+        raise UsageError(
+            f"{written!r} holds no word that {word} could mean", hint="Name a word or a phrase."
+        )
     if text.casefold() == word:
         raise UsageError(f"{word} means {word} already", hint="Name another word for it.")
     return text

@@ -100,7 +100,10 @@ def sync(
     it is back. SIGTERM ends it with 0, Ctrl-C with 130; what is in the brain is whole either way.
     """
     if watch and dry_run:
-        raise UsageError("--watch and --dry-run do not go together")
+        raise UsageError(
+            "--watch and --dry-run do not go together",
+            hint="gbrain sync --dry-run says what would change now.",
+        )
     with open_brain(db) as brain:
         roots = folders or [Path(root) for root in brain.vault_roots()]
         if not roots:
@@ -200,7 +203,9 @@ def export(
     with open_brain(db) as brain:
         if str(folder) == "-":
             if format_ is not Format.json or json:
-                raise UsageError("- takes --format json, and not --json")
+                raise UsageError(
+                    "- takes --format json, and not --json", hint="gbrain export - --format json"
+                )
             _write_lines(brain)
             return
         written, same = _export(brain, folder, format_, quiet)

@@ -120,7 +120,10 @@ def _case(brain: Brain, group: str, text: str, scope: Scope, grades: Grades) -> 
     if work.small.answer:
         return Case(group, grades, {"sms": Found((work.small.answer,))})
     if answer.mode != "hybrid":
-        raise ModelUnavailable(answer.notice or "Only keywords could be asked")
+        raise ModelUnavailable(
+            answer.notice or "Only keywords could be asked",
+            hint="gbrain model verify checks the model, gbrain stats what is embedded.",
+        )
     return Case(
         group,
         grades,

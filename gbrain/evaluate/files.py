@@ -76,7 +76,9 @@ def bad_set(message: str) -> GbrainError:
 
 
 def bad_row(path: Path, line: int, reason: str) -> GbrainError:
-    return GbrainError(f"{path}, line {line}: {reason}", code="bad_set")
+    return GbrainError(
+        f"{path}, line {line}: {reason}", hint="Mend or remove that line.", code="bad_set"
+    )
 
 
 def json_rows(path: Path) -> Iterator[Row]:

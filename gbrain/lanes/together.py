@@ -57,7 +57,7 @@ def run_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes
 def _main_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes:
     if mode == "bm25" or weights["vector"] <= 0 or not search.query.meaning:
         off = mode == "semantic" and weights["vector"] <= 0
-        notice = "semantic_weight is 0." if off else None
+        notice = "semantic_weight is 0: gbrain config reset semantic_weight." if off else None
         return Lanes({"fts": _keyword_lane(search)}, "bm25", notice)
     from gbrain.store.vectors import active_space, has_vectors
 
@@ -69,7 +69,7 @@ def _main_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lan
         try:
             return Lanes(_vector_lanes(search, space, weights), "semantic")
         except ModelUnavailable as error:
-            return Lanes({"fts": _keyword_lane(search)}, "bm25", error.message)
+            return Lanes({"fts": _keyword_lane(search)}, "bm25", error.told)
     return _both(search, space, weights)
 
 
@@ -82,7 +82,7 @@ def _both(search: Search, space: VectorSpace, weights: Mapping[str, float]) -> L
     try:
         by_meaning = _vector_lanes(search, space, weights)
     except ModelUnavailable as error:
-        return Lanes({"fts": keyword.result()}, "bm25", error.message)
+        return Lanes({"fts": keyword.result()}, "bm25", error.told)
     words, near = keyword.result(), by_meaning["vector"]
     by_meaning["vector"] = near._replace(shared=shared_passages(words, near))
     return Lanes({"fts": words, **by_meaning}, "hybrid")

@@ -58,8 +58,8 @@ def _unknown(name: str, known: list[str]) -> UsageError:
     )
 
 
-def _about(schema: Schema) -> str | None:
-    description: str | None = schema.get("description")
+def _about(schema: Schema) -> str:
+    description: str = schema["description"]
     return description
 
 

@@ -22,9 +22,8 @@ class Reply(NamedTuple):
 def error_reply(error: GbrainError) -> Reply:
     """What went wrong and what to do about it."""
     about = error_about(error)
-    about["hint"] = hint = for_agents(error.hint) if error.hint else None
-    text = f"Error ({error.code}): {error.message}" + (f"\nHint: {hint}" if hint else "")
-    return Reply({"error": about}, text)
+    about["hint"] = hint = for_agents(error.hint)
+    return Reply({"error": about}, f"Error ({error.code}): {error.message}\nHint: {hint}")
 
 
 def for_agents(hint: str) -> str:

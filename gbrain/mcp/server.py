@@ -64,7 +64,11 @@ async def serve(open_brain: Callable[[], Brain], *, read_only: bool) -> None:
         # An agent that was killed takes its end of the pipe with it; that is an end like another.
         if unknown is not None:
             reasons = ", ".join(type(error).__name__ for error in unknown.exceptions)
-            raise GbrainError(f"The connection broke ({reasons})", code="broken") from None
+            raise GbrainError(
+                f"The connection broke ({reasons})",
+                hint="Start it again; what was written is in the brain.",
+                code="broken",
+            ) from None
     finally:
         turns.close()
 

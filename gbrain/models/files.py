@@ -82,7 +82,10 @@ def read_json(path: Path) -> Any:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ModelUnavailable(
+            f"{path} cannot be read: {error.strerror or error}.",
+            hint="Check who may read the file and its folder.",
+        ) from error
     except (ValueError, RecursionError) as error:
         raise ModelUnavailable(
             f"{path} is not JSON.", hint="Fetch the model's folder again."

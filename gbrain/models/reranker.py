@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.beside import Beside
 from gbrain.errors import ModelUnavailable
-from gbrain.models.files import TOKENIZER, check, verify
+from gbrain.models.files import REINSTALL, TOKENIZER, check, verify
 from gbrain.models.runtime import Session, open_both, usable_cores
 
 if TYPE_CHECKING:
@@ -102,9 +102,11 @@ class CrossEncoder:
             logit = float(logits[0][0])
         except Exception as error:
             reason = " ".join(str(error).split())[:200]
-            raise ModelUnavailable(f"{self.spec.name} failed: {reason}") from error
+            raise ModelUnavailable(f"{self.spec.name} failed: {reason}", hint=REINSTALL) from error
         if not np.isfinite(logit):
-            raise ModelUnavailable(f"{self.spec.name} gave a score that is not a number.")
+            raise ModelUnavailable(
+                f"{self.spec.name} gave a score that is not a number.", hint=REINSTALL
+            )
         return logit
 
 

@@ -13,6 +13,10 @@ from gbrain.errors import GbrainError
 from gbrain.ranking.fusion import min_max
 from gbrain.rerankers.head import Head, Opinions
 
+_SET = "gbrain config set rerank_command takes a program and its arguments."
+_TRY = """Try it: echo '{"query": "x", "passages": []}' | COMMAND should print []."""
+_PRINTS = "It has to print a JSON list with a number or null for each passage, in order."
+
 
 def opinions(head: Head) -> Opinions:
     """The command's scores, brought to 0 to 1; null leaves a page where it is.
@@ -44,25 +48,26 @@ def _run(command: str, text: str, seconds: float) -> bytes:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise GbrainError(f"rerank_command cannot be read: {error}.") from None
+        raise _failure(f"cannot be read: {error}", _SET) from None
     if not words:
-        raise GbrainError(
-            "rerank_command is empty.", hint="Set it with gbrain config set rerank_command."
-        )
+        raise _failure("is empty", _SET)
     try:
         process = Popen(
             words, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=os.name == "posix"
         )
     except (OSError, ValueError) as error:
-        raise GbrainError(f"rerank_command did not start: {error}.") from None
+        raise _failure(f"did not start: {error}", _SET) from None
     try:
         printed, _ = process.communicate(text.encode("utf-8", "replace"), timeout=seconds)
     except TimeoutExpired:
-        raise GbrainError(f"rerank_command took longer than {seconds:g} seconds.") from None
+        raise _failure(
+            f"took longer than {seconds:g} seconds",
+            "gbrain config set rerank_seconds gives it more.",
+        ) from None
     finally:
         _end(process)
     if process.returncode:
-        raise GbrainError(f"rerank_command failed with exit code {process.returncode}.")
+        raise _failure(f"failed with exit code {process.returncode}", _TRY)
     return printed
 
 
@@ -79,9 +84,9 @@ def _scores(printed: bytes, count: int) -> list[float | None]:
     try:
         scores = json.loads(printed)
     except (ValueError, RecursionError):
-        raise GbrainError("rerank_command did not print JSON.") from None
+        raise _failure("did not print JSON", _PRINTS) from None
     if not isinstance(scores, list) or len(scores) != count:
-        raise GbrainError(f"rerank_command did not print a list of {count} scores.")
+        raise _failure(f"did not print a list of {count} scores", _PRINTS)
     return [_score(score) for score in scores]
 
 
@@ -89,11 +94,15 @@ def _score(written: object) -> float | None:
     if written is None:
         return None
     if isinstance(written, bool) or not isinstance(written, int | float):
-        raise GbrainError("rerank_command printed a score that is not a number.")
+        raise _failure("printed a score that is not a number", _PRINTS)
     try:
         number = float(written)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise GbrainError("rerank_command printed a score that is not a finite number.")
+        raise _failure("printed a score that is not a finite number", _PRINTS)
     return number
+
+
+def _failure(what: str, hint: str) -> GbrainError:
+    return GbrainError(f"rerank_command {what}", hint=hint)

@@ -14,7 +14,11 @@ def opinions(head: Head) -> Opinions:
     """The network's scores, brought to 0 to 1; they alone decide, for so they were judged."""
     network = read(find(head.connection, RERANKER) or "")
     if network is None:
-        raise GbrainError("nothing is learned yet, see gbrain train-reranker.")
+        raise GbrainError(
+            "nothing is learned yet",
+            hint="gbrain train-reranker learns from what was opened.",
+            code="nothing_learned",
+        )
     chosen = {page.page_id: page.chunk_id for page in head.pages}
     known = facts(head.connection, chosen, Wanted(opens=True))
     half_life = head.settings.recency_half_life_days or HALF_LIFE_DAYS

@@ -56,7 +56,7 @@ def rerank(
     try:
         given: Opinions = import_module(f"gbrain.rerankers.{KINDS[how]}").opinions(head)
     except GbrainError as error:
-        return Reranked(list(ranked), how, notice=f"Not reranked: {error.message}")
+        return Reranked(list(ranked), how, notice=f"Not reranked: {error.told}")
     return Reranked(
         reordered(ranked, given.by_page, settings.rerank_head, given.weight),
         how,

@@ -90,7 +90,10 @@ def _mended(
     try:
         mend(database, now, full)
     except GbrainError as error:
-        return replace(before, message=f"{before.message}; not repaired: {error.message}")
+        message = f"{before.message}; not repaired: {error.message}"
+        # That a repair was tried in vain is no reason to try it again.
+        fix = RESTORE if error.code == "damaged" else error.hint
+        return replace(before, message=message, fix=fix)
     except _STRANGE as error:
         return replace(before, message=f"{before.message}; not repaired: {error}", fix=RESTORE)
     after = _look(check, database, full)

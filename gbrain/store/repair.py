@@ -21,7 +21,10 @@ def close_files(database: Database, now: str, full: bool) -> None:
         try:
             os.chmod(file, mode & 0o600)
         except OSError as error:
-            raise BadBrain(f"the mode of {file.name} stays: {error.strerror}") from None
+            raise BadBrain(
+                f"the mode of {file.name} stays: {error.strerror}",
+                hint=f"Its owner can: chmod 600 {file}",
+            ) from None
 
 
 def rebuild_indexes(database: Database, now: str, full: bool) -> None:
@@ -35,7 +38,7 @@ def complete_schema(database: Database, now: str, full: bool) -> None:
     with database.writing() as connection:
         missing = faults.missing_parts(connection)
         if "pages" in missing:
-            raise BadBrain("the pages themselves are gone")
+            raise BadBrain("the pages themselves are gone", hint="Restore a backup.")
         for name, statement in missing.items():
             if statement is None:
                 continue

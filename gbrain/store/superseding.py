@@ -46,7 +46,9 @@ def supersede(
         f"{page.slug} cannot be superseded by itself"
         if len(chain) == 2
         else f"That would be a circle: {' → '.join(chain)}",
-        hint=None if len(chain) == 2 else f"gbrain supersede --undo {chain[-2]} breaks it.",
+        hint="Name the page that replaces it."
+        if len(chain) == 2
+        else f"gbrain supersede --undo {chain[-2]} breaks it.",
         code="supersede_circle",
     )
 

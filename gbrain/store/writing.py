@@ -158,6 +158,7 @@ def delete_page(
     if expected_version is not None and expected_version != old.version:
         raise Conflict(
             f"{slug} is at version {old.version}, not at version {expected_version}",
+            hint=f"Look at it again with gbrain get {slug} before you delete it.",
             code="version_conflict",
         )
     keep_version(connection, old, now, "deleted")

@@ -152,7 +152,9 @@ def _wanted(words: str, source: str | None) -> Entry:
     lines = [line if line.strip(" \t") else "" for line in _NEWLINE.split(words)]
     wanted = Entry(" ".join((source or "").split()) or None, "\n".join(lines).strip())
     if not wanted.words:
-        raise UsageError("A timeline entry needs words")
+        raise UsageError(
+            "A timeline entry needs words", hint="Say what happened, in quotes: 'Moved to Lisbon'."
+        )
     return wanted
 
 

@@ -33,7 +33,9 @@ def slug_of(path: str) -> str:
     slug = "/".join(segments)
     if len(slug) > MAX_SLUG:
         raise BadPage(
-            f"The slug {slug[:40]}… is longer than {MAX_SLUG} characters", code="bad_slug"
+            f"The slug {slug[:40]}… is longer than {MAX_SLUG} characters",
+            hint="Shorten the name of the file or of its folders.",
+            code="bad_slug",
         )
     # What was dropped may have hidden an extension or an accent: the slug of a slug is itself.
     settled = not re.search(_EXTENSION, slug) and unicodedata.is_normalized("NFC", slug)

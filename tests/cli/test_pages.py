@@ -60,7 +60,7 @@ def test_an_expected_version_refuses_a_lost_update(run, brain_path):
     assert run("delete", "a", "--expected-version", "1", "--json").error == {
         "code": "version_conflict",
         "message": "a is at version 2, not at version 1",
-        "hint": None,
+        "hint": "Look at it again with gbrain get a before you delete it.",
     }
     assert run("get", "a").stdout == "two"
 

@@ -147,6 +147,8 @@ def test_words_from_elsewhere_mean_commands_that_are_there():
     assert not set(MEANT) & set(COMMANDS)
 
 
-@pytest.mark.parametrize("words", [("search",), ("embed", "a", "--all"), ("list", "--nonsense")])
+@pytest.mark.parametrize(
+    "words", [("search",), ("embed", "--max-seconds", "x"), ("list", "--nonsense")]
+)
 def test_wrong_usage_has_a_next_step(run, sample, words):
     assert run(*words, "--json").error["hint"] == f"gbrain {words[0]} -h shows how it is called."

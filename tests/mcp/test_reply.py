@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.errors import GbrainError, NotFound
+from gbrain.errors import NotFound
 from gbrain.mcp.reply import error_reply, for_agents
 
 
@@ -20,12 +20,6 @@ def test_an_error_has_a_code_a_message_and_a_hint() -> None:
     assert reply.text == (
         "Error (not_found): There is no page x\nHint: brain_list shows the pages."
     )
-
-
-def test_an_error_without_a_hint() -> None:
-    reply = error_reply(GbrainError("No"))
-    assert reply.document["error"]["hint"] is None
-    assert reply.text == "Error (error): No"
 
 
 @pytest.mark.parametrize(

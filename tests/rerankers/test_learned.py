@@ -36,7 +36,9 @@ def test_nothing_learned_leaves_the_order(ask: Callable, own: Database) -> None:
     fused = ask("cloud notes")._replace(connection=own.connection)
     found = fused.reranked(rerank="learned")
     assert found.ranked == fused.ranked
-    assert found.notice == "Not reranked: nothing is learned yet, see gbrain train-reranker."
+    assert found.notice == (
+        "Not reranked: nothing is learned yet. gbrain train-reranker learns from what was opened."
+    )
 
 
 def test_the_network_decides(ask: Callable, own: Database) -> None:

@@ -53,13 +53,13 @@ def test_one_page_needs_no_second_opinion(ask: Callable) -> None:
 
 def test_a_model_that_fails_leaves_the_order_as_it_was(ask: Callable) -> None:
     def broken() -> None:
-        raise ModelUnavailable("model.onnx is missing.")
+        raise ModelUnavailable("model.onnx is missing.", hint="Reinstall gbrain.")
 
     fused = ask(QUESTION)
     fused = fused._replace(helpers=fused.helpers._replace(cross_encoder=broken))
     found = fused.reranked(rerank="cross-encoder")
     assert found.ranked == fused.ranked
-    assert found.notice == "Not reranked: model.onnx is missing."
+    assert found.notice == "Not reranked: model.onnx is missing. Reinstall gbrain."
 
 
 def test_a_command_that_fails_leaves_the_order_as_it_was(ask: Callable) -> None:
