@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
 from gbrain.config import Settings, read_value, with_values, written_value
-from gbrain.errors import BadBrain, BadSetting, ModelUnavailable
+from gbrain.errors import BadBrain, BadSetting, GbrainError, ModelUnavailable
 from gbrain.pipeline import Plan, Workings, answer
 from gbrain.places import default_path as default_path
 from gbrain.store import aliases, settings
@@ -72,6 +72,8 @@ class Brain:
         self._embedder: Embedder | None = None
         self._tokens: Tokens | None = None
         self._cross_encoder: CrossEncoder | None = None
+        # Asked about a command that the brain would run and its user has not set here.
+        self.confirm: Callable[[str], bool] = lambda command: False
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, make: bool = False) -> Self:
@@ -160,6 +162,8 @@ class Brain:
             budget=(budget or chosen.default_token_budget) if depth else None,
             boosts=boosts,
         )
+        if chosen.rerank == "command" and plan.mode != "bm25":
+            self._check_command()
         answered, workings = answer(self.database, question, plan)
         if chosen.record_queries:
             self._record(answered, workings)
@@ -223,6 +227,24 @@ class Brain:
             command=self.settings.rerank_command,
             today=clock().date().isoformat(),
         )
+
+    def _check_command(self) -> None:
+        """Raises GbrainError for a command that came with the file, unless the user agrees."""
+        from gbrain.trust import agree, agreed
+
+        command = self.settings.rerank_command
+        with self.database.reading() as connection:
+            brain = settings.identity(connection)
+        if not command or agreed(brain, command):
+            return
+        if not self.confirm(command):
+            raise GbrainError(
+                f"The brain would run a command that you have not set: {' '.join(command.split())}",
+                hint="gbrain config set rerank_command sets it, if you want it; "
+                "gbrain config reset rerank_command removes it.",
+                code="unknown_command",
+            )
+        agree(brain, command)
 
     @property
     def cross_encoder(self) -> CrossEncoder:

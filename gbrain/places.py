@@ -23,27 +23,36 @@ def default_path() -> Path:
     return (Path(folder) if folder else _home() / ".local" / "share") / "gbrain" / "brain.db"
 
 
-def _home() -> Path:
+def _home(
+    purpose: str = "look for the brain in", instead: str = "the brain with --db or $GBRAIN_DB"
+) -> Path:
     """Under cron or in a container there may be none; raises UsageError that says what to do."""
     try:
         return Path("~").expanduser()
     except RuntimeError:
         raise UsageError(
-            "There is no home folder to look for the brain in",
-            hint="Name the brain with --db or $GBRAIN_DB.",
-            code="no_home",
+            f"There is no home folder to {purpose}", hint=f"Name {instead}.", code="no_home"
         ) from None
+
+
+def state_folder() -> Path:
+    """The folder for what the program remembers of the user; it may not be there yet."""
+    return _user_folder("XDG_STATE_HOME", (".local", "state"), "Application Support", "State")
 
 
 def cache_folder() -> Path:
     """The folder for what can be made again; it may not be there yet."""
-    home = _home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "gbrain"
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else home / "AppData" / "Local") / "gbrain" / "Cache"
-    named = os.environ.get("XDG_CACHE_HOME")
+    return _user_folder("XDG_CACHE_HOME", (".cache",), "Caches", "Cache")
+
+
+def _user_folder(variable: str, usual: tuple[str, ...], on_mac: str, on_windows: str) -> Path:
+    named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else variable)
     # The standard has a relative path ignored: it would mean another folder in every folder.
-    usable = named if named and os.path.isabs(named) else None
-    return (Path(usable) if usable else home / ".cache") / "gbrain"
+    if sys.platform != "darwin" and named and os.path.isabs(named):
+        return Path(named, "gbrain", *([on_windows] if sys.platform == "win32" else []))
+    home = _home("keep its files in", f"a folder with ${variable}")
+    if sys.platform == "darwin":
+        return home / "Library" / on_mac / "gbrain"
+    if sys.platform == "win32":
+        return home / "AppData" / "Local" / "gbrain" / on_windows
+    return home.joinpath(*usual, "gbrain")

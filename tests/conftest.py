@@ -48,7 +48,7 @@ Run = Callable[..., Ran]
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same hour everywhere, no colour, and no brain of the person who runs the tests."""
-    for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "LOCALAPPDATA"):
+    for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
     monkeypatch.delenv("GBRAIN_DB", raising=False)
     monkeypatch.setenv("GBRAIN_NOW", NOON)

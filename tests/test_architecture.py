@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "gbrain"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 RANKS = (
-    ("errors", "types", "trace", "config", "profiles", "beside", "places"),
+    ("errors", "types", "trace", "config", "profiles", "beside", "places", "trust"),
     ("text",),
     ("store", "models", "ranking", "folders"),
     ("lanes", "rerankers", "context", "stages", "reading", "records", "watching"),
@@ -30,6 +30,8 @@ NEIGHBOURS_ALLOWED = {
     ("types", "trace"),
     ("config", "errors"),
     ("places", "errors"),
+    ("trust", "errors"),
+    ("trust", "places"),
     ("profiles", "config"),
     ("profiles", "errors"),
     ("__main__", "cli"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.places import cache_folder
+from gbrain.places import cache_folder, state_folder
 
 HOME = Path("/home/ada")
 
@@ -15,7 +15,7 @@ HOME = Path("/home/ada")
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(HOME))
-    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name)
 
 
@@ -38,3 +38,21 @@ def test_the_cache_folder(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert cache_folder() == folder
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "folder"),
+    [
+        ("linux", {}, HOME / ".local/state/gbrain"),
+        ("linux", {"XDG_STATE_HOME": "/var/ada"}, Path("/var/ada/gbrain")),
+        ("darwin", {}, HOME / "Library/Application Support/gbrain"),
+        ("win32", {"LOCALAPPDATA": "/Users/ada/Local"}, Path("/Users/ada/Local/gbrain/State")),
+    ],
+)
+def test_the_folder_of_what_belongs_to_the_user(
+    monkeypatch: pytest.MonkeyPatch, platform: str, variables: dict[str, str], folder: Path
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert state_folder() == folder

@@ -159,7 +159,20 @@ def _pair(written: str) -> tuple[str, str]:
 
 
 def open_brain(db: Path | None, *, make: bool = False) -> Brain:
-    return Brain.open(db, make=make)
+    """The brain, which asks the person at the terminal before it runs an unknown command."""
+    brain = Brain.open(db, make=make)
+    brain.confirm = _agrees
+    return brain
+
+
+def _agrees(command: str) -> bool:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    from gbrain.output.screen import say
+    from gbrain.output.text import one_line
+
+    say(f"This brain would run a command that you have not set:\n  {one_line(command)}")
+    return typer.confirm("Run it, now and in future?", default=False, err=True)
 
 
 def read_input(file: Path | None) -> bytes:

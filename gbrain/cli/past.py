@@ -37,5 +37,6 @@ def open_brain_as_of(db: Path | None, as_of: str | None) -> Iterator[Brain]:
     day = parse_bound(as_of, today()).last
     with open_brain(db) as brain, progress("Going back", quiet=False) as show:
         then = brain_as_of(brain, day, show)
+        then.confirm = brain.confirm
     with then:
         yield then

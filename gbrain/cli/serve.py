@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, open_brain
+from gbrain.cli.options import Db
 from gbrain.output import screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from gbrain.brain import Brain
 
 command = Module()
 
@@ -34,7 +33,7 @@ def serve(
     db: Db = None,
 ) -> None:
     """Serve the brain to an agent: MCP on standard input and output."""
-    opener: Callable[[], Brain] = partial(open_brain, db)
+    opener: Callable[[], Brain] = partial(Brain.open, db)
     if read_only:
         from gbrain.mcp.unwritable import open_unwritable
 

@@ -10,12 +10,28 @@ def stored(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT key, value FROM config").fetchall())
 
 
+def identity(connection: sqlite3.Connection) -> str:
+    """What tells this brain, and its copies, from others: the moment it was made, to the µs."""
+    try:
+        made = connection.execute(
+            "SELECT applied_at FROM _sqlite_migrations ORDER BY id LIMIT 1"
+        ).fetchone()
+    except sqlite3.OperationalError:
+        made = None
+    return str(made[0]) if made else ""
+
+
 def keep(connection: sqlite3.Connection, name: str, value: str) -> None:
+    """Makes `value` the brain's own, by the user's wish: a command is one that they agree to."""
     connection.execute(
         "INSERT INTO config (key, value) VALUES (?, ?) "
         "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         (name, value),
     )
+    if name == "rerank_command" and value:
+        from gbrain.trust import agree
+
+        agree(identity(connection), value)
     _follow(connection, name)
 
 

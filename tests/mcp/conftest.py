@@ -77,7 +77,10 @@ def servers(embedded_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         def connect(mode: str, *options: str) -> tuple[Client, Callable[..., object]]:
             command, *rest = words(brain, *options)
             started = StdioServerParameters(
-                command=command, args=rest, env={"GBRAIN_NOW": NOON, "TZ": "UTC"}, cwd=ROOT
+                command=command,
+                args=rest,
+                env={"GBRAIN_NOW": NOON, "TZ": "UTC", "XDG_STATE_HOME": str(folder)},
+                cwd=ROOT,
             )
             context = portal.wrap_async_context_manager(
                 Client(stdio_client(started, errlog=errors), mode=mode)

@@ -205,8 +205,9 @@ while not (folder / "enough").exists():
 
 
 @pytest.fixture
-def slow_reranking(servers, tmp_path: Path) -> Iterator[Path]:
+def slow_reranking(servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The brain reranks by a command that takes until the file `enough` is in the folder."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(servers.brain.parent))
     script = tmp_path / "slow.py"
     script.write_text(_SLOW)
     command = f"{sys.executable} {script} {tmp_path}"
@@ -232,6 +233,21 @@ def test_a_long_query_is_cancelled_and_the_server_goes_on(servers, slow_rerankin
     found = servers.right.document("brain_search", query="river ai")
     assert found["results"][0]["slug"] == "companies/river-ai"
     assert not (slow_reranking / "enough").exists()
+
+
+def test_a_command_that_nobody_set_here_is_not_run(servers, tmp_path: Path) -> None:
+    changes = {"rerank": "command", "rerank_command": f"touch {tmp_path / 'ran'}"}
+    with Brain.open(servers.brain) as brain:
+        for name, value in changes.items():
+            brain.set(name, value)
+    try:
+        for tool in ("brain_query", "brain_explain", "memory_ask"):
+            for server in (servers.left, servers.reader):
+                assert server.error(tool, query="notes")["code"] == "unknown_command"
+    finally:
+        with Brain.open(servers.brain) as brain:
+            brain.set("rerank", "off")
+    assert not (tmp_path / "ran").exists()
 
 
 # --- the pipe itself -------------------------------------------------------------------------
