@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from gbrain.errors import GbrainError
+from gbrain.errors import GbrainError, UsageError
 
 EVERYDAY, PAGES, STRUCTURE, QUALITY, CARE, AGENTS, START = (
     "Everyday", "Pages", "Structure", "Quality", "Settings and care", "Agents", "First steps",
@@ -98,24 +98,33 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         try:
             return super().resolve_command(ctx, args)
-        except typer.TyperException as error:
+        except typer.TyperException:
             from difflib import get_close_matches
 
             near = (
                 [MEANT[args[0]]] if args[0] in MEANT else get_close_matches(args[0], COMMANDS, n=1)
             )
-            meant = f"Did you mean {near[0]}?" if near else "gbrain -h lists them all."
-            error.message = f"No such command {args[0]!r}. {meant}"
-            raise
+            meant = f"Did you mean gbrain {near[0]}?" if near else "gbrain -h lists them all."
+            raise UsageError(f"There is no command {args[0]!r}", hint=meant) from None
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         words = sys.argv[1:] if args is None else list(args)
         self.json_wanted = "--json" in words
-        return super().main(words, *rest, **extra)
+        return super().main(words, *rest, **{**extra, "prog_name": "gbrain"})
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with self._reporting(ctx):
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with self._reporting(ctx):
             return super().invoke(ctx)
+
+    @contextmanager
+    def _reporting(self, ctx: Any) -> Iterator[None]:
+        """What goes wrong in the block becomes a message, a hint and an exit code."""
+        try:
+            yield
         except GbrainError as error:
             self._report(error)
             raise typer.Exit(error.exit_code) from None
@@ -125,9 +134,10 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except typer.TyperException as error:
-            if not self.json_wanted or not error.format_message():
-                raise
-            self._report(GbrainError(error.format_message(), code="usage", hint=_how(ctx)))
+            # A group that is called alone has printed its help; there is nothing to add.
+            if error.format_message():
+                hint = _where(ctx, error) or _how(getattr(error, "ctx", None) or ctx)
+                self._report(GbrainError(error.format_message(), code="usage", hint=hint))
             raise typer.Exit(error.exit_code) from None
 
     def _report(self, error: GbrainError) -> None:
@@ -144,8 +154,17 @@ class Commands(TyperGroup):
 
 def _how(ctx: Any) -> str:
     """Where to read how the command is called."""
-    words = ["gbrain", ctx.invoked_subcommand] if ctx.invoked_subcommand in COMMANDS else ["gbrain"]
-    return f"{' '.join(words)} -h shows how it is called."
+    named = ctx.parent is None and ctx.invoked_subcommand in COMMANDS
+    words = f"gbrain {ctx.invoked_subcommand}" if named else ctx.command_path
+    return f"{words} -h shows how it is called."
+
+
+def _where(ctx: Any, error: typer.TyperException) -> str | None:
+    """Where to write an option that was written before the command."""
+    option = getattr(error, "option_name", None)
+    if option is None or getattr(error, "ctx", None) is not ctx:
+        return None
+    return f"Options stand after the command: gbrain COMMAND {option}. Only --db may come first."
 
 
 app = typer.Typer(
@@ -162,6 +181,10 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def root(
     ctx: typer.Context,
+    db: Annotated[
+        str | None,
+        typer.Option("--db", metavar="FILE", help="The brain file, for whichever command follows."),
+    ] = None,
     version: Annotated[bool, typer.Option("--version", help="Show the program's version.")] = False,
 ) -> None:
     """A personal knowledge brain in one file: your notes, found by word and by meaning."""
@@ -170,6 +193,9 @@ def root(
 
         print(f"gbrain {__version__}")
         raise typer.Exit
+    if db is not None:
+        # A command that is told no other file asks there.
+        os.environ["GBRAIN_DB"] = db
     if ctx.invoked_subcommand is not None:
         return
     from gbrain.output.screen import on_terminal

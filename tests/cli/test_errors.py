@@ -107,3 +107,32 @@ def test_a_reader_that_leaves_early_is_no_error(sample):
 def test_no_colour_and_no_frames_in_a_pipe(sample):
     for words in (("search", "river"), ("list",), ("get", "people/alice-chen")):
         assert "\x1b" not in shell(*words).stdout
+
+
+# --- options before the command ---------------------------------------------------------------
+
+
+def test_the_brain_may_be_named_before_the_command(run, brain_path, tmp_path):
+    elsewhere = tmp_path / "elsewhere.db"
+    assert run("--db", elsewhere, "put", "a", stdin=b"# There").exit_code == 0
+    assert run("--db", elsewhere, "get", "a").stdout == "# There"
+    assert not brain_path.exists()
+
+
+def test_the_nearer_of_two_names_counts(run, brain_path, tmp_path):
+    run("put", "a", "--db", tmp_path / "a.db", stdin=b"# A")
+    assert run("--db", tmp_path / "b.db", "get", "a", "--db", tmp_path / "a.db").stdout == "# A"
+
+
+def test_another_option_before_the_command_is_told_its_place(run, brain_path):
+    refused = run("--json", "list")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.error["hint"].startswith(
+        "Options stand after the command: gbrain COMMAND --json."
+    )
+
+
+def test_wrong_usage_is_told_as_every_error_is(run, brain_path):
+    assert run("config", "set", "default_limit").stderr == (
+        "Error: Missing argument 'VALUE'.\nHint: gbrain config set -h shows how it is called.\n"
+    )
