@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gbrain.errors import BadBrain, NotFound
-from gbrain.store.schema import APPLICATION_ID, SCHEMA_VERSION
+from gbrain.store.schema import APPLICATION_ID, SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
 
+# Bytes in one value or row: several times what gbrain writes, and no more than one can bear.
+_LONGEST_VALUE = 1 << 26
 _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
 _MAP = f"PRAGMA mmap_size = {1 << 31}"
@@ -19,10 +21,14 @@ _MAP = f"PRAGMA mmap_size = {1 << 31}"
 class Database:
     """One open brain file. Reads see a snapshot; writes are all or nothing and durable."""
 
-    def __init__(self, path: Path, *, busy_seconds: float = 10.0) -> None:
+    def __init__(
+        self, path: Path, *, busy_seconds: float = 10.0, allow_foreign: bool = False
+    ) -> None:
+        """Opens the brain at `path`; one with foreign parts only if that is allowed."""
         self.path = path
         self.read_only = check_file(path)
         self.busy_seconds = busy_seconds
+        self._allow_foreign = allow_foreign
         with explained(path):
             self.connection = self._connect()
 
@@ -32,6 +38,7 @@ class Database:
             uri, uri=True, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
         )
         try:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
             self._check_version(connection)
@@ -53,6 +60,8 @@ class Database:
                 hint="Upgrade gbrain; the file has not been touched.",
                 code="brain_too_new",
             )
+        if not self._allow_foreign:
+            self._refuse_foreign_parts(connection)
         if version < SCHEMA_VERSION and not self.read_only:
             from gbrain.store.copies import keep_before_migration
             from gbrain.store.migrations import migrate
@@ -60,6 +69,17 @@ class Database:
             if version:
                 keep_before_migration(connection, self.path, version)
             migrate(connection)
+
+    def _refuse_foreign_parts(self, connection: sqlite3.Connection) -> None:
+        """A trigger, or a view in a table's place, would run what somebody else wrote."""
+        found = foreign_parts(connection.execute(SCHEMA_ROWS))
+        if found:
+            named = ", ".join(f"{kind} {name}" for kind, name in found[:3])
+            raise BadBrain(
+                f"{self.path} holds what gbrain did not make: {named}",
+                hint="gbrain doctor names it all; gbrain doctor --repair takes it out.",
+                code="foreign_parts",
+            )
 
     def another(self) -> sqlite3.Connection:
         """A second connection to the same file, for a lane that runs in a thread of its own."""
@@ -116,11 +136,12 @@ class Database:
 
 def create(path: Path) -> None:
     """Makes an empty brain at `path`, readable by its owner only; leaves an existing file alone."""
+    from gbrain.store.leftovers import remove, unfinished
     from gbrain.store.migrations import migrate
 
     make_folder(path.parent)
     # Built beside and then linked: a file under the final name is always a whole brain.
-    building = path.with_name(f".{path.name}.{os.getpid()}.new")
+    building = unfinished(path)
     try:
         os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with explained(building):
@@ -139,13 +160,13 @@ def create(path: Path) -> None:
             code="cannot_create",
         ) from None
     finally:
-        building.unlink(missing_ok=True)
+        remove(building)
 
 
 def make_folder(folder: Path) -> None:
     """Makes the folder that a brain is to be in, if it is not there."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise BadBrain(
             f"Cannot make the folder {folder}: {error.strerror}",

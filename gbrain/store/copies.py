@@ -9,9 +9,8 @@ from pathlib import Path
 
 from gbrain.errors import BadBrain
 from gbrain.store.connection import explained, place
-from gbrain.store.jobs import is_alive
+from gbrain.store.leftovers import remove, unfinished
 
-_UNFINISHED = ".gbrain-copy"
 # Set to any value, it lets a brain be brought up to date where there is no room for a copy.
 WITHOUT_COPY = "GBRAIN_MIGRATE_WITHOUT_BACKUP"
 
@@ -24,10 +23,9 @@ def copy_to(
     Raises BadBrain if a file is there, unless it may be `replace`d, or if the copy fails its
     `check`. False, and no copy, when the brain got another version in the meantime.
     """
-    building = target.with_name(f".{target.name}.{os.getpid()}{_UNFINISHED}")
+    building = unfinished(target)
     version = connection.execute("PRAGMA user_version").fetchone()
     try:
-        _clear_away(target.parent)
         os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with explained(target), closing(sqlite3.connect(building, isolation_level=None)) as copy:
             connection.backup(copy)
@@ -54,22 +52,8 @@ def copy_to(
             code="cannot_write",
         ) from None
     finally:
-        _remove(building)
+        remove(building)
     return True
-
-
-def _clear_away(folder: Path) -> None:
-    """Removes what copies left behind that were killed, this process's own among them."""
-    for left in folder.glob(f".*{_UNFINISHED}"):
-        maker = left.name.removesuffix(_UNFINISHED).rpartition(".")[2]
-        if maker.isdecimal() and (int(maker) == os.getpid() or not is_alive(int(maker))):
-            _remove(left)
-
-
-def _remove(building: Path) -> None:
-    for ending in ("", "-journal", "-wal", "-shm"):
-        with suppress(OSError):
-            os.unlink(f"{building}{ending}")
 
 
 def _refuse_damage(copy: sqlite3.Connection, target: Path) -> None:

@@ -57,6 +57,15 @@ def test_a_brain_is_private_while_open_and_one_file_when_closed(tmp_path: Path) 
     assert mode(path) == 0o600
 
 
+def test_what_a_killed_process_left_of_a_new_brain_is_cleared_away(tmp_path: Path) -> None:
+    path = tmp_path / "brain.db"
+    for maker in (os.getpid(), 2**31):
+        (tmp_path / f".brain.db.{maker}.gbrain-new").touch()
+        (tmp_path / f".brain.db.{maker}.gbrain-new-journal").touch()
+    Brain.open(path, make=True).close()
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_the_file_says_what_it_is(brain: Brain) -> None:
     with brain.database.reading() as connection:
         pragmas = [

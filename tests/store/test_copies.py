@@ -77,11 +77,11 @@ def test_what_a_killed_copy_left_is_cleared_away(brain: Brain, tmp_path: Path) -
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     for left in ("", "-journal"):
-        (tmp_path / f".old.{ended.pid}.gbrain-copy{left}").write_text("half")
-    (tmp_path / f".old.{'9' * 30}.gbrain-copy").write_text("of no process at all")
-    (tmp_path / ".old.1.gbrain-copy").write_text("being made by a process that lives")
+        (tmp_path / f".old.{ended.pid}.gbrain-new{left}").write_text("half")
+    (tmp_path / f".old.{'9' * 30}.gbrain-new").write_text("of no process at all")
+    (tmp_path / ".old.1.gbrain-new").write_text("being made by a process that lives")
     copy_to(brain.database.connection, tmp_path / "copy.db")
-    assert [name for name in names(tmp_path) if name[0] == "."] == [".old.1.gbrain-copy"]
+    assert [name for name in names(tmp_path) if name[0] == "."] == [".old.1.gbrain-new"]
 
 
 def test_copies_are_whole_while_another_process_writes(brain_path: Path, tmp_path: Path) -> None:

@@ -1,0 +1,29 @@
+"""Files that are being made: named after their maker, and cleared away when it was killed."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from gbrain.store.jobs import is_alive
+
+_UNFINISHED = ".gbrain-new"
+
+
+def unfinished(target: Path) -> Path:
+    """Where this process makes what becomes `target`; what others left of theirs is removed."""
+    with suppress(OSError):
+        for left in target.parent.glob(f".*{_UNFINISHED}"):
+            maker = left.name.removesuffix(_UNFINISHED).rpartition(".")[2]
+            if maker.isdecimal() and (int(maker) == os.getpid() or not is_alive(int(maker))):
+                remove(left)
+    return target.with_name(f".{target.name}.{os.getpid()}{_UNFINISHED}")
+
+
+def remove(building: Path) -> None:
+    """Removes an unfinished brain and what SQLite keeps beside it."""
+    # Itself last: what is left of it would not be found without it.
+    for ending in ("-journal", "-wal", "-shm", ""):
+        with suppress(OSError):
+            os.unlink(f"{building}{ending}")
