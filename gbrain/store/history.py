@@ -39,9 +39,11 @@ def keep_version(connection: sqlite3.Connection, page: Stored, now: str, ending:
 
 
 def last_holder(connection: sqlite3.Connection, slug: str) -> tuple[int, int] | None:
-    """Number and last version of the deleted page that was the last to be called `slug`."""
+    """Number and last version of the page that was the last to be deleted as `slug`."""
+    # It may have come back and gone again under another name: its last version is of any name.
     row = connection.execute(
-        "SELECT page_id, version FROM versions AS v WHERE slug = ? AND ending = 'deleted' "
+        "SELECT page_id, (SELECT max(version) FROM versions WHERE page_id = v.page_id) "
+        "FROM versions AS v WHERE slug = ? AND ending = 'deleted' "
         "AND NOT EXISTS (SELECT 1 FROM pages WHERE pages.id = v.page_id) "
         "ORDER BY ended_at DESC, version DESC LIMIT 1",
         (slug,),

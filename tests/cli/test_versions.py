@@ -39,6 +39,18 @@ def test_history_of_what_was_deleted_or_renamed(run, three):
     assert run("diff", "notes/b", "--from", "1", "--to", "2").stdout.endswith(" one\n+two\n")
 
 
+def test_a_name_used_again_goes_on_after_all_versions_of_its_last_holder(run, three):
+    run("delete", three)
+    run("put", three, stdin=b"back")
+    run("rename", three, "notes/b")
+    run("delete", "notes/b")
+    for text in (b"again", b"and changed"):
+        assert run("put", three, stdin=text).exit_code == 0
+    assert [line.split("\t")[0] for line in run("history", three).stdout.splitlines()] == list(
+        "1234567"
+    )
+
+
 def test_no_such_page(run, three):
     for name in ("history", "diff"):
         answer = run(name, "notes/c", "--json")
