@@ -6,7 +6,9 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from gbrain.errors import GbrainError
 from gbrain.store.connection import Database
@@ -16,6 +18,8 @@ from gbrain.store.pages import every_page
 Files = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
 
 LINES_FILE = "brain.ndjson"
+# Nothing that is made of pages has another ending: no hook of git's, no start-up file of a shell.
+_ENDINGS = (".md", ".markdown", ".html", ".ndjson")
 
 
 def write_files(
@@ -41,7 +45,8 @@ def write_files(
                 if target.is_file() and target.read_bytes() == text.encode():
                     same += 1
                 else:
-                    _write(target, text.encode())
+                    with _whole(target) as file:
+                        file.write(text.encode())
                     written += 1
             except GbrainError as error:
                 failed.append(error)
@@ -70,19 +75,15 @@ def page_lines(connection: sqlite3.Connection) -> Iterator[str]:
 def write_lines(database: Database, folder: Path, progress: Callable[[int, int], None]) -> int:
     """Writes all pages as lines of JSON into one file below `folder`; says how many there are."""
     target = _inside(_made(folder), LINES_FILE)
-    building = target.with_name(f".gbrain-{os.getpid()}.new")
     number = 0
     try:
-        with database.reading() as connection, building.open("w", encoding="utf-8") as file:
+        with database.reading() as connection, _whole(target) as file:
             total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
             for number, line in enumerate(page_lines(connection), 1):
-                file.write(line)
+                file.write(line.encode())
                 progress(number, total)
-        building.replace(target)
     except OSError as error:
         raise _failure(LINES_FILE, error) from None
-    finally:
-        building.unlink(missing_ok=True)
     return number
 
 
@@ -108,6 +109,10 @@ def _inside(root: Path, path: str) -> Path:
     """Where `path` is to be written, in a folder that is there; links are never followed out."""
     parts = PurePosixPath(path).parts
     safe = parts and not path.startswith("/") and ".." not in parts and "\0" not in path
+    if not path.lower().endswith(_ENDINGS):
+        raise GbrainError(
+            f"{path!r} is no file of a page", hint="gbrain rename names it anew.", code="outside"
+        )
     if safe:
         target = root.joinpath(*parts)
         # Looked at before anything is made: a folder, too, must not appear behind a link.
@@ -121,10 +126,24 @@ def _inside(root: Path, path: str) -> Path:
     )
 
 
-def _write(target: Path, data: bytes) -> None:
+@contextmanager
+def _whole(target: Path) -> Iterator[BinaryIO]:
+    """A file that takes the target's place once all is written; who may read that stays as it is.
+
+    A new file is as open to others as the user's umask makes every file.
+    """
     building = target.with_name(f".gbrain-{os.getpid()}.new")
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
     try:
-        building.write_bytes(data)
+        building.unlink(missing_ok=True)
+        # Exclusively: what somebody else puts there, a link above all, is never written to.
+        handle = os.open(
+            building, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode
+        )
+        with open(handle, "wb") as file:
+            yield file
+        if mode is not None:
+            os.chmod(building, mode)
         building.replace(target)
     finally:
         building.unlink(missing_ok=True)

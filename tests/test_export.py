@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -63,6 +64,9 @@ def test_a_file_that_differs_is_replaced_and_others_stay(brain: Brain, tmp_path:
         "a/../b.md",
         "a\0b.md",
         "//x.md",
+        ".git/config",
+        ".git/hooks/pre-commit",
+        "a.md/.bashrc",
     ],
 )
 def test_a_path_in_the_database_that_leads_out_is_refused(
@@ -143,3 +147,35 @@ def test_one_page_that_cannot_be_written_does_not_keep_the_others(
         brain.export(tmp_path / "out")
     assert caught.value.code == "cannot_write"
     assert files(tmp_path / "out") == {"a.md": b"# A\n", "z.md": b"# Z\n"}
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_who_may_read_a_file_does_not_change(brain: Brain, tmp_path: Path, umask: int) -> None:
+    brain.put("private", b"# Mine\n")
+    brain.put("new", b"# New\n")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "private.md").write_bytes(b"old")
+    (out / "private.md").chmod(0o600)
+    before = os.umask(umask)
+    try:
+        assert brain.export(out) == (2, 0)
+    finally:
+        os.umask(before)
+    assert mode(out / "private.md") == 0o600
+    assert mode(out / "new.md") == 0o666 & ~umask, "a new file is like every other"
+
+
+def test_a_link_where_the_file_is_built_is_not_followed(brain: Brain, tmp_path: Path) -> None:
+    brain.put("a", b"# A\n")
+    out, outside = tmp_path / "out", tmp_path / "outside"
+    out.mkdir()
+    outside.write_bytes(b"mine")
+    (out / f".gbrain-{os.getpid()}.new").symlink_to(outside)
+    brain.export(out)
+    assert outside.read_bytes() == b"mine"
+    assert (out / "a.md").read_bytes() == b"# A\n"

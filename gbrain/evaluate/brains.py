@@ -61,7 +61,7 @@ def open_set_brain(
     """
     folder = cache or default_cache()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise GbrainError(
             f"Cannot make the folder {folder}: {error.strerror}",
