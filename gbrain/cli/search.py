@@ -142,6 +142,9 @@ def query(
     db: Db = None,
 ) -> None:
     """Answer a question by words and by meaning; --depth auto gives an LLM its context."""
+    from gbrain.models.runtime import reuse_memory
+
+    reuse_memory()
     given = {
         "wing": wing, "room": room, "type": type, "tag": tag, "slug_prefix": slug_prefix,
         "since": since, "until": until, "where": where, "exclude": exclude, "limit": limit,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from gbrain.errors import ModelUnavailable
 from gbrain.models.files import TOKENIZER, read_json
@@ -25,8 +24,7 @@ POOLINGS = ("cls", "mean")
 RECIPE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFile:
+class ModelFile(NamedTuple):
     """One file of a model: its path below the folder with forward slashes, sha256 and bytes."""
 
     path: str
@@ -34,8 +32,7 @@ class ModelFile:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpec:
+class ModelSpec(NamedTuple):
     """Everything needed to open a model; `sha256` is that of the ONNX file.
 
     `max_tokens` counts the special tokens. `fused` says that the graph was optimised when the

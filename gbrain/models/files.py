@@ -53,11 +53,11 @@ def verify_if_changed(spec: ModelSpec, seen: str | None) -> str:
 
 
 def stamp(spec: ModelSpec) -> str:
-    """A text that changes when a file is rewritten, replaced or touched, or the spec changes."""
+    """A text that changes when a file is rewritten, replaced or touched, or is to be another."""
     paths = dict.fromkeys([spec.model_file, TOKENIZER, *(f.path for f in spec.files)])
     stats = [os.stat(spec.folder / path) for path in paths]
     marks = [f"{s.st_size},{s.st_mtime_ns},{s.st_ctime_ns},{s.st_ino}" for s in stats]
-    return ";".join([spec.identity, *marks])
+    return ";".join([spec.sha256, *(f.sha256 for f in spec.files), *marks])
 
 
 def sha256_of(path: Path) -> str:

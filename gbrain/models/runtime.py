@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Lock, Thread
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 FATAL_ONLY = 4
+# The C library's names for what to keep: freed memory at the heap's end, and large blocks.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _stderr_lock = Lock()
 
 
@@ -122,6 +124,20 @@ def quiet_stderr() -> Iterator[None]:
             os.close(kept)
 
 
+def reuse_memory() -> None:
+    """Lets this process keep what it frees, for a program that ends soon after its work.
+
+    Opening a model frees each tensor that it has read and takes fresh pages for the next; where
+    the C library is not glibc, nothing changes.
+    """
+    import ctypes
+
+    with suppress(OSError, AttributeError, TypeError):
+        allocator = ctypes.CDLL(None)
+        for threshold in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+            allocator.mallopt(threshold, 1 << 30)
+
+
 def usable_cores() -> int:
     """How many processors this process may run on."""
     if hasattr(os, "sched_getaffinity"):
@@ -135,12 +151,24 @@ def _onnxruntime() -> Any:
     # Since 1.31 the library gathers events on disk and sends them home; nothing may leave here.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
+        _numpy()
         with quiet_stderr():
             return import_module("onnxruntime")
     except Exception as error:
         raise ModelUnavailable(
             f"onnxruntime cannot be loaded: {error}", hint="Reinstall gbrain with its dependencies."
         ) from error
+
+
+def _numpy() -> None:
+    """Loads numpy with a single thread for its products: the lanes bring threads of their own."""
+    wanted = os.environ.get("OPENBLAS_NUM_THREADS")
+    os.environ["OPENBLAS_NUM_THREADS"] = wanted or "1"
+    try:
+        import_module("numpy")
+    finally:
+        if wanted is None:
+            del os.environ["OPENBLAS_NUM_THREADS"]
 
 
 def _unusable(path: Path, error: Exception) -> ModelUnavailable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -24,8 +23,7 @@ _LONGEST_WORD = 400
 _ASKING = re.compile(rb"(?:\?(?!\w)|\xef\xbc\x9f|\xd8\x9f)[^\n]*(?:\n|\Z)")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A stretch of a page that may enter the context; bytes count from the page's first."""
 
     page_id: int
@@ -34,8 +32,7 @@ class Candidate:
     role: Role
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """A joined stretch of a page that is in the context."""
 
     page_id: int

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gbrain.errors import Conflict, NotFound
 from gbrain.store.vectors import VectorSpace, ensure_tables
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRow:
+class ModelRow(NamedTuple):
     """A model as the brain keeps it; `folder` is None for a packaged one.
 
     `description` is the JSON from which the program opens it again, `files_stamp` the state in

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gbrain.errors import NotFound
 from gbrain.store.scope import page_condition
 from gbrain.types import Scope
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """A page as the brain holds it, without its text."""
 
     id: int

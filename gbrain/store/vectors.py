@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gbrain.beside import Beside
 from gbrain.errors import BadBrain
@@ -28,17 +27,25 @@ if TYPE_CHECKING:
 SEGMENT = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class VectorSpace:
-    """The vectors of one model."""
-
+class _Numbers(NamedTuple):
     model_id: int
     dimension: int
 
-    def __post_init__(self) -> None:
+
+class VectorSpace(_Numbers):
+    """The vectors of one model."""
+
+    __slots__ = ()
+
+    def __new__(cls, model_id: int, dimension: int) -> Self:
         # Both become part of SQL, and the file they come from may be anybody's.
-        if not isinstance(self.model_id, int) or not isinstance(self.dimension, int):
-            raise BadBrain("The brain's record of its model is damaged", code="damaged")
+        if not isinstance(model_id, int) or not isinstance(dimension, int):
+            raise BadBrain(
+                "The brain's record of its model is damaged",
+                hint="gbrain doctor says what is wrong; gbrain restore FILE puts a backup back.",
+                code="damaged",
+            )
+        return super().__new__(cls, model_id, dimension)
 
     @property
     def vectors(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,16 +84,16 @@ def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
 def test_identity_is_of_what_a_vector_depends_on(spec: ModelSpec) -> None:
     tokenizer = spec.files[1]
     others = [
-        replace(spec, sha256="0" * 64),
-        replace(spec, pooling="mean"),
-        replace(spec, query_prefix=""),
-        replace(spec, passage_prefix=spec.query_prefix, query_prefix=""),
-        replace(spec, max_tokens=256),
-        replace(spec, normalize=False),
-        replace(spec, files=(spec.files[0], replace(tokenizer, sha256="0" * 64))),
+        spec._replace(sha256="0" * 64),
+        spec._replace(pooling="mean"),
+        spec._replace(query_prefix=""),
+        spec._replace(passage_prefix=spec.query_prefix, query_prefix=""),
+        spec._replace(max_tokens=256),
+        spec._replace(normalize=False),
+        spec._replace(files=(spec.files[0], tokenizer._replace(sha256="0" * 64))),
     ]
     assert len({spec.identity, *(other.identity for other in others)}) == len(others) + 1
-    moved = replace(spec, name="other", folder=Path("elsewhere"), fused=False)
+    moved = spec._replace(name="other", folder=Path("elsewhere"), fused=False)
     assert moved.identity == spec.identity == packaged().identity
 
 
@@ -228,7 +227,7 @@ def test_broken_json_is_named(foreign: Path) -> None:
 
 def test_our_own_description_is_taken_first(foreign: Path, spec: ModelSpec) -> None:
     write(foreign, "gbrain.json", spec.description())
-    assert describe(foreign) == replace(spec, folder=foreign)
+    assert describe(foreign) == spec._replace(folder=foreign)
     assert describe(foreign, pooling="mean").pooling == "mean"
 
 
@@ -275,7 +274,7 @@ def test_a_real_model_without_configuration(tmp_path: Path, spec: ModelSpec) -> 
         max_tokens=512,
     )
     assert described.dimension == 384
-    assert described == replace(spec, folder=tmp_path, fused=False)
+    assert described == spec._replace(folder=tmp_path, fused=False)
     assert described.identity == spec.identity
 
 

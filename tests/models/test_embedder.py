@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -87,14 +86,14 @@ def test_a_query_is_a_passage_with_the_prefix_in_front(embedder: Embedder) -> No
 
 
 def test_a_passage_prefix_is_applied_to_passages_only(spec: ModelSpec, embedder: Embedder) -> None:
-    other = Embedder(replace(spec, query_prefix="", passage_prefix="note: "))
+    other = Embedder(spec._replace(query_prefix="", passage_prefix="note: "))
     assert np.array_equal(passage(other, "bread"), passage(embedder, "note: bread"))
     assert np.array_equal(other.embed_query("bread"), passage(embedder, "bread"))
     other.close()
 
 
 def test_the_end_of_a_long_text_counts(spec: ModelSpec) -> None:
-    small = Embedder(replace(spec, max_tokens=64))
+    small = Embedder(spec._replace(max_tokens=64))
     start = "Tomatoes want sun and a stake to climb. " * 8
     gardening = passage(small, start + "Basil likes their company. " * 8)
     trains = passage(small, start + "The train to Bern leaves at seven. " * 8)
@@ -107,7 +106,7 @@ def test_the_end_of_a_long_text_counts(spec: ModelSpec) -> None:
 def test_a_long_text_is_the_direction_of_the_sum_of_its_windows(
     spec: ModelSpec, embedder: Embedder
 ) -> None:
-    small = Embedder(replace(spec, max_tokens=6))
+    small = Embedder(spec._replace(max_tokens=6))
     halves = [passage(embedder, half) for half in ("one two three", "four five six")]
     total = np.sum(halves, axis=0)
     whole = passage(small, "one two three four five six")
@@ -118,8 +117,8 @@ def test_a_long_text_is_the_direction_of_the_sum_of_its_windows(
 def test_mean_pooling_differs_and_raw_vectors_keep_their_length(
     spec: ModelSpec, embedder: Embedder
 ) -> None:
-    mean = Embedder(replace(spec, pooling="mean"))
-    raw = Embedder(replace(spec, normalize=False))
+    mean = Embedder(spec._replace(pooling="mean"))
+    raw = Embedder(spec._replace(normalize=False))
     text = TEXTS[2]
     assert 0.2 < passage(mean, text) @ passage(embedder, text) < 0.999
     vector = passage(raw, text)
@@ -174,20 +173,20 @@ def test_an_error_in_the_source_reaches_the_caller(embedder: Embedder) -> None:
 
 
 def test_a_dimension_that_is_not_the_files_is_refused(spec: ModelSpec) -> None:
-    wrong = Embedder(replace(spec, dimension=768))
+    wrong = Embedder(spec._replace(dimension=768))
     with pytest.raises(ModelUnavailable, match="384 numbers per vector, not 768"):
         wrong.embed_query("x")
 
 
 def test_more_tokens_than_the_network_takes_are_refused(spec: ModelSpec) -> None:
-    wrong = Embedder(replace(spec, max_tokens=4096))
+    wrong = Embedder(spec._replace(max_tokens=4096))
     with pytest.raises(ModelUnavailable, match="failed on 600 tokens"):
         wrong.embed_query("a " * 590)
 
 
 def test_opening_says_which_file_is_missing(spec: ModelSpec, tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match=r"model\.onnx is missing"):
-        Embedder(replace(spec, folder=tmp_path))
+        Embedder(spec._replace(folder=tmp_path))
 
 
 @pytest.mark.parametrize("broken", ["model.onnx", "tokenizer.json"])
@@ -197,7 +196,7 @@ def test_files_of_nonsense_are_refused(spec: ModelSpec, tmp_path: Path, broken: 
     (tmp_path / broken).unlink()
     (tmp_path / broken).write_bytes(b"nonsense")
     with pytest.raises(ModelUnavailable, match=f"{broken} cannot be opened"):
-        Embedder(replace(spec, folder=tmp_path, files=()))
+        Embedder(spec._replace(folder=tmp_path, files=()))
 
 
 def test_nothing_is_printed_not_even_when_the_process_forks() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,7 @@ def test_only_verify_sees_a_change_that_keeps_the_size(small: ModelSpec, name: s
 
 
 def test_a_spec_without_recorded_files_is_still_held_to_its_digest(small: ModelSpec) -> None:
-    bare = replace(small, files=())
+    bare = small._replace(files=())
     verify(bare)
     (small.folder / "model.onnx").write_bytes(b"abX")
     with pytest.raises(ModelUnavailable, match=r"model\.onnx was altered"):
@@ -88,7 +87,7 @@ def test_a_spec_without_recorded_files_is_still_held_to_its_digest(small: ModelS
 
 def test_files_with_a_known_stamp_are_not_hashed(small: ModelSpec) -> None:
     assert verify_if_changed(small, None) == stamp(small)
-    never_right = replace(small, sha256="0" * 64)
+    never_right = small._replace(sha256="0" * 64)
     with pytest.raises(ModelUnavailable, match="was altered"):
         verify_if_changed(never_right, stamp(small))
     assert verify_if_changed(never_right, stamp(never_right)) == stamp(never_right)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,7 +88,7 @@ def test_what_was_scored_once_is_not_scored_again(tmp_path: Path) -> None:
     first = CrossEncoder(spec)
     found = first.scores(QUERY, {b"one": "Backups run every night."})
     first.close()
-    elsewhere = CrossEncoder(replace(spec, folder=tmp_path))
+    elsewhere = CrossEncoder(spec._replace(folder=tmp_path))
     assert elsewhere.scores(QUERY, {b"one": "Backups run every night."}) == found
     for query, name in ((QUERY, b"two"), ("another question", b"one")):
         with pytest.raises(ModelUnavailable):
@@ -107,7 +106,7 @@ def copied(tmp_path: Path) -> ModelSpec:
     spec = packaged_reranker()
     for file in spec.files:
         shutil.copy(spec.folder / file.path, tmp_path / file.path)
-    return replace(spec, folder=tmp_path)
+    return spec._replace(folder=tmp_path)
 
 
 def test_altered_files_are_not_used(copied: ModelSpec) -> None:
@@ -119,7 +118,7 @@ def test_altered_files_are_not_used(copied: ModelSpec) -> None:
 
 
 def test_nothing_is_opened_until_a_pair_is_asked_for(tmp_path: Path) -> None:
-    absent = CrossEncoder(replace(packaged_reranker(), folder=tmp_path))
+    absent = CrossEncoder(packaged_reranker()._replace(folder=tmp_path))
     assert absent.scores(QUERY, {}) == {}
     absent.close()
     with pytest.raises(ModelUnavailable, match=r"model\.onnx is missing"):

@@ -63,3 +63,19 @@ def test_the_library_keeps_nothing_about_its_use(tmp_path: Path) -> None:
     program = "from gbrain.models.runtime import _onnxruntime; _onnxruntime().SessionOptions()"
     subprocess.run([sys.executable, "-c", program], env=home, check=True)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads by /proc")
+def test_products_use_one_thread_and_no_program_started_from_here_is_told_to() -> None:
+    script = (
+        "import os\n"
+        "from gbrain.models.catalog import packaged\n"
+        "from gbrain.models.embedder import Embedder\n"
+        "Embedder(packaged())\n"
+        "print(len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS'))\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    told = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split() == ["1", "None"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from gbrain.models.tokens import PIECE, Tokens, pieces
 
 ROOT = Path(__file__).parents[2]
 CLS, SEP = 101, 102
-FIVE = Tokens.open(replace(packaged(), max_tokens=5))
+FIVE = Tokens.open(packaged()._replace(max_tokens=5))
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 
 
@@ -52,7 +51,7 @@ def test_windows_hold_every_token_and_never_too_many(text: str) -> None:
 
 
 def test_a_maximum_that_leaves_no_room_still_ends(spec: ModelSpec) -> None:
-    tight = Tokens.open(replace(spec, max_tokens=1))
+    tight = Tokens.open(spec._replace(max_tokens=1))
     assert [len(window) for window in tight.windows("one two")] == [3, 3]
 
 
