@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -182,7 +183,7 @@ app = typer.Typer(
 def root(
     ctx: typer.Context,
     db: Annotated[
-        str | None,
+        Path | None,
         typer.Option("--db", metavar="FILE", help="The brain file, for whichever command follows."),
     ] = None,
     version: Annotated[bool, typer.Option("--version", help="Show the program's version.")] = False,
@@ -195,7 +196,7 @@ def root(
         raise typer.Exit
     if db is not None:
         # A command that is told no other file asks there.
-        os.environ["GBRAIN_DB"] = db
+        os.environ["GBRAIN_DB"] = str(db)
     if ctx.invoked_subcommand is not None:
         return
     from gbrain.output.screen import on_terminal

@@ -46,16 +46,22 @@ def completion_table() -> str:
 
 def manual_pages() -> dict[str, str]:
     """Every man page by its path below the folder of man pages."""
-    _, context, commands = _commands()
-    pages = {"man1/gbrain.1": _program(commands), "man5/gbrain-config.5": _settings()}
+    program, context, commands = _commands()
+    pages = {
+        "man1/gbrain.1": _program(program, context, commands),
+        "man5/gbrain-config.5": _settings(),
+    }
     for name, command in commands.items():
         pages[f"man1/gbrain-{name}.1"] = _command(name, command, context)
     return pages
 
 
-def _program(commands: dict[str, Any]) -> str:
+def _program(program: Any, context: Any, commands: dict[str, Any]) -> str:
     lines = _head("gbrain", 1, "a personal knowledge brain in one file")
-    lines += [".SH SYNOPSIS", r"\fBgbrain\fR \fICOMMAND\fR [\fIOPTIONS\fR] [\fIARGUMENTS\fR]"]
+    called = (
+        r"\fBgbrain\fR [\fB\-\-db\fR \fIFILE\fR] \fICOMMAND\fR [\fIOPTIONS\fR] [\fIARGUMENTS\fR]"
+    )
+    lines += [".SH SYNOPSIS", called]
     (first, *rest) = PROGRAM
     lines += _sections((first,))
     lines.append(".SH COMMANDS")
@@ -64,6 +70,7 @@ def _program(commands: dict[str, Any]) -> str:
         for name, command in commands.items():
             if COMMANDS[name][1] == panel:
                 lines += _item(rf"\fBgbrain\-{_roff(name)}\fR(1)", _summary(command))
+    lines += _parameters(program, context)
     lines += _sections(rest)
     lines += _sections((("ENVIRONMENT", ENVIRONMENT), ("EXIT STATUS", EXIT_STATUS)))
     lines += _see_also(*(f"gbrain-{name}(1)" for name in commands), "gbrain-config(5)")

@@ -63,6 +63,8 @@ PROGRAM: tuple[Section, ...] = (
         `.gitignore`.
 
         `$XDG_CACHE_HOME/gbrain` :: Brains of labelled sets that `gbrain eval` made; can be deleted.
+
+        `$XDG_STATE_HOME/gbrain` :: Which commands of which brains you agreed to run.
         """,
     ),
     (
@@ -81,11 +83,24 @@ ENVIRONMENT = """
 
     `GBRAIN_NOW` :: An ISO time to take for the present: relative dates are read against it.
 
+    `GBRAIN_MIGRATE_WITHOUT_BACKUP` :: Set to anything, it lets a brain of an earlier version be
+    brought up to date where there is no room for the copy that is kept of it otherwise.
+
     `NO_COLOR` :: No colour on a terminal.
+
+    `TERM` :: With `dumb` a terminal gets the plain text of a pipe.
 
     `VISUAL`, `EDITOR` :: What `gbrain edit` and `gbrain open` start.
 
     `GBRAIN_PAGER`, `PAGER` :: What shows an answer that is taller than the screen; empty for none.
+
+    `SHELL` :: The shell that `gbrain completion` is for, when it is not told.
+
+    `XDG_DATA_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` :: Where the folders named under FILES are;
+    on Windows `LOCALAPPDATA`.
+
+    `SQLITE_TMPDIR`, `TMPDIR` :: Where `gbrain compact` and large sorts keep what they need for a
+    moment.
     """
 
 EXIT_STATUS = """

@@ -80,11 +80,29 @@ def test_the_page_of_query_tells_the_whole_language_and_every_key() -> None:
 def test_the_main_page_has_what_a_manual_has() -> None:
     page = manual_pages()["man1/gbrain.1"]
     headings = re.findall(r"^\.SH (.*)", page, re.M)
-    assert headings[:4] == ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS"]
+    assert headings[:5] == ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS"]
     assert {"FILES", "ENVIRONMENT", "EXIT STATUS"} <= set(headings)
     assert headings[-1] == "SEE ALSO"
     for name in COMMANDS:
         assert rf"gbrain-{name}(1)" in plain(page)
+
+
+# Set for other programs, agreed on with the shells' own scripts, or no variables at all.
+NOT_READ = {"_GBRAIN_COMPLETE", "LESS", "LESSCHARSET", "ORT_DISABLE_TELEMETRY"}
+NOT_READ |= {"OPENBLAS_NUM_THREADS", "FILE", "COMMIT", "VACUUM"}
+
+
+def test_every_variable_that_the_program_reads_is_in_the_manual() -> None:
+    sources = (path.read_text("utf-8") for path in (ROOT / "gbrain").rglob("*.py"))
+    read = {
+        name
+        for source in sources
+        if "environ" in source and source != Path(manual_prose.__file__).read_text("utf-8")
+        for name in re.findall(r'"(_?[A-Z][A-Z_]{3,})"', source)
+    }
+    told = set(re.findall(r"`([A-Z_]+)`", manual_prose.ENVIRONMENT))
+    assert read - NOT_READ <= told
+    assert told - read == {"NO_COLOR"}, "which Rich reads"
 
 
 def test_the_wheel_puts_pages_and_completions_where_programs_look() -> None:
