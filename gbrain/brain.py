@@ -122,10 +122,13 @@ class Brain:
         `depth="auto"` adds context of at most `budget` tokens. `changes` are settings for this
         query alone, written as `config set` takes them.
         """
-        return self.ask(
+        answered, workings = self.ask(
             text, scope=scope, limit=limit, mode=mode, merge=merge, depth=depth, budget=budget,
             boosts=boosts, changes=changes,
-        )[0]  # fmt: skip
+        )  # fmt: skip
+        if workings.plan.settings.record_queries:
+            self._record(answered, workings)
+        return answered
 
     def search(self, text: str, *, scope: Scope = Scope(), limit: int | None = None) -> Answer:
         """The pages that hold the words of `text`, best first; no model is touched."""
@@ -144,7 +147,7 @@ class Brain:
         boosts: tuple[CustomBoost, ...] = (),
         changes: Mapping[str, str] = NO_CHANGES,
     ) -> tuple[Answer, Workings]:
-        """What `query` gives, and what each stage made of the question."""
+        """What `query` gives, and what each stage made of the question; never recorded."""
         chosen = with_values(self.settings, changes) if changes else self.settings
         day = today()
         self.database.map_file()
@@ -164,10 +167,7 @@ class Brain:
         )
         if chosen.rerank == "command" and plan.mode != "bm25":
             self._check_command()
-        answered, workings = answer(self.database, question, plan)
-        if chosen.record_queries:
-            self._record(answered, workings)
-        return answered, workings
+        return answer(self.database, question, plan)
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the active model makes of a text, or the packaged one in its stead.

@@ -85,3 +85,11 @@ def test_in_a_pipe_it_is_plain_text(run, embedded):
 def test_an_unknown_page_is_an_error(run, embedded):
     ran = run("explain", "river", "--why-not", "people/alice-chan")
     assert (ran.exit_code, "people/alice-chen" in ran.stderr) == (1, True)
+
+
+def test_explaining_is_not_asking(run, sample):
+    run("config", "set", "record_queries", "on")
+    run("explain", "zebra crossings", "--why-not", "people/alice-chen")
+    assert "zebra" not in run("gaps").stdout
+    run("query", "zebra crossings")
+    assert "zebra" in run("gaps").stdout
