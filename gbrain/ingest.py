@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from gbrain.folders import walk
 from gbrain.reading import File, read_all
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
-from gbrain.store.vaults import Known, Vault, add_vault, known_pages
+from gbrain.store.vaults import Known, Vault, add_vault, known_page, known_pages
 from gbrain.store.writing import delete_page, write_page
 from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_of
@@ -84,26 +85,15 @@ def take_in(
     vault = _vault(database, root, now, dry_run)
     absent = _absent(pages, vault, paths, report.problems) if drop else []
     _refuse_empty(root, paths, absent)
-    batch = _Batch(database, now, vault)
+    batch = _Batch(database, now, report, dry_run, _Edits(vault, overwrite))
     files = _files(vault, paths, pages, report, changed, progress)
     for path, page in read_all(str(root), files):
-        try:
-            if page is None:
-                report.unchanged += 1
-                continue
-            if isinstance(page, GbrainError):
-                raise page
-            known = pages.get(page.slug)
-            if known:
-                _check_edits(known, vault, page.sha256, overwrite)
-        except GbrainError as error:
-            report.problems.append(Problem(path, error.message, error.hint, error.code))
-            continue
-        action: Action = "update" if page.slug in pages else "create"
-        report.changes.append(Change(action, page.slug, path))
-        if dry_run:
-            continue
-        batch.add(page)
+        if page is None:
+            report.unchanged += 1
+        elif isinstance(page, GbrainError):
+            report.problems.append(Problem(path, page.message, page.hint, page.code))
+        else:
+            batch.add(page)
     batch.store()
     _drop(database, absent, now, report, dry_run)
     return report
@@ -121,7 +111,7 @@ def take_in_lines(
     report = Report()
     with database.reading() as connection:
         pages = known_pages(connection)
-    batch = _Batch(database, now)
+    batch = _Batch(database, now, report, dry_run)
     taken: dict[str, str] = {}
     for number, record in read_records(source):
         place = f"stdin line {number}"
@@ -140,9 +130,7 @@ def take_in_lines(
         if known and known.sha256 == page.sha256:
             report.unchanged += 1
             continue
-        report.changes.append(Change("update" if known else "create", slug, page.path))
-        if not dry_run:
-            batch.add(page)
+        batch.add(page)
     batch.store()
     return report
 
@@ -216,14 +204,24 @@ def _may_hold(known: Known, vault: Vault, path: str, present: set[str]) -> bool:
     return (ours or known.vault_id is None) and (known.path == path or moved)
 
 
-def _check_edits(known: Known, vault: Vault, digest: bytes, overwrite: bool) -> None:
-    """Raises when the page was changed in the brain since its file was taken in."""
-    edited = known.sha256 != known.source_sha256 or known.vault_id != vault.id
-    if edited and known.sha256 != digest and not overwrite:
-        raise BadPage(
+@dataclass(frozen=True, slots=True)
+class _Edits:
+    """Whose pages a folder's files may replace."""
+
+    vault: Vault
+    overwrite: bool
+
+    def conflict(self, known: Known | None, page: Page) -> Problem | None:
+        """What is wrong when the page was changed in the brain since its file was taken in."""
+        if known is None or self.overwrite or known.sha256 == page.sha256:
+            return None
+        if known.sha256 == known.source_sha256 and known.vault_id == self.vault.id:
+            return None
+        return Problem(
+            page.path,
             f"the page {known.slug} was changed in the brain as well",
-            hint="Export the brain's version, or take the file's with --overwrite.",
-            code="both_changed",
+            "Export the brain's version, or take the file's with --overwrite.",
+            "both_changed",
         )
 
 
@@ -231,11 +229,22 @@ def _check_edits(known: Known, vault: Vault, digest: bytes, overwrite: bool) -> 
 
 
 class _Batch:
-    """Pages on their way in, of a vault's files or put by hand: each lot is stored as a whole."""
+    """Pages on their way in, of a vault's files or put by hand: each lot is stored as a whole.
 
-    def __init__(self, database: Database, now: str, vault: Vault | None = None) -> None:
-        self.database, self.now = database, now
-        self.vault_id = vault.id if vault else None
+    What the brain holds is looked at when the lot is stored, not when its files were read: others
+    may have written in between. A dry run only reports.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        now: str,
+        report: Report,
+        dry_run: bool,
+        edits: _Edits | None = None,
+    ) -> None:
+        self.database, self.now, self.report, self.dry_run = database, now, report, dry_run
+        self.edits = edits
         self.pages: list[Page] = []
         self.size = 0
 
@@ -248,14 +257,34 @@ class _Batch:
     def store(self) -> None:
         if not self.pages:
             return
-        with self.database.writing() as connection:
-            for page in self.pages:
-                write_page(
-                    connection, page, self.now,
-                    vault_id=self.vault_id, from_file=self.vault_id is not None, enqueue=False,
-                )  # fmt: skip
-            enqueue_pages(connection, [page.slug for page in self.pages], self.now)
+        if self.dry_run:
+            with self.database.reading() as connection:
+                self._report(connection)
+        else:
+            vault_id = self.edits.vault.id if self.edits else None
+            with self.database.writing() as connection:
+                written = self._report(connection)
+                for page in written:
+                    write_page(
+                        connection, page, self.now,
+                        vault_id=vault_id, from_file=vault_id is not None, enqueue=False,
+                    )  # fmt: skip
+                enqueue_pages(connection, [page.slug for page in written], self.now)
         self.pages, self.size = [], 0
+
+    def _report(self, connection: sqlite3.Connection) -> list[Page]:
+        """Says of each page what becomes of it; gives back those that are to be written."""
+        written = []
+        for page in self.pages:
+            known = known_page(connection, page.slug)
+            problem = self.edits.conflict(known, page) if self.edits else None
+            if problem:
+                self.report.problems.append(problem)
+            else:
+                action: Action = "update" if known else "create"
+                self.report.changes.append(Change(action, page.slug, page.path))
+                written.append(page)
+        return written
 
 
 def _absent(
@@ -296,21 +325,23 @@ def _refuse_empty(root: Path, paths: list[str], absent: list[Known]) -> None:
 
 
 def _drop(database: Database, absent: list[Known], now: str, report: Report, dry_run: bool) -> None:
-    dropped = []
-    for known in absent:
-        if known.sha256 != known.source_sha256:
-            report.problems.append(
-                Problem(
-                    known.path,
-                    f"the file is gone, but the page {known.slug} was changed in the brain",
-                    "Export it, or remove it with gbrain delete.",
-                    "both_changed",
+    if not absent:
+        return
+    with database.reading() if dry_run else database.writing() as connection:
+        for known in absent:
+            found = known_page(connection, known.slug)
+            if found is None or found.path != known.path:
+                continue
+            if found.sha256 != found.source_sha256:
+                report.problems.append(
+                    Problem(
+                        known.path,
+                        f"the file is gone, but the page {known.slug} was changed in the brain",
+                        "Export it, or remove it with gbrain delete.",
+                        "both_changed",
+                    )
                 )
-            )
-        else:
-            dropped.append(known)
-            report.changes.append(Change("delete", known.slug, known.path))
-    if dropped and not dry_run:
-        with database.writing() as connection:
-            for known in dropped:
-                delete_page(connection, known.slug, now)
+            elif found.sha256 == known.sha256:
+                report.changes.append(Change("delete", known.slug, known.path))
+                if not dry_run:
+                    delete_page(connection, known.slug, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,57 @@ def test_what_changed_on_both_sides_is_reported_and_left_alone(brain: Brain, vau
     assert did(brain.take_in(vault, overwrite=True)) == [("update", "a")]
     assert (brain.text("a"), brain.text("a", 2)) == ("# Theirs\n", "# Mine\n")
     assert brain.take_in(vault).unchanged == 2
+
+
+def meanwhile(brain: Brain, act: Callable[[Brain], object]) -> Callable[[int, int], None]:
+    """A progress that lets another program act when the first file is about to be read."""
+
+    def progress(done: int, total: int) -> None:
+        if done == 1:
+            with Brain.open(brain.database.path) as other:
+                act(other)
+
+    return progress
+
+
+def test_what_is_written_while_files_are_read_is_not_lost(brain: Brain, vault: Path) -> None:
+    brain.take_in(vault)
+    write(vault, {"a.md": "# Theirs\n", "dir/b.md": "# Theirs too\n", "c.md": "# New\n"})
+    report = brain.take_in(
+        vault, progress=meanwhile(brain, lambda other: other.put("a", b"# Mine\n"))
+    )
+    assert (did(report), wrong(report)) == (
+        [("create", "c"), ("update", "dir/b")],
+        {"a.md": "both_changed"},
+    )
+    assert brain.text("a") == "# Mine\n"
+
+
+def test_a_page_written_by_hand_while_its_file_is_first_read_is_not_lost(
+    brain: Brain, vault: Path
+) -> None:
+    report = brain.take_in(
+        vault, progress=meanwhile(brain, lambda other: other.put("a", b"# Mine\n"))
+    )
+    assert wrong(report) == {"a.md": "both_changed"}
+    assert brain.text("a") == "# Mine\n"
+
+
+@pytest.mark.parametrize(
+    ("act", "left", "problems"),
+    [
+        (lambda other: other.put("dir/b", b"# Mine\n"), ["a", "dir/b"], ["both_changed"]),
+        (lambda other: other.delete("dir/b"), ["a"], []),
+        (lambda other: other.rename("dir/b", "mine"), ["a", "mine"], []),
+    ],
+)
+def test_what_is_done_to_a_page_while_sync_is_about_to_drop_it_stands(
+    brain: Brain, vault: Path, act: Callable[[Brain], object], left: list[str], problems: list[str]
+) -> None:
+    brain.take_in(vault)
+    (vault / "dir/b.md").unlink()
+    report = brain.take_in(vault, drop=True, progress=meanwhile(brain, act))
+    assert (slugs(brain), list(wrong(report).values())) == (left, problems)
 
 
 def test_the_same_change_on_both_sides_is_no_conflict(brain: Brain, vault: Path) -> None:

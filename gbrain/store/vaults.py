@@ -34,7 +34,15 @@ def add_vault(connection: sqlite3.Connection, root: str, now: str) -> Vault:
     return Vault(*row)
 
 
+_KNOWN = "SELECT slug, path, sha256, source_sha256, vault_id FROM pages"
+
+
 def known_pages(connection: sqlite3.Connection) -> dict[str, Known]:
     """Every page by slug."""
-    rows = connection.execute("SELECT slug, path, sha256, source_sha256, vault_id FROM pages")
-    return {row[0]: Known(*row) for row in rows}
+    return {row[0]: Known(*row) for row in connection.execute(_KNOWN)}
+
+
+def known_page(connection: sqlite3.Connection, slug: str) -> Known | None:
+    """The page called `slug`, if there is one."""
+    row = connection.execute(f"{_KNOWN} WHERE slug = ?", (slug,)).fetchone()
+    return Known(*row) if row else None
