@@ -74,8 +74,10 @@ def embed_due(
             queue.give_back(None)
             raise
     with database.writing() as connection:
-        result.pruned = vectors.prune(connection, space)
         result.left = jobs.due(connection, time(), page_id)
+        # Looking for orphans takes all vectors: once when the work is done, not in every slice.
+        if not jobs.due(connection, time()):
+            result.pruned = vectors.prune(connection, space)
     result.seconds = monotonic() - began
     return result
 

@@ -141,6 +141,16 @@ def test_one_paragraph_changed_is_one_text_embedded(brain: Brain, model: Hashed)
     assert (result.done, result.pruned) == (1, 1)
 
 
+def test_orphans_are_looked_for_when_the_work_is_done(brain: Brain, model: Hashed) -> None:
+    put(brain, "old", "old words")
+    embed(brain, model)
+    brain.delete("old")
+    for n in range(3):
+        put(brain, f"page{n}", f"words {n}")
+    assert [embed(brain, model, limits=Limits(jobs=1)).pruned for _ in range(3)] == [0, 0, 1]
+    assert hashes(brain) == wanted(brain)
+
+
 def test_orphans_go_and_their_slots_are_used_again(brain: Brain, model: Hashed) -> None:
     for n in range(10):
         put(brain, f"page{n}", f"words {n}")
