@@ -30,7 +30,7 @@ _KINDS_THERE = {
     ("alias remove", "word"): "alias",
     ("config get", "name"): "setting",
     ("config set", "name"): "setting",
-    ("config reset", "name"): "setting",
+    ("config reset", "names"): "setting",
     ("profile show", "name"): "profile",
     ("profile use", "name"): "profile",
     ("model verify", "name"): "model",

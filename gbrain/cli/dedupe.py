@@ -92,7 +92,7 @@ def _mark(brain: Brain, older: str, newer: str, marked: list[Marked]) -> None:
         with brain.database.writing() as connection:
             superseding.supersede(connection, older, newer, timestamp())
     except Conflict as conflict:
-        screen.say(conflict.message)
+        screen.say(conflict.told)
         return
     marked.append((older, newer))
 

@@ -94,6 +94,7 @@ jobs = command.group(
 @jobs.command("list", epilog=examples("gbrain jobs list", "gbrain jobs list --json | jq .total"))
 def list_(
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many.")] = 20,
+    quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -116,8 +117,9 @@ def list_(
         screen.write_json({"jobs": rows, "total": total})
         return
     table = [(job.slug, job.attempts, _time(job.due_at), job.error) for job in waiting]
-    screen.write_table(("Page", "Failures", "Not before", "Last error"), table, "Nothing waits.")
-    if len(waiting) < total:
+    headers = ("Page", "Failures", "Not before", "Last error")
+    screen.write_table(headers, table, "Nothing waits.", quiet=quiet)
+    if len(waiting) < total and not quiet:
         screen.say(f"{len(waiting)} of {total} jobs.")
 
 

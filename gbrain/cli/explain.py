@@ -15,7 +15,9 @@ from gbrain.cli.options import (
     Limit,
     MergeOf,
     ModeOf,
+    NoPager,
     ProfileOf,
+    Quiet,
     Rerank,
     Room,
     Since,
@@ -64,6 +66,8 @@ def explain(
     until: Until = None,
     where: Where = None,
     exclude: Exclude = None,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -82,9 +86,9 @@ def explain(
     with open_brain(db) as brain:
         answer, work = brain.ask(text, **options)
         lost = why_not(brain, answer, work, missing, **options) if missing else None
-    if answer.notice:
+    if answer.notice and not quiet:
         screen.say(answer.notice)
     if json:
         screen.write_json(explanation_document(answer, work, lost))
     else:
-        show_explanation(answer, work, lost)
+        show_explanation(answer, work, lost, pager=not no_pager)

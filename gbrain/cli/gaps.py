@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet, open_brain, read_input, today
+from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain, read_input, today
 from gbrain.errors import NotFound
 from gbrain.output import gaps as output
 from gbrain.output import screen
@@ -33,6 +33,7 @@ def gaps(
     limit: Annotated[
         int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Of each kind.")
     ] = 10,
+    no_pager: NoPager = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
@@ -50,7 +51,7 @@ def gaps(
         documents = [output.gap_document(gap) for gap in rows]
         screen.write_json({"recording": recording, "gaps": documents, "totals": totals})
     elif screen.on_terminal():
-        output.show_gaps(shown, totals)
+        output.show_gaps(shown, totals, pager=not no_pager)
     else:
         screen.write_table((), [output.gap_row(gap) for gap in rows], "")
     if quiet:

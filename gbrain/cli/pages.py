@@ -16,6 +16,7 @@ from gbrain.cli.options import (
     ExitCode,
     Expected,
     Json,
+    NoPager,
     Quiet,
     Room,
     Since,
@@ -99,6 +100,7 @@ def get(
         int | None, typer.Option(metavar="N", min=1, max=10**9, help="An earlier version's text.")
     ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="The page's bytes on a terminal too.")] = False,
+    no_pager: NoPager = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -115,7 +117,7 @@ def get(
         return
     from gbrain.output.terminal import show_page
 
-    show_page(text)
+    show_page(text, pager=not no_pager)
 
 
 @command.command(
@@ -140,6 +142,8 @@ def list_(
     where: Where = None,
     exclude: Exclude = None,
     exit_code: ExitCode = False,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -151,8 +155,9 @@ def list_(
         screen.write_json({"pages": [listed_document(page) for page in pages], "total": total})
     else:
         rows = [(p.slug, p.title, f"{p.wing}/{p.room}", p.date) for p in pages]
-        screen.write_table(("Slug", "Title", "Wing/room", "Date"), rows, "No pages.")
-        if len(pages) < total:
+        headers = ("Slug", "Title", "Wing/room", "Date")
+        screen.write_table(headers, rows, "No pages.", quiet=quiet, pager=not no_pager)
+        if len(pages) < total and not quiet:
             screen.say(f"{len(pages)} of {total} pages.")
     if exit_code and not pages:
         raise typer.Exit(3)

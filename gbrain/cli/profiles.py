@@ -49,7 +49,7 @@ def profile_list(json: Json = False, db: Db = None) -> None:
 
 
 @profile.command("show", epilog=examples("gbrain profile show engram"))
-def profile_show(name: Name, json: Json = False) -> None:
+def profile_show(name: Name, quiet: Quiet = False, json: Json = False) -> None:
     """Show what a profile sets."""
     known = find_profile(name)
     if json:
@@ -58,9 +58,8 @@ def profile_show(name: Name, json: Json = False) -> None:
              "settings": profile_values(name)}
         )  # fmt: skip
     else:
-        screen.write_table(
-            ("Setting", "Value"), list(known.values.items()), "It keeps all defaults."
-        )
+        rows = list(known.values.items())
+        screen.write_table(("Setting", "Value"), rows, "It keeps all defaults.", quiet=quiet)
 
 
 @profile.command("use", epilog=examples("gbrain profile use engram"))

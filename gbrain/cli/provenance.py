@@ -8,7 +8,7 @@ import typer
 
 from gbrain.brain import timestamp
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, ExitCode, Json, Quiet, open_brain
+from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, open_brain
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.store import superseding
@@ -41,7 +41,7 @@ def supersede(
 ) -> None:
     """Mark a page as replaced by another: answers leave it out, its front matter says so."""
     if list_ and old is None and not undo:
-        _list(db, exit_code, json)
+        _list(db, exit_code, quiet, json)
         return
     if list_ or old is None or (new is None) != undo:
         raise UsageError(
@@ -61,7 +61,7 @@ def supersede(
         screen.say(f"{written.slug}: {told}, version {written.version} ({written.outcome})")
 
 
-def _list(db: Db, exit_code: bool, json: bool) -> None:
+def _list(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
     with open_brain(db) as brain, brain.database.reading() as connection:
         found = superseding.superseded(connection)
     if json:
@@ -83,7 +83,7 @@ def _list(db: Db, exit_code: bool, json: bool) -> None:
             for page in found
         ]
         headers = ("Slug", "Superseded by", "Page", "Pinned")
-        screen.write_table(headers, rows, "No page is superseded.")
+        screen.write_table(headers, rows, "No page is superseded.", quiet=quiet)
     if exit_code and not found:
         raise typer.Exit(3)
 
@@ -106,6 +106,8 @@ def why(
         typer.Option("--limit", "-n", metavar="N", min=1, max=10**6, help="How many of each page."),
     ] = 10,
     exit_code: ExitCode = False,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -118,11 +120,11 @@ def why(
     if json:
         screen.write_json(origin_document(origin))
     elif screen.on_terminal():
-        show_origin(origin)
+        show_origin(origin, pager=not no_pager)
     else:
         screen.write("\n".join(origin_lines(origin)))
     if not origin.causes:
-        if not json:
+        if not (json or quiet):
             screen.say("No source and no link leads to it.")
         if exit_code:
             raise typer.Exit(3)

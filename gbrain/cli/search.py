@@ -21,6 +21,7 @@ from gbrain.cli.options import (
     ModeOf,
     NoPager,
     ProfileOf,
+    Quiet,
     Rerank,
     Room,
     Since,
@@ -35,7 +36,7 @@ from gbrain.cli.options import (
     scope_of,
 )  # fmt: skip
 from gbrain.cli.past import AsOf, open_brain_as_of
-from gbrain.cli.showing import show
+from gbrain.cli.showing import Seen, show
 from gbrain.output.json import Document, answer_document, dumps
 from gbrain.types import Answer, Depth
 
@@ -79,6 +80,7 @@ def search(
     verbose: Verbose = False,
     debug: Debug = False,
     no_pager: NoPager = False,
+    quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -93,7 +95,8 @@ def search(
             _batch(brain, given, (*FILTERS, "limit", "include_superseded"), debug)
             return
         answer = _ask(brain, text, given)
-    show(answer, db, json=json, verbose=verbose, debug=debug, pager=not no_pager)
+    seen = Seen(json=json, verbose=verbose, debug=debug, pager=not no_pager, quiet=quiet)
+    show(answer, db, seen)
     _exit(answer, exit_code)
 
 
@@ -138,6 +141,7 @@ def query(
     verbose: Verbose = False,
     debug: Debug = False,
     no_pager: NoPager = False,
+    quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -157,7 +161,8 @@ def query(
             _batch(brain, given, tuple(given), debug)
             return
         answer = _ask(brain, text, given)
-    show(answer, db, json=json, verbose=verbose, debug=debug, pager=not no_pager)
+    seen = Seen(json=json, verbose=verbose, debug=debug, pager=not no_pager, quiet=quiet)
+    show(answer, db, seen)
     _exit(answer, exit_code)
 
 

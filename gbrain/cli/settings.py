@@ -10,7 +10,7 @@ import typer
 
 from gbrain.brain import default_path
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet
+from gbrain.cli.options import Db, Json, NoPager, Quiet
 from gbrain.config import find_setting, known_settings, read_value, written_value
 from gbrain.errors import NotFound, UsageError
 from gbrain.output import screen
@@ -51,7 +51,7 @@ def _open(db: Path | None) -> Database:
 
 
 @config.command("list", epilog=examples("gbrain config list", "gbrain config list --json"))
-def config_list(json: Json = False, db: Db = None) -> None:
+def config_list(no_pager: NoPager = False, json: Json = False, db: Db = None) -> None:
     """Show every setting: value, what it takes, what it does."""
     with closing(_open(db)) as database, database.reading() as connection:
         stored = settings.stored(connection)
@@ -59,7 +59,7 @@ def config_list(json: Json = False, db: Db = None) -> None:
     if json:
         screen.write_json({"settings": [setting_document(row) for row in rows]})
     elif screen.on_terminal():
-        show_settings(rows)
+        show_settings(rows, pager=not no_pager)
     else:
         screen.write(settings_text(rows))
 
@@ -101,29 +101,38 @@ def config_set(
 
 
 @config.command(
-    "reset", epilog=examples("gbrain config reset default_limit", "gbrain config reset --all")
+    "reset",
+    epilog=examples(
+        "gbrain config reset default_limit",
+        "gbrain config reset rerank rerank_head",
+        "gbrain config reset --all",
+    ),
 )
 def config_reset(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The setting.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="The settings.")
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="All settings.")] = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Put a setting, or all of them, back to the default."""
-    if (name is None) != all_:
-        raise UsageError("Name one setting, or say --all", hint="gbrain config reset default_limit")
+    """Put settings, or all of them, back to the default."""
+    if bool(names) == all_:
+        raise UsageError("Name settings, or say --all", hint="gbrain config reset default_limit")
     with closing(_open(db)) as database, database.writing() as connection:
         stored = settings.stored(connection)
-        if name is not None and name not in stored:
-            find_setting(name)
-        names = sorted(stored) if name is None else [name] if name in stored else []
-        settings.forget(connection, name)
+        for name in names or ():
+            if name not in stored:
+                find_setting(name)
+        changed = [name for name in dict.fromkeys(names or sorted(stored)) if name in stored]
+        for name in changed:
+            settings.forget(connection, name)
     if json:
-        screen.write_json({"reset": names})
+        screen.write_json({"reset": changed})
     elif not quiet:
-        done = f"Back to the default: {', '.join(names)}."
-        screen.say(done if names else "Nothing to reset: the default holds already.")
+        done = f"Back to the default: {', '.join(changed)}."
+        screen.say(done if changed else "Nothing to reset: the default holds already.")
 
 
 # --- alias -----------------------------------------------------------------------------------
@@ -170,7 +179,7 @@ def alias_remove(word: Word, quiet: Quiet = False, json: Json = False, db: Db = 
 
 
 @alias.command("list", epilog=examples("gbrain alias list", "gbrain alias list --json"))
-def alias_list(json: Json = False, db: Db = None) -> None:
+def alias_list(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Show the words that mean other words too."""
     with closing(_open(db)) as database, database.reading() as connection:
         known = aliases.all_aliases(connection)
@@ -179,7 +188,7 @@ def alias_list(json: Json = False, db: Db = None) -> None:
         screen.write_json({"aliases": listed})
         return
     rows = [(word, ", ".join(meant)) for word, meant in known.items()]
-    screen.write_table(("Word", "Also means"), rows, "No aliases.")
+    screen.write_table(("Word", "Also means"), rows, "No aliases.", quiet=quiet)
 
 
 def _alias_word(written: str) -> str:

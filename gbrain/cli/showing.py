@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gbrain.cli.options import open_brain
 from gbrain.errors import GbrainError
@@ -15,29 +16,35 @@ from gbrain.output.text import answer_text
 from gbrain.types import Answer
 
 
-def show(
-    answer: Answer, db: Path | None, *, json: bool, verbose: bool, debug: bool, pager: bool
-) -> None:
+class Seen(NamedTuple):
+    """How an answer is to be seen: the options of the same names."""
+
+    json: bool
+    verbose: bool
+    debug: bool
+    pager: bool
+    quiet: bool
+
+
+def show(answer: Answer, db: Path | None, seen: Seen) -> None:
     """Prints the answer; what a terminal shows is remembered in the brain `db`, for `open`."""
-    if answer.notice:
+    if answer.notice and not seen.quiet:
         screen.say(answer.notice)
     if screen.on_terminal():
         with _remembered(answer, db):
-            _show_person(answer, db, json=json, verbose=verbose, debug=debug, pager=pager)
-    elif json:
-        screen.write_json(answer_document(answer, trace=debug))
+            _show_person(answer, db, seen)
+    elif seen.json:
+        screen.write_json(answer_document(answer, trace=seen.debug))
     else:
         screen.write(answer_text(answer))
-        if debug:
+        if seen.debug:
             for stage in _stages(answer):
                 screen.say(stage)
 
 
-def _show_person(
-    answer: Answer, db: Path | None, *, json: bool, verbose: bool, debug: bool, pager: bool
-) -> None:
-    if json:
-        screen.write_json(answer_document(answer, trace=debug))
+def _show_person(answer: Answer, db: Path | None, seen: Seen) -> None:
+    if seen.json:
+        screen.write_json(answer_document(answer, trace=seen.debug))
         return
     from gbrain.output.terminal import show_answer
     from gbrain.store.page_files import page_files
@@ -45,8 +52,15 @@ def _show_person(
     with open_brain(db) as brain, brain.database.reading() as connection:
         files = page_files(connection, [hit.slug for hit in answer.hits])
     there = {slug: file for slug, file in files.items() if file.is_file()}
-    footer = "; gbrain open N opens one" if answer.hits else ""
-    show_answer(answer, verbose=verbose, debug=debug, files=there, pager=pager, footer=footer)
+    footer = None if seen.quiet else "; gbrain open N opens one" if answer.hits else ""
+    show_answer(
+        answer,
+        verbose=seen.verbose,
+        debug=seen.debug,
+        files=there,
+        pager=seen.pager,
+        footer=footer,
+    )
 
 
 @contextmanager

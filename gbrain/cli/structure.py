@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, ExitCode, Json, open_brain
+from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, open_brain
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.store.links import Backlink, LinkRow, links_from
@@ -28,6 +28,8 @@ def tags(
         str | None, typer.Argument(metavar="[SLUG]", help="One page; else all of them.")
     ] = None,
     exit_code: ExitCode = False,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -47,13 +49,21 @@ def tags(
     if json:
         screen.write_json(document)
     else:
-        screen.write_table(("Tag", "Pages")[: len(rows[0]) if rows else 0], rows, "No tags.")
+        headers = ("Tag", "Pages")[: len(rows[0]) if rows else 0]
+        screen.write_table(headers, rows, "No tags.", quiet=quiet, pager=not no_pager)
     if exit_code and not found:
         raise typer.Exit(3)
 
 
 @command.command("links", epilog=examples("gbrain links people/alice-chen"))
-def links(slug: Slug, exit_code: ExitCode = False, json: Json = False, db: Db = None) -> None:
+def links(
+    slug: Slug,
+    exit_code: ExitCode = False,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
     """List a page's links in the order they are written, and where they lead."""
     with open_brain(db) as brain, brain.database.reading() as connection:
         page = require_page(connection, slug_of(slug))
@@ -66,7 +76,8 @@ def links(slug: Slug, exit_code: ExitCode = False, json: Json = False, db: Db = 
             (link.line, link.kind, _written_target(link), link.slug or nowhere, link.label)
             for link in found
         ]
-        screen.write_table(("Line", "Kind", "Target", "Page", "Label"), rows, "No links.")
+        headers = ("Line", "Kind", "Target", "Page", "Label")
+        screen.write_table(headers, rows, "No links.", quiet=quiet, pager=not no_pager)
     if exit_code and not found:
         raise typer.Exit(3)
 
@@ -88,7 +99,14 @@ def _link_document(link: LinkRow) -> Document:
 
 
 @command.command("backlinks", epilog=examples("gbrain backlinks companies/river-ai"))
-def backlinks(slug: Slug, exit_code: ExitCode = False, json: Json = False, db: Db = None) -> None:
+def backlinks(
+    slug: Slug,
+    exit_code: ExitCode = False,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
     """List the links on other pages that lead to this one."""
     with open_brain(db) as brain:
         name = brain.get(slug).slug
@@ -98,7 +116,7 @@ def backlinks(slug: Slug, exit_code: ExitCode = False, json: Json = False, db: D
     else:
         rows = [(b.slug, b.title, b.line, b.kind, b.label) for b in found]
         headers = ("Slug", "Title", "Line", "Kind", "Label")
-        screen.write_table(headers, rows, "No page links here.")
+        screen.write_table(headers, rows, "No page links here.", quiet=quiet, pager=not no_pager)
     if exit_code and not found:
         raise typer.Exit(3)
 

@@ -78,6 +78,7 @@ def timeline(
     exclude: Exclude = None,
     exit_code: ExitCode = False,
     no_pager: NoPager = False,
+    quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -96,8 +97,8 @@ def timeline(
         show(entries, pager=not no_pager)
     else:
         headers = ("Date", "Slug", "Source", "Text")
-        screen.write_table(headers, entry_rows(entries), "No timeline entries.")
-    if len(entries) < total and not json:
+        screen.write_table(headers, entry_rows(entries), "No timeline entries.", quiet=quiet)
+    if len(entries) < total and not (json or quiet):
         screen.say(f"The latest {len(entries)} of {total} entries.")
     if exit_code and not entries:
         raise typer.Exit(3)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, open_brain, today
+from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain, today
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.documents import version_document
@@ -28,7 +28,7 @@ Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people
         "gbrain history people/alice-chen --json | jq '.versions[-1].written_at'",
     ),
 )
-def history(slug: Slug, json: Json = False, db: Db = None) -> None:
+def history(slug: Slug, no_pager: NoPager = False, json: Json = False, db: Db = None) -> None:
     """List a page's versions, oldest first; also of a page that was deleted."""
     name = slug_of(slug)
     with open_brain(db) as brain, brain.database.reading() as connection:
@@ -37,7 +37,8 @@ def history(slug: Slug, json: Json = False, db: Db = None) -> None:
         screen.write_json({"slug": name, "versions": [version_document(v) for v in known]})
         return
     rows = [(v.version, v.written_at, v.size, v.ending or "current", v.slug) for v in known]
-    screen.write_table(("Version", "Written", "Bytes", "State", "Slug"), rows, "No versions.")
+    headers = ("Version", "Written", "Bytes", "State", "Slug")
+    screen.write_table(headers, rows, "No versions.", pager=not no_pager)
 
 
 @command.command(
@@ -60,6 +61,8 @@ def diff(
         str | None,
         typer.Option("--since", metavar="DATE", help="From the version that stood at that date."),
     ] = None,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
@@ -81,10 +84,13 @@ def diff(
             first = from_
         new = version_text(connection, name, last)
         old = version_text(connection, name, first) if first is not None else ""
-    if moment is not None and first is None and not json:
+    if moment is not None and first is None and not (json or quiet):
         then = moment.isoformat(" ").removesuffix(" 00:00:00")
         screen.say(f"{name} was not in the brain before {then}: all of it is new since then.")
-    _show(name, (first, old), (last, new), known, as_json=json)
+    if json or old != new:
+        _show(name, (first, old), (last, new), known, as_json=json, pager=not no_pager)
+    elif not quiet:
+        screen.say(f"Nothing changed on {name}.")
 
 
 def _moment(since: str) -> datetime:
@@ -119,6 +125,7 @@ def _show(
     known: list[Version],
     *,
     as_json: bool,
+    pager: bool,
 ) -> None:
     from gbrain.output.difference import show, unified
 
@@ -130,10 +137,9 @@ def _show(
     lines = unified(old[1], new[1], *names)
     if as_json:
         screen.write_json({"slug": slug, "from": old[0], "to": new[0], "diff": "".join(lines)})
-    elif old[1] == new[1]:
-        screen.say(f"Nothing changed on {slug}.")
     elif screen.on_terminal():
         texts = (old[1], new[1])
-        show(lines, line_ends=any(t.count("\n") != t.count("\r\n") for t in texts))
+        ends = any(t.count("\n") != t.count("\r\n") for t in texts)
+        show(lines, line_ends=ends, pager=pager)
     else:
         sys.stdout.buffer.writelines(line.encode() for line in lines)

@@ -171,18 +171,20 @@ def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
             yield _NO_NEWLINE
 
 
-def show(lines: Iterable[str], *, line_ends: bool) -> None:
+def show(lines: Iterable[str], *, line_ends: bool, pager: bool = True) -> None:
     """A diff in colour; with `line_ends` a carriage return at the end of a line is made visible."""
     from rich.text import Text
 
+    from gbrain.output.pager import paged
     from gbrain.output.screen import console
     from gbrain.output.text import printable
 
     screen = console()
     styles = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
-    for number, line in enumerate(lines):
-        style = "bold" if number < 2 else styles.get(line[0], "")
-        written = line.removesuffix("\n")
-        if written.endswith("\r"):
-            written = written[:-1] + ("␍" if line_ends else "")
-        screen.print(Text(printable(written), style=style), soft_wrap=True)
+    with paged(screen, wanted=pager):
+        for number, line in enumerate(lines):
+            style = "bold" if number < 2 else styles.get(line[0], "")
+            written = line.removesuffix("\n")
+            if written.endswith("\r"):
+                written = written[:-1] + ("␍" if line_ends else "")
+            screen.print(Text(printable(written), style=style), soft_wrap=True)

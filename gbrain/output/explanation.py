@@ -107,18 +107,28 @@ def _parts_of(work: Workings) -> list[dict[str, float]]:
     return [parts[page.page_id] for page in work.fused]
 
 
-def show_explanation(answer: Answer, work: Workings, missing: WhyNot | None) -> None:
-    """One screen: headings stand out on a terminal, plain lines go to a pipe."""
-    for heading, lines in _sections(answer, work, missing):
-        if screen.on_terminal():
-            from rich.text import Text
+def show_explanation(
+    answer: Answer, work: Workings, missing: WhyNot | None, *, pager: bool = True
+) -> None:
+    """Headings stand out on a terminal, plain lines go to a pipe."""
+    sections = _sections(answer, work, missing)
+    if not screen.on_terminal():
+        for heading, lines in sections:
+            screen.write("\n".join([heading, *(f"  {line}" for line in lines)]))
+        return
+    from rich.text import Text
 
-            terminal = screen.console()
+    from gbrain.output.pager import paged
+
+    with paged(terminal := screen.console(), wanted=pager):
+        for heading, lines in sections:
             terminal.print(Text(heading, style="bold cyan"))
             for line in lines:
                 terminal.print(Text(f"  {line}", overflow="fold"))
-        else:
-            screen.write("\n".join([heading, *(f"  {line}" for line in lines)]))
+
+
+def _pages(count: int) -> str:
+    return "1 page" if count == 1 else f"{count} pages"
 
 
 def _sections(
@@ -134,8 +144,9 @@ def _sections(
     yield "Short-circuit", [f"{small.how}: {names}" if names else "the query is no page's name"]
     if work.lanes.found:
         for lane, found in work.lanes.found.items():
-            yield f"Lane {lane}, {len(found.pages)} pages", list(_lane_lines(found))
-        yield f"Fusion by {work.plan.merge}, {len(work.fused)} pages", list(_fusion_lines(work))
+            yield f"Lane {lane}, {_pages(len(found.pages))}", list(_lane_lines(found))
+        title = f"Fusion by {work.plan.merge}, {_pages(len(work.fused))}"
+        yield title, list(_fusion_lines(work))
     factors = list(_boost_lines(work.boosted.ranked))
     if factors or answer.superseded:
         dropped = [f"{slug} is superseded and left out" for slug in answer.superseded]
@@ -225,7 +236,7 @@ def _rerank_lines(work: Workings) -> Iterator[str]:
 
 
 def _cut_lines(answer: Answer, work: Workings) -> Iterator[str]:
-    yield f"{len(work.cut.kept)} pages kept, {len(answer.hits)} shown"
+    yield f"{_pages(len(work.cut.kept))} kept, {len(answer.hits)} shown"
     for why, slugs in (
         ("relevance_floor", work.cut.below_floor),
         ("threshold", work.cut.below_threshold),

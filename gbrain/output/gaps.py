@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gbrain.output.json import Document
 from gbrain.output.text import one_line
 from gbrain.store.citations import Status, Verified
 from gbrain.store.gaps import Gap, GapKind
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _TITLES: Mapping[GapKind, str] = {
     "asked": "Asked and not answered",
@@ -40,39 +44,45 @@ def gap_row(gap: Gap) -> tuple[str | int | None, ...]:
     return tuple(gap)
 
 
-def show_gaps(shown: Mapping[GapKind, Sequence[Gap]], totals: Mapping[GapKind, int]) -> None:
+def show_gaps(
+    shown: Mapping[GapKind, Sequence[Gap]], totals: Mapping[GapKind, int], *, pager: bool = True
+) -> None:
     """Each kind under its title, what to do below what is missing."""
+    from gbrain.output.pager import paged
+    from gbrain.output.screen import console
+
+    with paged(screen := console(), wanted=pager):
+        for kind, gaps in shown.items():
+            if gaps:
+                _show_kind(screen, kind, gaps, totals[kind])
+
+
+def _show_kind(screen: Console, kind: GapKind, gaps: Sequence[Gap], total: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from gbrain.output.screen import console
-
-    screen = console()
-    for kind, gaps in shown.items():
-        if not gaps:
-            continue
-        screen.print(Text.assemble((_TITLES[kind], "bold"), (f"  {totals[kind]}", "dim")))
-        table = Table.grid(padding=(0, 2, 0, 0))
-        for use in _USE[kind]:
-            table.add_column(justify="right", no_wrap=True, min_width=len(use) + 2)
-        table.add_column(overflow="fold")
-        table.add_row(*(Text(use, "dim") for use in _USE[kind]), "")
-        for gap in gaps:
-            counts = gap._asdict()
-            about = " · ".join(part for part in (gap.day, gap.why) if part)
-            table.add_row(
-                *(str(counts[use]) for use in _USE[kind]),
-                Text.assemble(
-                    (one_line(gap.name), "cyan"),
-                    ("  " + one_line(about), "dim"),
-                    "\n$ " + one_line(gap.command),
-                ),
-            )
-        screen.print(table)
-        if len(gaps) < totals[kind]:
-            more = f"{len(gaps)} of {totals[kind]}; all: gbrain gaps --kind {kind} --limit 1000"
-            screen.print(Text(more, "dim"))
-        screen.print()
+    screen.print(Text.assemble((_TITLES[kind], "bold"), (f"  {total}", "dim")))
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for use in _USE[kind]:
+        table.add_column(justify="right", no_wrap=True, min_width=len(use) + 2)
+    table.add_column(overflow="fold")
+    table.add_row(*(Text(use, "dim") for use in _USE[kind]), "")
+    for gap in gaps:
+        counts = gap._asdict()
+        about = " · ".join(part for part in (gap.day, gap.why) if part)
+        table.add_row(
+            *(str(counts[use]) for use in _USE[kind]),
+            Text.assemble(
+                (one_line(gap.name), "cyan"),
+                ("  " + one_line(about), "dim"),
+                "\n$ " + one_line(gap.command),
+            ),
+        )
+    screen.print(table)
+    if len(gaps) < total:
+        more = f"{len(gaps)} of {total}; all: gbrain gaps --kind {kind} --limit 1000"
+        screen.print(Text(more, "dim"))
+    screen.print()
 
 
 def verified_document(verified: Verified) -> Document:

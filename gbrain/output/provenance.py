@@ -69,17 +69,19 @@ def _line(*parts: str | None) -> str:
     return "  ".join(one_line(part) for part in parts if part)
 
 
-def show_origin(origin: Origin) -> None:
+def show_origin(origin: Origin, *, pager: bool = True) -> None:
     """The tree, drawn."""
     from rich.text import Text
     from rich.tree import Tree
 
+    from gbrain.output.pager import paged
     from gbrain.output.screen import console
 
     top = origin.cause
     root = Tree(Text.assemble((one_line(top.title), "bold"), "  ", (top.name, "cyan")))
     _grow(root, origin)
-    console().print(root)
+    with paged(terminal := console(), wanted=pager):
+        terminal.print(root)
 
 
 def _grow(tree: Tree, origin: Origin) -> None:

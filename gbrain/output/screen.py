@@ -40,10 +40,17 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False)
 
 
-def write_table(headers: Sequence[str], rows: Sequence[Sequence[object]], empty: str) -> None:
-    """A table on a terminal, tab-separated rows in a pipe."""
+def write_table(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    empty: str,
+    *,
+    quiet: bool = False,
+    pager: bool = False,
+) -> None:
+    """A table on a terminal, tab-separated rows in a pipe; `empty` is said where there are none."""
     if not rows:
-        if on_terminal():
+        if on_terminal() and not quiet:
             say(empty)
         return
     if not on_terminal():
@@ -53,10 +60,13 @@ def write_table(headers: Sequence[str], rows: Sequence[Sequence[object]], empty:
     from rich.table import Table
     from rich.text import Text
 
+    from gbrain.output.pager import paged
+
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for number, header in enumerate(headers):
         right = all(isinstance(row[number], int | float) for row in rows)
         table.add_column(header, overflow="fold", justify="right" if right else "left")
     for row in rows:
         table.add_row(*(Text(printable("" if cell is None else str(cell))) for cell in row))
-    console().print(table)
+    with paged(terminal := console(), wanted=pager):
+        terminal.print(table)

@@ -72,20 +72,23 @@ def settings_text(rows: Sequence[SettingRow]) -> str:
     )
 
 
-def show_settings(rows: Sequence[SettingRow]) -> None:
+def show_settings(rows: Sequence[SettingRow], *, pager: bool = True) -> None:
     """Two lines a setting: name, value and what it takes; then what it does."""
     from rich.padding import Padding
     from rich.text import Text
 
+    from gbrain.output.pager import paged
+
     terminal = screen.console()
     names = max(len(row.setting.name) for row in rows)
     values = max(len(row.written) for row in rows)
-    for row in rows:
-        line = Text.assemble(
-            (f"{row.setting.name:{names}}  ", "cyan"),
-            (f"{row.written:{values}}", "bold" if row.set else ""),
-            (f"  {row.setting.allowed}", "dim"),
-        )
-        terminal.print(line)
-        default = f" (default {written_value(row.setting.default)})" if row.set else ""
-        terminal.print(Padding(Text(row.setting.help + default, style="dim"), (0, 0, 0, 2)))
+    with paged(terminal, wanted=pager):
+        for row in rows:
+            line = Text.assemble(
+                (f"{row.setting.name:{names}}  ", "cyan"),
+                (f"{row.written:{values}}", "bold" if row.set else ""),
+                (f"  {row.setting.allowed}", "dim"),
+            )
+            terminal.print(line)
+            default = f" (default {written_value(row.setting.default)})" if row.set else ""
+            terminal.print(Padding(Text(row.setting.help + default, style="dim"), (0, 0, 0, 2)))

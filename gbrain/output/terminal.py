@@ -56,11 +56,12 @@ def show_answer(
     debug: bool = False,
     files: Files = _NO_FILES,
     pager: bool = True,
-    footer: str = "",
+    footer: str | None = "",
 ) -> None:
     """Hits to be scanned, or the assembled context, then how well the question was answered.
 
-    `files` are the pages' files by slug, for links to them; `footer` is a word on what to do next.
+    `files` are the pages' files by slug, for links to them; `footer` is a word on what to do next;
+    with None there is no last line.
     """
     screen = console()
     with paged(screen, wanted=pager):
@@ -74,7 +75,8 @@ def show_answer(
                 screen.print(Text(line, style="dim"))
         for line in closing_lines(answer, verbose=verbose):
             screen.print(Text(line))
-        screen.print(Text(_summary(answer) + footer, style="dim"))
+        if footer is not None:
+            screen.print(Text(_summary(answer) + footer, style="dim"))
 
 
 # --- hits ------------------------------------------------------------------------------------

@@ -35,20 +35,15 @@ def keep(connection: sqlite3.Connection, name: str, value: str) -> None:
     _follow(connection, name)
 
 
-def forget(connection: sqlite3.Connection, name: str | None) -> int:
-    """Back to the default: one setting, or all of them; says how many were set."""
-    if name is None:
-        forgotten = connection.execute("DELETE FROM config").rowcount
-    else:
-        forgotten = connection.execute("DELETE FROM config WHERE key = ?", (name,)).rowcount
-    if forgotten:
+def forget(connection: sqlite3.Connection, name: str) -> None:
+    """Puts a setting back to the default."""
+    if connection.execute("DELETE FROM config WHERE key = ?", (name,)).rowcount:
         _follow(connection, name)
-    return forgotten
 
 
-def _follow(connection: sqlite3.Connection, changed: str | None) -> None:
-    """What is kept for a setting follows it; None stands for all of them."""
-    if changed in (None, "hypothetical_questions"):
+def _follow(connection: sqlite3.Connection, changed: str) -> None:
+    """What is kept for a setting follows it."""
+    if changed == "hypothetical_questions":
         from gbrain.store.questions import rebuild
 
         rebuild(connection)

@@ -123,6 +123,18 @@ def test_reset_of_one_and_of_all(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("empty")
+def test_reset_of_several(run: Run) -> None:
+    for name, value in (("rrf_k", "9"), ("both_bonus", "0.7"), ("search_mode", "bm25")):
+        run("config", "set", name, value)
+    refused = run("config", "reset", "rrf_k", "moods")
+    assert refused.exit_code == 1
+    assert run("config", "get", "rrf_k").stdout == "9\n", "all of them or none"
+    names = ("search_mode", "default_limit", "rrf_k", "rrf_k")
+    assert run("config", "reset", *names, "--json").json == {"reset": ["search_mode", "rrf_k"]}
+    assert run("config", "get", "both_bonus").stdout == "0.7\n"
+
+
+@pytest.mark.usefixtures("empty")
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -142,9 +154,9 @@ def test_reset_of_one_and_of_all(run: Run) -> None:
         (("set", "short_circuit", "perhaps"), 1,
          "Error: short_circuit cannot be 'perhaps'\nHint: It takes on | off.\n"),
         (("reset",), 2,
-         "Error: Name one setting, or say --all\nHint: gbrain config reset default_limit\n"),
+         "Error: Name settings, or say --all\nHint: gbrain config reset default_limit\n"),
         (("reset", "rrf_k", "--all"), 2,
-         "Error: Name one setting, or say --all\nHint: gbrain config reset default_limit\n"),
+         "Error: Name settings, or say --all\nHint: gbrain config reset default_limit\n"),
     ],
 )  # fmt: skip
 def test_what_config_refuses(run: Run, words: tuple[str, ...], code: int, said: str) -> None:
