@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.beside import Beside
@@ -74,16 +75,45 @@ def _main_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lan
 
 
 def _both(search: Search, space: VectorSpace, weights: Mapping[str, float]) -> Lanes:
+    """Both at once, each on a connection of its own, or one after the other on the same.
+
+    A passage's number can be another's after the next write: when somebody wrote meanwhile, the
+    lanes may not speak of the same passages and are asked again, all in a new view of the brain.
+    """
+    search = search._replace(embed=cache(search.embed))
+
     def keyword_lane() -> Found:
         with closing(search.database.another()) as own:
+            own.execute("BEGIN")
             return _keyword_lane(search._replace(connection=own))
 
-    keyword = Beside(keyword_lane)
+    began, stages = _view(search.connection), len(search.trace.stages)
+    lanes = _joined(search, space, weights, Beside(keyword_lane).result)
+    search.connection.execute("ROLLBACK")
+    search.connection.execute("BEGIN")
+    if _view(search.connection) == began:
+        return lanes
+    del search.trace.stages[stages:]
+    return _joined(search, space, weights, lambda: _keyword_lane(search))
+
+
+def _view(connection: sqlite3.Connection) -> int:
+    """A number that is the same for this connection as long as nobody else writes."""
+    number: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return number
+
+
+def _joined(
+    search: Search,
+    space: VectorSpace,
+    weights: Mapping[str, float],
+    keyword_lane: Callable[[], Found],
+) -> Lanes:
     try:
         by_meaning = _vector_lanes(search, space, weights)
     except ModelUnavailable as error:
-        return Lanes({"fts": keyword.result()}, "bm25", error.told)
-    words, near = keyword.result(), by_meaning["vector"]
+        return Lanes({"fts": keyword_lane()}, "bm25", error.told)
+    words, near = keyword_lane(), by_meaning["vector"]
     by_meaning["vector"] = near._replace(shared=shared_passages(words, near))
     return Lanes({"fts": words, **by_meaning}, "hybrid")
 

@@ -1,0 +1,61 @@
+"""Lanes side by side: what others write meanwhile never mixes two views of the brain."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.store.connection import Database
+
+
+@pytest.fixture
+def meanwhile(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Callable[[Brain], object]], None]:
+    """Lets another program act once, when a query has begun and its first lane is about to."""
+
+    def let(act: Callable[[Brain], object]) -> None:
+        another = Database.another
+        waiting = [act]
+
+        def late(database: Database) -> sqlite3.Connection:
+            if waiting:
+                with Brain.open(database.path) as other:
+                    waiting.pop()(other)
+            return another(database)
+
+        monkeypatch.setattr(Database, "another", late)
+
+    return let
+
+
+def move_a_number(other: Brain) -> None:
+    """The number of one page's only passage becomes that of another page's new one."""
+    other.delete("plan")
+    other.put("alice", b"# Alice\n\nShe rows.\n\n## Trip\n\nBy boat on the river.\n")
+
+
+@pytest.mark.parametrize("depth", [None, "auto"])
+def test_a_passage_is_never_shown_as_another_page_s(brain: Brain, meanwhile, depth) -> None:
+    brain.put("alice", b"# Alice\n\nShe rows.\n")
+    brain.put("plan", b"# Plan\n\nNobody is to know of it.\n")
+    brain.embed()
+    meanwhile(move_a_number)
+    answer = brain.query("by boat on the river", mode="hybrid", depth=depth)
+    assert [(hit.slug, hit.snippet.strip("\x02\x03")[:2]) for hit in answer.hits] == [
+        ("alice", "By")
+    ]
+    assert {piece.slug for piece in answer.context or ()} <= {"alice"}
+    assert [stage.name for stage in answer.trace.stages].count("fts") == 1
+
+
+def test_a_page_that_goes_while_lanes_run_is_left_out(brain: Brain, meanwhile) -> None:
+    brain.put("alice", b"# Alice\n\nBy boat.\n")
+    brain.put("bob", b"# Bob\n\nBy boat.\n")
+    brain.embed()
+    meanwhile(lambda other: other.delete("bob"))
+    answer = brain.query("by boat", mode="hybrid")
+    assert [hit.slug for hit in answer.hits] == ["alice"]
