@@ -5,12 +5,12 @@ from __future__ import annotations
 import builtins
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 from gbrain.config import Settings, read_value, with_values, written_value
 from gbrain.errors import BadBrain, BadSetting, GbrainError, ModelUnavailable
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from gbrain.models.tokens import Tokens
     from gbrain.ranking.boosts import CustomBoost
     from gbrain.rerankers.head import Helpers
-    from gbrain.store import links, models, pages, writing
+    from gbrain.store import history, links, models, pages, writing
+    from gbrain.store.backup import Compacted
+    from gbrain.store.copies import BackedUp
+    from gbrain.store.graph import LinkGraph
+    from gbrain.store.stats import Stats
+    from gbrain.store.timeline import DatedEntry
     from gbrain.store.vectors import Floats
     from gbrain.worker import Embedded
 
@@ -456,6 +461,78 @@ class Brain:
         from gbrain.text.page import parse_page
 
         old, new = slug_of(name), slug_of(new_name)
+    def links(self, name: str) -> builtins.list[links.LinkRow]:
+        """A page's links in the order they are written, and the pages they lead to."""
+        from gbrain.store import links, pages
+
+        with self.database.reading() as connection:
+            return links.links_from(connection, pages.require_page(connection, slug_of(name)))
+
+    def graph(self, name: str | None = None, *, depth: int = 1, limit: int = 200) -> LinkGraph:
+        """The pages at most `depth` links from one, either way, or all; at most `limit`."""
+        from gbrain.store import graph, pages
+
+        with self.database.reading() as connection:
+            if name is None:
+                return graph.whole_graph(connection, limit)
+            page = pages.require_page(connection, slug_of(name))
+            return graph.graph_around(connection, page, depth, limit)
+
+    def tags(self) -> builtins.list[tuple[str, int]]:
+        """All tags with the number of their pages, the most used first."""
+        from gbrain.store.tags import tag_counts
+
+        with self.database.reading() as connection:
+            return tag_counts(connection)
+
+    def timeline(
+        self, name: str | None = None, *, scope: Scope = Scope(), limit: int | None = None
+    ) -> tuple[builtins.list[DatedEntry], int]:
+        """The latest `limit` entries of a page, oldest first, or of all pages, latest first.
+
+        With them comes how many there are.
+        """
+        from gbrain.store import pages, timeline
+
+        with self.database.reading() as connection:
+            if name is None:
+                return timeline.chronicle(connection, scope, limit)
+            page = pages.require_page(connection, slug_of(name))
+            return timeline.page_timeline(connection, page, scope, limit)
+
+    def add_to_timeline(
+        self,
+        name: str,
+        text: str,
+        *,
+        date: str | None = None,
+        source: str | None = None,
+        expected_version: int | None = None,
+    ) -> writing.Written:
+        """Writes an entry of `date` (`2026-04-03`, `2026-04`; else today) into a timeline."""
+        from gbrain.store.timeline import add_to_timeline
+
+        day = date or today().isoformat()
+        with self.database.writing() as connection:
+            return add_to_timeline(
+                connection, slug_of(name), day, text, source, timestamp(),
+                expected_version=expected_version,
+            )  # fmt: skip
+
+    def history(self, name: str) -> builtins.list[history.Version]:
+        """A page's versions, oldest first; also of one that was deleted."""
+        from gbrain.store import history
+
+        with self.database.reading() as connection:
+            return history.versions(connection, slug_of(name))
+
+    def page_files(self, slugs: Iterable[str]) -> dict[str, Path]:
+        """The file of each page that came from one, by slug; it may be gone by now."""
+        from gbrain.store.page_files import page_files
+
+        with self.database.reading() as connection:
+            return page_files(connection, slugs)
+
         with self.database.writing() as connection:
             known = pages.require_page(connection, old)
             if new != old and pages.find_page(connection, new):
@@ -506,6 +583,12 @@ class Brain:
         return write_files(self.database, folder, progress)
 
     # --- settings ----------------------------------------------------------------------------
+    def take_in_lines(self, source: BinaryIO, *, dry_run: bool = False) -> Report:
+        """Brings pages into the brain, a JSON object a line; see `ingest.take_in_lines`."""
+        from gbrain.ingest import take_in_lines
+
+        return take_in_lines(self.database, source, timestamp(), dry_run=dry_run)
+
 
     def set(self, name: str, written: str) -> None:
         """Changes a setting; it holds from the next command on."""
@@ -521,6 +604,32 @@ class Brain:
         with self.database.writing() as connection:
             for key, value in profile_values(name).items():
                 if read_value(key, value) == find_setting(key).default:
+    # --- care --------------------------------------------------------------------------------
+
+    def stats(self) -> Stats:
+        """What the brain holds, in numbers."""
+        from gbrain.store.stats import read_stats
+
+        with self.database.reading() as connection:
+            return read_stats(connection)
+
+    def back_up(self, target: Path | None = None, *, replace: bool = False) -> BackedUp:
+        """Copies the brain, whole and checked, also while others write.
+
+        To the file `target` or into a folder of that name; else beside the brain. Raises BadBrain
+        if the file is there and may not be replaced.
+        """
+        from gbrain.store.copies import back_up
+
+        name = f"{self.database.path.name}.{today().isoformat()}.backup"
+        return back_up(self.database, target, name, replace=replace)
+
+    def compact(self) -> Compacted:
+        """Makes the file as small as what it holds; the history stays."""
+        from gbrain.store.backup import compact
+
+        return compact(self.database)
+
                     settings.forget(connection, key)
                 else:
                     settings.keep(connection, key, value)

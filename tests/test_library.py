@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from inspect import getdoc, getmembers, isfunction
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ import gbrain
 from gbrain import Brain, Scope
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+README = (ROOT / "README.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.S)
 
 
 def python(*words: str, folder: Path) -> str:
@@ -59,6 +61,50 @@ def test_the_values_are_those_of_the_json(sample: Path, run) -> None:
     assert [(hit["slug"], hit["title"], hit["score"]) for hit in shown] == [
         (hit.slug, hit.title, pytest.approx(hit.score, abs=1e-4)) for hit in hits
     ]
+
+
+def test_structure_and_care_give_what_the_commands_print(sample: Path, run, tmp_path: Path) -> None:
+    alice = "people/alice-chen"
+    shown = {
+        command: run(command, alice, "--json").json
+        for command in ("links", "backlinks", "graph", "history", "timeline")
+    }
+    with Brain.open(sample) as brain:
+        assert shown["links"]["links"] == [link._asdict() for link in brain.links(alice)]
+        assert shown["backlinks"]["backlinks"] == [b._asdict() for b in brain.backlinks(alice)]
+        graph = brain.graph(alice)
+        assert [page["slug"] for page in shown["graph"]["pages"]] == [p.slug for p in graph.pages]
+        assert len(shown["history"]["versions"]) == len(brain.history(alice)) == 1
+        entries, total = brain.timeline(alice)
+        assert [entry["text"] for entry in shown["timeline"]["entries"]] == [
+            e.text for e in entries
+        ]
+        assert shown["timeline"]["total"] == total
+        assert run("tags", "--json").json["tags"][0]["tag"] == brain.tags()[0][0]
+        assert run("stats", "--json").json["pages"] == brain.stats().pages == 29
+        copied = brain.back_up(tmp_path / "copy.db")
+        assert (copied.pages, copied.bytes) == (29, (tmp_path / "copy.db").stat().st_size)
+        assert brain.compact().bytes_after > 0
+
+
+def test_pages_come_in_from_lines_and_know_their_files(brain_path: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "b.md").write_text("# B")
+    with Brain.open(brain_path, make=True) as brain:
+        report = brain.take_in_lines(BytesIO(b'{"slug": "a", "text": "# A"}\n'), dry_run=True)
+        assert (report.count("create"), brain.list()[1]) == (1, 0)
+        brain.take_in_lines(BytesIO(b'{"slug": "a", "text": "# A"}\n'))
+        brain.take_in(tmp_path / "notes")
+        assert brain.text("a") == "# A"
+        assert brain.page_files(["a", "b"]) == {"b": tmp_path / "notes" / "b.md"}
+
+
+def test_readme_names_methods_that_are_there() -> None:
+    named = re.findall(
+        r"`(\w+)`", "".join(re.findall(r"^\| (?:ask|pages|str|fol|care).*", README, re.M))
+    )
+    assert len(named) > 25
+    assert {name for name in named if not hasattr(Brain, name)} == set()
 
 
 def test_every_method_says_what_it_does() -> None:

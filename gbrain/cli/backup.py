@@ -11,7 +11,7 @@ from gbrain.brain import Brain, clock, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.config import Settings
-from gbrain.errors import GbrainError, UsageError
+from gbrain.errors import GbrainError
 from gbrain.output import screen
 
 command = Module()
@@ -36,24 +36,12 @@ def backup(
     db: Db = None,
 ) -> None:
     """Copy the brain to a file, checked and complete, also while others write."""
-    from gbrain.store.copies import copy_to
-
     with open_brain(db) as brain:
-        path = brain.database.path
-        today = clock().astimezone().date().isoformat()
-        target = file.expanduser() if file else path.with_name(f"{path.name}.{today}.backup")
-        if target.is_dir():
-            target = target / f"{path.name}.{today}.backup"
-        if target.exists() and target.samefile(path):
-            raise UsageError(f"{target} is the brain itself", hint="Name another file.")
-        with brain.database.reading() as connection:
-            pages = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
-            copy_to(connection, target, replace=force)
-    size = target.stat().st_size
+        done = brain.back_up(file, replace=force)
     if json:
-        screen.write_json({"file": str(target), "bytes": size, "pages": pages})
+        screen.write_json({**done._asdict(), "file": str(done.file)})
     elif not quiet:
-        screen.say(f"{pages} pages, {_megabytes(size)}, are in {target}.")
+        screen.say(f"{done.pages} pages, {_megabytes(done.bytes)}, are in {done.file}.")
 
 
 @command.command(
@@ -97,10 +85,8 @@ def _patience(path: Path) -> float:
 @command.command("compact", epilog=examples("gbrain compact", "gbrain compact --json"))
 def compact(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Make the brain's file as small as what it holds; its history stays."""
-    from gbrain.store.backup import compact
-
     with open_brain(db) as brain:
-        done = compact(brain.database)
+        done = brain.compact()
     if json:
         screen.write_json(done._asdict())
         return

@@ -14,7 +14,6 @@ from gbrain.cli.options import Db, Json, Quiet, open_brain, today
 from gbrain.errors import BadBrain
 from gbrain.output import care, screen
 from gbrain.store.connection import Database
-from gbrain.store.stats import read_stats
 
 if TYPE_CHECKING:
     from gbrain.store.health import Finding
@@ -26,9 +25,7 @@ command = Module()
 def stats(json: Json = False, db: Db = None) -> None:
     """Show what the brain holds, in numbers."""
     with open_brain(db) as brain:
-        path = brain.database.path
-        with brain.database.reading() as connection:
-            counted = read_stats(connection)
+        path, counted = brain.database.path, brain.stats()
     if json:
         screen.write_json(care.stats_document(path, counted))
     elif screen.on_terminal():

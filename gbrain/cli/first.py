@@ -41,15 +41,14 @@ def overview() -> None:
         short,
         show_overview,
     )
-    from gbrain.store.stats import read_stats
 
     path = default_path()
     if not path.exists():
         about = "gbrain keeps your notes in one file and finds them by word and by meaning."
         show_overview([about, f"There is no brain yet at {short(path)}"], list(FIRST_STEPS))
         return
-    with open_brain(path) as brain, brain.database.reading() as connection:
-        stats = read_stats(connection)
+    with open_brain(path) as brain:
+        stats = brain.stats()
     show_overview(overview_lines(path, stats, clock()), next_steps(stats))
 
 

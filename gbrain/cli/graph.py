@@ -12,10 +12,6 @@ from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain
 from gbrain.errors import GbrainError, UsageError
 from gbrain.output import screen
 from gbrain.output.graph import dot_text, graph_document, graph_page, show_tree, tree_lines, tree_of
-from gbrain.store.graph import graph_around, whole_graph
-from gbrain.store.page_files import page_files
-from gbrain.store.pages import require_page
-from gbrain.text.slug import slug_of
 
 command = Module()
 
@@ -57,14 +53,10 @@ def graph(
             "A tree needs a page to begin with",
             hint="For example: gbrain graph people/alice-chen; gbrain graph --html FILE draws all.",
         )
-    with open_brain(db) as brain, brain.database.reading() as connection:
-        page = require_page(connection, slug_of(slug)) if slug is not None else None
-        if page:
-            found = graph_around(connection, page, depth, limit)
-        else:
-            found = whole_graph(connection, limit)
-        files = page_files(connection, [each.slug for each in found.pages])
-    root = page.slug if page else None
+    with open_brain(db) as brain:
+        root = brain.get(slug).slug if slug is not None else None
+        found = brain.graph(root, depth=depth, limit=limit)
+        files = brain.page_files(each.slug for each in found.pages)
     if json:
         screen.write_json(graph_document(found, root))
     elif dot:

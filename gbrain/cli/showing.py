@@ -47,10 +47,9 @@ def _show_person(answer: Answer, db: Path | None, seen: Seen) -> None:
         screen.write_json(answer_document(answer, trace=seen.debug))
         return
     from gbrain.output.terminal import show_answer
-    from gbrain.store.page_files import page_files
 
-    with open_brain(db) as brain, brain.database.reading() as connection:
-        files = page_files(connection, [hit.slug for hit in answer.hits])
+    with open_brain(db) as brain:
+        files = brain.page_files(hit.slug for hit in answer.hits)
     there = {slug: file for slug, file in files.items() if file.is_file()}
     footer = None if seen.quiet else "; gbrain open N opens one" if answer.hits else ""
     show_answer(

@@ -10,10 +10,7 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, open_brain
 from gbrain.output import screen
 from gbrain.output.json import Document
-from gbrain.store.links import Backlink, LinkRow, links_from
-from gbrain.store.pages import require_page
-from gbrain.store.tags import tag_counts
-from gbrain.text.slug import slug_of
+from gbrain.store.links import LinkRow
 
 command = Module()
 
@@ -42,8 +39,7 @@ def tags(
             document: Document = {"slug": page.slug, "tags": found}
             rows: list[tuple[str | int, ...]] = [(tag,) for tag in page.tags]
         else:
-            with brain.database.reading() as connection:
-                found = tag_counts(connection)
+            found = brain.tags()
             document = {"tags": [{"tag": tag, "pages": count} for tag, count in found]}
             rows = list(found)
     if json:
@@ -65,11 +61,11 @@ def links(
     db: Db = None,
 ) -> None:
     """List a page's links in the order they are written, and where they lead."""
-    with open_brain(db) as brain, brain.database.reading() as connection:
-        page = require_page(connection, slug_of(slug))
-        found = links_from(connection, page)
+    with open_brain(db) as brain:
+        name = brain.get(slug).slug
+        found = brain.links(name)
     if json:
-        screen.write_json({"slug": page.slug, "links": [_link_document(link) for link in found]})
+        screen.write_json({"slug": name, "links": [link._asdict() for link in found]})
     else:
         nowhere = "✗ no such page" if screen.on_terminal() else None
         rows = [
@@ -86,18 +82,6 @@ def _written_target(link: LinkRow) -> str:
     return f"{link.target}#{link.heading}" if link.heading else link.target
 
 
-def _link_document(link: LinkRow) -> Document:
-    return {
-        "line": link.line,
-        "kind": link.kind,
-        "target": link.target,
-        "heading": link.heading,
-        "label": link.label,
-        "slug": link.slug,
-        "title": link.title,
-    }
-
-
 @command.command("backlinks", epilog=examples("gbrain backlinks companies/river-ai"))
 def backlinks(
     slug: Slug,
@@ -112,20 +96,10 @@ def backlinks(
         name = brain.get(slug).slug
         found = brain.backlinks(name)
     if json:
-        screen.write_json({"slug": name, "backlinks": [_backlink_document(b) for b in found]})
+        screen.write_json({"slug": name, "backlinks": [link._asdict() for link in found]})
     else:
         rows = [(b.slug, b.title, b.line, b.kind, b.label) for b in found]
         headers = ("Slug", "Title", "Line", "Kind", "Label")
         screen.write_table(headers, rows, "No page links here.", quiet=quiet, pager=not no_pager)
     if exit_code and not found:
         raise typer.Exit(3)
-
-
-def _backlink_document(link: Backlink) -> Document:
-    return {
-        "slug": link.slug,
-        "title": link.title,
-        "line": link.line,
-        "kind": link.kind,
-        "label": link.label,
-    }

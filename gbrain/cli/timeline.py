@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from gbrain.brain import timestamp
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
     Db,
@@ -36,10 +35,7 @@ from gbrain.output.chronicle import (
     show_chronicle,
     show_timeline,
 )
-from gbrain.store import pages
-from gbrain.store.timeline import add_to_timeline, chronicle, page_timeline
 from gbrain.store.writing import Written
-from gbrain.text.slug import slug_of
 
 command = Module()
 
@@ -84,12 +80,9 @@ def timeline(
 ) -> None:
     """Show a page's timeline, oldest first, or what happened on all pages, latest first."""
     scope = scope_of(wing, room, type, tag, slug_prefix, since, until, where, exclude)
-    with open_brain(db) as brain, brain.database.reading() as connection:
-        if slug is None:
-            entries, total = chronicle(connection, scope, limit or CHRONICLE_LENGTH)
-        else:
-            page = pages.require_page(connection, slug_of(slug))
-            entries, total = page_timeline(connection, page, scope, limit)
+    most = CHRONICLE_LENGTH if slug is None and limit is None else limit
+    with open_brain(db) as brain:
+        entries, total = brain.timeline(slug, scope=scope, limit=most)
     if json:
         screen.write_json({"entries": [entry_document(entry) for entry in entries], "total": total})
     elif entries and screen.on_terminal():
@@ -131,11 +124,10 @@ def timeline_add(
     """Write an entry into a page's timeline; the same one twice changes nothing."""
     day = _written_date(date)
     check_text(f"{text} {source}")
-    with open_brain(db) as brain, brain.database.writing() as connection:
-        written = add_to_timeline(
-            connection, slug_of(slug), day, text, source, timestamp(),
-            expected_version=expected_version,
-        )  # fmt: skip
+    with open_brain(db) as brain:
+        written = brain.add_to_timeline(
+            slug, text, date=day, source=source, expected_version=expected_version
+        )
     tell_added(written, day, json=json, quiet=quiet)
 
 

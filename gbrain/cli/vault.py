@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain, default_path, timestamp
+from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
-from gbrain.ingest import Problem, Report, take_in_lines
+from gbrain.ingest import Problem, Report
 from gbrain.output import screen
 from gbrain.output.documents import report_document
 from gbrain.output.progress import progress
@@ -71,7 +71,7 @@ def import_(
         if folders:
             report = _take_in(brain, folders, overwrite, dry_run, quiet, drop=False)
         else:
-            report = take_in_lines(brain.database, sys.stdin.buffer, timestamp(), dry_run=dry_run)
+            report = brain.take_in_lines(sys.stdin.buffer, dry_run=dry_run)
         _embed(brain, report, no_embed or dry_run, quiet)
     _finish(report, dry_run, quiet, json)
 

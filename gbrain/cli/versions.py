@@ -31,8 +31,8 @@ Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people
 def history(slug: Slug, no_pager: NoPager = False, json: Json = False, db: Db = None) -> None:
     """List a page's versions, oldest first; also of a page that was deleted."""
     name = slug_of(slug)
-    with open_brain(db) as brain, brain.database.reading() as connection:
-        known = versions(connection, name)
+    with open_brain(db) as brain:
+        known = brain.history(name)
     if json:
         screen.write_json({"slug": name, "versions": [version_document(v) for v in known]})
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gbrain.brain import Brain, timestamp
+from gbrain.brain import Brain
 from gbrain.mcp.arguments import Arguments, day_of, scope_of, today
 from gbrain.mcp.reply import Reply
 from gbrain.mcp.schemas import MOST, USUAL_CHARACTERS
@@ -50,20 +50,15 @@ def put(brain: Brain, arguments: Arguments) -> Reply:
 
 
 def timeline_add(brain: Brain, arguments: Arguments) -> Reply:
-    from gbrain.store.timeline import add_to_timeline
-
     date = arguments.get("date")
     day = day_of(date).text if date else today().isoformat()
-    with brain.database.writing() as connection:
-        written = add_to_timeline(
-            connection,
-            slug_of(arguments["slug"]),
-            day,
-            arguments["text"],
-            arguments.get("source"),
-            timestamp(),
-            expected_version=arguments.get("expected_version"),
-        )
+    written = brain.add_to_timeline(
+        arguments["slug"],
+        arguments["text"],
+        date=day,
+        source=arguments.get("source"),
+        expected_version=arguments.get("expected_version"),
+    )
     return Reply({**_written(written), "date": day}, _said(written))
 
 
@@ -118,10 +113,8 @@ def links(brain: Brain, arguments: Arguments) -> Reply:
 
 def stats(brain: Brain, arguments: Arguments) -> Reply:
     from gbrain.output.care import stats_document
-    from gbrain.store.stats import read_stats
 
-    with brain.database.reading() as connection:
-        counted = read_stats(connection)
+    counted = brain.stats()
     wings = ", ".join(f"{wing.name} {wing.pages}" for wing in counted.wings[:MOST])
     waiting = f" {counted.jobs} passages wait to be embedded." if counted.jobs else ""
     text = f"{counted.pages} pages ({wings}), {counted.chunks} passages.{waiting}"

@@ -6,13 +6,37 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from gbrain.errors import BadBrain
-from gbrain.store.connection import explained, place
+from gbrain.errors import BadBrain, UsageError
+from gbrain.store.connection import Database, explained, place
 from gbrain.store.leftovers import remove, unfinished
 
 # Set to any value, it lets a brain be brought up to date where there is no room for a copy.
 WITHOUT_COPY = "GBRAIN_MIGRATE_WITHOUT_BACKUP"
+
+
+class BackedUp(NamedTuple):
+    """What a backup made."""
+
+    file: Path
+    bytes: int
+    pages: int
+
+
+def back_up(
+    database: Database, target: Path | None, name: str, *, replace: bool = False
+) -> BackedUp:
+    """Copies the brain to the file `target`; to one of that `name` in a folder or beside it."""
+    file = target.expanduser() if target else database.path.with_name(name)
+    if file.is_dir():
+        file = file / name
+    if file.exists() and file.samefile(database.path):
+        raise UsageError(f"{file} is the brain itself", hint="Name another file.")
+    with database.reading() as connection:
+        pages: int = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+        copy_to(connection, file, replace=replace)
+    return BackedUp(file, file.stat().st_size, pages)
 
 
 def copy_to(
