@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from gbrain.errors import GbrainError
+from gbrain.output.text import CONTROL
 from gbrain.store.passages import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Candidate, Hit, Piece
 
@@ -21,8 +23,11 @@ _BOLD = str.maketrans({MARK_ON: "**", MARK_OFF: "**"})
 
 
 def dumps(document: Any) -> str:
-    """One line for a machine; text stays readable."""
-    return json.dumps(document, ensure_ascii=False)
+    """One line for a machine; text stays readable, and drives no terminal."""
+    text = json.dumps(document, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    return re.sub(CONTROL, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def error_document(error: GbrainError) -> str:

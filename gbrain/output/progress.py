@@ -15,7 +15,6 @@ def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]
         return
     from time import monotonic
 
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -24,13 +23,15 @@ def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]
         TimeRemainingColumn,
     )
 
+    from gbrain.output.screen import console
+
     with Progress(
-        TextColumn(title),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console(stderr=True),
         transient=True,
     ) as bar:
         task = bar.add_task(title, total=None, rate="")

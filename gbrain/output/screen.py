@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gbrain.output.json import dumps
@@ -13,6 +13,9 @@ from gbrain.output.text import columns, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+# Columns beside each other would be a few letters wide.
+_NARROW = 60
+
 
 def on_terminal() -> bool:
     """Whether a person is looking at standard output."""
@@ -20,12 +23,12 @@ def on_terminal() -> bool:
 
 
 def write(text: str) -> None:
-    """Data, to standard output."""
-    sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+    """Data, to standard output; whatever it came from, it does not drive the terminal."""
+    sys.stdout.write(printable(text if text.endswith("\n") or not text else text + "\n"))
 
 
 def write_json(document: Any) -> None:
-    write(dumps(document))
+    sys.stdout.write(dumps(document) + "\n")
 
 
 def say(text: str) -> None:
@@ -33,11 +36,22 @@ def say(text: str) -> None:
     print(printable(text), file=sys.stderr)
 
 
-def console() -> Console:
-    """Rich's console; it follows NO_COLOR and the terminal's width."""
-    from rich.console import Console
+def console(*, stderr: bool = False) -> Console:
+    """Rich's console; it follows NO_COLOR and the terminal's width.
 
-    return Console(highlight=False, soft_wrap=False)
+    It sends the terminal no control characters but Rich's own, and reads no markup in any text.
+    """
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class PlainConsole(Console):
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else printable(text), style, control)
+
+    return PlainConsole(highlight=False, soft_wrap=False, markup=False, emoji=False, stderr=stderr)
 
 
 def write_table(
@@ -56,11 +70,32 @@ def write_table(
     if not on_terminal():
         write(columns(rows))
         return
+    from gbrain.output.pager import paged
+
+    with paged(terminal := console(), wanted=pager):
+        if terminal.width < _NARROW and len(rows[0]) > 2:
+            _print_stacked(terminal, rows)
+        else:
+            _print_table(terminal, headers, rows)
+
+
+def _print_stacked(terminal: Console, rows: Sequence[Sequence[object]]) -> None:
+    """The first cell of each row, and below it the others."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for first, *others in rows:
+        terminal.print(Text(printable(str(first)), style="cyan", overflow="fold"))
+        told = " · ".join(printable(str(cell)) for cell in others if cell not in (None, ""))
+        terminal.print(Padding(Text(told, overflow="fold"), (0, 0, 0, 2)))
+
+
+def _print_table(
+    terminal: Console, headers: Sequence[str], rows: Sequence[Sequence[object]]
+) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
-
-    from gbrain.output.pager import paged
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for number, header in enumerate(headers):
@@ -68,5 +103,4 @@ def write_table(
         table.add_column(header, overflow="fold", justify="right" if right else "left")
     for row in rows:
         table.add_row(*(Text(printable("" if cell is None else str(cell))) for cell in row))
-    with paged(terminal := console(), wanted=pager):
-        terminal.print(table)
+    terminal.print(table)

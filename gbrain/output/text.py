@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from gbrain.store.passages import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Hit, Piece
 
-_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def printable(text: str) -> str:
     """`text` without control characters: what comes from a page must not drive the terminal."""
-    return text if text.isprintable() else re.sub(_CONTROL, "\ufffd", text)
+    return text if text.isprintable() else re.sub(CONTROL, "\ufffd", text)
 
 
 def one_line(text: object) -> str:
@@ -30,8 +30,6 @@ def answer_text(answer: Answer) -> str:
     """Hits, one paragraph each; with depth auto the context instead."""
     if answer.context is not None:
         return context_text(answer.context)
-    if not answer.hits:
-        return "Nothing found."
     return "\n".join(_hit_text(hit) for hit in answer.hits)
 
 

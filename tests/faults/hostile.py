@@ -1,0 +1,231 @@
+"""A brain whose every text was written by somebody who means harm, and commands to show it with."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from gbrain.brain import Brain
+
+# Colour, a link, a bell, a backspace, a carriage return, C1 controls, overrides of direction.
+ESCAPES = (
+    "\x1b[6;31;47mX\x1b]8;;http://evil.example\x1b\\Y\x1b]0;T\x07\x08\r\x9b2J\x9d0;t\x9c"
+    "\u202eabc\u2066x\u2069\x7f\x0b\x0c\x1b(0\x1bc"
+)
+MARKUP = "[bold red]B[/] [link=http://evil.example]L[/link] :smiley:"
+
+PAGE = """---
+title: "Notes %(yaml)s"
+type: "person %(yaml)s"
+tags: ["tag%(yaml)s", plain]
+aliases: ["known as %(yaml)s"]
+source: "[[people/second]]"
+questions: ["What are notes %(yaml)s?"]
+---
+# Notes %(text)s
+
+Words about notes and rivers, [[people/second|a label%(text)s]], [[people/gone%(text)s]] and
+[a link%(text)s](third.md). #inline A long page says &#8238;this&#155; `code%(text)s`.
+
+## Part %(text)s
+
+- one %(text)s
+
+---
+## Timeline
+- 2026-04-03 — Joined notes %(text)s
+- **2026-03** | a source%(text)s — Said so
+"""
+
+# Columns that hold text which no program reads back as something else.
+_PLAIN = {
+    "pages": "slug path title type wing wing_reason room room_reason tags aliases",
+    "versions": "slug path ending",
+    "tags": "tag",
+    "links": "target label heading",
+    "vaults": "root",
+    "embedding_jobs": "error",
+    "query_aliases": "word expansion",
+    "questions": "text",
+    "last_answer": "slug",
+    "config": "value",
+}
+
+
+def page_of(text: str) -> str:
+    """A page with `text` everywhere; front matter takes only what YAML can be written with."""
+    allowed = re.sub("[\x00-\x1f\x7f-\x9f]", "", text)
+    return PAGE % {"text": text, "yaml": json.dumps(allowed)[1:-1]}
+
+
+def make(path: Path, text: str) -> None:
+    """A brain with `text` wherever a page, a setting or a crafted row can hold it.
+
+    The pages people/first, second and third keep slugs that can be typed; others have not.
+    """
+    source = page_of(text).encode()
+    with Brain.open(path, make=True) as brain:
+        for name in ("first", "second", "third", "crafted"):
+            brain.put(f"people/{name}", source.replace(b"rivers", f"rivers {name}".encode()))
+        brain.put("people/first", source.replace(b"rivers", b"lakes"))
+        brain.put("gone", source)
+        brain.delete("gone")
+        brain.embed()
+        brain.set("record_queries", "on")
+        brain.query("what are notes?")
+        brain.query("zebra quagga okapi")
+        brain.put("people/third", source.replace(b"rivers", b"ponds"))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO vaults (root, added_at) VALUES ('/nowhere/', '2026')")
+        connection.execute("INSERT INTO query_aliases VALUES ('word', 'meaning')")
+        connection.execute("INSERT INTO config VALUES ('capture_page', 'inbox')")
+        connection.execute(
+            "INSERT INTO embedding_models SELECT 7, name || ?, 'another', sha256, pooling, "
+            "query_prefix, passage_prefix, dimension, max_tokens, description, folder, NULL, 0, "
+            "added_at FROM embedding_models",
+            (text,),
+        )
+        connection.execute("INSERT INTO last_answer VALUES (1, 'people/', 1)")
+        connection.execute("UPDATE embedding_jobs SET attempts = 3, error = 'failed'")
+        connection.execute("UPDATE pages SET vault_id = 1 WHERE slug = 'people/crafted'")
+        for table, columns in _PLAIN.items():
+            for column in columns.split():
+                typed = "slug" if table == "pages" and column in ("slug", "path") else None
+                rule = f"WHERE {typed} LIKE '%crafted%'" if typed else ""
+                rule = "WHERE key = 'capture_page'" if table == "config" else rule
+                connection.execute(f"UPDATE {table} SET {column} = {column} || ? {rule}", (text,))
+        connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild')")
+        connection.execute("INSERT INTO pages_fts (pages_fts) VALUES ('rebuild')")
+
+
+def commands(folder: Path, text: str) -> list[list[str]]:
+    """Calls of every command that prints, with what is there and with what is not."""
+    first, second = "people/first", "people/second"
+    asking = [
+        ["search", "notes"],
+        ["search", "notes", "-v", "--debug"],
+        ["search", f"{text}"],
+        ["query", "what are notes?"],
+        ["query", "what are notes?", "-v", "--debug"],
+        ["query", "notes", "--depth", "auto"],
+        ["query", "notes", "--as-of", "2026-11-16"],
+        ["query", "notes", "--wing", f"x{text}"],
+        ["query", "notes", "--since", f"x{text}"],
+        ["query", "notes", "--where", f"x{text}"],
+        ["query", "notes", "--boost", f"x{text}"],
+        ["query", "notes", "--profile", f"x{text}"],
+        ["explain", "notes"],
+        ["explain", f"notes {text}", "--why-not", second],
+        ["explain", "notes", "--why-not", f"x{text}"],
+        ["gaps"],
+        ["verify", str(folder / "cited.txt")],
+        ["open", "1"],
+        ["open", "999"],
+    ]
+    pages = [
+        ["list"],
+        ["list", "--tag", f"x{text}"],
+        ["get", first],
+        ["get", first, "--version", "1"],
+        ["get", f"x{text}"],
+        ["get", first, "--version", "77"],
+        ["history", first],
+        ["history", "gone"],
+        ["diff", first],
+        ["supersede", first, second],
+        ["supersede", "--list"],
+        ["supersede", first, f"x{text}"],
+        ["dedupe", "--dry-run"],
+        ["tags"],
+        ["tags", first],
+        ["links", first],
+        ["backlinks", second],
+        ["graph"],
+        ["graph", first],
+        ["graph", first, "--dot"],
+        ["graph", "--html", "-"],
+        ["graph", "--html", str(folder / f"no{text}" / "x.html")],
+        ["why", first],
+        ["timeline", first],
+        ["timeline"],
+    ]
+    care = [
+        ["config", "list"],
+        ["config", "get", "capture_page"],
+        ["config", "get", f"x{text}"],
+        ["config", "set", "default_limit", f"x{text}"],
+        ["alias", "list"],
+        ["alias", "remove", "x"],
+        ["alias", "add", "y", f"z {text}"],
+        ["profile", "list"],
+        ["profile", "show", "jeffs"],
+        ["profile", "use", f"x{text}"],
+        ["jobs", "list"],
+        ["model", "list"],
+        ["model", "verify"],
+        ["model", "verify", f"x{text}"],
+        ["model", "add", str(folder / f"no{text}")],
+        ["model", "remove", f"x{text}"],
+        ["model", "use", f"x{text}"],
+        ["stats"],
+        ["stats", "--db", str(folder / f"no{text}.db")],
+        ["doctor", "-v"],
+        ["selftest", "--questions", "2", "--quiet"],
+        ["tune", "--questions", "1", "--quiet"],
+        ["eval", str(folder / f"no{text}")],
+        ["train-reranker"],
+        ["schema"],
+        ["schema", f"x{text}"],
+        ["completion", "bash"],
+        ["completion", f"x{text}"],
+        ["nonsense" + text],
+        ["list", f"--nonsense{text}"],
+    ]
+    changing = [
+        ["sync", "--quiet"],
+        ["sync"],
+        ["import", str(folder / f"no{text}")],
+        ["import", str(folder / "vault"), "--no-embed"],
+        ["import", str(folder / "vault"), "--dry-run", "--overwrite"],
+        ["export", str(folder / "out")],
+        ["export", str(folder / "site"), "--format", "html"],
+        ["export", "-", "--format", "json"],
+        ["backup", str(folder / "copy.db")],
+        ["backup", str(folder / f"no{text}" / "copy.db")],
+        ["restore", str(folder / f"no{text}")],
+        ["capture", f"thought {text}"],
+        ["capture", "thought", "--to", f"x{text}"],
+        ["edit", first],
+        ["put", first, str(folder / "page.md")],
+        ["put", first, str(folder / f"no{text}")],
+        ["put", f"../x{text}", str(folder / "page.md")],
+        ["timeline-add", first, f"entry {text}", "--date", "2026-04-05"],
+        ["timeline-add", first, "entry", "--date", f"x{text}"],
+        ["embed", "--quiet"],
+        ["jobs", "retry"],
+        ["rename", first, second],
+        ["rename", first, f"people/renamed {text}"],
+        ["delete", second],
+        ["config", "reset", "--all"],
+        ["doctor", "--repair"],
+        ["jobs", "clear"],
+        ["compact"],
+        ["restore", str(folder / "copy.db")],
+        ["init"],
+    ]
+    return [*asking, *pages, *care, *changing]
+
+
+def lay_out(folder: Path, text: str) -> None:
+    """Beside the brain: a vault, a page and citations that hold `text`, in file names too."""
+    vault = folder / "vault"
+    vault.mkdir()
+    page = page_of(text)
+    (vault / f"file {text.replace('/', '')}.md").write_text(page)
+    (vault / f"bad {text.replace('/', '')}.md").write_text(f"---\na: [{text}\nb: }}\n---\n{text}")
+    (vault / "not-utf-8.md").write_bytes(text.encode() + b"\xff")
+    (folder / "page.md").write_text(page)
+    (folder / "cited.txt").write_text(f"As in [people/first#L1-2:0123456789ab] {text}\n")

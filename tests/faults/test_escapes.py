@@ -1,0 +1,111 @@
+"""Whatever a page, a file name or a crafted brain holds, no command lets it drive a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from hostile import ESCAPES, MARKUP, commands, lay_out, make
+
+from tests.conftest import Run
+
+# Bytes of pages, as they are: what these print in a pipe is for other programs.
+_AS_WRITTEN = (["get"], ["diff"], ["export", "-"])
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Colours, links to files and to what a Markdown link names, and what redraws a line of progress.
+_OURS = re.compile(
+    r"\x1b\[[0-9;]*m|\x1b\]8;(?:id=[\d.-]+;(?:file|http)[!-~]*|;)\x1b\\|\x1b\[\?25[lh]|\r?\x1b\[2K"
+    r"|\x1b\[1A|\r(?![\ufffd\x9b])"
+)
+# Runs one command after the other in one process, which is a good deal faster.
+_ONE_BY_ONE = """
+import json, sys
+from gbrain.cli.app import app
+for words in json.load(open(sys.argv[1])):
+    print("\\n@@", json.dumps(words), flush=True)
+    try:
+        app(words)
+    except SystemExit:
+        pass
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hostile") / "brain.db"
+    make(path, ESCAPES + MARKUP)
+    return path
+
+
+@pytest.fixture
+def there(hostile: Path, brain_path: Path, tmp_path: Path, monkeypatch) -> Path:
+    """A folder with a hostile brain and vault."""
+    shutil.copy(hostile, brain_path)
+    lay_out(tmp_path, ESCAPES + MARKUP)
+    monkeypatch.setenv("EDITOR", "true")
+    return tmp_path
+
+
+def test_every_command_is_driven() -> None:
+    from gbrain.cli.app import COMMANDS
+
+    driven = {words[0] for words in commands(Path(), "")}
+    assert set(COMMANDS) - driven == {"serve", "demo"}
+
+
+def test_in_a_pipe(run: Run, there: Path) -> None:
+    documents = [["list", "--json"], ["get", "people/first", "--json"], ["get", ESCAPES, "--json"]]
+    for words in [*documents, *commands(there, ESCAPES + MARKUP)]:
+        ran = run(*words, stdin=b"")
+        data = any(words[: len(sign)] == sign for sign in _AS_WRITTEN) and "--json" not in words
+        shown = ran.stderr if data else ran.stdout + ran.stderr
+        found = _CONTROL.search(shown)
+        assert not found, (words, shown[max(0, found.start() - 80) : found.end() + 20])
+
+
+def at_terminal(words: list[list[str]], folder: Path) -> list[str]:
+    """What the terminal is sent by each command."""
+    (folder / "words.json").write_text(json.dumps(words))
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+    about = {"TERM": "xterm-256color", "PAGER": "cat", "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {name: os.environ[name] for name in os.environ if name != "NO_COLOR"}
+    with os.fdopen(ours, "r+b", buffering=0) as screen:
+        running = subprocess.Popen(
+            [sys.executable, "-c", _ONE_BY_ONE, str(folder / "words.json")],
+            stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env={**environment, **about},
+        )  # fmt: skip
+        os.close(theirs)
+        sent = b""
+        try:
+            while part := screen.read(65536):
+                sent += part
+        except OSError:
+            pass
+        assert running.wait() == 0, sent.decode(errors="replace")[-2000:]
+    return sent.decode().split("\n@@ ")[1:]
+
+
+def test_at_a_terminal(there: Path) -> None:
+    calls = [words for words in commands(there, ESCAPES + MARKUP) if words[:2] != ["export", "-"]]
+    shown = at_terminal(calls, there)
+    assert len(shown) == len(calls)
+    coloured = 0
+    for text in shown:
+        left = _OURS.sub("", text)
+        found = _CONTROL.search(left)
+        assert not found, (text[:60], left[max(0, found.start() - 80) : found.end() + 20])
+        for sign in ("\x1b[6;31;47m", "\x1b[1;31mB", "evil.example\x1b"):
+            assert sign not in text, "neither escapes nor markup of a page are followed"
+        coloured += "\x1b[" in text
+    assert coloured > 30, "the terminal is one"

@@ -1,0 +1,22 @@
+"""JSON is for machines, and may still be looked at on a terminal."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.output.json import dumps
+from gbrain.output.text import printable
+
+
+@given(st.dictionaries(st.text(), st.lists(st.text())))
+def test_nothing_is_lost_and_nothing_drives_a_terminal(document: dict[str, list[str]]) -> None:
+    written = dumps(document)
+    assert json.loads(written) == document
+    assert printable(written) == written
+
+
+def test_text_stays_readable() -> None:
+    assert dumps({"é": "漢 \u00a0 \x9b \u202e"}) == '{"é": "漢 \u00a0 \\u009b \\u202e"}'
