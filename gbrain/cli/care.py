@@ -53,7 +53,8 @@ def doctor(
 
     findings: list[tuple[str, Finding]] = []
     try:
-        with closing(Database(db.expanduser() if db else default_path())) as database:
+        path = db.expanduser() if db else default_path()
+        with closing(Database(path, allow_foreign=True)) as database:
             if repair:
                 # Says at once that the file may not be written, before anything is looked at.
                 with database.writing():

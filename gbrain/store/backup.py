@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gbrain.errors import BadBrain, UsageError
 from gbrain.store.connection import Database, check_file, explained, locator, make_folder, place
 from gbrain.store.copies import copy_to
-from gbrain.store.schema import SCHEMA_VERSION
+from gbrain.store.schema import SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
 
 # Pages of a keyword index that are merged in one go, so that other writers get their turn.
 _MERGED_AT_ONCE = 500
@@ -87,11 +87,11 @@ def _sound(source: Path) -> Iterator[sqlite3.Connection]:
         version = copy.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             raise _unsound(source, "it was written by a newer gbrain", "Upgrade gbrain.")
-        parts = faults.parts(copy)
-        foreign = sorted(name for name, kind in parts.items() if kind == "trigger")
+        foreign = foreign_parts(copy.execute(SCHEMA_ROWS))
         if foreign:
-            raise _unsound(source, f"it holds a trigger, {foreign[0]}", "gbrain made no trigger.")
-        if parts.get("pages") != "table":
+            hint = "Somebody else changed it; name another copy."
+            raise _unsound(source, f"it holds a {' '.join(foreign[0])} that is not gbrain's", hint)
+        if faults.parts(copy).get("pages") != "table":
             raise _unsound(source, "it holds no pages", "Name another copy.")
         damaged = faults.damage(copy, full=True)
         if damaged:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from gbrain.store.packing import unpacked
 from gbrain.store.pages import page_text
 from gbrain.text.citations import Citation, lines_hash, places_of, split_lines
 from gbrain.text.query import match_expression
@@ -20,6 +20,8 @@ _VERSIONS = 200
 _OTHER_PAGES = 20
 # Words that such a page is found by; with fewer the same line may stand there by chance.
 _PHRASE_WORDS, _TELLING_WORDS = 8, 4
+# Characters compared in search of a text, which may stand anywhere in a page that repeats itself.
+_COMPARED = 100_000_000
 # Lines hashed in search of a stretch that only its hash tells.
 _HASHED_LINES = 1_000_000
 # Less than this share of the words' triples left over, and the text is gone from its page.
@@ -102,7 +104,7 @@ def _past(connection: sqlite3.Connection, citation: Citation) -> _Past | None:
         "UNION SELECT id FROM pages WHERE slug = ?1) ORDER BY ended_at DESC, version DESC LIMIT ?2",
         (citation.slug, _VERSIONS),
     ):
-        lines = split_lines(zlib.decompress(content).decode())[first - 1 : last]
+        lines = split_lines(unpacked(content))[first - 1 : last]
         if lines_hash(lines).startswith(citation.hash):
             return _Past("\n".join(lines), version, until)
     return None
@@ -138,7 +140,9 @@ def _places_of_text(page: str, text: str) -> Iterator[tuple[int, int]]:
         at += len(line) + 1
     running = " ".join(line for _, line in numbered)
     start = running.find(wanted) if wanted else -1
-    while start >= 0:
+    for _ in range(_COMPARED // max(len(wanted), 1)):
+        if start < 0:
+            return
         stop = start + len(wanted)
         if not (_inside_word(running, start) or _inside_word(running, stop)):
             first = numbered[bisect_right(starts, start) - 1][0]

@@ -60,7 +60,7 @@ class Database:
                 hint="Upgrade gbrain; the file has not been touched.",
                 code="brain_too_new",
             )
-        if not self._allow_foreign:
+        if version < SCHEMA_VERSION or not self._allow_foreign:
             self._refuse_foreign_parts(connection)
         if version < SCHEMA_VERSION and not self.read_only:
             from gbrain.store.copies import keep_before_migration
@@ -106,7 +106,9 @@ class Database:
             try:
                 yield self.connection
             finally:
-                self.connection.execute("ROLLBACK")
+                # After some failures SQLite has ended it by itself.
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -236,35 +238,54 @@ def explained(path: Path) -> Iterator[None]:
         raise _explanation(error, path) from error
     except UnicodeDecodeError as error:
         # SQLite quotes a damaged schema in its message, and Python cannot read that.
-        raise _damaged(path, "its tables cannot be read") from error
+        raise damaged(path, "its tables cannot be read") from error
 
 
 def _explanation(error: sqlite3.Error, path: Path) -> BadBrain:
     text = str(error)
-    if "locked" in text or "busy" in text:
+    # Python's own errors, of a text that is not UTF-8 for example, have no such name.
+    kind = getattr(error, "sqlite_errorname", "")
+    if "decode" in text and not kind:
+        # The message quotes the text itself, all of it.
+        return damaged(path, "a text in it is not UTF-8")
+    if kind.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return BadBrain(
             f"{path} is being written by another program",
             hint="Try again in a moment; busy_seconds sets how long gbrain waits.",
             code="locked",
         )
-    if "full" in text:
+    if kind == "SQLITE_FULL":
         return BadBrain(
             f"The disk that holds {path} is full",
             hint="Nothing was half written. Make room and run the command again.",
             code="disk_full",
         )
-    if "readonly" in text or "read-only" in text:
+    if kind.startswith("SQLITE_READONLY"):
         return BadBrain(
             f"{path} is read-only",
             hint="Make the file and its folder writable, or copy it elsewhere.",
             code="read_only",
         )
-    if any(sign in text for sign in ("malformed", "not a database", "no such", "fts5")):
-        return _damaged(path, text)
+    if kind.startswith("SQLITE_CANTOPEN"):
+        return BadBrain(
+            f"{path} cannot be opened, or the files that SQLite keeps beside it",
+            hint="Is its folder still there, and may you write in it?",
+            code="cannot_open",
+        )
+    if kind.startswith("SQLITE_IOERR"):
+        return BadBrain(
+            f"The disk that holds {path} does not take or give what it should ({text})",
+            hint="Nothing was half written. Check the disk, its room and your quota; try again.",
+            code="disk_error",
+        )
+    signs = ("malformed", "no such", "fts5", "too big", "has no column", "cannot modify")
+    if kind in ("SQLITE_CORRUPT", "SQLITE_NOTADB") or any(sign in text for sign in signs):
+        return damaged(path, text)
     return BadBrain(f"{path}: {text}", hint="gbrain doctor checks the file.", code="sqlite")
 
 
-def _damaged(path: Path, what: str) -> BadBrain:
+def damaged(path: Path, what: str) -> BadBrain:
+    """The error of a file that holds what it should not."""
     return BadBrain(
         f"{path} is damaged: {what}",
         hint="gbrain doctor --repair mends what it can; else restore a backup or import afresh.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import Literal, NamedTuple
 from gbrain.errors import BadPage
 from gbrain.store.asked import Asking, askings
 from gbrain.store.names import KIND_ORDER
+from gbrain.store.packing import unpacked
 from gbrain.text.query import read_terms
 from gbrain.text.slug import fold, slug_of
 
@@ -222,7 +222,7 @@ def _truth_day(connection: sqlite3.Connection, page_id: int) -> str:
         "ORDER BY version DESC LIMIT ?",
         (page_id, _VERSIONS_READ),
     )
-    same = takewhile(lambda row: truth in zlib.decompress(row[0]).decode(), rows)
+    same = takewhile(lambda row: truth in unpacked(row[0]), rows)
     days: list[str] = [updated, *(day for _, day in same)]
     return min(days)
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from gbrain.errors import BadBrain, GbrainError
-from gbrain.store import faults, page_faults, repair
+from gbrain.store import faults, page_faults, repair, row_faults
 from gbrain.store.connection import Database, explained
 from gbrain.store.links import dangling
+from gbrain.store.schema import SCHEMA_ROWS
+from gbrain.store.schema import foreign_parts as foreign
+from gbrain.store.strange import STRANGE
 from gbrain.store.vaults import vaults
 
 Status = Literal["ok", "note", "problem", "repaired"]
 
 REPAIR = "gbrain doctor --repair"
-# What reading a damaged row may lead to: anything can stand where a text or a number belongs.
-_STRANGE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 RESTORE = "Restore a backup, or export the pages and import them into a new brain."
 
 
@@ -37,6 +39,7 @@ class Finding:
     details: tuple[str, ...] = ()
 
 
+UNSEEN = Finding("note", "not checked, because of the foreign parts")
 Look = Callable[[Database, bool], Finding]
 
 
@@ -58,17 +61,34 @@ def examine(
     more, no longer finds the fault. Raises BadBrain when another program keeps the file locked.
     """
     # A text that is not UTF-8 is a finding, not a reason to stop.
-    database.connection.text_factory = lambda data: data.decode(errors="replace")
+    database.connection.text_factory = _lenient
+    endangered = False
     for check in CHECKS:
-        finding = _look(check, database, full)
-        if mend and check.mend and finding.status != "ok":
+        finding = UNSEEN if endangered else _look(check, database, full)
+        if mend and check.mend and finding.status != "ok" and not endangered:
             finding = _mended(check, check.mend, finding, database, now, full)
+        # What is not gbrain's own would run when the next check reads or mends.
+        endangered = endangered or (check.look is foreign_parts and finding.status == "problem")
         yield check.name, finding
+
+
+def damage_of(database: Database) -> str | None:
+    """What is wrong with the rows of a brain in one sentence, if anything is."""
+    database.connection.text_factory = _lenient
+    for check in CHECKS:
+        finding = _look(check, database, True) if check.look in _OF_ROWS else UNSEEN
+        if finding.status == "problem":
+            return f"{finding.message} ({check.name})"
+    return None
 
 
 def unopened(error: BadBrain) -> Finding:
     """What there is to say of a file that cannot even be opened."""
     return Finding("problem", error.message, "Restore a backup, or import your notes afresh.", 1)
+
+
+def _lenient(data: bytes) -> str:
+    return data.decode(errors="replace")
 
 
 def _look(check: Check, database: Database, full: bool) -> Finding:
@@ -79,7 +99,7 @@ def _look(check: Check, database: Database, full: bool) -> Finding:
             with explained(database.path):
                 raise
         return Finding("problem", f"cannot be checked: {error}", RESTORE, 1)
-    except _STRANGE as error:
+    except STRANGE as error:
         message = f"cannot be checked: a row holds what it should not ({error})"
         return Finding("problem", message, RESTORE, 1)
 
@@ -94,7 +114,7 @@ def _mended(
         # That a repair was tried in vain is no reason to try it again.
         fix = RESTORE if error.code == "damaged" else error.hint
         return replace(before, message=message, fix=fix)
-    except _STRANGE as error:
+    except STRANGE as error:
         return replace(before, message=f"{before.message}; not repaired: {error}", fix=RESTORE)
     after = _look(check, database, full)
     if after.status == before.status:
@@ -133,18 +153,32 @@ def integrity(database: Database, full: bool) -> Finding:
     return Finding("ok", "SQLite finds the file sound")
 
 
+def foreign_parts(database: Database, full: bool) -> Finding:
+    rows = database.connection.execute(SCHEMA_ROWS)
+    found = tuple(sorted(f"{kind} {name}" for kind, name in foreign(rows)))
+    if found:
+        one = "a part that gbrain did not make could run"
+        many = "{} parts that gbrain did not make could run"
+        return _found("problem", one, many, found, f"{REPAIR} takes them out.")
+    return Finding("ok", "nothing could run that gbrain did not make")
+
+
 def schema(database: Database, full: bool) -> Finding:
     missing = tuple(faults.missing_parts(database.connection))
     if missing:
         one, many = "a part of the schema is missing", "{} parts of the schema are missing"
         return _found("problem", one, many, missing)
-    parts = faults.parts(database.connection)
-    triggers = tuple(sorted(name for name, kind in parts.items() if kind == "trigger"))
-    if triggers:
-        one, many = "a trigger that gbrain did not make", "{} triggers that gbrain did not make"
-        fix = "See what it does before you write to this brain."
-        return _found("note", one, many, triggers, fix)
     return Finding("ok", "all tables and indexes are there")
+
+
+def values(database: Database, full: bool) -> Finding:
+    counts = Counter(row.table for row in row_faults.wrong_rows(database.connection))
+    if counts:
+        one, many = "a row holds what it should not", "{} rows hold what they should not"
+        details = tuple(f"{table}: {count}" for table, count in counts.items())
+        fix = RESTORE if set(counts) == {"versions"} else REPAIR
+        return replace(_found("problem", one, many, counts.total(), fix), details=details)
+    return Finding("ok", "every row holds what it should")
 
 
 def keyword_index(table: str) -> Look:
@@ -197,6 +231,23 @@ def page_texts(database: Database, full: bool) -> Finding:
         fix = f"{REPAIR} takes them as they stand; a backup may have them as they were."
         return _found("problem", one, many, tuple(slug for _, slug in changed), fix)
     return Finding("ok", "every page is as it was written")
+
+
+def page_facts(database: Database, full: bool) -> Finding:
+    wrong = page_faults.wrong_facts(database.connection) if full else []
+    if wrong:
+        one = "something else is known of a page than it says"
+        many = "something else is known of {} pages than they say"
+        return _found("problem", one, many, tuple(slug for _, slug in wrong))
+    return Finding("ok", "what is known of pages stands in them")
+
+
+def versions(database: Database, full: bool) -> Finding:
+    lost = tuple(page_faults.unreadable_versions(database.connection)) if full else ()
+    if lost:
+        one, many = "an earlier version cannot be read", "{} earlier versions cannot be read"
+        return _found("problem", one, many, lost, RESTORE)
+    return Finding("ok", "every earlier version can be read")
 
 
 def slugs(database: Database, full: bool) -> Finding:
@@ -301,14 +352,18 @@ def folders(database: Database, full: bool) -> Finding:
 # what was cut anew asks for its vectors.
 CHECKS = (
     Check("file_mode", file_mode, repair.close_files),
+    Check("foreign_parts", foreign_parts, repair.take_out_foreign),
     Check("integrity", integrity, repair.rebuild_indexes),
     Check("schema", schema, repair.complete_schema),
+    Check("values", values, repair.drop_wrong_rows),
+    Check("page_facts", page_facts, repair.restore_facts),
     Check("page_index", keyword_index("pages_fts"), repair.rebuild_keywords("pages_fts")),
     Check("passage_index", keyword_index("chunks_fts"), repair.rebuild_keywords("chunks_fts")),
     Check("stray_rows", stray_rows, repair.drop_stray_rows),
     Check("stray_passages", stray_passages, repair.drop_stray_passages),
     Check("question_index", keyword_index("questions_fts"), repair.ask_anew),
     Check("page_texts", page_texts, repair.accept_texts),
+    Check("versions", versions),
     Check("slugs", slugs, repair.follow_paths),
     Check("passages", passages, repair.cut_anew),
     Check("references", references, repair.name_anew),
@@ -320,3 +375,7 @@ CHECKS = (
     Check("settings", settings, repair.forget_settings),
     Check("folders", folders),
 )
+# Where a row can be such that reading it fails.
+_OF_ROWS = (
+    integrity, schema, values, page_facts, page_texts, versions, passages, vectors, settings,
+)  # fmt: skip

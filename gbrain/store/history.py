@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gbrain.errors import NotFound
+from gbrain.store.packing import unpacked
 from gbrain.store.pages import Stored, find_page, page_text, require_page
 from gbrain.text.page import parse_page
 
@@ -95,7 +96,7 @@ def _version(connection: sqlite3.Connection, slug: str, version: int) -> tuple[s
         raise NotFound(
             f"{slug} has no version {version}", hint=f"It has {', '.join(numbers[-10:])}."
         )
-    return row[0], zlib.decompress(row[1]).decode()
+    return row[0], unpacked(row[1])
 
 
 def page_then(connection: sqlite3.Connection, slug: str, version: int) -> tuple[Stored, str, str]:

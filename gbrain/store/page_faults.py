@@ -9,7 +9,10 @@ from hashlib import sha256
 from itertools import pairwise
 
 from gbrain.errors import BadPage, GbrainError
-from gbrain.text.slug import slug_of
+from gbrain.store.packing import unpacked
+from gbrain.store.strange import STRANGE
+from gbrain.store.writing import names_of
+from gbrain.text.slug import fold, slug_of
 from gbrain.types import Page
 
 
@@ -162,10 +165,105 @@ def _as_linked(connection: sqlite3.Connection, page_id: int) -> bool:
     except sqlite3.DatabaseError:
         # A page that cannot be read is found by its text.
         return True
-    standing = connection.execute(
-        "SELECT line, kind, target, heading, label FROM links WHERE page_id = ? ORDER BY position",
+    if page is None:
+        return False
+    links = connection.execute(
+        "SELECT line, kind, target, key, heading, label FROM links WHERE page_id = ? "
+        "ORDER BY position",
         (page_id,),
     ).fetchall()
-    return page is not None and standing == [
-        (link.line, link.kind, link.target, link.heading, link.label) for link in page.links
-    ]
+    names = connection.execute(
+        "SELECT key, kind, reversed FROM names WHERE page_id = ?", (page_id,)
+    ).fetchall()
+    tags = connection.execute("SELECT tag FROM tags WHERE page_id = ?", (page_id,)).fetchall()
+    return (
+        links
+        == [(x.line, x.kind, x.target, fold(x.target), x.heading, x.label) for x in page.links]
+        and sorted(names) == sorted((key, kind, key[::-1]) for key, kind in names_of(page))
+        and sorted(tags) == sorted((tag,) for tag in dict.fromkeys(page.tags))
+    )
+
+
+_FACTS = (
+    "title, type, wing, wing_reason, room, room_reason, date, first_day, last_day, bytes, tags, "
+    "aliases, meta, front_matter, compiled_truth, timeline"
+)
+
+
+def _facts(page: Page) -> tuple[object, ...]:
+    return (
+        page.title, page.type, page.wing, page.wing_reason, page.room, page.room_reason, page.date,
+        page.first_day, page.last_day, len(page.text.encode()), "\n".join(page.tags),
+        "\n".join(page.aliases), page.meta, page.front_matter, page.compiled_truth, page.timeline,
+    )  # fmt: skip
+
+
+def wrong_facts(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """Pages of which something else is known than their text says."""
+    wrong: list[tuple[int, str]] = []
+    for page_id, slug in page_ids(connection):
+        # A page that cannot be read is found by its text.
+        with suppress(sqlite3.DatabaseError):
+            page = parsed(connection, page_id)
+            row = connection.execute(
+                f"SELECT {_FACTS} FROM pages WHERE id = ?", (page_id,)
+            ).fetchone()
+            if page is not None and row != _facts(page):
+                wrong.append((page_id, slug))
+    return wrong
+
+
+def write_facts(connection: sqlite3.Connection, page_id: int, now: str) -> None:
+    """Makes a page's columns from its text; what is no text is left as it is.
+
+    Its hash stays, by which one sees that the text was changed.
+    """
+    from gbrain.text.page import parse_page
+
+    path, slug, *texts = connection.execute(
+        "SELECT CAST(path AS BLOB), CAST(slug AS BLOB), CAST(front_matter AS BLOB), "
+        "CAST(compiled_truth AS BLOB), CAST(timeline AS BLOB) FROM pages WHERE id = ?",
+        (page_id,),
+    ).fetchone()
+    try:
+        page = parse_page(_path(path, slug), b"".join(text or b"" for text in texts))
+    except (GbrainError, UnicodeDecodeError):
+        return
+    written = ", ".join(f"{name} = ?" for name in _FACTS.split(", "))
+    connection.execute(
+        f"UPDATE pages SET {written}, path = ?, "
+        "slug = CASE WHEN typeof(slug) = 'text' THEN slug ELSE ? END, "
+        "sha256 = CASE WHEN typeof(sha256) = 'blob' THEN sha256 ELSE ? END, "
+        "version = CASE WHEN typeof(version) = 'integer' AND version BETWEEN 1 AND 1000000000 "
+        "THEN version ELSE 1 + (SELECT coalesce(max(version), 0) FROM versions "
+        "WHERE page_id = pages.id) END, "
+        "created_at = CASE WHEN typeof(created_at) = 'text' THEN created_at ELSE ? END, "
+        "updated_at = CASE WHEN typeof(updated_at) = 'text' THEN updated_at ELSE ? END, "
+        "vault_id = CASE WHEN typeof(vault_id) = 'integer' THEN vault_id END, "
+        "source_sha256 = CASE WHEN typeof(source_sha256) = 'blob' THEN source_sha256 END "
+        "WHERE id = ?",
+        (*_facts(page), page.path, page.slug, page.sha256, now, now, page_id),
+    )
+
+
+def _path(path: bytes | None, slug: bytes | None) -> str:
+    """The page's path, from its slug where it has none; raises UnicodeDecodeError for neither."""
+    try:
+        return (path or b"\xff").decode()
+    except UnicodeDecodeError:
+        return (slug or b"\xff").decode() + ".md"
+
+
+def unreadable_versions(connection: sqlite3.Connection) -> list[str]:
+    """Versions whose text cannot be had any more, or is another than was kept."""
+    rows = connection.execute(
+        "SELECT slug, version, sha256, content FROM versions ORDER BY page_id, version"
+    )
+    return [f"{slug}@{number}" for slug, number, *kept in rows if not _as_kept(*kept)]
+
+
+def _as_kept(digest: bytes, packed: bytes) -> bool:
+    try:
+        return sha256(unpacked(packed).encode()).digest() == digest
+    except STRANGE:
+        return False

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from itertools import groupby
 
 from gbrain.errors import BadBrain
-from gbrain.store import chunks, faults, page_faults, pages, questions, settings, writing
+from gbrain.store import (
+    chunks,
+    faults,
+    page_faults,
+    pages,
+    questions,
+    row_faults,
+    settings,
+    writing,
+)
 from gbrain.store.connection import Database
+from gbrain.store.schema import SCHEMA_ROWS, foreign_parts, own_parts
 from gbrain.store.vectors import SEGMENT
 
 Mend = Callable[[Database, str, bool], None]
@@ -33,6 +44,49 @@ def rebuild_indexes(database: Database, now: str, full: bool) -> None:
         connection.execute("REINDEX")
 
 
+def take_out_foreign(database: Database, now: str, full: bool) -> None:
+    """Takes out what could run; a table of gbrain's that was made otherwise keeps its rows."""
+    with _unbound(database) as connection:
+        found = foreign_parts(connection.execute(SCHEMA_ROWS))
+        own = own_parts(name for _, name in found)
+        for kind in ("trigger", "view", "index", "table"):
+            for name in (name for foreign, name in found if foreign == kind):
+                _take_out(connection, kind, name, own.get(name.lower()))
+
+
+@contextmanager
+def _unbound(database: Database) -> Iterator[sqlite3.Connection]:
+    """Writes in which what is taken from one table takes nothing from those that lean on it."""
+    database.connection.execute("PRAGMA foreign_keys = OFF")
+    try:
+        with database.writing() as connection:
+            yield connection
+    finally:
+        database.connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _take_out(connection: sqlite3.Connection, kind: str, name: str, own: str | None) -> None:
+    quoted = name.replace('"', '""')
+    if kind != "table" or own is None or own.startswith("CREATE VIRTUAL"):
+        if name.lower() == "pages":
+            raise BadBrain("the pages themselves are gone", hint="Restore a backup.")
+        connection.execute(f'DROP {kind} IF EXISTS "{quoted}"')
+        return
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.execute(own)
+        wanted = [row[1] for row in empty.execute(f'PRAGMA table_info("{quoted}")')]
+    # Without the columns that are computed.
+    there = {row[1] for row in connection.execute(f'PRAGMA table_info("{quoted}")')}
+    columns = ", ".join(column for column in wanted if column in there)
+    if not columns:
+        raise BadBrain(f"{name} holds nothing that it should", hint="Restore a backup.")
+    connection.execute(f'CREATE TEMP TABLE kept AS SELECT {columns} FROM main."{quoted}"')
+    connection.execute(f'DROP TABLE main."{quoted}"')
+    connection.execute(own)
+    connection.execute(f'INSERT INTO "{quoted}" ({columns}) SELECT {columns} FROM temp.kept')
+    connection.execute("DROP TABLE temp.kept")
+
+
 def complete_schema(database: Database, now: str, full: bool) -> None:
     """Makes the parts that are missing; what they held is filled in by later repairs."""
     with database.writing() as connection:
@@ -51,6 +105,29 @@ def complete_schema(database: Database, now: str, full: bool) -> None:
                 _write_references(connection, page_id)
         if "page_questions" in missing:
             questions.rebuild(connection)
+
+
+def drop_wrong_rows(database: Database, now: str, full: bool) -> None:
+    """Drops rows that hold what they should not, or makes them anew if they are of pages.
+
+    What followed from a page comes back by later repairs; of versions nothing is dropped.
+    """
+    with _unbound(database) as connection:
+        for table, rows in groupby(row_faults.wrong_rows(connection), lambda row: row.table):
+            keys = [row.key for row in rows]
+            if table == "pages":
+                for (page_id,) in keys:
+                    page_faults.write_facts(connection, int(page_id or 0), now)
+            elif table != "versions":
+                condition = row_faults.key_condition(connection, table)
+                connection.executemany(f"DELETE FROM {table} WHERE {condition}", keys)
+
+
+def restore_facts(database: Database, now: str, full: bool) -> None:
+    """Makes what is known of a page from its text, where it is wrong."""
+    with database.writing() as connection:
+        for page_id, _ in page_faults.wrong_facts(connection):
+            page_faults.write_facts(connection, page_id, now)
 
 
 def rebuild_keywords(table: str) -> Mend:

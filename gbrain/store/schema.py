@@ -1,6 +1,8 @@
-"""The tables of a brain, as they stand after the last migration."""
+"""The tables of a brain as they stand after the last migration, and how others are told apart."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
 SCHEMA_VERSION = 2
@@ -216,3 +218,75 @@ CREATE TABLE IF NOT EXISTS page_embeddings_codes_{dim} (
     PRIMARY KEY (model_id, segment)
 );
 """
+
+# Words that let a table compute something.
+_COMPUTING = frozenset(
+    "AS CHECK COLLATE CONSTRAINT DEFAULT FOREIGN GENERATED REFERENCES VIRTUAL".split()
+)
+_BLANKS = str.maketrans("()/-", "    ")
+
+SCHEMA_ROWS = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+SchemaRow = tuple[str, str, str, str | None]
+
+
+def own_parts(names: Iterable[str] = ()) -> dict[str, str]:
+    """The SQL of every table, index and view of a brain, by name.
+
+    Those that hold vectors depend on the models: they are taken from the `names` that are there.
+    """
+    return {_name(sql): sql for sql in _own_statements(names)}
+
+
+def _own_statements(names: Iterable[str]) -> list[str]:
+    numbers = {name.rpartition("_")[2] for name in names if name.startswith("page_embeddings_")}
+    # As SQLite writes them down.
+    vectors = VECTORS.replace("IF NOT EXISTS ", "")
+    script = FIRST + SECOND + "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
+    return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
+
+
+def _name(statement: str) -> str:
+    words = statement.split(maxsplit=4)
+    return words[3] if words[1] == "VIRTUAL" else words[2]
+
+
+def foreign_parts(rows: Iterable[SchemaRow]) -> list[tuple[str, str]]:
+    """Kind and name of what could run when gbrain reads or writes, and is not gbrain's.
+
+    A trigger; an index on one of its tables; whatever has the name of a part of a brain and is
+    not made as that is. Other tables and views are never touched and may be there. `rows` are
+    those of sqlite_schema: type, name, table, SQL.
+    """
+    known = list(rows)
+    names = [name for _, name, _, _ in known]
+    usual = set(_own_statements(names))
+    unusual = [row for row in known if row[3] not in usual and not _of_sqlite(*row)]
+    own = own_parts(names) if unusual else {}
+    return [
+        (kind, name)
+        for kind, name, table, _ in unusual
+        if kind == "trigger"
+        or name.lower() in own
+        or (kind == "index" and table.lower() in own)
+        or _named_by_sqlite(name.lower())
+    ]
+
+
+def _named_by_sqlite(name: str) -> bool:
+    """Whether SQLite, its keyword index or the library for migrations would use the name."""
+    return "_fts_" in name or name.startswith(("sqlite_", "_sqlite_"))
+
+
+def _of_sqlite(kind: str, name: str, table: str, sql: str | None) -> bool:
+    """Whether one of those made it, as far as one sees.
+
+    Their spelling may change between versions, but none of their tables computes anything.
+    """
+    if kind == "index":
+        return sql is None or (table == "_sqlite_migrations" and not _computes(sql))
+    return kind == "table" and _named_by_sqlite(name) and not _computes(sql or "")
+
+
+def _computes(sql: str) -> bool:
+    plain = sql.upper().translate(_BLANKS)
+    return not _COMPUTING.isdisjoint(plain.split())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from gbrain.errors import BadPage
 from gbrain.store import pages, writing
+from gbrain.store.packing import unpacked
 from gbrain.text.dates import parse_date
 from gbrain.text.page import DATE_KEYS, parse_page
 from gbrain.text.slug import slug_of
@@ -262,4 +262,4 @@ def _text(connection: sqlite3.Connection, then: Then) -> str:
         "SELECT content FROM versions WHERE page_id = ? AND version = ?",
         (then.page_id, then.version),
     ).fetchone()
-    return zlib.decompress(row[0]).decode()
+    return unpacked(row[0])

@@ -117,14 +117,18 @@ def write_page(
     return Written(page.slug, version, "updated" if old else "created")
 
 
-def write_references(connection: sqlite3.Connection, page_id: int, page: Page) -> None:
+def names_of(page: Page) -> set[tuple[str, str]]:
+    """Whatever the page is found by: keys, each with its kind."""
     names = [("slug", page.slug), ("name", page.slug.rpartition("/")[2]), ("title", page.title)]
     names += [("alias", alias) for alias in page.aliases]
     names += [("block", block) for block in page.blocks]
-    keyed = {(fold(name), kind) for kind, name in names}
+    return {(key, kind) for kind, name in names if (key := fold(name))}
+
+
+def write_references(connection: sqlite3.Connection, page_id: int, page: Page) -> None:
     connection.executemany(
         "INSERT INTO names (key, page_id, kind, reversed) VALUES (?, ?, ?, ?)",
-        [(key, page_id, kind, key[::-1]) for key, kind in keyed if key],
+        [(key, page_id, kind, key[::-1]) for key, kind in names_of(page)],
     )
     connection.executemany(
         "INSERT OR IGNORE INTO tags (tag, page_id) VALUES (?, ?)",

@@ -151,7 +151,7 @@ def test_doctor_as_json_has_every_check(run: Run) -> None:
     document = run("doctor", "--json").json
     assert [check["name"] for check in document["checks"]] == [check.name for check in CHECKS]
     assert document["ok"] is True
-    assert document["checks"][1] == {
+    assert document["checks"][2] == {
         "name": "integrity",
         "status": "ok",
         "message": "SQLite finds the file sound",

@@ -133,8 +133,15 @@ def spoil(copy: Path, sql: str) -> None:
     ("sql", "reason"),
     [
         ("PRAGMA user_version = 99", "it was written by a newer gbrain"),
-        ("CREATE TRIGGER t AFTER INSERT ON tags BEGIN SELECT 1; END", "it holds a trigger, t"),
-        ("DROP TABLE pages; CREATE VIEW pages AS SELECT 1 AS id", "it holds no pages"),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON tags BEGIN SELECT 1; END",
+            "it holds a trigger t that is not gbrain's",
+        ),
+        (
+            "DROP TABLE pages; CREATE VIEW pages AS SELECT 1 AS id",
+            "it holds a view pages that is not gbrain's",
+        ),
+        ("DROP TABLE pages", "it holds no pages"),
         ("DROP TABLE tags", "tags is missing"),
     ],
 )
