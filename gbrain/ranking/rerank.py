@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from gbrain.config import Settings
 from gbrain.ranking.expand import passage_values
@@ -26,6 +27,18 @@ def best_chunks(
     return {
         page_id: sorted(chunks, key=lambda chunk: (-chunks[chunk], chunk))[: settings.rerank_chunks]
         for page_id, chunks in found.items()
+    }
+
+
+def contested(ranked: Sequence[Ranked], head: int, mix: float) -> set[int]:
+    """Those of the first `head` pages, best first, that opinions of that weight can move at all."""
+    scores = min_max([page.score for page in ranked[:head]])
+    # Opinions differ by 1 at most; a little over it for the rounding of both sides.
+    near = [(1 - mix) * (above - below) <= mix + 1e-9 for above, below in pairwise(scores)]
+    return {
+        page.page_id
+        for page, above, below in zip(ranked, [False, *near], [*near, False], strict=False)
+        if above or below
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gbrain.ranking.confidence import relevance, telling_titles, together, trust
+from gbrain.ranking.rerank import contested
 from gbrain.rerankers.head import Head, Opinions
 from gbrain.store.facts import facts
 from gbrain.store.passages import Passage
@@ -10,13 +11,18 @@ from gbrain.text.chunking import content_hash, embedding_text
 
 
 def opinions(head: Head) -> Opinions:
-    """How relevant a page's best passages are, weighed by the kind of question."""
+    """How relevant a page's best passages are, weighed by the kind of question.
+
+    A page that so light an opinion could not move is not read.
+    """
+    weight = head.settings.rerank_mix * trust(head.question)
+    movable = contested(head.pages, len(head.pages), weight)
     known = facts(head.connection, dict.fromkeys(head.passages))
     titles = telling_titles({page_id: page.title for page_id, page in known.items()})
     texts = {
         page_id: [_text(titles[page_id], known[page_id].title, passage) for passage in passages]
         for page_id, passages in head.passages.items()
-        if passages
+        if passages and page_id in movable
     }
     names = {text: content_hash(text) for read in texts.values() for text in read}
     logits = head.helpers.cross_encoder().scores(
@@ -26,7 +32,7 @@ def opinions(head: Head) -> Opinions:
         page_id: relevance(together([logits[names[text]] for text in read]))
         for page_id, read in texts.items()
     }
-    return Opinions(by_page, head.settings.rerank_mix * trust(head.question))
+    return Opinions(by_page, weight)
 
 
 def _text(shown_title: str, title: str, passage: Passage) -> str:

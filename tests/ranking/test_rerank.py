@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings, with_values
-from gbrain.ranking.rerank import best_chunks, reordered
+from gbrain.ranking.rerank import best_chunks, contested, reordered
 from gbrain.types import Candidate, Found, Ranked, ScoredChunk
 
 
@@ -51,6 +51,28 @@ def test_ties_keep_the_order_they_had() -> None:
 def test_a_mix_of_nothing_changes_no_order() -> None:
     assert pages(reordered(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 0)) == [1, 2, 3]
     assert pages(reordered(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 1)) == [3, 2, 1]
+
+
+def test_what_no_opinion_could_move_is_not_contested() -> None:
+    # Fused from 0 to 1: 1, .9, .2, 0; opinions that weigh a third bridge at most a half.
+    assert contested(answer(10, 9, 2, 0), head=4, mix=1 / 3) == {1, 2, 3, 4}
+    assert contested(answer(10, 9, 2, 0), head=4, mix=0.1) == {1, 2}
+    assert contested(answer(10, 9, 2, 0), head=3, mix=0.1) == set()
+
+
+@given(
+    st.lists(st.floats(0, 10), max_size=20).map(lambda scores: sorted(scores, reverse=True)),
+    st.dictionaries(st.integers(1, 20), st.floats(0, 1)),
+    st.floats(0, 1),
+)
+def test_opinions_of_the_others_change_no_order(
+    scores: list[float], opinions: dict[int, float], mix: float
+) -> None:
+    ranked = answer(*scores)
+    of_all = {page.page_id: opinions.get(page.page_id, 0.5) for page in ranked}
+    movable = contested(ranked, 20, mix)
+    asked = {page: opinion for page, opinion in of_all.items() if page in movable}
+    assert pages(reordered(ranked, asked, 20, mix)) == pages(reordered(ranked, of_all, 20, mix))
 
 
 @given(

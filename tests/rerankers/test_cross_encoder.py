@@ -15,10 +15,18 @@ def test_it_knows_the_answer_from_what_only_sounds_like_it(ask: Callable) -> Non
 
 
 def test_without_vectors_it_reads_what_the_words_found(ask: Callable) -> None:
-    fused = ask("database copy while writing", mode="bm25")
+    fused = ask("how is a database copied while writing?", mode="bm25")
     found = fused.reranked(rerank="cross-encoder")
     assert found.notice is None
     assert found.pages == min(len(fused.ranked), 20)
+
+
+def test_what_a_light_opinion_could_not_move_is_not_read(ask: Callable) -> None:
+    fused = ask("database copy while writing", mode="bm25")
+    found = fused.reranked(rerank="cross-encoder")
+    assert 0 < found.pages < len(fused.ranked)
+    judged = [page.score for page in found.ranked if "rerank" in page.lanes]
+    assert len(judged) == found.pages
 
 
 def test_a_statement_moves_less_than_a_question(ask: Callable) -> None:
