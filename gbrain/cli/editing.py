@@ -139,7 +139,8 @@ def _edit(
     if json:
         screen.write_json({"slug": slug, "version": version or None, "outcome": outcome})
     elif not quiet:
-        screen.say(f"{slug}: {outcome}" + (f", version {version}" if version else ""))
+        done = f"{outcome}, version {version}" if version else "nothing was written"
+        screen.say(f"{slug}: {done}")
         if page and page.vault_id is not None and outcome == "updated":
             screen.say("Its file keeps the earlier text until gbrain export writes it.")
 

@@ -46,7 +46,7 @@ command = Module()
     ),
 )
 def explain(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],
+    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="The query.")],
     missing: Annotated[
         str | None,
         typer.Option("--why-not", metavar="SLUG", help="Where this page was lost, and why."),
@@ -84,7 +84,7 @@ def explain(
         "changes": changes_of({"profile": profile, "rerank": rerank}),
     }
     with open_brain(db) as brain:
-        answer, work = brain.ask(text, **options)
+        answer, work = brain.ask(" ".join(text), **options)
         lost = why_not(brain, answer, work, missing, **options) if missing else None
     if answer.notice and not quiet:
         screen.say(answer.notice)

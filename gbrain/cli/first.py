@@ -26,7 +26,7 @@ _SHOWN = (
     ("search", "river ai", "A page's own name answers at once."),
     ("search", "sqlite backup", "Words, wherever they stand."),
     ("query", "what happened in April with Alice?", "Timeline entries are found by themselves."),
-    ("query", "who's lukewarm on cloud RAG?", "Meaning: no page says these words."),
+    ("query", "who's lukewarm on cloud RAG?", "Meaning: no page says lukewarm, or RAG."),
 )
 _EXPLAINED = "who's lukewarm on cloud RAG?"
 _IN_DEPTH, _BUDGET = "why did we decide against Lanternworks?", 160

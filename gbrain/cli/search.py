@@ -43,7 +43,7 @@ from gbrain.types import Answer, Depth
 command = Module()
 
 Text = Annotated[
-    str, typer.Argument(metavar="TEXT", help="What to look for; - reads one per line.")
+    list[str], typer.Argument(metavar="TEXT...", help="What to look for; - reads one per line.")
 ]
 Superseded = Annotated[
     bool, typer.Option("--include-superseded", help="Also pages that another replaces.")
@@ -91,10 +91,10 @@ def search(
         "include_superseded": include_superseded, "mode": "bm25",
     }  # fmt: skip
     with open_brain_as_of(db, as_of) as brain:
-        if text == "-":
+        if text == ["-"]:
             _batch(brain, given, (*FILTERS, "limit", "include_superseded"), debug)
             return
-        answer = _ask(brain, text, given)
+        answer = _ask(brain, " ".join(text), given)
     seen = Seen(json=json, verbose=verbose, debug=debug, pager=not no_pager, quiet=quiet)
     show(answer, db, seen)
     _exit(answer, exit_code)
@@ -157,10 +157,10 @@ def query(
         "include_superseded": include_superseded,
     }  # fmt: skip
     with open_brain_as_of(db, as_of) as brain:
-        if text == "-":
+        if text == ["-"]:
             _batch(brain, given, tuple(given), debug)
             return
-        answer = _ask(brain, text, given)
+        answer = _ask(brain, " ".join(text), given)
     seen = Seen(json=json, verbose=verbose, debug=debug, pager=not no_pager, quiet=quiet)
     show(answer, db, seen)
     _exit(answer, exit_code)

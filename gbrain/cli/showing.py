@@ -37,6 +37,8 @@ def show(answer: Answer, db: Path | None, seen: Seen) -> None:
         screen.write_json(answer_document(answer, trace=seen.debug))
     else:
         screen.write(answer_text(answer))
+        if not answer.hits and not seen.quiet:
+            screen.say("Nothing found.")
         if seen.debug:
             for stage in _stages(answer):
                 screen.say(stage)

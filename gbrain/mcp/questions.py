@@ -88,4 +88,5 @@ def _reply(answer: Answer) -> Reply:
 
 def _text(answer: Answer) -> str:
     verdict = f"Verdict: {answer.verdict.grade}."
-    return "\n\n".join(part for part in (answer.notice, answer_text(answer), verdict) if part)
+    found = answer_text(answer) or "Nothing found."
+    return "\n\n".join(part for part in (answer.notice, found, verdict) if part)

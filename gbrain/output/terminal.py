@@ -45,6 +45,7 @@ _STOPPED = {
 }
 
 _BULLET = re.compile(r"\s*[-*+]\s+")
+_FENCE = re.compile(r"(?:^|(?<=\s))(?:```+|~~~+)[\w-]*(?:\s|$)")
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]{1,300})(?<=\S)\*\*(?!\w)")
 _NAMED_LINK = re.compile(r"\[\[[^][|]{1,300}\|([^][]{1,300})\]\]")
 
@@ -159,7 +160,8 @@ def linked(style: str, file: Path | None) -> Style:
 
 def marked(snippet: str) -> Text:
     """A snippet with its matched words highlighted, its Markdown signs taken off."""
-    plain = _NAMED_LINK.sub(r"\1", _BOLD.sub(r"\1", _BULLET.sub("", snippet, count=1)))
+    plain = _FENCE.sub("", _BULLET.sub("", snippet, count=1))
+    plain = _NAMED_LINK.sub(r"\1", _BOLD.sub(r"\1", plain))
     text = Text(overflow="fold")
     for number, part in enumerate(plain.replace(MARK_OFF, MARK_ON).split(MARK_ON)):
         text.append(printable(part.replace("\n", " ")), style=_MATCH if number % 2 else "")
@@ -234,6 +236,12 @@ def _show_context(
 
 def show_page(text: str, *, pager: bool = True) -> None:
     """A page as a reader sees it."""
+    from gbrain.text.frontmatter import split
+
+    front, body = split(text)
+    about = [line for line in front.raw.splitlines() if line.rstrip() not in ("---", "...")]
     screen = console()
     with paged(screen, wanted=pager):
-        screen.print(Markdown(printable(text.replace("\r\n", "\n"))))
+        for line in about:
+            screen.print(Text(printable(line.lstrip("\ufeff")), style="dim"))
+        screen.print(Markdown(printable(body.replace("\r\n", "\n"))))

@@ -84,7 +84,7 @@ def test_a_new_page_begins_with_its_title(run, brain_path, editor):
 
 def test_a_new_page_that_stays_as_it_began_is_not_made(run, brain_path, editor):
     editor("")
-    assert run("edit", "ideas/first").stderr == "ideas/first: unchanged\n"
+    assert run("edit", "ideas/first").stderr == "ideas/first: nothing was written\n"
     assert run("edit", "ideas/first", "--json").json["version"] is None
     assert run("get", "ideas/first").exit_code == 1
 

@@ -41,7 +41,7 @@ def test_an_error_says_nothing_on_standard_output(run, sample):
         ("list", "--nonsense"),
         ("get",),
         ("list", "--limit", "many"),
-        ("search", "a", "b"),
+        ("get", "a", "b"),
     ],
 )
 def test_wrong_usage_is_exit_code_2_and_one_document(run, brain_path, words):

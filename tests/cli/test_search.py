@@ -24,10 +24,16 @@ def test_answers_as_they_were_looked_at(run, sample, golden):
 
 def test_nothing_found(run, sample):
     nothing = run("search", "zzzz")
-    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "Nothing found.\n", "")
+    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "Nothing found.\n")
     assert run("search", "zzzz", "--exit-code").exit_code == 3
     assert run("search", "zzzz", "--exit-code", "--json").json["results"] == []
     assert run("search", "river", "--exit-code").exit_code == 0
+
+
+def test_words_need_no_quotes(run, sample):
+    apart, together = run("search", "river", "ai", "--json"), run("search", "river ai", "--json")
+    assert apart.json["query"] == "river ai"
+    assert apart.json["results"] == together.json["results"]
 
 
 def test_every_key_is_there_even_when_it_is_null(run, sample):

@@ -63,6 +63,23 @@ def test_a_page_is_rendered_and_paged(at_terminal, sample):
     assert 0 < len(plain(shown).splitlines()) <= 2
 
 
+def test_front_matter_stands_line_by_line_above_the_page(at_terminal, sample):
+    _, shown = at_terminal("get", "people/alice-chen", "--no-pager")
+    lines = plain(shown).splitlines()
+    assert lines[:2] == ["title: Alice Chen", "type: person"]
+    assert "---" not in lines
+
+
+def test_a_narrow_table_is_stacked(at_terminal, sample):
+    _, shown = at_terminal("list", "--wing", "people", "-n", "1", columns=40)
+    assert [line.rstrip() for line in plain(shown).splitlines()[:2]] == [
+        "people/alice-chen",
+        "  Alice Chen · people/profile ·",
+    ]
+    _, wide = at_terminal("list", "--wing", "people", "-n", "1")
+    assert "Wing/room" in plain(wide)
+
+
 def test_context_is_shown_with_its_receipt(at_terminal, embedded):
     _, shown = at_terminal(
         "query", "why not lanternworks", "--depth", "auto", "--budget", "200", "--no-pager"

@@ -54,6 +54,11 @@ def test_a_hit_is_title_place_and_words_and_why_it_is_here(
     ]
 
 
+def test_fences_of_code_are_left_out_of_a_snippet() -> None:
+    assert marked("Run ```sh sqlite3 a.db ``` and look").plain == "Run sqlite3 a.db and look"
+    assert marked("a `word` and ``two``").plain == "a `word` and ``two``"
+
+
 def test_on_a_narrow_screen_the_reasons_stand_below(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
