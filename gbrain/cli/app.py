@@ -71,6 +71,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", START),
 }
 
+# Set to any value, a bug is shown with its traceback, and perhaps with words of a page.
+DEBUG = "GBRAIN_DEBUG"
+# The exit code of a bug, as sysexits.h names it.
+INTERNAL = 70
 
 # What people type who come from other programs.
 MEANT = {
@@ -127,10 +131,11 @@ class Commands(TyperGroup):
         try:
             yield
         except GbrainError as error:
-            self._report(error)
+            report(error, as_json=self.json_wanted)
             raise typer.Exit(error.exit_code) from None
         except UnicodeEncodeError:
-            self._report(GbrainError("An argument is not UTF-8", code="usage", hint=_how(ctx)))
+            unreadable = GbrainError("An argument is not UTF-8", code="usage", hint=_how(ctx))
+            report(unreadable, as_json=self.json_wanted)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
@@ -138,19 +143,35 @@ class Commands(TyperGroup):
             # A group that is called alone has printed its help; there is nothing to add.
             if error.format_message():
                 hint = _where(ctx, error) or _how(getattr(error, "ctx", None) or ctx)
-                self._report(GbrainError(error.format_message(), code="usage", hint=hint))
+                told = GbrainError(error.format_message(), code="usage", hint=hint)
+                report(told, as_json=self.json_wanted)
             raise typer.Exit(error.exit_code) from None
 
-    def _report(self, error: GbrainError) -> None:
-        if self.json_wanted:
-            from gbrain.output.json import error_document
 
-            print(error_document(error), file=sys.stderr)
-            return
-        from gbrain.output.text import printable
+def report(error: GbrainError, *, as_json: bool) -> None:
+    """An error and what to do about it, on standard error."""
+    if as_json:
+        from gbrain.output.json import error_document
 
-        print(f"Error: {printable(error.message)}", file=sys.stderr)
-        print(f"Hint: {printable(error.hint)}", file=sys.stderr)
+        print(error_document(error), file=sys.stderr)
+        return
+    from gbrain.output.text import printable
+
+    print(f"Error: {printable(error.message)}", file=sys.stderr)
+    print(f"Hint: {printable(error.hint)}", file=sys.stderr)
+
+
+def _bug(error: Exception) -> GbrainError:
+    """What an error that nobody foresaw is to its user: its own words may be those of a page."""
+    where = error.__traceback__
+    while where and where.tb_next:
+        where = where.tb_next
+    place = where and f" at {where.tb_frame.f_globals.get('__name__')}:{where.tb_lineno}"
+    return GbrainError(
+        f"gbrain failed: {type(error).__name__}{place or ''}",
+        hint=f"This is a bug in gbrain. {DEBUG}=1 shows all of it, words of your pages perhaps.",
+        code="internal",
+    )
 
 
 def _how(ctx: Any) -> str:
@@ -214,13 +235,23 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A name on the command line may hold bytes that no encoding knows; never fail to print it.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    code: object = 0
-    try:
-        app()
-    except SystemExit as ended:
-        code = ended.code
+    code = ended(sys.argv[1:])
     # The brain is closed and all is written: taking the interpreter apart would only cost time.
     with suppress(OSError):
         sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code if isinstance(code, int) else 0)
+    os._exit(code)
+
+
+def ended(words: list[str]) -> int:
+    """The exit code of the command that the words call; a bug, too, is told in one line."""
+    try:
+        app(words)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        report(_bug(error), as_json="--json" in words)
+        return INTERNAL
+    return 0

@@ -124,7 +124,12 @@ def list_(
 
 
 def _time(seconds: float) -> str | None:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else None
+    """The moment, if it is one that a calendar has."""
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC) if seconds else None
+    except (OverflowError, ValueError, TypeError, OSError):
+        return None
+    return moment.isoformat(timespec="seconds") if moment else None
 
 
 @jobs.command("retry", epilog=examples("gbrain jobs retry"))

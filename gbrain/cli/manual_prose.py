@@ -83,6 +83,9 @@ ENVIRONMENT = """
 
     `GBRAIN_NOW` :: An ISO time to take for the present: relative dates are read against it.
 
+    `GBRAIN_DEBUG` :: Set to anything, it shows a bug with its traceback, which may hold words of
+    your pages.
+
     `GBRAIN_MIGRATE_WITHOUT_BACKUP` :: Set to anything, it lets a brain of an earlier version be
     brought up to date where there is no room for the copy that is kept of it otherwise.
 
@@ -111,6 +114,8 @@ EXIT_STATUS = """
     `2` :: The command was called wrongly.
 
     `3` :: Nothing found, with `--exit-code`.
+
+    `70` :: A bug in gbrain.
 
     `130` :: Interrupted.
     """

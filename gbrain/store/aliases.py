@@ -21,7 +21,8 @@ def all_aliases(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     """Expansions by word, both sorted."""
     known: dict[str, tuple[str, ...]] = {}
     for word, expansion in connection.execute(
-        "SELECT word, expansion FROM query_aliases ORDER BY word, expansion"
+        "SELECT word, expansion FROM query_aliases "
+        "WHERE typeof(word) = 'text' AND typeof(expansion) = 'text' ORDER BY word, expansion"
     ):
         known[word] = (*known.get(word, ()), expansion)
     return known

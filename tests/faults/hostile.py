@@ -45,7 +45,7 @@ _PLAIN = {
     "pages": "slug path title type wing wing_reason room room_reason tags aliases",
     "versions": "slug path ending",
     "tags": "tag",
-    "links": "target label heading",
+    "links": "label heading target",
     "vaults": "root",
     "embedding_jobs": "error",
     "query_aliases": "word expansion",
@@ -53,6 +53,7 @@ _PLAIN = {
     "last_answer": "slug",
     "config": "value",
 }
+_NAMES = ("slug", "path", "root")
 
 
 def page_of(text: str) -> str:
@@ -61,10 +62,11 @@ def page_of(text: str) -> str:
     return PAGE % {"text": text, "yaml": json.dumps(allowed)[1:-1]}
 
 
-def make(path: Path, text: str) -> None:
+def make(path: Path, text: str, *, names: bool = True) -> None:
     """A brain with `text` wherever a page, a setting or a crafted row can hold it.
 
-    The pages people/first, second and third keep slugs that can be typed; others have not.
+    The pages people/first, second and third keep slugs that can be typed; others have not, and
+    other `names` of files and folders neither, unless they are to be left alone.
     """
     source = page_of(text).encode()
     with Brain.open(path, make=True) as brain:
@@ -86,15 +88,17 @@ def make(path: Path, text: str) -> None:
             "INSERT INTO embedding_models SELECT 7, name || ?, 'another', sha256, pooling, "
             "query_prefix, passage_prefix, dimension, max_tokens, description, folder, NULL, 0, "
             "added_at FROM embedding_models",
-            (text,),
+            (text if names else " 2",),
         )
         connection.execute("INSERT INTO last_answer VALUES (1, 'people/', 1)")
         connection.execute("UPDATE embedding_jobs SET attempts = 3, error = 'failed'")
         connection.execute("UPDATE pages SET vault_id = 1 WHERE slug = 'people/crafted'")
         for table, columns in _PLAIN.items():
             for column in columns.split():
-                typed = "slug" if table == "pages" and column in ("slug", "path") else None
-                rule = f"WHERE {typed} LIKE '%crafted%'" if typed else ""
+                if column in _NAMES and not names:
+                    continue
+                of_page = table == "pages" and column in _NAMES
+                rule = "WHERE slug LIKE '%crafted%'" if of_page else ""
                 rule = "WHERE key = 'capture_page'" if table == "config" else rule
                 connection.execute(f"UPDATE {table} SET {column} = {column} || ? {rule}", (text,))
         connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild')")
