@@ -74,10 +74,10 @@ def _ignore_rules(root: Path) -> Callable[[str], bool]:
         return lambda path: False
     except OSError as error:
         raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
-    from pathspec import GitIgnoreSpec
+    from gbrain.text.ignoring import ignore_rules
 
     try:
-        return GitIgnoreSpec.from_lines(lines).match_file
+        return ignore_rules(lines)
     except ValueError as error:
         raise _bad_rules(f"{file}: {error}") from None
 

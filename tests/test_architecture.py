@@ -38,7 +38,7 @@ NEIGHBOURS_ALLOWED = {
     ("cli", "mcp"),
 }
 
-HEAVY = tuple("numpy onnxruntime tokenizers sqlite_utils mcp yaml pathspec watchfiles".split())
+HEAVY = tuple("numpy onnxruntime tokenizers sqlite_utils mcp yaml watchfiles".split())
 FOR_SCREENS = ("rich", "markdown_it")
 
 

@@ -268,7 +268,9 @@ def test_a_file_that_is_ignored_later_is_dropped_by_sync(brain: Brain, vault: Pa
     assert did(brain.take_in(vault, drop=True)) == [("delete", "a")]
 
 
-@pytest.mark.parametrize("rules", [b"!\n", b"a\\\n", b"[\n", b"\xff\xfe\n", b"/\n", b"\\\n"])
+@pytest.mark.parametrize(
+    "rules", [b"!\n", b"a\\\n", b"[\n", b"[]-[]\n", b"\xff\xfe\n", b"/\n", b"\\\n"]
+)
 def test_odd_ignore_rules_are_no_traceback(brain: Brain, vault: Path, rules: bytes) -> None:
     (vault / ".gbrainignore").write_bytes(rules)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from gbrain.text.page import MAX_PAGE_BYTES
+from gbrain.text.query import LONGEST_QUERY
 from gbrain.types import Depth, Mode
 
 Schema = dict[str, Any]
@@ -13,7 +14,6 @@ MOST = 100
 MOST_TOKENS = 100_000
 MOST_CHARACTERS = 100_000
 USUAL_CHARACTERS = 20_000
-_LONGEST_QUERY = 10_000
 _LONGEST_NAME = 1000
 _LARGEST = 1_000_000_000
 
@@ -52,7 +52,7 @@ SLUG = _text(
 QUERY = _text(
     'The words or the question. Knows "phrases", prefix*, AND OR NOT, and fields: title: tag: '
     "wing: type: room: before: after:",
-    _LONGEST_QUERY,
+    LONGEST_QUERY,
 )
 LIMIT = _number("How many pages at most; 10 unless the brain is set otherwise.", 1, MOST)
 ROWS = _number("How many at most; 100 if left out.", 1, MOST)
@@ -84,7 +84,7 @@ CONTENT = _text(
 ENTRY = _text("What happened, in one sentence or a few.", MAX_PAGE_BYTES // 10)
 DATE = _text("When: 2026-04-03, 2026-04, 'last monday'. Today if left out.")
 SOURCE = _text("Where it is known from, like a meeting or a person.")
-NAME = _text("A page's slug, title or alias; a near miss is found too.", _LONGEST_QUERY)
+NAME = _text("A page's slug, title or alias; a near miss is found too.", LONGEST_QUERY)
 OFFSET = _number("Skip so many characters: `next_offset` of the call before.", 0, MAX_PAGE_BYTES)
 CHARACTERS = _number(
     f"Characters of text at most; {USUAL_CHARACTERS} if left out.", 1, MOST_CHARACTERS

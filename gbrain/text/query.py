@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import date
 
+from gbrain.text.slug import normal_form
 from gbrain.types import Query, Scope, Term
 
+# What follows so many characters is no question, and a phrase of all of it would fill the memory.
+LONGEST_QUERY = 10_000
 MAX_TERMS = 200
 
 FIELDS = ("title", "tag", "wing", "room", "type", "before", "after")
@@ -36,8 +38,11 @@ STOP_WORDS = frozenset(
 
 
 def read_query(text: str, aliases: Aliases, today: date, scope: Scope, limit: int) -> Query:
-    """Any text as a query within `scope`; relative dates in its fields count from `today`."""
-    normal = normalise(text)
+    """Any text as a query within `scope`; relative dates in its fields count from `today`.
+
+    Of a text beyond LONGEST_QUERY characters the beginning is read.
+    """
+    normal = normalise(text[:LONGEST_QUERY])
     if _may_be_structured(normal):
         from gbrain.text.query_plan import planned
         from gbrain.text.query_tree import read_tree
@@ -60,7 +65,7 @@ def normalise(text: str) -> str:
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     text = text.encode("utf-8", "replace").decode()
-    composed = unicodedata.normalize("NFC", text).replace("\u2019", "'").replace("\u2018", "'")
+    composed = normal_form("NFC", text).replace("\u2019", "'").replace("\u2018", "'")
     plain = composed.replace("\u201c", '"').replace("\u201d", '"')
     return " ".join(re.sub(_INVISIBLE, "", plain).split())
 

@@ -13,6 +13,7 @@ from gbrain.text.markdown import Heading, Item, Structure
 from gbrain.types import ChunkKind, Section
 
 MAX_ENTRIES = 100_000
+MAX_HEADINGS = 100_000
 # Every section below a heading repeats its name.
 MAX_HEADING = 300
 
@@ -104,6 +105,8 @@ class _Cut(NamedTuple):
 
 
 def _cuts(text: str, structure: Structure, timeline: int) -> dict[int, _Cut]:
+    if len(structure.headings) > MAX_HEADINGS:
+        raise _too_many(len(structure.headings), "headings", MAX_HEADINGS)
     last = len(structure.starts) - 1
     cuts = {0: _Cut(0, (), None, "truth")} if last else {}
     if timeline < last:
@@ -133,12 +136,16 @@ def _cuts(text: str, structure: Structure, timeline: int) -> dict[int, _Cut]:
         if after < last:
             cuts.setdefault(after, _Cut(after, names, None, "truth"))
     if entries > MAX_ENTRIES:
-        raise BadPage(
-            f"{entries:,} timeline entries; a page may hold {MAX_ENTRIES:,}",
-            hint="Split the page: one page a year, say.",
-            code="page_too_large",
-        )
+        raise _too_many(entries, "timeline entries", MAX_ENTRIES)
     return cuts
+
+
+def _too_many(count: int, things: str, most: int) -> BadPage:
+    return BadPage(
+        f"{count:,} {things}; a page may hold {most:,}",
+        hint="Split the page: one page a year, say.",
+        code="page_too_large",
+    )
 
 
 def _next_written(text: str, structure: Structure, line: int) -> int:

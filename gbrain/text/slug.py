@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal
 
 from gbrain.errors import BadPage
 
@@ -15,15 +16,19 @@ _DASHED = r"[\s#|<>\[\]{}:*?\\^%$;,!()-]+"
 _PUNCTUATION = r"[^\w\s+#]|_|(?<![^\W_])(?<![+#])[+#]+"
 _DROPPED = str.maketrans("", "", "'\"`’‘“”")
 
+# Python sorts the marks on a letter in quadratic time. Unicode's stream-safe texts have no more.
+_MOST_MARKS = 30
+_SURELY_FAST = 1000
+
 
 def slug_of(path: str) -> str:
     """The slug of a page kept at `path` ('Notes/My Page.md' becomes 'notes/my-page').
 
     Raises BadPage for a path that leaves its folder or holds nothing to name a page by.
     """
-    plain = _visible(unicodedata.normalize("NFC", re.sub(_EXTENSION, "", path))).lower()
+    plain = _visible(normal_form("NFC", re.sub(_EXTENSION, "", path))).lower()
     # lower() can undo NFC (dotted capital I): compose again.
-    segments = [_segment(part) for part in unicodedata.normalize("NFC", plain).split("/")]
+    segments = [_segment(part) for part in normal_form("NFC", plain).split("/")]
     if not all(segments):
         raise BadPage(
             f"{path!r} does not name a page",
@@ -54,6 +59,19 @@ def _visible(text: str) -> str:
     return "".join(char for char in text if char.isspace() or unicodedata.category(char)[0] != "C")
 
 
+def normal_form(form: Literal["NFC", "NFKD"], text: str) -> str:
+    """The text in a normal form of Unicode; of the marks on one letter the first thirty count."""
+    if len(text) > _SURELY_FAST and not text.isascii():
+        marks = 0
+        kept = []
+        for char in text:
+            marks = marks + 1 if unicodedata.combining(char) else 0
+            if marks <= _MOST_MARKS:
+                kept.append(char)
+        text = "".join(kept)
+    return unicodedata.normalize(form, text)
+
+
 def fold(name: str) -> str:
     """The key a name is looked up by: case, accents, punctuation and spacing do not count.
 
@@ -63,7 +81,7 @@ def fold(name: str) -> str:
     if name.isascii():
         plain = name.lower()
     else:
-        decomposed = unicodedata.normalize("NFKD", name)
+        decomposed = normal_form("NFKD", name)
         plain = "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
     words = plain.translate(_DROPPED)
     if not words.replace(" ", "").isalnum():

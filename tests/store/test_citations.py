@@ -150,3 +150,11 @@ def test_a_word_inside_a_word_is_not_that_word(brain: Brain) -> None:
     citation = cite("# Answers\n\nyes\n", 3, 3, "answers")
     brain.put("answers", b"# Answers\n\nyesterday\n")
     assert check(brain, citation).status == "gone"
+
+
+def test_a_long_quotation_from_a_page_that_repeats_itself(brain: Brain) -> None:
+    """Each of its many places would have to be compared over its whole length."""
+    brain.put("again", b"again and\n" * 60_000)
+    citation = Citation("again", (1, 2), "f" * 32, "again and " * 30_000)
+    found = check(brain, citation)
+    assert (found.status, found.lines) == ("moved", (1, 30_000))

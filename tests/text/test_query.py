@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from datetime import date
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gbrain.text.query import MAX_TERMS, match_expression, normalise, read_terms, unspaced
-from gbrain.types import Term
+from gbrain.text.query import (
+    LONGEST_QUERY,
+    MAX_TERMS,
+    match_expression,
+    normalise,
+    read_query,
+    read_terms,
+    unspaced,
+)
+from gbrain.types import Scope, Term
 
 
 def words(text: str) -> list[tuple[str, ...]]:
@@ -107,3 +116,9 @@ def test_every_expression_is_one_that_fts5_understands(
 @given(st.text())
 def test_normalising_twice_changes_nothing(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
+
+
+def test_of_an_endless_query_the_beginning_is_read() -> None:
+    phrase = read_query('"' + "river " * 1_000_000 + '"', {}, date(2026, 11, 16), Scope(), 10)
+    assert len(phrase.text) <= LONGEST_QUERY
+    assert [term.words for term in phrase.terms] == [("river",), ("riv",)]

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gbrain.errors import BadPage
-from gbrain.text.slug import MAX_SLUG, fold, slug_of
+from gbrain.text.query import normalise
+from gbrain.text.slug import MAX_SLUG, fold, normal_form, slug_of
 
 
 @pytest.mark.parametrize(
@@ -93,3 +94,18 @@ def test_a_key_forgets_case_accents_and_punctuation(name: str, key: str) -> None
 @given(st.text(max_size=40))
 def test_folding_twice_changes_nothing(name: str) -> None:
     assert fold(fold(name)) == fold(name)
+
+
+@given(st.text(st.sampled_from("aé\u0301\u0316\u0344知"), max_size=30))
+def test_a_long_text_has_the_normal_form_of_unicode(text: str) -> None:
+    long = text + "." * 1000
+    assert normal_form("NFC", long) == unicodedata.normalize("NFC", long)
+    assert normal_form("NFKD", long) == unicodedata.normalize("NFKD", long)
+
+
+def test_a_million_marks_on_one_letter_are_no_name() -> None:
+    """Python sorts them by pairs: it would take hours."""
+    marks = "\u0301\u0316" * 500_000
+    assert fold(f"a{marks}b") == "ab"
+    assert slug_of(f"a{marks}b").startswith("á\u0316")
+    assert normalise(f"a{marks} b").endswith(" b")

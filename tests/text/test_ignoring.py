@@ -1,0 +1,70 @@
+"""Ignore rules: as git reads them, and never slower than the path is long."""
+
+from __future__ import annotations
+
+import pytest
+
+from gbrain.text.ignoring import ignore_rules
+
+
+# What git check-ignore says.
+@pytest.mark.parametrize(
+    ("rule", "ignored", "kept"),
+    [
+        ("a.md", ["a.md", "x/a.md"], ["b.md", "a.mdx"]),
+        ("/a.md", ["a.md"], ["x/a.md"]),
+        ("x/a.md", ["x/a.md"], ["y/x/a.md"]),
+        ("tmp/", ["tmp/", "x/tmp/"], ["tmp", "tmps/"]),
+        ("*.md", ["a.md", "x/a.md", ".md"], ["a.mdx"]),
+        ("a*b*c", ["abc", "axbxc", "abcbc"], ["acb", "abcx"]),
+        ("x/*", ["x/a.md"], ["x", "x/y/a.md"]),
+        ("x/**", ["x/a.md", "x/y/a.md"], ["x", "y/x/a.md"]),
+        ("**/x", ["x", "a/x", "a/b/x"], ["xy"]),
+        ("a/**/b", ["a/b", "a/x/b", "a/x/y/b"], ["a", "ab", "a/bc"]),
+        ("***/a", ["a", "x/a"], ["b"]),
+        ("a?c", ["abc"], ["ac", "abbc"]),
+        ("[a-c]1", ["a1", "c1"], ["d1", "-1"]),
+        ("[!a]1", ["b1"], ["a1"]),
+        ("[]a]1", ["]1", "a1"], ["b1"]),
+        ("[a", ["[a"], ["a"]),
+        (r"\*a", ["*a"], ["xa"]),
+        (r"\#a", ["#a"], []),
+        (r"\!a", ["!a"], []),
+        ("a\\ ", ["a "], ["a"]),
+        ("a  ", ["a"], ["a  "]),
+        ("# a", [], ["a", "# a"]),
+        ("a\\", [], ["a", "a\\"]),
+        ("/", [], ["a"]),
+        ("", [], ["a"]),
+    ],
+)
+def test_what_a_rule_ignores(rule: str, ignored: list[str], kept: list[str]) -> None:
+    is_ignored = ignore_rules([rule])
+    assert [path for path in ignored if not is_ignored(path)] == []
+    assert [path for path in kept if is_ignored(path)] == []
+
+
+def test_the_last_rule_that_says_something_counts() -> None:
+    is_ignored = ignore_rules(["*.md", "!keep.md", "/keep.md"])
+    assert is_ignored("a.md")
+    assert is_ignored("keep.md")
+    assert not is_ignored("x/keep.md")
+
+
+def test_a_range_that_goes_backwards_is_refused() -> None:
+    with pytest.raises(ValueError, match="bad character range"):
+        ignore_rules(["[z-a].md"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ("*" * 1000 + "b", "a" * 250),
+        ("*a" * 200 + "b", "a" * 250),
+        ("[a]*" * 200 + "b", "a" * 250),
+        ("**/a/" * 40 + "b", "a/" * 1000 + "c"),
+    ],
+)
+def test_many_stars_take_no_time(rule: str, path: str) -> None:
+    """Tried in all places that each star may end at, they would take longer than the sun lasts."""
+    assert not ignore_rules([rule])(path)
