@@ -26,6 +26,11 @@ _WORTH_A_PROCESS = 300
 _GROUP = 64
 _GROUPS_AHEAD = 32
 
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_START = (
+    "import sys; sys.path.append(sys.argv[1]); from gbrain.reading import serve; serve(sys.argv[2])"
+)
+
 
 def read_all(root: str, files: Iterable[File]) -> Iterator[Read]:
     """Each file's path with what was read, in order; a file that did not change is not parsed.
@@ -92,7 +97,8 @@ def _read_elsewhere(root: str, files: Iterator[File]) -> Iterator[Read]:
             ready.put(answer)
         ready.put(None)
 
-    command = [sys.executable, "-m", "gbrain.reading", root]
+    # With -P: a module that lies in the current folder, which may be the vault, is not loaded.
+    command = [sys.executable, "-P", "-c", _START, _PACKAGES, root]
     with Popen(command, stdin=PIPE, stdout=PIPE) as child:
         feeder = Thread(target=feed, args=(child.stdin,), daemon=True)
         collector = Thread(target=collect, args=(child.stdout,), daemon=True)
@@ -127,15 +133,12 @@ def _receive(pipe: BinaryIO) -> bytes | None:
     return message if message else None
 
 
-def _serve(root: str, source: BinaryIO, target: BinaryIO) -> None:
+def serve(root: str) -> None:
     """Reads groups of files and answers each with its pages, until there are no more."""
+    # Ctrl-C reaches both processes; the one that asked for the pages ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source, target = sys.stdin.buffer, sys.stdout.buffer
     while (message := _receive(source)) is not None:
         group: list[File] = pickle.loads(message)
         answers = [_read(root, file) for file in group]
         _send(pickle.dumps(answers, pickle.HIGHEST_PROTOCOL), target)
-
-
-if __name__ == "__main__":
-    # Ctrl-C reaches both processes; the one that asked for the pages ends this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _serve(sys.argv[1], sys.stdin.buffer, sys.stdout.buffer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -56,8 +57,13 @@ class Draft:
     def __init__(self, name: str, text: str) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="gbrain-"))
         self.file = self._folder / f"{_file_name(name)}.md"
-        with open(os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(text.encode())
+        try:
+            handle = os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with open(handle, "wb") as file:
+                file.write(text.encode())
+        except OSError:
+            self.discard()
+            raise
 
     def edit(self, line: int | None = None) -> bytes:
         """Runs the editor and gives what the file holds then; raises when it cannot or fails."""
@@ -99,5 +105,6 @@ class Draft:
 
 
 def _file_name(slug: str) -> str:
-    name = slug.rpartition("/")[2].lstrip(".-")
+    # The slug of a crafted brain may hold anything, and some editors read more than a name in it.
+    name = re.sub(r"[^\w.-]", "-", slug.rpartition("/")[2]).lstrip(".-")
     return name.encode()[:100].decode(errors="ignore") or "page"
