@@ -221,10 +221,10 @@ class Settings:
     )  # fmt: skip
     rerank_head: int = _setting(20, "Pages that are reranked", JEFFS, low=1, high=1000)
     rerank_chunks: int = _setting(
-        3, "Passages of each page that the reranker reads", low=1, high=100
+        2, "Passages of each page that the reranker reads", low=1, high=100
     )
     rerank_mix: float = _setting(
-        0.6, "Weight of the reranker's opinion against the fused score", low=0, high=1
+        0.85, "Weight of the reranker's opinion against the fused score", low=0, high=1
     )
     rerank_command: str = _setting(
         "", "rerank command: program that reads a question and passages and prints scores", JEFFS

@@ -12,7 +12,7 @@ LOWEST, HIGHEST = -11.5, 9.5
 # Claims, notes and instructions are not what it was trained on.
 TRUST_IN_STATEMENTS = 0.1
 # Words up to which a question is a short one.
-SHORT = 14
+SHORT = 12
 
 _OPENING = frozenset(
     """who whom whose who's what what's when where where's why which how is are was were am do does

@@ -9,7 +9,7 @@ from gbrain.rerankers.head import Head, Opinions
 from gbrain.text.query import match_expression
 
 # What the words and sentences are worth beside a cross-encoder's opinion.
-SHARE = 0.3
+SHARE = 0.2
 
 
 def opinions(head: Head) -> Opinions:

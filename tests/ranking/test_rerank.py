@@ -102,8 +102,8 @@ LANES = {
 
 
 def test_a_page_speaks_by_what_both_lanes_found_first() -> None:
-    chosen = best_chunks(answer(2, 1), LANES, Settings())
-    assert chosen == {1: [12, 11, 13], 2: [21]}
+    three = with_values(Settings(), {"rerank_chunks": "3"})
+    assert best_chunks(answer(2, 1), LANES, three) == {1: [12, 11, 13], 2: [21]}
 
 
 def test_only_so_many() -> None:
