@@ -62,8 +62,8 @@ def traces(folder: Path) -> Traces:
     return frozenset(found)
 
 
-def run_and_kill(world: World, plan: Plan, seconds: float) -> Ended:
-    """Runs the command and kills it: at some instant of its life, or soon after it first wrote."""
+def run_and_kill(world: World, plan: Plan, seconds: float, changes: int = 4) -> Ended:
+    """Runs the command and kills it: at any instant, or soon after one of its first `changes`."""
     process = subprocess.Popen(
         [sys.executable, "-m", "gbrain", *plan.words, "--json"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -76,8 +76,9 @@ def run_and_kill(world: World, plan: Plan, seconds: float) -> Ended:
     if world.chance.random() < 0.4:
         _wait(process, lambda: False, world.chance.uniform(0.02, 1.3 * seconds))
     else:
-        before = traces(world.folder)
-        _wait(process, lambda: traces(world.folder) != before, 60)
+        for _ in range(world.chance.randint(1, changes)):
+            before = traces(world.folder)
+            _wait(process, lambda before=before: traces(world.folder) != before, 60)
         # Most of what is written is written at once: the fourth power falls there often.
         _wait(process, lambda: False, seconds * world.chance.random() ** 4)
     process.send_signal(signal.SIGKILL)
@@ -184,7 +185,7 @@ def first_import(world: World) -> Killed | None:
     """Makes a brain of many files; it holds whole lots of them, and the next run the rest."""
     _clear(world)
     plan = Plan(("import", str(world.notes), "--no-embed"), ())
-    ended = run_and_kill(world, plan, 1.0)
+    ended = run_and_kill(world, plan, 1.0, changes=8)
     amid = left_open(world.folder)
     if world.brain.exists():
         check_sound(world.brain)
@@ -201,7 +202,7 @@ def migrate(world: World) -> Killed | None:
     world.brain.touch(0o600)
     world.brain.write_bytes(gzip.decompress(OLD_BRAIN.read_bytes()))
     before = texts(world.brain)
-    ended = run_and_kill(world, Plan(("list",), ()), 0.35)
+    ended = run_and_kill(world, Plan(("list",), ()), 0.35, changes=12)
     amid = left_open(world.folder)
     for copy in world.folder.glob("*.backup"):
         assert texts(copy) == before
