@@ -1,0 +1,109 @@
+"""What gbrain writes is its owner's alone, from the first moment, however careless the umask is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OLD_BRAIN = ROOT / "fixtures" / "brains" / "schema-1.db.gz"
+_ONE_BY_ONE = """
+import json, sys
+from gbrain.cli.app import ended
+for words in json.load(open(sys.argv[1])):
+    code = ended(words)
+    assert code == 0, (words, code)
+"""
+
+
+def readable_by_others(folder: Path) -> set[str]:
+    """Files below the folder that somebody else may read, by name."""
+    found = set()
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                status = os.lstat(os.path.join(parent, name))
+            except FileNotFoundError:
+                continue
+            if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
+                found.add(name)
+    return found
+
+
+def watched(folder: Path, words: list[list[str]], umask: int, environment: dict[str, str]) -> str:
+    """Runs the commands; says what others could have read in the folder at any time meanwhile."""
+    done, seen = Event(), set[str]()
+
+    def watch() -> None:
+        while not done.is_set():
+            seen.update(readable_by_others(folder))
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", _ONE_BY_ONE, str(folder.parent / "words.json")],
+            env=environment, umask=umask, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        done.set()
+        watcher.join()
+    assert ran.returncode == 0, ran.stderr
+    seen.update(readable_by_others(folder))
+    return " ".join(sorted(seen))
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_nobody_else_may_read_what_is_written(tmp_path: Path, umask: int) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    brain, old = private / "new" / "brain.db", private / "old.db"
+    editor = tmp_path / "editor.py"
+    editor.write_text("import sys, time; open(sys.argv[1], 'a').write('more'); time.sleep(0.1)")
+    old.touch(0o600)
+    old.write_bytes(gzip.decompress(OLD_BRAIN.read_bytes()))
+    words = [
+        ["import", str(ROOT / "gbrain" / "sample"), "--no-embed", "--quiet"],
+        ["edit", "people/alice-chen", "--quiet"],
+        ["capture", "a thought", "--quiet"],
+        ["embed", "people/alice-chen", "--quiet"],
+        ["search", "notes", "--as-of", "2026-11-16"],
+        ["config", "set", "rerank_command", "true", "--quiet"],
+        ["backup", str(private / "copy.db"), "--quiet"],
+        ["restore", str(private / "copy.db"), "--quiet"],
+        ["compact", "--quiet"],
+        ["import", str(ROOT / "fixtures" / "awkward"), "--dry-run", "--quiet", "--db",
+         str(private / "none.db")],
+        ["stats", "--db", str(old)],
+        ["eval", str(tmp_path / "set"), "--modes", "bm25", "--quiet"],
+        ["doctor"],
+    ]  # fmt: skip
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "corpus.jsonl").write_text('{"_id": "a", "text": "a private word"}\n')
+    (tmp_path / "set" / "queries.jsonl").write_text('{"_id": "q", "text": "which word?"}\n')
+    (tmp_path / "set" / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n")
+    (tmp_path / "words.json").write_text(json.dumps(words))
+    names = ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TMPDIR")
+    environment = {
+        **os.environ,
+        **dict.fromkeys(names, str(private)),
+        "SQLITE_TMPDIR": str(private),
+        "PYTHONPATH": str(ROOT),
+        "GBRAIN_DB": str(brain),
+        "EDITOR": shlex.join([sys.executable, str(editor)]),
+        "GBRAIN_NOW": "2026-11-17T12:00:00",
+    }
+    assert watched(private, words, umask, environment) == ""
+    made = {path.name for path in private.rglob("*") if path.is_file()}
+    assert {"brain.db", "copy.db", "commands", "old.db.schema-1.backup"} <= made
+    assert len([name for name in made if name.endswith(".db")]) >= 5
+    assert brain.parent.stat().st_mode & 0o777 == 0o700
