@@ -17,7 +17,7 @@ from gbrain.errors import BadBrain, BadSetting, GbrainError, ModelUnavailable
 from gbrain.pipeline import Plan, Workings, answer
 from gbrain.places import default_path as default_path
 from gbrain.store import aliases, settings
-from gbrain.store.connection import Database, create
+from gbrain.store.connection import Database, create, damaged
 from gbrain.text.query import read_query
 from gbrain.text.slug import slug_of
 from gbrain.types import Answer, Depth, Merge, Mode, Scope
@@ -63,6 +63,18 @@ def timestamp() -> str:
     return clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def _blame_damage(database: Database, error: BaseException) -> None:
+    """Raises BadBrain if `error` is what a damaged file leads to, and the file is damaged."""
+    from gbrain.store.strange import STRANGE
+
+    if isinstance(error, STRANGE):
+        from gbrain.store.health import damage_of
+
+        found = damage_of(database)
+        if found:
+            raise damaged(database.path, found) from error
+
+
 class Brain:
     """One open brain file; use it in a `with` block."""
 
@@ -97,7 +109,11 @@ class Brain:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            if error is not None:
+                _blame_damage(self.database, error)
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Closes the file and the models; a `with` block does it."""

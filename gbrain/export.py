@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -98,9 +99,12 @@ def _made(folder: Path) -> Path:
 
 
 def _failure(path: str, error: OSError) -> GbrainError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return GbrainError(
         f"Cannot write {path}: {error.strerror}",
-        hint="All other pages were written. Rename the page or choose another folder.",
+        hint="Make room and run the command again: what was written stays."
+        if full
+        else "All other pages were written. Rename the page or choose another folder.",
         code="cannot_write",
     )
 

@@ -139,6 +139,11 @@ class Commands(TyperGroup):
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            report(_refused(error), as_json=self.json_wanted)
+            raise typer.Exit(1) from None
         except typer.TyperException as error:
             # A group that is called alone has printed its help; there is nothing to add.
             if error.format_message():
@@ -159,6 +164,16 @@ def report(error: GbrainError, *, as_json: bool) -> None:
 
     print(f"Error: {printable(error.message)}", file=sys.stderr)
     print(f"Hint: {printable(error.hint)}", file=sys.stderr)
+
+
+def _refused(error: OSError) -> GbrainError:
+    """What the system did not let gbrain do."""
+    what = os.fsdecode(error.filename) if error.filename else "The output"
+    return GbrainError(
+        f"{what} cannot be read or written: {error.strerror or type(error).__name__}",
+        hint="Check that it is there, who may use it, and the room on its disk.",
+        code="system",
+    )
 
 
 def _bug(error: Exception) -> GbrainError:
@@ -237,9 +252,17 @@ def main() -> None:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     code = ended(sys.argv[1:])
     # The brain is closed and all is written: taking the interpreter apart would only cost time.
-    with suppress(OSError):
+    try:
         sys.stdout.flush()
-    sys.stderr.flush()
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        # What could not be written when it was printed has been told then.
+        if not code:
+            report(_refused(error), as_json="--json" in sys.argv)
+            code = 1
+    with suppress(OSError):
+        sys.stderr.flush()
     os._exit(code)
 
 

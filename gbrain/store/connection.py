@@ -15,6 +15,8 @@ from gbrain.store.schema import APPLICATION_ID, SCHEMA_ROWS, SCHEMA_VERSION, for
 _LONGEST_VALUE = 1 << 26
 _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
+# What SQLite says where it cannot make the files that it keeps beside a brain in use.
+_NO_PLACE_BESIDE = ("SQLITE_CANTOPEN", "SQLITE_IOERR_SHM", "SQLITE_FULL", "SQLITE_READONLY")
 _MAP = f"PRAGMA mmap_size = {1 << 31}"
 
 
@@ -29,8 +31,20 @@ class Database:
         self.read_only = check_file(path)
         self.busy_seconds = busy_seconds
         self._allow_foreign = allow_foreign
+        self._refusal = _read_only(path)
+        self._file = _identity(path)
         with explained(path):
-            self.connection = self._connect()
+            try:
+                self.connection = self._connect()
+            except sqlite3.OperationalError as error:
+                if self.read_only or not _error_name(error).startswith(_NO_PLACE_BESIDE):
+                    raise
+                # What can still be done on a full disk, or in a folder of somebody else's: read.
+                self.read_only, self._refusal = True, _explanation(error, path)
+                try:
+                    self.connection = self._connect()
+                except sqlite3.Error:
+                    raise self._refusal from error
 
     def _connect(self) -> sqlite3.Connection:
         uri = locator(self.path, write=not self.read_only)
@@ -81,6 +95,23 @@ class Database:
                 code="foreign_parts",
             )
 
+    @contextmanager
+    def _explained_age(self) -> Iterator[None]:
+        """Says so when a table is missing only because the file could not be brought up to date."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if not self.read_only or not str(error).startswith("no such table"):
+                raise
+            version = self.connection.execute("PRAGMA user_version").fetchone()[0]
+            if version == SCHEMA_VERSION:
+                raise
+            raise BadBrain(
+                f"{self.path} is of an older gbrain (schema {version}) and cannot be written",
+                hint="Make the file and its folder writable: then it is brought up to date.",
+                code="read_only",
+            ) from error
+
     def another(self) -> sqlite3.Connection:
         """A second connection to the same file, for a lane that runs in a thread of its own."""
         with explained(self.path):
@@ -98,7 +129,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """All reads in the block see the brain as it stood at the first of them."""
-        with explained(self.path):
+        with explained(self.path), self._explained_age():
             if self.connection.in_transaction:
                 yield self.connection
                 return
@@ -114,10 +145,13 @@ class Database:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """The block's writes happen together when it ends, or not at all."""
         if self.read_only:
+            raise self._refusal
+        if _identity(self.path) != self._file:
+            # SQLite would write on into a file that has no name any more.
             raise BadBrain(
-                f"{self.path} is read-only",
-                hint="Make the file and its folder writable, or copy it elsewhere.",
-                code="read_only",
+                f"{self.path} was moved, replaced or removed while it was open",
+                hint="Nothing was written. Put it back, or start the command again.",
+                code="gone",
             )
         with explained(self.path):
             # A write during a read goes through a connection of its own: the read keeps its view.
@@ -146,7 +180,7 @@ def create(path: Path) -> None:
     building = unfinished(path)
     try:
         os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with explained(building):
+        with explained(path):
             connection = sqlite3.connect(building, isolation_level=None)
             try:
                 migrate(connection)
@@ -198,8 +232,18 @@ def locator(path: Path, *, write: bool = True) -> str:
     if write:
         return f"file:{plain}?mode=rw"
     # Immutable: a file that nobody may write has no write-ahead log, unless one was left.
-    log_left = Path(f"{path}-wal").exists()
+    log = Path(f"{path}-wal")
+    log_left = log.exists() and log.stat().st_size > 0
     return f"file:{plain}?mode=ro" + ("" if log_left else "&immutable=1")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells the file from one that takes its place; None when there is none to be seen."""
+    try:
+        known = os.stat(path)
+    except OSError:
+        return None
+    return known.st_dev, known.st_ino
 
 
 def check_file(path: Path) -> bool:
@@ -241,10 +285,22 @@ def explained(path: Path) -> Iterator[None]:
         raise damaged(path, "its tables cannot be read") from error
 
 
+def _error_name(error: sqlite3.Error) -> str:
+    """SQLite's name of an error; Python's own, of a text that is not UTF-8 say, have none."""
+    return getattr(error, "sqlite_errorname", "")
+
+
+def _read_only(path: Path) -> BadBrain:
+    return BadBrain(
+        f"{path} is read-only",
+        hint="Make the file and its folder writable, or copy it elsewhere.",
+        code="read_only",
+    )
+
+
 def _explanation(error: sqlite3.Error, path: Path) -> BadBrain:
     text = str(error)
-    # Python's own errors, of a text that is not UTF-8 for example, have no such name.
-    kind = getattr(error, "sqlite_errorname", "")
+    kind = _error_name(error)
     if "decode" in text and not kind:
         # The message quotes the text itself, all of it.
         return damaged(path, "a text in it is not UTF-8")
@@ -254,18 +310,14 @@ def _explanation(error: sqlite3.Error, path: Path) -> BadBrain:
             hint="Try again in a moment; busy_seconds sets how long gbrain waits.",
             code="locked",
         )
-    if kind == "SQLITE_FULL":
+    if kind in ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"):
         return BadBrain(
             f"The disk that holds {path} is full",
             hint="Nothing was half written. Make room and run the command again.",
             code="disk_full",
         )
     if kind.startswith("SQLITE_READONLY"):
-        return BadBrain(
-            f"{path} is read-only",
-            hint="Make the file and its folder writable, or copy it elsewhere.",
-            code="read_only",
-        )
+        return _read_only(path)
     if kind.startswith("SQLITE_CANTOPEN"):
         return BadBrain(
             f"{path} cannot be opened, or the files that SQLite keeps beside it",
