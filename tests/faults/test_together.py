@@ -173,7 +173,7 @@ def times(told: Told) -> dict[str, list[float]]:
 def p50_p95(values: list[float]) -> str:
     if len(values) < 2:
         return f"{'':>9}{'':>9}"
-    cuts = quantiles(values, n=20)
+    cuts = quantiles(values, n=20, method="inclusive")
     return f"{cuts[9]:9.1f}{cuts[18]:9.1f}"
 
 
