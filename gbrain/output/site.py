@@ -23,25 +23,41 @@ LONGEST_RENDERED = 200_000
 
 _WIKI = re.compile(r"!?\[\[([^\[\]|#\n]*)(?:#([^\[\]|\n]*))?(?:\|([^\[\]\n]*))?\]\]")
 _CALLOUT = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
+_TASK = re.compile(r"\A\[([ xX])\] ")
+_ADDRESS = re.compile(r"(https?://[^\s<>\"'`]{1,2000}[^\s<>\"'`.,;:!?)\]])")
 _OUTWARD = ("http://", "https://", "mailto:")
 
 _STYLE = """
-:root { color-scheme: light dark; }
-body { font: 1rem/1.6 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; }
-nav, header p, footer { font-size: .875rem; opacity: .8; }
-pre, code { font-family: ui-monospace, monospace; font-size: .9em; }
-pre { overflow-x: auto; white-space: pre-wrap; }
-table { border-collapse: collapse; } td, th { border: 1px solid; padding: .2rem .6rem; }
-blockquote { margin-left: 0; padding-left: 1rem; border-left: .2rem solid; }
+:root { color-scheme: light dark; --quiet: color-mix(in srgb, currentColor 60%, transparent);
+  --line: color-mix(in srgb, currentColor 20%, transparent); --shade: rgb(128 128 128 / 12%); }
+body { font: 1rem/1.6 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem;
+  overflow-wrap: anywhere; }
+h1, h2, h3 { line-height: 1.25; }
+a { color: light-dark(#0a58ca, #8ab4f8); text-underline-offset: .15em; }
+nav, small { font-size: .875rem; color: var(--quiet); }
+header p { margin: 0; } header + main > h1:first-child { margin-top: .3rem; }
+footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .875rem; }
+footer h2 { font-size: 1rem; }
+h2.wing { text-transform: capitalize; font-size: 1.15rem; } ul.pages { padding-left: 1.2rem; }
+pre, code { font-family: ui-monospace, monospace; font-size: .9em; background: var(--shade); }
+code { padding: .1em .3em; border-radius: .3em; }
+pre { padding: .7rem 1rem; border-radius: .4rem; overflow-x: auto; } pre code { all: unset; }
+table { border-collapse: collapse; } td, th { border: 1px solid var(--line); padding: .2rem .6rem; }
+blockquote { margin: 1rem 0; padding: .1rem 1rem; border-left: .2rem solid var(--line); }
+blockquote.callout { background: var(--shade); border-color: currentColor; }
+hr { border: 0; border-top: 1px solid var(--line); margin: 2rem 0; }
 .nowhere { text-decoration: underline dotted; }
 """
 
 
 class _Place(NamedTuple):
-    """Where a page is rendered: its own file, and where the links on it lead, by what they name."""
+    """Where a page is rendered: its own file, and the pages that the links on it name.
+
+    Each target has a slug and a title.
+    """
 
     page: Stored
-    targets: Mapping[str, str]
+    targets: Mapping[str, tuple[str, str]]
 
     def url(self, slug: str, heading: str | None) -> str:
         here = posixpath.dirname(_file(self.page.slug))
@@ -56,7 +72,8 @@ def site(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
     renderer = _renderer()
     for page in pages:
         links = links_from(connection, page)
-        place = _Place(page, {link.target: link.slug for link in links if link.slug})
+        targets = {link.target: (link.slug, link.title or "") for link in links if link.slug}
+        place = _Place(page, targets)
         body = page_body(connection, page.id)
         yield _file(page.slug), _page(renderer, place, body, links_to(connection, page))
 
@@ -75,7 +92,8 @@ def _index(pages: Sequence[Stored]) -> str:
         wings.setdefault(page.wing, []).append(page)
     parts = ["<h1>All pages</h1>"]
     for wing, held in wings.items():
-        parts.append(f"<h2>{escape(wing)}</h2>\n<ul>")
+        count = f" <small>{len(held)}</small>"
+        parts.append(f'<h2 class="wing">{escape(wing)}{count}</h2>\n<ul class="pages">')
         parts += [
             f'<li><a href="{quote(_file(page.slug))}">{escape(page.title)}</a>'
             f"{_about(page.date, *(f'#{tag}' for tag in page.tags))}</li>"
@@ -162,11 +180,14 @@ def _read_wiki_link(state: Any, silent: bool) -> bool:
 
 def _show_wiki_link(_: Any, tokens: Any, number: int, __: Any, env: Any) -> str:
     meta, place = tokens[number].meta, env["place"]
-    shown = escape(meta["label"] or " > ".join(filter(None, (meta["target"], meta["heading"]))))
-    slug = place.targets.get(meta["target"])
+    target, heading = meta["target"], meta["heading"]
+    slug, title = place.targets.get(target, (None, ""))
+    # A path is for programs; a person reads the title.
+    name = title if "/" in target and title else target
+    shown = escape(meta["label"] or " > ".join(filter(None, (name, heading))))
     if slug is None:
         return f'<span class="nowhere">{shown}</span>'
-    return f'<a href="{place.url(slug, meta["heading"])}">{shown}</a>'
+    return f'<a href="{place.url(slug, heading)}">{shown}</a>'
 
 
 def _show_image(renderer: Any, tokens: Any, number: int, options: Any, env: Any) -> str:
@@ -179,7 +200,7 @@ def _show_image(renderer: Any, tokens: Any, number: int, options: Any, env: Any)
 
 
 def _between_pages(state: Any) -> None:
-    """Gives headings a name, callouts their title, and links the page that they lead to."""
+    """Gives headings a name, callouts their title, tasks a box, and links what they lead to."""
     for before, token in zip([None, *state.tokens], state.tokens, strict=False):
         if token.type != "inline":
             continue
@@ -188,22 +209,62 @@ def _between_pages(state: Any) -> None:
         for child in token.children or ():
             if child.type == "link_open":
                 _lead(child, state.env["place"])
-    for quoted, _, token in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
-        if quoted.type == "blockquote_open" and token.type == "inline" and token.children:
-            first = token.children[0]
-            kind = _CALLOUT.match(first.content) if first.type == "text" else None
-            if kind:
-                rest = first.content[kind.end() :]
-                first.content = f"{kind[1].capitalize()}{': ' if rest else ''}{rest}"
-                quoted.attrSet("class", "callout")
+        token.children = list(_with_addresses(token.children or ()))
+    for around, _, token in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        first = token.children[0] if token.type == "inline" and token.children else None
+        if first is None or first.type != "text":
+            continue
+        if around.type == "list_item_open":
+            first.content = _TASK.sub(_box, first.content)
+        kind = _CALLOUT.match(first.content) if around.type == "blockquote_open" else None
+        if kind:
+            rest = first.content[kind.end() :]
+            first.content = f"{kind[1].capitalize()}{': ' if rest else ''}{rest}"
+            around.attrSet("class", "callout")
+            token.children = [*_titled(token.children)]
+
+
+def _box(task: re.Match[str]) -> str:
+    return "☐ " if task[1] == " " else "☑ "
+
+
+def _titled(children: Sequence[Any]) -> Iterator[Any]:
+    """A callout's first line, which is its title, and below it the rest."""
+    from markdown_it.token import Token
+
+    yield Token("strong_open", "strong", 1)
+    ends = next((n for n, child in enumerate(children) if child.type == "softbreak"), None)
+    yield from children[:ends]
+    yield Token("strong_close", "strong", -1)
+    if ends is not None:
+        yield Token("hardbreak", "br", 0)
+        yield from children[ends + 1 :]
+
+
+def _with_addresses(children: Sequence[Any]) -> Iterator[Any]:
+    """What stands in a line, where a bare address is a link too."""
+    from markdown_it.token import Token
+
+    inside = 0
+    for child in children:
+        inside += (child.type == "link_open") - (child.type == "link_close")
+        if child.type != "text" or inside or "://" not in child.content:
+            yield child
+            continue
+        for number, part in enumerate(_ADDRESS.split(child.content)):
+            if number % 2:
+                yield Token("link_open", "a", 1, attrs={"href": part})
+            yield Token("text", "", 0, content=part)
+            if number % 2:
+                yield Token("link_close", "a", -1)
 
 
 def _lead(link: Any, place: _Place) -> None:
     """Points a Markdown link to the page's file; one that leads nowhere is no link any more."""
     written = str(link.attrs.get("href", ""))
     found = page_link(written, place.page.path)
-    slug = place.targets.get(found[0]) if found else None
-    if found and slug:
-        link.attrs["href"] = place.url(slug, found[1])
+    known = place.targets.get(found[0]) if found else None
+    if found and known:
+        link.attrs["href"] = place.url(known[0], found[1])
     elif not written.lower().startswith((*_OUTWARD, "#")):
         del link.attrs["href"]
