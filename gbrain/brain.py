@@ -17,7 +17,7 @@ from gbrain.errors import BadBrain, BadSetting, GbrainError, ModelUnavailable
 from gbrain.pipeline import Plan, Workings, answer
 from gbrain.places import default_path as default_path
 from gbrain.store import aliases, settings
-from gbrain.store.connection import Database, create, damaged
+from gbrain.store.connection import Database, create
 from gbrain.text.query import read_query
 from gbrain.text.slug import slug_of
 from gbrain.types import Answer, Depth, Merge, Mode, Scope
@@ -63,18 +63,6 @@ def timestamp() -> str:
     return clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _blame_damage(database: Database, error: BaseException) -> None:
-    """Raises BadBrain if `error` is what a damaged file leads to, and the file is damaged."""
-    from gbrain.store.strange import STRANGE
-
-    if isinstance(error, STRANGE):
-        from gbrain.store.health import damage_of
-
-        found = damage_of(database)
-        if found:
-            raise damaged(database.path, found) from error
-
-
 class Brain:
     """One open brain file; use it in a `with` block."""
 
@@ -109,11 +97,7 @@ class Brain:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        try:
-            if error is not None:
-                _blame_damage(self.database, error)
-        finally:
-            self.close()
+        self.close()
 
     def close(self) -> None:
         """Closes the file and the models; a `with` block does it."""
@@ -206,7 +190,10 @@ class Brain:
             from gbrain.models.tokens import Tokens
 
             try:
-                self._tokens = Tokens.open(self.model_spec(self.active_model()))
+                model = self.active_model()
+                own = model.folder is None
+                spec = self.model_spec(model) if own else self._intact_spec(model)
+                self._tokens = Tokens.open(spec)
             except (ModelUnavailable, BadBrain):
                 self._tokens = Tokens.open(packaged())
         return self._tokens.count(text)
@@ -320,12 +307,24 @@ class Brain:
         return active
 
     def model_spec(self, model: models.ModelRow) -> ModelSpec:
-        """What the program needs to open a model that the brain knows."""
+        """What the program needs to open a model that the brain knows.
+
+        Raises ModelUnavailable for one that came with the file: its user has not chosen it.
+        """
         from gbrain.models.catalog import from_description, packaged
+        from gbrain.trust import agreed
 
         if model.folder is None:
             return packaged(model.name)
-        return from_description(json.loads(model.description), Path(model.folder))
+        spec = from_description(json.loads(model.description), Path(model.folder))
+        with self.database.reading() as connection:
+            known = agreed(settings.identity(connection), _named_model(spec))
+        if not known:
+            raise ModelUnavailable(
+                f"The model {spec.name} in {spec.folder} came with the brain file",
+                hint=f"gbrain model add {spec.folder} makes it yours, if you know it.",
+            )
+        return spec
 
     def add_model(self, spec: ModelSpec, *, packaged: bool = False) -> None:
         """Makes a model known; `use_model` makes it the one that answers."""
@@ -346,6 +345,10 @@ class Brain:
                 folder=None if packaged else str(spec.folder),
                 now=timestamp(),
             )
+            if not packaged:
+                from gbrain.trust import agree
+
+                agree(settings.identity(connection), _named_model(spec))
 
     def use_model(self, name: str) -> models.ModelRow:
         """Makes a known model the active one and queues what it has not embedded yet."""
@@ -461,22 +464,6 @@ class Brain:
             page = pages.require_page(connection, slug_of(name))
             return links.links_to(connection, page)
 
-    def delete(self, name: str, *, expected_version: int | None = None) -> pages.Stored:
-        """Removes a page; its text stays in its history."""
-        from gbrain.store import writing
-
-        with self.database.writing() as connection:
-            return writing.delete_page(
-                connection, slug_of(name), timestamp(), expected_version=expected_version
-            )
-
-    def rename(self, name: str, new_name: str) -> writing.Written:
-        """Gives a page another slug and path; its history and vectors go with it."""
-        from gbrain.errors import Conflict
-        from gbrain.store import pages, writing
-        from gbrain.text.page import parse_page
-
-        old, new = slug_of(name), slug_of(new_name)
     def links(self, name: str) -> builtins.list[links.LinkRow]:
         """A page's links in the order they are written, and the pages they lead to."""
         from gbrain.store import links, pages
@@ -549,6 +536,22 @@ class Brain:
         with self.database.reading() as connection:
             return page_files(connection, slugs)
 
+    def delete(self, name: str, *, expected_version: int | None = None) -> pages.Stored:
+        """Removes a page; its text stays in its history."""
+        from gbrain.store import writing
+
+        with self.database.writing() as connection:
+            return writing.delete_page(
+                connection, slug_of(name), timestamp(), expected_version=expected_version
+            )
+
+    def rename(self, name: str, new_name: str) -> writing.Written:
+        """Gives a page another slug and path; its history and vectors go with it."""
+        from gbrain.errors import Conflict
+        from gbrain.store import pages, writing
+        from gbrain.text.page import parse_page
+
+        old, new = slug_of(name), slug_of(new_name)
         with self.database.writing() as connection:
             known = pages.require_page(connection, old)
             if new != old and pages.find_page(connection, new):
@@ -583,6 +586,12 @@ class Brain:
             progress=progress,
         )
 
+    def take_in_lines(self, source: BinaryIO, *, dry_run: bool = False) -> Report:
+        """Brings pages into the brain, a JSON object a line; see `ingest.take_in_lines`."""
+        from gbrain.ingest import take_in_lines
+
+        return take_in_lines(self.database, source, timestamp(), dry_run=dry_run)
+
     def vault_roots(self) -> builtins.list[str]:
         """The folders that were imported."""
         from gbrain.store import vaults
@@ -598,28 +607,6 @@ class Brain:
 
         return write_files(self.database, folder, progress)
 
-    # --- settings ----------------------------------------------------------------------------
-    def take_in_lines(self, source: BinaryIO, *, dry_run: bool = False) -> Report:
-        """Brings pages into the brain, a JSON object a line; see `ingest.take_in_lines`."""
-        from gbrain.ingest import take_in_lines
-
-        return take_in_lines(self.database, source, timestamp(), dry_run=dry_run)
-
-
-    def set(self, name: str, written: str) -> None:
-        """Changes a setting; it holds from the next command on."""
-        value = written_value(read_value(name, written))
-        with self.database.writing() as connection:
-            settings.keep(connection, name, value)
-
-    def use_profile(self, name: str) -> None:
-        """Makes a profile's settings the brain's own; those it leaves at the default go."""
-        from gbrain.config import find_setting
-        from gbrain.profiles import profile_values
-
-        with self.database.writing() as connection:
-            for key, value in profile_values(name).items():
-                if read_value(key, value) == find_setting(key).default:
     # --- care --------------------------------------------------------------------------------
 
     def stats(self) -> Stats:
@@ -646,9 +633,29 @@ class Brain:
 
         return compact(self.database)
 
+    # --- settings ----------------------------------------------------------------------------
+
+    def set(self, name: str, written: str) -> None:
+        """Changes a setting; it holds from the next command on."""
+        value = written_value(read_value(name, written))
+        with self.database.writing() as connection:
+            settings.keep(connection, name, value)
+
+    def use_profile(self, name: str) -> None:
+        """Makes a profile's settings the brain's own; those it leaves at the default go."""
+        from gbrain.config import find_setting
+        from gbrain.profiles import profile_values
+
+        with self.database.writing() as connection:
+            for key, value in profile_values(name).items():
+                if read_value(key, value) == find_setting(key).default:
                     settings.forget(connection, key)
                 else:
                     settings.keep(connection, key, value)
+
+
+def _named_model(spec: ModelSpec) -> str:
+    return f"model {spec.identity} {spec.folder}"
 
 
 def _usable(stored: Mapping[str, str]) -> Settings:

@@ -1,4 +1,4 @@
-"""Commands that the user has agreed to: kept with the user, never in a brain, which travels."""
+"""Commands and models that the user has agreed to: kept with the user, never in a brain file."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from gbrain.errors import GbrainError
 from gbrain.places import state_folder
 
 
-def agreed(brain: str, command: str) -> bool:
-    """Whether the user has set or confirmed this very command for the brain of that identity."""
-    return _mark(brain, command) in _marks(_file())
+def agreed(brain: str, thing: str) -> bool:
+    """Whether the user has chosen this very thing for the brain of that identity."""
+    return _mark(brain, thing) in _marks(_file())
 
 
-def agree(brain: str, command: str) -> None:
-    """Remembers that the user wants the command; raises GbrainError where that cannot be kept."""
+def agree(brain: str, thing: str) -> None:
+    """Remembers that the user wants it; raises GbrainError where that cannot be kept."""
     file = _file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         with open(handle, "a", encoding="ascii") as kept:
-            kept.write(f"{_mark(brain, command)}\n")
+            kept.write(f"{_mark(brain, thing)}\n")
     except OSError as error:
         raise GbrainError(
-            f"Cannot remember the command in {file}: {error.strerror}",
+            f"Cannot remember what you agreed to in {file}: {error.strerror}",
             hint="$XDG_STATE_HOME names another folder for what belongs to you and not to a brain.",
             code="cannot_write",
         ) from None
 
 
 def _file() -> Path:
-    return state_folder() / "commands"
+    return state_folder() / "agreed"
 
 
-def _mark(brain: str, command: str) -> str:
+def _mark(brain: str, thing: str) -> str:
     """Commands may hold keys, and nobody but gbrain needs to read the list."""
-    return sha256(f"{brain}\0{command}".encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(f"{brain}\0{thing}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _marks(file: Path) -> list[str]:

@@ -175,8 +175,8 @@ def from_description(described: Mapping[str, Any], folder: Path) -> ModelSpec:
         raise _wrong(folder, "the description", "an object")
     files = _files(described.get("files"), folder)
     model_file = next((p for p in MODEL_PLACES if any(f.path == p for f in files)), None)
-    if model_file is None:
-        raise _wrong(folder, "files", f"an object with {MODEL_PLACES[0]} in it")
+    if model_file is None or not any(f.path == TOKENIZER for f in files):
+        raise _wrong(folder, "files", f"an object with {MODEL_PLACES[0]} and {TOKENIZER} in it")
     return ModelSpec(
         name=_text(described, "name", folder) or folder.name,
         sha256=next(f.sha256 for f in files if f.path == model_file),

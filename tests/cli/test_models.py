@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -151,7 +153,8 @@ def test_with_a_damaged_model_keywords_answer(run, moved, how):
     answer = run("query", "heron", "--mode", "hybrid", "--json")
     assert answer.exit_code == 0
     assert (answer.json["mode"], answer.json["fell_back_to_bm25"]) == ("bm25", True)
-    assert answer.json["notice"] == verified.error["message"] == answer.stderr.strip()
+    told = f"{verified.error['message']} {verified.error['hint']}"
+    assert answer.json["notice"] == told == answer.stderr.strip()
     assert answer.json["results"][0]["slug"] == "birds"
     assert answer.json["results"][0]["lanes"]["vector"] is None
     semantic = run("query", "heron", "--mode", "semantic", "--json").json
@@ -173,3 +176,25 @@ def test_embedding_with_a_damaged_model_says_so_and_keeps_the_work(run, moved):
     assert run("put", "another", stdin=b"The lid rattles.\n").exit_code == 0
     shutil.copy(packaged().folder / "model.onnx", moved)
     assert run("embed", "--json").json["embedded"] == 2
+
+
+def test_a_model_that_came_with_the_file_is_not_opened(run, moved, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "somebody"))
+    answer = run("query", "heron", "--mode", "hybrid", "--json")
+    assert (answer.exit_code, answer.json["mode"]) == (0, "bm25")
+    assert "came with the brain file" in answer.json["notice"]
+    assert run("query", "heron", "--depth", "auto", "--json").json["context"]
+    run("put", "new", stdin=b"The kettle sings.\n")
+    for words in (("model", "verify"), ("embed",)):
+        refused = run(*words, "--json")
+        assert (refused.exit_code, refused.error["code"]) == (1, "model_unavailable")
+    assert run("model", "list").exit_code == 0
+    assert run("model", "add", moved, "--name", "mine", "--max-tokens", "256").exit_code == 0
+    assert run("query", "heron", "--mode", "hybrid", "--json").json["mode"] == "hybrid"
+
+
+def test_a_model_is_not_opened_from_another_folder_than_was_agreed_to(run, moved, brain_path):
+    with closing(sqlite3.connect(brain_path)) as connection, connection:
+        connection.execute("UPDATE embedding_models SET folder = '/etc' WHERE active")
+    refused = run("model", "verify", "--json")
+    assert "in /etc came with the brain file" in refused.error["message"]

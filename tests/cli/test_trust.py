@@ -136,7 +136,7 @@ def test_a_brain_without_an_identity_asks_too(run: Run, mine: Path, ran: Path) -
 
 
 def test_the_list_is_the_users_alone(run: Run, mine: Path, ran: Path, tmp_path: Path) -> None:
-    (kept,) = tmp_path.rglob("commands")
+    (kept,) = tmp_path.rglob("agreed")
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
     kept.chmod(0o666)
@@ -148,7 +148,7 @@ def test_the_list_is_the_users_alone(run: Run, mine: Path, ran: Path, tmp_path: 
 def test_a_list_of_somebody_elses_counts_for_nothing(
     run: Run, mine: Path, ran: Path, tmp_path: Path
 ) -> None:
-    (kept,) = tmp_path.rglob("commands")
+    (kept,) = tmp_path.rglob("agreed")
     os.chown(kept, 12345, 12345)
     assert run(*ASKED).exit_code == 1
     assert not ran.exists()

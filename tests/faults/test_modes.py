@@ -104,6 +104,6 @@ def test_nobody_else_may_read_what_is_written(tmp_path: Path, umask: int) -> Non
     }
     assert watched(private, words, umask, environment) == ""
     made = {path.name for path in private.rglob("*") if path.is_file()}
-    assert {"brain.db", "copy.db", "commands", "old.db.schema-1.backup"} <= made
+    assert {"brain.db", "copy.db", "agreed", "old.db.schema-1.backup"} <= made
     assert len([name for name in made if name.endswith(".db")]) >= 5
     assert brain.parent.stat().st_mode & 0o777 == 0o700
