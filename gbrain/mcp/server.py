@@ -23,6 +23,7 @@ from gbrain.mcp.reply import Reply, error_reply
 from gbrain.mcp.tools import TOOLS, Tool
 from gbrain.mcp.turns import Turns
 from gbrain.output.json import dumps
+from gbrain.output.text import one_line
 from gbrain.store import jobs
 from gbrain.store.pages import find_page
 
@@ -134,7 +135,7 @@ class Service:
                 more = left or bool(self._written)
         except Exception as error:
             reason = error.message if isinstance(error, GbrainError) else type(error).__name__
-            log.warning("Embedding is put off: %s", reason)
+            log.warning("Embedding is put off: %s", one_line(reason))
         finally:
             self._embedding = False
 

@@ -12,6 +12,8 @@ import struct
 import subprocess
 import sys
 import termios
+from collections import Counter
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,41 @@ def test_at_a_terminal(there: Path) -> None:
             assert sign not in text, "neither escapes nor markup of a page are followed"
         coloured += "\x1b[" in text
     assert coloured > 30, "the terminal is one"
+
+
+# --- pages for a browser ---------------------------------------------------------------------
+
+SCRIPT = "\"'><script>alert(1)</script><img src=x onerror=alert(1)><a href='javascript:alert(1)'>"
+
+
+class Elements(HTMLParser):
+    """What a browser would make of a page: its elements, and what of them could act."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: Counter[str] = Counter()
+        self.acting: list[tuple[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found[tag] += 1
+        for name, value in attrs:
+            leads = name in ("href", "src") and ":" in (value or "")
+            if name.startswith("on") or name == "srcdoc" or leads:
+                self.acting.append((name, value))
+
+
+def test_in_a_browser(run: Run, brain_path: Path, tmp_path: Path) -> None:
+    make(brain_path, SCRIPT)
+    ran = run("export", tmp_path / "site", "--format", "html")
+    assert ran.exit_code == 0, ran.stderr
+    pages = list((tmp_path / "site").rglob("*.html"))
+    assert len(pages) == 5
+    for page in pages:
+        elements = Elements(page.read_text())
+        assert not elements.acting
+        assert elements.found.keys().isdisjoint(("script", "img", "iframe", "form", "object"))
+    for words in ([], ["people/first"]):
+        drawn = Elements(run("graph", *words, "--html", "-").stdout)
+        assert not drawn.acting
+        assert (drawn.found["script"], drawn.found["img"]) == (2, 0), "the data and the program"

@@ -17,3 +17,11 @@ def test_pages_of_a_vault_have_files_and_others_none(brain: Brain, tmp_path: Pat
     with brain.database.reading() as connection:
         files = page_files(connection, ["people/ann-lee", "other", "none"])
     assert files == {"people/ann-lee": vault / "people" / "Ann Lee.md"}
+
+
+def test_a_file_that_is_no_page_is_none_of_a_page(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A")
+    brain.take_in(tmp_path)
+    with brain.database.writing() as connection:
+        connection.execute("UPDATE pages SET path = '/usr/share/applications/x.desktop'")
+        assert page_files(connection, ["a"]) == {}
