@@ -24,6 +24,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _FORBIDDEN = re.compile(
     r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]|[\ud800-\udfff]|[\ufffe\uffff]"
 )
+_DIRECTIVE = re.compile(r"(?:[ \t]*+(?:#[^\r\n]*+)?+[\r\n]++)*+%")
 _NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(\.[0-9]*)?|(\.[0-9]+))([eE][-+]?[0-9]+)?")
 
 # YAML 1.1 ends a line at these; YAML 1.2 and editors do not.
@@ -87,6 +88,9 @@ def _read(source: str) -> tuple[dict[str, Value], dict[str, int]] | None:
     if forbidden := _FORBIDDEN.search(source):
         line = _FIRST_YAML_LINE + len(_LINE_END.findall(source, 0, forbidden.start()))
         raise _not_allowed(forbidden[0], line)
+    if directive := _DIRECTIVE.match(source):
+        line = _FIRST_YAML_LINE + len(_LINE_END.findall(directive[0]))
+        raise _bad(line, "front matter takes no YAML directives", "Leave out the line with %.")
     hidden = _hidden_line_ends(source)
     if hidden:
         source = source.translate(hidden)
@@ -150,7 +154,7 @@ class _Reader:
                 raise _bad(_line(event), what, _HINT_QUOTE)
             key = self._scalar(event)[0]
             if key in lines:
-                what = f"the key {key!r} is there twice, first on line {lines[key]}"
+                what = f"a key is there twice, first on line {lines[key]}"
                 raise _bad(self.line, what, "Keep one of the two.")
             lines[key] = self.line
             values[key] = self._value(self._next(), depth + 1)
@@ -179,7 +183,7 @@ class _Reader:
 
     def _alias(self, event: Any, depth: int) -> Value:
         if event.anchor not in self._anchored:
-            what = f"the alias *{event.anchor} names no value that ends above it"
+            what = "an alias names no value that ends above it"
             raise _bad(_line(event), what, _HINT_QUOTE)
         value = self._anchored[event.anchor]
         nodes, height = _measure(value)
@@ -267,4 +271,6 @@ def _malformed(error: Any, source: str) -> BadPage:
     text = _LINE_END.split(source)[mark.line]
     indent = text[: len(text) - len(text.lstrip(" \t"))]
     hint = _HINT_TAB if "\t" in indent else _HINT_QUOTE
-    return _bad(mark.line + _FIRST_YAML_LINE, f"not valid YAML: {error.problem}", hint)
+    # The line says where to look; words of the page have no place in an error.
+    problem = re.sub(r"'[^']{2,}'|\"[^\"]{2,}\"", "…", error.problem)
+    return _bad(mark.line + _FIRST_YAML_LINE, f"not valid YAML: {problem}", hint)
