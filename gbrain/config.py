@@ -227,7 +227,10 @@ class Settings:
         0.85, "Weight of the reranker's opinion against the fused score", low=0, high=1
     )
     rerank_command: str = _setting(
-        "", "rerank command: program that reads a question and passages and prints scores", JEFFS
+        "",
+        "rerank command: program that reads a question and passages and prints scores; "
+        "runs only where it was set or agreed to",
+        JEFFS,
     )
     rerank_seconds: float = _setting(
         10.0, "rerank command: how long it may take", low=0.1, high=600
