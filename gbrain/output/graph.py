@@ -114,7 +114,7 @@ def show_tree(tree: Branch, files: Mapping[str, Path], *, pager: bool = True) ->
     def label(branch: Branch) -> Text:
         page, state = branch.page, _state(branch)
         style = "dim" if branch.repeated or page.missing else "" if branch.way else "bold"
-        text = Text(f"{branch.way} " if branch.way else "", style="dim", overflow="fold")
+        text = Text(overflow="fold").append(f"{branch.way} " if branch.way else "", "dim")
         text.append(one_line(page.title), linked(style, files.get(page.slug)))
         if not page.missing:
             text.append(f"  {one_line(page.slug)}", "cyan")

@@ -64,3 +64,9 @@ def test_a_page_for_a_browser(run, sample, tmp_path: Path):
 )
 def test_what_cannot_be_drawn(run, sample, words, code):
     assert run("graph", *words).exit_code == code
+
+
+def test_the_tree_stands_out_from_its_guides(at_terminal, sample):
+    _, shown = at_terminal("graph", "people/alice-chen", "--no-pager")
+    assert "\x1b[2m├── \x1b[0m\x1b[2m↔ \x1b[0m" in shown
+    assert "\x1b[1;2m" not in shown, "the page's own title is not dim"
