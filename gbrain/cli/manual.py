@@ -172,7 +172,9 @@ def _settings() -> str:
 
 
 def _see_also(*pages: str) -> list[str]:
-    named = (re.sub(r"(.*)(\(\d\))", lambda m: rf"\fB{_roff(m[1])}\fR{m[2]}", p) for p in pages)
+    named = (
+        re.sub(r"\A([^(]*+)(\(\d\))", lambda m: rf"\fB{_roff(m[1])}\fR{m[2]}", p) for p in pages
+    )
     return [".SH SEE ALSO", ",\n".join(named)]
 
 

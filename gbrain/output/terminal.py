@@ -44,7 +44,7 @@ _STOPPED = {
     "exhausted": "nothing was left",
 }
 
-_BULLET = re.compile(r"\s*[-*+]\s+")
+_BULLET = re.compile(r"\A\s*+[-*+]\s++")
 _FENCE = re.compile(r"(?:^|(?<=\s))(?:```+|~~~+)[\w-]*(?:\s|$)")
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]{1,300})(?<=\S)\*\*(?!\w)")
 _NAMED_LINK = re.compile(r"\[\[[^][|]{1,300}\|([^][]{1,300})\]\]")

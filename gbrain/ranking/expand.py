@@ -192,6 +192,13 @@ def best_part(text: str, words: Sequence[str], limit: int, count: CountTokens) -
     if best == (0, 0):
         best = (pieces[0][0], pieces[0][1])
     start, stop = best
-    while stop > start + 1 and count(text[start:stop]) > limit:
-        stop -= 1
-    return start, stop
+    if count(text[start:stop]) <= limit:
+        return start, stop
+    fits = start + 1
+    while stop - fits > 1:
+        middle = (fits + stop) // 2
+        if count(text[start:middle]) <= limit:
+            fits = middle
+        else:
+            stop = middle
+    return start, fits

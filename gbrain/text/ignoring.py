@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-# A bracket with its content: a `]` that stands first in it is one of its characters.
-_BRACKET = re.compile(r"\[([!^]?+)(\]?+(?:[^\]\\]|\\.)*+)\]", re.DOTALL)
+# In a bracket, a `]` that stands first is one of its characters; nothing matches an open one.
+_TOKEN = re.compile(
+    r"(?P<star>\*)|(?P<any>\?)|\[(?P<not>[!^]?+)(?P<set>\]?+(?:[^\]\\]|\\.)*+)\]|(?P<open>\[.*)"
+    r"|\\?(?P<plain>.)",
+    re.DOTALL,
+)
 _MANY = re.compile(r"\*\*+")
+# No path is longer.
+_LONGEST = 4096
 
 
 class _Rule(NamedTuple):
@@ -38,18 +44,20 @@ def ignore_rules(lines: Iterable[str]) -> Callable[[str], bool]:
 
 
 def _rule(line: str) -> _Rule | None:
+    if len(line) > _LONGEST:
+        raise ValueError(f"a rule is longer than {_LONGEST} characters")
     written = _without_blanks(line)
     if not written or written.startswith("#"):
         return None
     brings_back = written.startswith("!")
     written = written[1:] if brings_back else written
     folders_only = written.endswith("/")
-    path = written.rstrip("/") if folders_only else written
-    names = path.lstrip("/").split("/")
+    path = written.removesuffix("/")
+    names = path.removeprefix("/").split("/")
     anchored = path.startswith("/") or len(names) > 1
-    if not any(names) or _ends_open(path):
+    if not all(names) or _ends_open(path):
         return None
-    steps = tuple(None if _MANY.fullmatch(name) else _step(name) for name in names if name)
+    steps = tuple(None if _MANY.fullmatch(name) else _step(name) for name in names)
     return _Rule(steps if anchored else (None, *steps), brings_back, folders_only)
 
 
@@ -66,51 +74,30 @@ def _ends_open(text: str) -> bool:
 
 def _step(name: str) -> re.Pattern[str]:
     """A pattern of one name. Every part between stars is taken at the first place where it fits."""
-    first, *others = ("".join(_characters(part)) for part in _parts(name))
-    *middle, last = others or [""]
+    parts = [""]
+    for token in _TOKEN.finditer(name):
+        if token["star"]:
+            parts.append("")
+        else:
+            parts[-1] += _character(token)
+    first, *middle = parts
+    last = middle.pop() if middle else None
     found = "".join(f"(?>.*?{part})" for part in middle)
-    pattern = f"{first}{found}.*{last}" if others else first
     try:
-        return re.compile(pattern, re.DOTALL)
+        return re.compile(first if last is None else f"{first}{found}.*{last}", re.DOTALL)
     except re.error as error:
         raise ValueError(f"the rule {name} cannot be read: {error.msg}") from None
 
 
-def _parts(name: str) -> Iterator[str]:
-    """What stands between the stars that are no characters."""
-    start = at = 0
-    while at < len(name):
-        if name[at] == "\\":
-            at += 2
-        elif name[at] == "[" and (bracket := _BRACKET.match(name, at)):
-            at = bracket.end()
-        elif name[at] == "*":
-            yield name[start:at]
-            start = at = at + 1
-        else:
-            at += 1
-    yield name[start:]
-
-
-def _characters(part: str) -> Iterator[str]:
-    at = 0
-    while at < len(part):
-        bracket = _BRACKET.match(part, at) if part[at] == "[" else None
-        if bracket:
-            yield _one_of(bracket[1], bracket[2])
-            at = bracket.end()
-            continue
-        if part[at] == "\\" and at + 1 < len(part):
-            at += 1
-            yield re.escape(part[at])
-        else:
-            yield "." if part[at] == "?" else re.escape(part[at])
-        at += 1
-
-
-def _one_of(negated: str, content: str) -> str:
-    escaped = re.sub(r"\\(.)|([\[\]^&~|])", lambda m: "\\" + (m[1] or m[2]), content, flags=re.S)
-    return f"[{'^' if negated else ''}{escaped}]"
+def _character(token: re.Match[str]) -> str:
+    if token["any"] or token["open"]:
+        return "." if token["any"] else "(?!)"
+    if token["set"] is None:
+        return re.escape(token["plain"])
+    escaped = re.sub(
+        r"\\(.)|([\[\]^&~|])", lambda m: "\\" + (m[1] or m[2]), token["set"], flags=re.DOTALL
+    )
+    return f"[{'^' if token['not'] else ''}{escaped}]"
 
 
 def _matches(steps: tuple[re.Pattern[str] | None, ...], names: list[str]) -> bool:

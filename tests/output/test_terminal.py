@@ -105,6 +105,7 @@ def test_a_snippet_drives_no_terminal(text: str) -> None:
         ("see [[people/ann|Ann]] and [[bo]]", "see Ann and [[bo]]"),
         ("**\x02bold\x03 word**", "bold word"),
         ("a\nb", "a b"),
+        ("Alice - the founder", "Alice - the founder"),
     ],
 )
 def test_signs_of_markdown_are_taken_off(snippet: str, plain: str) -> None:

@@ -140,6 +140,17 @@ def test_a_part_is_within_the_limit_or_a_single_character(
     assert tokens.count(text[start:stop]) <= limit or stop == start + 1
 
 
+def test_a_long_text_without_words_is_not_counted_letter_by_letter() -> None:
+    counted = []
+
+    def signs(text: str) -> int:
+        counted.append(text)
+        return len(text)
+
+    assert best_part("\u00a0\n" * 5_000, ["river"], 100, signs) == (0, 100)
+    assert len(counted) < 20
+
+
 def ranked(page_id: int, score: float) -> Ranked:
     return Ranked(page_id, f"page{page_id}", score, {})
 

@@ -1,0 +1,66 @@
+"""No regular expression of the package takes for ever, whatever text it meets.
+
+    python tests/faults/patterns.py SIZE [SEED]
+
+tries each on texts made to hurt it; the last line printed names the one that hangs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from patterns import Written, attacks, nested_repeats, patterns
+
+# What decides on these: words of the program itself, or a text that a limit keeps short.
+MADE_AS_IT_RUNS = {
+    "gbrain.store.vocabulary: f'(?i)\\\\b{re.escape(term[:3])}[^\\\\W_]*'",
+    "gbrain.text.dates: pattern",
+    "gbrain.text.front_matter_edit: f'\\\\ufeff?---(\\\\r\\\\n?|\\\\n){written}\\\\1---\\\\1'",
+    "gbrain.text.front_matter_edit: "
+    "f'(\\\\{{){key}: (?:[\\\\w./-]+|\\\\\"[^\\\\r\\\\n]*?\\\\\"), '",
+    "gbrain.text.ignoring: first if last is None else f'{first}{found}.*{last}'",
+    "gbrain.text.markdown: pattern",
+    "gbrain.text.page: separator",
+    "gbrain.text.references: f'{_REFERENCE.pattern}|\\\\(\\\\((?P<block>{UUID})\\\\)\\\\)'",
+}
+
+
+def test_every_pattern_is_known_here() -> None:
+    found, unknown = patterns()
+    assert len(found) > 100
+    assert set(unknown) <= MADE_AS_IT_RUNS, "can the text it meets make this one slow?"
+
+
+def test_no_repeat_within_a_repeat_is_ambiguous() -> None:
+    assert [place for written in patterns()[0] for place in nested_repeats(written)] == []
+
+
+@pytest.mark.parametrize(
+    "slow", [r"(a+)+$", r"(?:\s*\w+)*x", r"(.*,)*!", r"(?:[a-z]+\d?)*!", r"(?:(?:a|b)*c?)*d"]
+)
+def test_what_would_be_found(slow: str) -> None:
+    assert nested_repeats(Written("here", slow, 0))
+
+
+@pytest.mark.parametrize(
+    "fast", [r"(?:/[^/]+)*$", r"(?:[a-z]++\d?)*+!", r"(?:(?>a+)b)*c", r"[ab]+c*", r"(?:a{1,3})*b"]
+)
+def test_what_is_let_through(fast: str) -> None:
+    assert nested_repeats(Written("here", fast, 0)) == []
+
+
+def test_attacks_lead_up_to_a_repeat_and_fail_behind_it() -> None:
+    assert "x" + "a" * 10 + "\0" in attacks(Written("here", r"xa*b", 0), 10)
+
+
+def test_no_text_makes_a_pattern_hang() -> None:
+    """Each takes milliseconds; one that is quadratic would take many minutes."""
+    program = str(Path(__file__).with_name("patterns.py"))
+    done = subprocess.run(
+        [sys.executable, program, "50000"], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith(" texts")
