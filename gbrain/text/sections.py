@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ MAX_HEADING = 300
 
 _BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\*\*|__)?")
 _ENTRY_TAIL = re.compile(r"(?:\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
+_BLOCK_HEADING = re.compile(r"^[-*+][ \t]++(#{1,6})[ \t]++([^\r\n]*+)", re.MULTILINE)
 _LONE_RULE = re.compile(r" {0,3}---[ \t]*$")
 
 
@@ -105,8 +107,9 @@ class _Cut(NamedTuple):
 
 
 def _cuts(text: str, structure: Structure, timeline: int) -> dict[int, _Cut]:
-    if len(structure.headings) > MAX_HEADINGS:
-        raise _too_many(len(structure.headings), "headings", MAX_HEADINGS)
+    headings = [*structure.headings, *_block_headings(text, structure, timeline)]
+    if len(headings) > MAX_HEADINGS:
+        raise _too_many(len(headings), "headings", MAX_HEADINGS)
     last = len(structure.starts) - 1
     cuts = {0: _Cut(0, (), None, "truth")} if last else {}
     if timeline < last:
@@ -115,7 +118,7 @@ def _cuts(text: str, structure: Structure, timeline: int) -> dict[int, _Cut]:
     path: list[tuple[int, str]] = []
     names: tuple[str, ...] = ()
     entries = 0
-    blocks: list[Heading | Item] = [*structure.headings, *below]
+    blocks: list[Heading | Item] = [*headings, *below]
     for block in sorted(blocks, key=lambda block: block.line):
         if isinstance(block, Heading):
             if block.line < timeline < block.end:
@@ -138,6 +141,17 @@ def _cuts(text: str, structure: Structure, timeline: int) -> dict[int, _Cut]:
     if entries > MAX_ENTRIES:
         raise _too_many(entries, "timeline entries", MAX_ENTRIES)
     return cuts
+
+
+def _block_headings(text: str, structure: Structure, timeline: int) -> Iterator[Heading]:
+    """Headings of an outline above the timeline, where every block is an item: `- ## Decisions`."""
+    if not _BLOCK_HEADING.search(text):
+        return
+    items = {item.line for item in structure.items if item.line < timeline}
+    for found in _BLOCK_HEADING.finditer(text):
+        line = bisect_left(structure.starts, found.start())
+        if line in items:
+            yield Heading(line, line + 1, len(found[1]), found[2].strip(" \t"))
 
 
 def _too_many(count: int, things: str, most: int) -> BadPage:

@@ -66,6 +66,33 @@ def test_logseq() -> None:
     assert page.text == LOGSEQ
 
 
+OUTLINE = """\
+title:: Field Notebook
+
+- # Overview
+\t- A notebook for crews. [[River AI]]
+- ## Decisions
+\t- Keep both versions #sync
+
+```
+- ## no heading
+```
+"""
+
+
+def test_the_headings_of_an_outline_name_what_hangs_below_them() -> None:
+    page = parse_page("pages/field.md", OUTLINE.encode())
+    assert [(chunk.first_line, chunk.heading_path) for chunk in page.chunks] == [
+        (1, ()),
+        (3, ("Overview",)),
+        (5, ("Overview", "Decisions")),
+    ]
+    assert "".join(chunk.text for chunk in page.chunks).count("Keep both versions") == 1
+    assert page.title == "Field Notebook"
+    assert parse_page("pages/field.md", b"- # Overview\n").title == "Field", "as Logseq has it"
+    assert page.tags == ("sync",)
+
+
 def test_a_logseq_journal() -> None:
     page = parse_page("journals/2026_04_03.md", b"- Met [[alice]]\n")
     assert (page.title, page.date, page.wing) == ("2026-04-03", "2026-04-03", "journal")
