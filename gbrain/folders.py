@@ -11,6 +11,8 @@ from gbrain.errors import GbrainError, NotFound
 
 IGNORE_FILE = ".gbrainignore"
 PAGE_ENDINGS = (".md", ".markdown")
+# Where Logseq keeps earlier texts of the pages.
+_COPIES = "/logseq/bak"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,15 @@ def walk(root: Path, problems: list[Problem]) -> list[str]:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
             reason = f"the folder cannot be read: {error.strerror}"
-            problems.append(Problem(folder or ".", reason, code="cannot_read"))
+            hint = f"Check who may read it, or list it in {IGNORE_FILE}."
+            problems.append(Problem(folder or ".", reason, hint, "cannot_read"))
             continue
         for entry in entries:
             path = folder + entry.name
             if entry.name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                if not ignored(path + "/"):
+                if not ignored(path + "/") and not f"/{path}".endswith(_COPIES):
                     pending.append(path + "/")
             elif entry.name.lower().endswith(PAGE_ENDINGS) and not ignored(path):
                 if entry.is_symlink() and not _stays(real_root, entry.path):

@@ -249,6 +249,9 @@ def test_hidden_folders_and_ignored_files_are_left_out(brain: Brain, vault: Path
         vault,
         {
             ".obsidian/x.md": "x",
+            "logseq/bak/pages/a.md": "an earlier a",
+            "notes/logseq/bak/b.md": "an earlier b",
+            "logseq/bakery.md": "bread",
             ".git/y.md": "y",
             ".hidden.md": "z",
             "drafts/d.md": "d",
@@ -259,7 +262,7 @@ def test_hidden_folders_and_ignored_files_are_left_out(brain: Brain, vault: Path
         },
     )
     brain.take_in(vault)
-    assert slugs(brain) == ["a", "dir/b", "drafts/keep"]
+    assert slugs(brain) == ["a", "dir/b", "drafts/keep", "logseq/bakery"]
 
 
 def test_a_file_that_is_ignored_later_is_dropped_by_sync(brain: Brain, vault: Path) -> None:
