@@ -213,9 +213,9 @@ def attempt(
 
 def test_a_brain_with_a_broken_cell_is_not_quoted(secretive: Path, brain_path: Path) -> None:
     codes: Counter[int] = Counter()
-    for seed in range(20):
+    for seed in range(10):
         codes += attempt(secretive, brain_path, random.Random(seed), 4, ("pages", "chunks"))
-    assert codes[0] > 20, "a broken cell is no reason to refuse all work"
+    assert codes[0] > 10, "a broken cell is no reason to refuse all work"
     assert codes.total() > codes[0], "some of it cannot be done"
 
 
