@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
-from gbrain.config import Settings, read_value, with_values, written_value
+from gbrain.config import Settings, known_settings, read_value, with_values, written_value
 from gbrain.errors import BadBrain, BadSetting, GbrainError, ModelUnavailable
 from gbrain.pipeline import Plan, Workings, answer
 from gbrain.places import default_path as default_path
@@ -661,9 +661,9 @@ def _named_model(spec: ModelSpec) -> str:
 def _usable(stored: Mapping[str, str]) -> Settings:
     """The settings, those that this program cannot read left at their defaults."""
     usable = Settings()
-    for name, value in stored.items():
+    for name in known_settings().keys() & stored.keys():
         with suppress(BadSetting):
-            usable = with_values(usable, {name: value})
+            usable = with_values(usable, {name: stored[name]})
     return usable
 
 

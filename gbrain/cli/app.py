@@ -88,6 +88,7 @@ class Commands(TyperGroup):
     """The commands by name, each loaded when it is asked for."""
 
     json_wanted = False
+    words: Sequence[str] = ()
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -114,7 +115,7 @@ class Commands(TyperGroup):
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         words = sys.argv[1:] if args is None else list(args)
-        self.json_wanted = "--json" in words
+        self.json_wanted, self.words = "--json" in words, words
         return super().main(words, *rest, **{**extra, "prog_name": "gbrain"})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -144,6 +145,8 @@ class Commands(TyperGroup):
         except OSError as error:
             report(_refused(error), as_json=self.json_wanted)
             raise typer.Exit(1) from None
+        except (typer.Exit, typer.Abort):
+            raise
         except typer.TyperException as error:
             # A group that is called alone has printed its help; there is nothing to add.
             if error.format_message():
@@ -151,6 +154,14 @@ class Commands(TyperGroup):
                 told = GbrainError(error.format_message(), code="usage", hint=hint)
                 report(told, as_json=self.json_wanted)
             raise typer.Exit(error.exit_code) from None
+        except Exception as error:
+            from gbrain.cli.blame import damage_behind
+
+            damage = damage_behind(error, self.words)
+            if damage is None:
+                raise
+            report(damage, as_json=self.json_wanted)
+            raise typer.Exit(1) from None
 
 
 def report(error: GbrainError, *, as_json: bool) -> None:

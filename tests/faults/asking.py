@@ -1,4 +1,4 @@
-"""The program's commands, each run in a child of this process within bounds."""
+"""The program's commands, run in children of this process and within bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from typer.testing import CliRunner
 
@@ -100,7 +100,8 @@ def say(folder: Path, brain: Path, words: tuple[str, ...], vault: Path) -> Said:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     places = {"OUT": str(out), "VAULT": str(vault), "OUT/copy.db": str(out / "copy.db")}
-    said = run([places.get(word, word) for word in words], brain, folder / "said.json")
+    (folder / "asked").write_text(" ".join(words))
+    said = run([places.get(word, word) for word in words], brain)
     exported = sorted((file.name, file.read_bytes()) for file in out.rglob("*.md"))
     answer = re.sub(r'"took_ms":[^,}]*|"ms":[^,}]*', "", said.out) + repr(exported)
     answer = answer.replace(str(folder), "FOLDER").replace(str(brain), "BRAIN")
@@ -108,47 +109,52 @@ def say(folder: Path, brain: Path, words: tuple[str, ...], vault: Path) -> Said:
 
 
 def run(
-    words: list[str],
-    brain: Path,
-    told: Path,
-    *,
-    stdin: bytes = PAGE,
-    first: Callable[[], object] = lambda: None,
+    words: list[str], brain: Path, *, stdin: bytes = PAGE, first: Callable[[], object] | None = None
 ) -> Said:
-    """Runs a command in a child of this process, which does something else `first`.
+    """Runs a command within its bounds; `first` is done before, both in a process of their own."""
+    if first is None:
+        return _bounded_run(words, brain, stdin)
 
-    What it said goes through the file `told`.
-    """
-    told.write_bytes(b"")
+    def both() -> tuple[object, ...]:
+        first()
+        return _bounded_run(words, brain, stdin)
+
+    return Said(*apart(both))
+
+
+def apart(function: Callable[[], Any]) -> Any:
+    """What the function gives, as JSON knows it, from a child of this process."""
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _bounded_run(told.open("w"), brain, words, stdin, first)
+        try:
+            os.close(reading)
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY,) * 2)
+            with open(writing, "w") as pipe:
+                json.dump(function(), pipe)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading) as pipe:
+        told = pipe.read()
     status = os.waitpid(child, 0)[1]
-    if not os.WIFEXITED(status):
-        return Said(-1, "", "", f"ended by signal {status}")
-    return Said(**json.loads(told.read_bytes()))
+    assert told, f"the child ended with {status}"
+    return json.loads(told)
 
 
-def _bounded_run(
-    told: TextIO, brain: Path, words: list[str], stdin: bytes, first: Callable[[], object]
-) -> None:
+def _bounded_run(words: list[str], brain: Path, stdin: bytes) -> Said:
+    """What a command says; one that works for longer than it may ends its process."""
     os.environ["GBRAIN_DB"] = str(brain)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY,) * 2)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    signal.alarm(10 * SECONDS)
-    code, out, err, trace = 0, "", "", ""
-    try:
-        first()
-        result = CliRunner().invoke(app, words, input=stdin)
-        code, out, err = result.exit_code, result.stdout_bytes.decode(), result.stderr
-        if result.exception and not isinstance(result.exception, SystemExit):
-            trace = "".join(traceback.format_exception(result.exception))
-    except BaseException:
-        trace = traceback.format_exc()
-    json.dump({"code": code, "out": out, "err": err, "trace": trace}, told)
-    told.flush()
-    os._exit(0)
+    result = CliRunner().invoke(app, words, input=stdin)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    trace = ""
+    if result.exception and not isinstance(result.exception, SystemExit):
+        trace = "".join(traceback.format_exception(result.exception))
+    return Said(result.exit_code, result.stdout_bytes.decode(), result.stderr, trace)
 
 
 def fresh(brain: Path, folder: Path) -> Path:

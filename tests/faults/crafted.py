@@ -113,7 +113,7 @@ CRAFTED: dict[str, tuple[str, ...]] = {
     "a model of a billion dimensions": ("UPDATE embedding_models SET dimension = 1000000000",),
     "a model with a name of SQL": ("UPDATE embedding_models SET dimension = '384; DROP TABLE a'",),
     "a model that is not there": ("UPDATE embedding_models SET folder = '/nowhere', name = 'x'",),
-    "a version that unpacks to 256 MB": ("UPDATE versions SET content = bomb()",),
+    "a version that unpacks to 64 MB": ("UPDATE versions SET content = bomb()",),
     "front matter deeper than any stack": ("UPDATE pages SET meta = printf('%.*c', 90000, '[')",),
     "a page of 70 MB": ("UPDATE pages SET compiled_truth = zeroblob(70000000) WHERE id = 1",),
     "a passage of 70 MB": ("UPDATE chunks SET text = zeroblob(70000000) WHERE id = 1",),
@@ -140,7 +140,7 @@ CRAFTED: dict[str, tuple[str, ...]] = {
 
 def craft(statements: tuple[str, ...], path: Path, chance: random.Random) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as raw:
-        raw.create_function("bomb", 0, partial(_bomb, 1 << 28))
+        raw.create_function("bomb", 0, partial(_bomb, 1 << 26), deterministic=True)
         for statement in statements:
             raw.execute(statement)
 

@@ -93,11 +93,13 @@ def prepare(disk: Path, sound: Path, act: str) -> Path:
     return brain
 
 
-def perform(
-    disk: Path, vault: Path, act: str, told: Path, first: Callable[[], object] = lambda: None
-) -> Said:
+def nothing() -> None:
+    """Before a command that is run in a process of its own."""
+
+
+def perform(disk: Path, vault: Path, act: str, first: Callable[[], object] = nothing) -> Said:
     words = ACTS[act].format(disk=disk, vault=vault).split()
-    return run(words, disk / "brain.db", told, stdin=PAGE, first=first)
+    return run(words, disk / "brain.db", stdin=PAGE, first=first)
 
 
 def refused(said: Said) -> bool:
@@ -117,15 +119,15 @@ def fill(disk: Path, free: int) -> None:
     os.truncate(ballast, max(0, ballast.stat().st_size - free))
 
 
-def attempt(disk: Path, sound: Path, vault: Path, act: str, free: int, told: Path) -> bool:
+def attempt(disk: Path, sound: Path, vault: Path, act: str, free: int) -> bool:
     """An act with so much room: whether it was refused. Then there is room, and it is done."""
     brain = prepare(disk, sound, act)
-    perform(disk, vault, act, told)
+    perform(disk, vault, act)
     aim = state(disk, brain)
     brain = prepare(disk, sound, act)
     before, bytes_before = state(disk, brain), brain.read_bytes()
     fill(disk, free)
-    was_refused = refused(perform(disk, vault, act, told))
+    was_refused = refused(perform(disk, vault, act))
     after = state(disk, brain)
     if act != "export":
         assert after in (before, aim), f"{act} with {free} bytes: {after.files}"
@@ -138,7 +140,7 @@ def attempt(disk: Path, sound: Path, vault: Path, act: str, free: int, told: Pat
     else:
         check_sound(brain)
     if was_refused:
-        assert not refused(perform(disk, vault, act, told))
+        assert not refused(perform(disk, vault, act))
         assert state(disk, brain) == aim
         check_sound(brain)
     return was_refused
@@ -189,26 +191,25 @@ def editor(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("act", [act for act in ACTS if act not in LONGER])
 def test_a_full_disk(act: str, world: tuple[Path, Path], tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
-        told = tmp_path / "told"
-        assert attempt(disk, *world, act, 0, told)
-        attempt(disk, *world, act, 72 << 10, told)
+        assert attempt(disk, *world, act, 0)
+        attempt(disk, *world, act, 72 << 10)
 
 
 @pytest.mark.parametrize("act", ["put", "import", "backup", "export", "migration"])
 def test_a_file_that_may_not_grow(act: str, world: tuple[Path, Path], tmp_path: Path) -> None:
     """A quota, in short: it needs no root."""
     sound, vault = world
-    disk, told = tmp_path / "disk", tmp_path / "told"
+    disk = tmp_path / "disk"
     disk.mkdir()
     brain = prepare(disk, sound, act)
     before = state(disk, brain)
     # Below what the copy, the log or a page needs, above what SQLite keeps of its own.
     largest = 500 if act == "export" else 36 << 10
     tight = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (largest, largest))
-    assert refused(perform(disk, vault, act, told, first=tight))
+    assert refused(perform(disk, vault, act, first=tight))
     if act != "export":
         assert state(disk, brain) == before
-    assert not refused(perform(disk, vault, act, told))
+    assert not refused(perform(disk, vault, act))
     check_sound(brain)
 
 
@@ -255,7 +256,7 @@ def test_a_folder_that_one_may_not_write(
         file.chmod(0o666)
     before = state(disk, brain)
     words = ACTS.get(act, act).format(disk=disk, vault=vault).split()
-    said = run(words, brain, open_place / "told", first=as_another(disk))
+    said = run(words, brain, first=as_another(disk))
     assert refused(said) == (act not in READS or act == "doctor"), said
     assert state(disk, brain) == before
 
@@ -265,7 +266,7 @@ def test_a_file_that_one_may_not_read(world: tuple[Path, Path], open_place: Path
     disk.mkdir()
     brain = prepare(disk, world[0], "list")
     brain.chmod(0)
-    said = run(["list"], brain, open_place / "told", first=as_another(disk))
+    said = run(["list"], brain, first=as_another(disk))
     assert said.err.splitlines() == [
         f"Error: Cannot read {brain}: Permission denied",
         "Hint: Check the path and its permissions.",
@@ -278,15 +279,15 @@ def test_a_disk_that_is_mounted_to_be_read(world: tuple[Path, Path], tmp_path: P
         before = brain.read_bytes()
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         for act in ("put", "import", "sync", "compact", "backup", "export", "embed", "init"):
-            assert refused(perform(disk, world[1], act, tmp_path / "told")), act
-        assert run(["get", "people/alice-chen"], brain, tmp_path / "told").code == 0
+            assert refused(perform(disk, world[1], act)), act
+        assert run(["get", "people/alice-chen"], brain, first=nothing).code == 0
         assert brain.read_bytes() == before
 
 
 @pytest.mark.parametrize("act", ACTS)
 def test_a_folder_that_is_gone(act: str, world: tuple[Path, Path], tmp_path: Path) -> None:
     gone = tmp_path / "gone"
-    said = perform(gone, world[1], act, tmp_path / "told")
+    said = perform(gone, world[1], act)
     # These make the folder that they are to write into.
     makes = {"import", "init", "put a new page", "put", "capture", "migration", "edit"}
     assert refused(said) or act in makes, said
@@ -334,7 +335,7 @@ def test_an_editor_without_room_for_its_text(
         fill(disk, 0)
         words = ["edit", "people/alice-chen"]
         full = partial(setattr, tempfile, "tempdir", str(disk))
-        assert refused(run(words, brain, tmp_path / "told", first=full))
+        assert refused(run(words, brain, first=full))
         assert texts(brain) == before
         assert [file.name for file in disk.iterdir()] == ["ballast"]
 
@@ -366,7 +367,7 @@ def main() -> None:
         with small_disk(Path(place, "disk")) as disk:
             for act in ACTS:
                 for free in range(0, 1 << 20, step if act not in LONGER else 8 * step):
-                    was_refused = attempt(disk, *world, act, free, Path(place, "told"))
+                    was_refused = attempt(disk, *world, act, free)
                     seen[f"{act}: {'refused' if was_refused else 'done'}"] += 1
                 print(f"{act}, {monotonic() - began:.0f} s", flush=True)
     print("\n".join(f"{count:5} {name}" for name, count in sorted(seen.items())))
