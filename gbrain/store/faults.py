@@ -58,17 +58,18 @@ def parts(connection: sqlite3.Connection) -> dict[str, str]:
 def missing_parts(connection: sqlite3.Connection) -> dict[str, str | None]:
     """What the schema lacks, in the order in which it can be made: how to make it, by name.
 
-    A column, named as `table.column`, cannot be made anew.
+    A column, named as `table.column`, cannot be made anew; a table of a keyword index only with
+    the whole of it.
     """
     there = parts(connection)
     whole = _whole(connection, there)
     wanted = whole.execute(
-        "SELECT name, sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*' "
-        "AND name NOT GLOB '*_fts_*' ORDER BY rowid"
+        "SELECT name, sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*' ORDER BY rowid"
     ).fetchall()
     missing = {name: sql for name, sql in wanted if name not in there}
     for name, _ in wanted:
-        if there.get(name) == "table":
+        # SQLite would open a keyword index to tell its columns, and some part of it may be gone.
+        if there.get(name) == "table" and "_fts" not in name:
             columns = _columns(whole, name) - _columns(connection, name)
             missing |= {f"{name}.{column}": None for column in sorted(columns)}
     whole.close()
@@ -127,6 +128,26 @@ def wrong_vectors(connection: sqlite3.Connection) -> Counter[str]:
         ):  # fmt: skip
             found[fault] += connection.execute(question, (space.model_id, value)).fetchone()[0]
     return +found
+
+
+def stray_vectors(connection: sqlite3.Connection) -> int:
+    """How many vectors are of a text that no page holds any more."""
+    return sum(
+        connection.execute(
+            f"SELECT count(*) FROM {space.vectors} AS v WHERE model_id = ? AND hash IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.hash = v.hash)",
+            (space.model_id,),
+        ).fetchone()[0]
+        for space in spaces(connection)
+    )
+
+
+def models_gone(connection: sqlite3.Connection) -> list[str]:
+    """The models whose folder is not there any more, with that folder."""
+    rows = connection.execute(
+        "SELECT name, folder FROM embedding_models WHERE folder IS NOT NULL ORDER BY name"
+    )
+    return [f"{name} in {folder}" for name, folder in rows if not Path(folder).is_dir()]
 
 
 STRAY_JOBS = "NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.hash = embedding_jobs.hash)"

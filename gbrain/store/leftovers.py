@@ -14,11 +14,19 @@ _UNFINISHED = ".gbrain-new"
 def unfinished(target: Path) -> Path:
     """Where this process makes what becomes `target`; what others left of theirs is removed."""
     with suppress(OSError):
-        for left in target.parent.glob(f".*{_UNFINISHED}"):
-            maker = left.name.removesuffix(_UNFINISHED).rpartition(".")[2]
-            if maker.isdecimal() and (int(maker) == os.getpid() or not is_alive(int(maker))):
-                remove(left)
+        for left in abandoned(target.parent):
+            remove(left)
     return target.with_name(f".{target.name}.{os.getpid()}{_UNFINISHED}")
+
+
+def abandoned(folder: Path) -> list[Path]:
+    """What nobody is making any more: its maker was killed, or is this process, earlier on."""
+    return [
+        left
+        for left in folder.glob(f".*{_UNFINISHED}")
+        if (maker := left.name.removesuffix(_UNFINISHED).rpartition(".")[2]).isdecimal()
+        and (int(maker) == os.getpid() or not is_alive(int(maker)))
+    ]
 
 
 def remove(building: Path) -> None:

@@ -12,6 +12,7 @@ from gbrain.errors import BadBrain
 from gbrain.store import (
     chunks,
     faults,
+    leftovers,
     page_faults,
     pages,
     questions,
@@ -21,7 +22,8 @@ from gbrain.store import (
 )
 from gbrain.store.connection import Database
 from gbrain.store.schema import SCHEMA_ROWS, foreign_parts, own_parts
-from gbrain.store.vectors import SEGMENT
+from gbrain.store.vector_faults import spoilt_vectors
+from gbrain.store.vectors import SEGMENT, prune
 
 Mend = Callable[[Database, str, bool], None]
 
@@ -94,12 +96,11 @@ def complete_schema(database: Database, now: str, full: bool) -> None:
         if "pages" in missing:
             raise BadBrain("the pages themselves are gone", hint="Restore a backup.")
         for name, statement in missing.items():
-            if statement is None:
-                continue
-            if name in faults.KEYWORD_INDEXES:
-                for part in ("data", "idx", "content", "docsize", "config"):
-                    connection.execute(f"DROP TABLE IF EXISTS {name}_{part}")
-            connection.execute(statement)
+            if statement is not None and "_fts" not in name:
+                connection.execute(statement)
+        for table in faults.KEYWORD_INDEXES:
+            if any(name.startswith(table) for name in missing):
+                _make_index_anew(connection, table)
         if not {"names", "tags", "links"}.isdisjoint(missing):
             for page_id, _ in page_faults.page_ids(connection):
                 _write_references(connection, page_id)
@@ -130,12 +131,36 @@ def restore_facts(database: Database, now: str, full: bool) -> None:
             page_faults.write_facts(connection, page_id, now)
 
 
-def rebuild_keywords(table: str) -> Mend:
-    def mend(database: Database, now: str, full: bool) -> None:
-        with database.writing() as connection:
-            connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+def rebuild_pages(database: Database, now: str, full: bool) -> None:
+    """Writes the keyword index of the pages anew."""
+    _rebuild(database, "pages_fts")
 
-    return mend
+
+def rebuild_passages(database: Database, now: str, full: bool) -> None:
+    """Writes the keyword index of the passages anew."""
+    _rebuild(database, "chunks_fts")
+
+
+def _rebuild(database: Database, table: str) -> None:
+    rebuild = f"INSERT INTO {table} ({table}) VALUES ('rebuild')"
+    try:
+        with database.writing() as connection:
+            connection.execute(rebuild)
+    except BadBrain:
+        with database.writing() as connection:
+            _make_index_anew(connection, table)
+            connection.execute(rebuild)
+
+
+def _make_index_anew(connection: sqlite3.Connection, table: str) -> None:
+    """An empty index in place of one that may lack some of its own tables."""
+    # SQLite can drop only what it can open.
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("DELETE FROM sqlite_schema WHERE name = ?", (table,))
+    connection.execute("PRAGMA writable_schema = RESET")
+    for part in ("data", "idx", "content", "docsize", "config"):
+        connection.execute(f"DROP TABLE IF EXISTS {table}_{part}")
+    connection.execute(own_parts()[table])
 
 
 def drop_stray_rows(database: Database, now: str, full: bool) -> None:
@@ -164,6 +189,7 @@ def drop_stray_passages(database: Database, now: str, full: bool) -> None:
 def ask_anew(database: Database, now: str, full: bool) -> None:
     """Makes the questions of all pages anew."""
     with database.writing() as connection:
+        _make_index_anew(connection, "questions_fts")
         questions.rebuild(connection)
 
 
@@ -245,6 +271,22 @@ def drop_vectors(database: Database, now: str, full: bool) -> None:
                 f"(SELECT segment FROM {space.codes} WHERE model_id = ?1))",
                 (space.model_id, 2 * space.dimension),
             )
+        for space, slot, _ in list(spoilt_vectors(connection)) if full else ():
+            connection.execute(
+                f"DELETE FROM {space.vectors} WHERE model_id = ? AND slot = ?",
+                (space.model_id, slot),
+            )
+
+
+def drop_stray_vectors(database: Database, now: str, full: bool) -> None:
+    with database.writing() as connection:
+        for space in faults.spaces(connection):
+            prune(connection, space)
+
+
+def clear_leftovers(database: Database, now: str, full: bool) -> None:
+    for left in leftovers.abandoned(database.path.parent):
+        leftovers.remove(left)
 
 
 def drop_stray_jobs(database: Database, now: str, full: bool) -> None:

@@ -46,6 +46,7 @@ READS: dict[str, tuple[str, ...]] = {
     "explain": ("explain", "alice", "--mode", "bm25", "--json"),
     "export": ("export", "OUT"),
     "settings": ("config", "list"),
+    "health": ("doctor", "--full", "--quiet"),
     "aliases": ("alias", "list"),
     "jobs": ("jobs", "list"),
     "models": ("model", "list"),

@@ -97,9 +97,9 @@ def judge(base: Base, damaged: Path, work: Path, names: list[str]) -> tuple[str,
         if name not in WRITES:
             answers[name] = (said.code, said.out)
     copy = fresh(damaged, work)
-    found = say(work, copy, ("doctor", "--full", "--quiet"), base.vault)
+    found = say(work, copy, READS["health"], base.vault)
     faults += orderly("doctor --full", found)
-    if found.code == 0:
+    if (found.code, found.out) == (0, base.answer("health")):
         faults += [
             f"doctor finds nothing, yet {name} says ({code}): {out[:3000]}"
             for name, (code, out) in answers.items()
@@ -112,7 +112,7 @@ def judge(base: Base, damaged: Path, work: Path, names: list[str]) -> tuple[str,
     if mended.code:
         opened = "integrity" in mended.out
         return ("found" if opened else "refused"), faults
-    again = say(work, copy, ("doctor", "--full", "--quiet"), base.vault)
+    again = say(work, copy, READS["health"], base.vault)
     if again.code or "problem" in again.out:
         faults.append(f"repaired: {mended.out}\nand yet: {again.out}{again.err}")
     for name in [name for name in names if name not in MEANINGS]:
@@ -144,7 +144,7 @@ def case(
     harm(damaged, chance)
     os.chmod(damaged, 0o600)
     # What the child learns is forgotten: the sound brain is asked before.
-    for name in names:
+    for name in (*names, "health"):
         base.answer(name)
     try:
         outcome, faults = apart(lambda: judge(base, damaged, work, names))

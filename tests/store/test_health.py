@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,13 +14,14 @@ import pytest
 from gbrain.errors import BadBrain
 from gbrain.store import chunks
 from gbrain.store.connection import Database, create
-from gbrain.store.health import CHECKS, RESTORE, Finding, examine
+from gbrain.store.health import CHECKS, RESTORE, UNSEEN, Finding, examine
 from gbrain.store.history import version_text, versions
 from gbrain.store.models import active_model
+from gbrain.store.packing import unpacked
 from gbrain.store.pages import page_text, require_page
 from gbrain.store.vaults import add_vault
-from gbrain.store.writing import write_page
-from gbrain.text.page import parse_page
+from gbrain.store.writing import delete_page, write_page
+from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 
 NOW = "2026-11-16T12:00:00.000Z"
 PAGES = {
@@ -110,8 +112,8 @@ FAULTS = {
     "the keyword index is gone": (
         "schema",
         ["DROP TABLE pages_fts"],
-        "a part of the schema is missing",
-        ("pages_fts",),
+        "5 parts of the schema are missing",
+        ("pages_fts", "pages_fts_data", "pages_fts_idx", "pages_fts_docsize", "pages_fts_config"),
     ),
     "an index and the queue are gone": (
         "schema",
@@ -206,6 +208,120 @@ FAULTS = {
         ["INSERT INTO embedding_jobs (hash, enqueued_at) VALUES (x'beef', 'now')"],
         "a job is for a text that no page holds any more",
         (),
+    ),
+    "words in the keyword index that no page holds": (
+        "page_index",
+        ["INSERT INTO pages_fts (rowid, title) VALUES (99, 'ghost')"],
+        "the keyword index does not agree with the pages",
+        (),
+    ),
+    "words in the keyword index that no passage holds": (
+        "passage_index",
+        ["INSERT INTO chunks_fts (rowid, title) VALUES (9999, 'ghost')"],
+        "the keyword index does not agree with the pages",
+        (),
+    ),
+    "tables of the keyword indexes that are gone": (
+        "schema",
+        ["DROP TABLE pages_fts_data", "DROP TABLE chunks_fts_config",
+         "DROP TABLE questions_fts_idx"],
+        "3 parts of the schema are missing",
+        ("pages_fts_data", "chunks_fts_config", "questions_fts_idx"),
+    ),
+    "an index that is gone": (
+        "schema",
+        ["DROP INDEX names_reversed"],
+        "a part of the schema is missing",
+        ("names_reversed",),
+    ),
+    "a table that is gone": (
+        "schema",
+        ["DROP TABLE tags"],
+        "2 parts of the schema are missing",
+        ("tags", "tags_page"),
+    ),
+    "a trigger that somebody made": (
+        "foreign_parts",
+        ["CREATE TRIGGER planted AFTER DELETE ON tags BEGIN DELETE FROM pages; END"],
+        "a part that gbrain did not make could run",
+        ("trigger planted",),
+    ),
+    "a view in place of a table": (
+        "foreign_parts",
+        ["DROP TABLE tags", "CREATE VIEW tags AS SELECT 'x' AS tag, 1 AS page_id"],
+        "a part that gbrain did not make could run",
+        ("view tags",),
+    ),
+    "a view of other words in place of gbrain's": (
+        "foreign_parts",
+        ["DROP VIEW chunk_search",
+         "CREATE VIEW chunk_search AS SELECT id, 'x' AS title, heading_path, text FROM chunks"],
+        "a part that gbrain did not make could run",
+        ("view chunk_search",),
+    ),
+    "an index that computes": (
+        "foreign_parts",
+        ["CREATE INDEX slow ON pages (hex(zeroblob(999)))"],
+        "a part that gbrain did not make could run",
+        ("index slow",),
+    ),
+    "a table with a column that computes": (
+        "foreign_parts",
+        ["ALTER TABLE vaults ADD COLUMN more TEXT GENERATED ALWAYS AS (upper(root))"],
+        "a part that gbrain did not make could run",
+        ("table vaults",),
+    ),
+    "a table of the keyword index that is a view": (
+        "foreign_parts",
+        ["DROP TABLE pages_fts_docsize",
+         "CREATE VIEW pages_fts_docsize AS SELECT 1 AS id, 2 AS sz"],
+        "a part that gbrain did not make could run",
+        ("view pages_fts_docsize",),
+    ),
+    "a tag that is no text": (
+        "values",
+        ["UPDATE tags SET tag = x'ff00'"],
+        "a row holds what it should not",
+        ("tags: 1",),
+    ),
+    "passages with numbers and bytes for texts": (
+        "values",
+        ["UPDATE chunks SET text = x'00ff' WHERE id = 1",
+         "UPDATE chunks SET heading_path = 'no JSON' WHERE id = 2",
+         "UPDATE chunks SET hash = 'a text' WHERE id = 3",
+         "UPDATE chunks SET text = CAST(x'ff' AS TEXT) WHERE id = 4"],
+        "4 rows hold what they should not",
+        ("chunks: 4",),
+    ),
+    "a page whose title is no text and whose front matter is no JSON": (
+        "values",
+        ["UPDATE pages SET title = x'00', meta = '[' WHERE slug = 'river'"],
+        "a row holds what it should not",
+        ("pages: 1",),
+    ),
+    "a page whose text is kept as bytes": (
+        "values",
+        ["UPDATE pages SET compiled_truth = CAST(compiled_truth AS BLOB) WHERE slug = 'river'"],
+        "a row holds what it should not",
+        ("pages: 1",),
+    ),
+    "a version beyond all bounds": (
+        "values",
+        ["UPDATE pages SET version = 9223372036854775807 WHERE slug = 'river'"],
+        "a row holds what it should not",
+        ("pages: 1",),
+    ),
+    "a job that is no hash": (
+        "values",
+        ["INSERT INTO embedding_jobs (hash, enqueued_at) VALUES ('a text', 1)"],
+        "a row holds what it should not",
+        ("embedding_jobs: 1",),
+    ),
+    "a page with a wrong hash": (
+        "page_texts",
+        ["UPDATE pages SET sha256 = zeroblob(32) WHERE slug = 'river'"],
+        "a page is not as it was written",
+        ("river",),
     ),
     "a setting that cannot be": (
         "settings",
@@ -330,6 +446,107 @@ def test_text_that_makes_no_passage_is_nothing_wrong(
     assert statuses(findings()) == {}
 
 
+def test_facts_that_are_not_in_the_text_are_seen_by_the_full_check(
+    plant: Callable[..., None],
+    findings: Callable[..., dict[str, Finding]],
+    opened: sqlite3.Connection,
+) -> None:
+    plant("UPDATE pages SET title = 'Lies', wing = 'lies', meta = '{}' WHERE slug = 'river'")
+    assert findings(full=True)["page_facts"].details == ("river",)
+    assert findings(full=True, mend=True)["page_facts"].status == "repaired"
+    assert statuses(findings(full=True)) == {}
+    page = require_page(opened, "river")
+    assert (page.title, page.version) == ("River", 1)
+    (hits,) = opened.execute("SELECT count(*) FROM pages_fts WHERE pages_fts MATCH 'lies'")
+    assert hits == (0,)
+
+
+def test_names_and_tags_that_are_not_in_the_text_are_seen_by_the_full_check(
+    plant: Callable[..., None], findings: Callable[..., dict[str, Finding]]
+) -> None:
+    plant("UPDATE names SET key = 'lies' WHERE kind = 'title'", "UPDATE tags SET tag = 'lies'")
+    assert findings(full=True)["references"].details == ("empty", "people/alice-chen", "river")
+    assert findings(full=True, mend=True)["references"].status == "repaired"
+    assert statuses(findings(full=True)) == {}
+
+
+@pytest.mark.parametrize(
+    "content", ["x'00'", "x'789c'", "zeroblob(99)", "'text'", "CAST(x'ff' AS TEXT)", "7"]
+)
+def test_a_version_that_cannot_be_read_is_named_and_stays(
+    content: str,
+    path: Path,
+    plant: Callable[..., None],
+    findings: Callable[..., dict[str, Finding]],
+    opened: sqlite3.Connection,
+) -> None:
+    with closing(Database(path)) as database, database.writing() as connection:
+        write_page(connection, parse_page("river.md", b"# Sea\n"), NOW)
+    plant(f"UPDATE versions SET content = {content}")
+    found = findings(full=True, mend=True)
+    lost = found["versions"]
+    assert (lost.status, lost.details, lost.fix) == ("problem", ("river@1",), RESTORE)
+    assert opened.execute("SELECT count(*) FROM versions").fetchone() == (1,)
+
+
+def test_a_version_that_unpacks_to_more_than_a_page_may_hold_is_not_unpacked(path: Path) -> None:
+    with pytest.raises(ValueError, match="too large"):
+        unpacked(zlib.compress(bytes(MAX_PAGE_BYTES + 1)))
+    assert unpacked(zlib.compress(b"x" * MAX_PAGE_BYTES)) == "x" * MAX_PAGE_BYTES
+
+
+def test_a_table_made_anew_keeps_its_rows(
+    plant: Callable[..., None],
+    findings: Callable[..., dict[str, Finding]],
+    opened: sqlite3.Connection,
+) -> None:
+    before = opened.execute("SELECT * FROM pages ORDER BY id").fetchall()
+    plant("ALTER TABLE pages ADD COLUMN loud TEXT GENERATED ALWAYS AS (upper(title))")
+    assert findings(mend=True)["foreign_parts"].status == "repaired"
+    assert statuses(findings(full=True)) == {}
+    assert opened.execute("SELECT * FROM pages ORDER BY id").fetchall() == before
+
+
+def test_nothing_else_is_looked_at_while_something_foreign_could_run(
+    plant: Callable[..., None], findings: Callable[..., dict[str, Finding]]
+) -> None:
+    forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n"
+    plant("DROP TABLE tags", f"CREATE VIEW tags AS SELECT ({forever}) AS tag, 1 AS page_id")
+    found = findings(full=True)
+    assert found["foreign_parts"].status == "problem"
+    assert found["references"] == UNSEEN
+
+
+def test_tables_and_views_of_ones_own_may_be_there(
+    plant: Callable[..., None], findings: Callable[..., dict[str, Finding]], path: Path
+) -> None:
+    plant("CREATE TABLE mine (a)", "CREATE INDEX my_index ON mine (a)",
+          "CREATE VIEW recent AS SELECT slug FROM pages")  # fmt: skip
+    assert statuses(findings(full=True)) == {}
+    Database(path).close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON last_answer BEGIN DELETE FROM pages; END",
+        "CREATE TRIGGER t AFTER INSERT ON _sqlite_migrations BEGIN DELETE FROM pages; END",
+        "DROP TABLE config; CREATE VIEW config AS SELECT 1 AS key, 2 AS value",
+        "DROP TABLE config; CREATE TABLE Config (key TEXT, value TEXT AS (hex(zeroblob(9))))",
+        "DROP TABLE links; CREATE VIRTUAL TABLE links USING rtree(a, b, c)",
+    ],
+)
+def test_a_brain_with_something_foreign_is_not_opened(statement: str, path: Path) -> None:
+    with closing(sqlite3.connect(path)) as raw:
+        raw.executescript(statement)
+    before = path.read_bytes()
+    with pytest.raises(BadBrain) as caught:
+        Database(path)
+    assert caught.value.code == "foreign_parts"
+    assert caught.value.hint == "gbrain doctor names it all; gbrain doctor --repair takes it out."
+    assert path.read_bytes() == before
+
+
 def test_what_follows_from_the_pages_comes_back_when_its_tables_are_gone(
     plant: Callable[..., None],
     findings: Callable[..., dict[str, Finding]],
@@ -436,6 +653,53 @@ def test_vectors_that_cannot_be_used_are_asked_for_anew(
     assert model.name == "tiny"
 
 
+@pytest.mark.usefixtures("embedded")
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        # Sixteen bits each: not a number, nothing at all, and the opposite direction.
+        ("UPDATE page_embeddings_vec_4 SET vector = x'007e007e007e007e' WHERE slot = 2",
+         "vectors of no direction: 1"),
+        ("UPDATE page_embeddings_vec_4 SET vector = zeroblob(8) WHERE slot < 2",
+         "vectors of no direction: 2"),
+        ("UPDATE page_embeddings_vec_4 SET vector = x'00bc000000000000' WHERE slot = 1",
+         "vectors with the code of another: 1"),
+    ],
+)  # fmt: skip
+def test_vectors_that_lie_are_seen_by_the_full_check(
+    statement: str,
+    said: str,
+    plant: Callable[..., None],
+    findings: Callable[..., dict[str, Finding]],
+) -> None:
+    plant(statement)
+    assert said in findings(full=True)["vectors"].details
+    mended = findings(full=True, mend=True)
+    assert (mended["vectors"].status, mended["missing_vectors"].status) == ("repaired", "repaired")
+    assert statuses(findings(full=True)) == {}
+
+
+@pytest.mark.usefixtures("embedded")
+def test_vectors_of_no_page_are_a_note_and_dropped(
+    path: Path, findings: Callable[..., dict[str, Finding]]
+) -> None:
+    with closing(Database(path)) as database, database.writing() as connection:
+        delete_page(connection, "river", NOW)
+    found = findings()["stray_vectors"]
+    assert (found.status, found.count) == ("note", 1)
+    assert findings(mend=True)["stray_vectors"].status == "repaired"
+    assert statuses(findings(full=True)) == {"links": "note"}
+
+
+@pytest.mark.usefixtures("embedded")
+def test_a_model_whose_folder_is_gone_is_named(
+    plant: Callable[..., None], findings: Callable[..., dict[str, Finding]]
+) -> None:
+    plant("UPDATE embedding_models SET folder = '/nowhere/at/all'")
+    found = findings(mend=True)["model_folders"]
+    assert (found.status, found.details) == ("problem", ("tiny in /nowhere/at/all",))
+
+
 def test_a_job_that_failed_is_a_note(
     plant: Callable[..., None], findings: Callable[..., dict[str, Finding]]
 ) -> None:
@@ -474,8 +738,6 @@ def test_a_folder_that_is_gone_is_a_note(
     assert (found.status, found.details) == ("note", ("/nowhere/at/all",))
 
 
-
-
 # --- the file itself -------------------------------------------------------------------------
 
 
@@ -492,6 +754,19 @@ def test_a_file_that_others_may_read_is_closed(
     assert findings(mend=True)["file_mode"].status == "repaired"
     for ending in ("", "-wal", "-shm"):
         assert path.with_name(path.name + ending).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_killed_program_left_is_cleared_away(
+    path: Path, findings: Callable[..., dict[str, Finding]]
+) -> None:
+    # No process has such a number.
+    left = path.with_name(".copy.db.99999999.gbrain-new")
+    for ending in ("", "-wal"):
+        Path(f"{left}{ending}").write_bytes(b"half of it")
+    found = findings()["leftovers"]
+    assert (found.status, found.details) == ("note", (left.name,))
+    assert findings(mend=True)["leftovers"].status == "repaired"
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_a_read_only_file_is_checked_as_far_as_it_can_be(

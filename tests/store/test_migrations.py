@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -59,15 +60,38 @@ def test_an_old_brain_answers_like_a_new_one_of_the_same_pages(
 def test_a_migration_that_fails_leaves_the_file_as_it_was(
     old_brain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = schema_of(old_brain)
+    before = old_brain.read_bytes()
     monkeypatch.setattr(migrations, "SECOND", "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")
-    with pytest.raises(sqlite3.Error):
-        migrations.migrate(sqlite3.connect(old_brain, isolation_level=None))
-    assert schema_of(old_brain) == before
+    with pytest.raises(BadBrain, match="table pages already exists"):
+        Database(old_brain)
+    assert old_brain.read_bytes() == before
+    kept = old_brain.with_name(f"{old_brain.name}.schema-{user_version(old_brain)}.backup")
+    assert sorted(old_brain.parent.iterdir()) == [old_brain, kept]
     monkeypatch.undo()
-    database = Database(old_brain)
-    assert database.connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
-    database.close()
+    Database(old_brain).close()
+    assert user_version(old_brain) == SCHEMA_VERSION
+
+
+@pytest.mark.parametrize("spoilt", [-1, 0])
+def test_a_version_spoilt_in_the_header_is_put_right(
+    spoilt: int, brain_path: Path, built_sample: Path
+) -> None:
+    shutil.copy(built_sample, brain_path)
+    with closing(sqlite3.connect(brain_path)) as raw:
+        raw.execute(f"PRAGMA user_version = {spoilt}")
+    with Brain.open(brain_path) as brain:
+        assert len(brain.list()[0]) == 29
+    assert user_version(brain_path) == SCHEMA_VERSION
+
+
+def test_a_brain_that_may_only_be_read_is_read_as_it_is(old_brain: Path) -> None:
+    old_brain.chmod(0o400)
+    with Brain.open(old_brain) as brain:
+        assert brain.search("alice").hits
+        with pytest.raises(BadBrain) as caught, brain.database.reading() as connection:
+            connection.execute("SELECT * FROM baselines")
+    assert caught.value.code == "read_only"
+    assert "of an older gbrain" in caught.value.message
 
 
 def test_the_brain_as_it_was_is_kept_beside_it(old_brain: Path) -> None:
