@@ -12,6 +12,7 @@ from gbrain.types import Query, Scope, Term
 # What follows so many characters is no question, and a phrase of all of it would fill the memory.
 LONGEST_QUERY = 10_000
 MAX_TERMS = 200
+_MOST_PARTS = 40
 
 FIELDS = ("title", "tag", "wing", "room", "type", "before", "after")
 OPERATORS = frozenset(("AND", "OR", "NOT"))
@@ -155,7 +156,7 @@ def match_term(term: Term, *, strict: bool = False) -> str:
     phrases = [_quoted(" ".join(term.words)) + ("*" if term.prefix else "")]
     phrases += [_quoted(other) for other in term.also]
     if not (strict or term.quoted or term.words[0].isalnum()):
-        parts = re.findall(_PART, term.words[0])
+        parts = re.findall(_PART, term.words[0])[:_MOST_PARTS]
         phrases += [_quoted(part) for part in parts if len(parts) > 1]
     return phrases[0] if len(phrases) == 1 else f"({' OR '.join(phrases)})"
 
