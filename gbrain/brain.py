@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 NO_CHANGES: Mapping[str, str] = {}
 
+# Characters of a question whose meaning counts: as many signs take the model some seconds.
+_LONGEST_MEANT = 4_000
+
 
 def clock() -> datetime:
     """The time now, in UTC; $GBRAIN_NOW (an ISO time) sets it."""
@@ -265,6 +268,7 @@ class Brain:
         return self._cross_encoder
 
     def _embed_query(self, text: str) -> Floats:
+        text = text[:_LONGEST_MEANT]
         # The packaged model ranks better between both readings; others may need their prefix.
         if self.active_model().folder is None:
             return self.embedder.embed_both_ways(text)

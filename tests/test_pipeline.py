@@ -92,6 +92,15 @@ def test_the_same_question_has_the_same_answer(embedded: Brain) -> None:
     assert first.hits == second.hits
 
 
+def test_of_an_endless_question_the_beginning_is_meant(embedded: Brain) -> None:
+    beginning = "which database keeps notes? " * 150
+    found = [
+        [(hit.slug, hit.score) for hit in embedded.query(beginning + end, mode="semantic").hits]
+        for end in ("Who is Alice?", "Where is the river?")
+    ]
+    assert found[0] == found[1]
+
+
 def test_a_lane_of_no_weight_does_not_run(tuned: Brain) -> None:
     tuned.settings = with_values(tuned.settings, {"semantic_weight": "0"})
     answer = tuned.query(LUKEWARM)
