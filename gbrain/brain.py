@@ -604,12 +604,16 @@ class Brain:
             return [vault.root for vault in vaults.vaults(connection)]
 
     def export(
-        self, folder: Path, *, progress: Progress = lambda done, total: None
+        self,
+        folder: Path,
+        *,
+        force: bool = False,
+        progress: Progress = lambda done, total: None,
     ) -> tuple[int, int]:
         """Writes every page to a file below `folder`; see `export.write_files`."""
         from gbrain.export import write_files
 
-        return write_files(self.database, folder, progress)
+        return write_files(self.database, folder, progress, force=force)
 
     # --- care --------------------------------------------------------------------------------
 

@@ -8,12 +8,16 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from gbrain.errors import GbrainError
 from gbrain.store.connection import Database
+from gbrain.store.history import was_held
 from gbrain.store.pages import every_page
+from gbrain.store.vaults import wrote_files
+from gbrain.text.slug import slug_of
 
 # Paths and texts of the files to write, in order.
 Files = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
@@ -28,36 +32,55 @@ def write_files(
     folder: Path,
     progress: Callable[[int, int], None],
     files: Files = every_page,
+    *,
+    force: bool = False,
 ) -> tuple[int, int]:
     """Writes each page to its path below `folder`; says how many were written and how many stood.
 
     A file appears whole or not at all. A path that would leave the folder, by `..` or by a link,
-    is refused. Pages that cannot be written are named in an error after all others are there.
-    `files` makes other files of the pages than their own.
+    is refused, and so is a page's file whose text the brain never held, unless `force`. Pages that
+    cannot be written are named in an error after all others are there. `files` makes other files
+    of the pages than their own.
     """
     real_root = _made(folder)
-    written = same = 0
+    standing: list[tuple[str, bytes]] = []
+    written = 0
     failed: list[GbrainError] = []
     with database.reading() as connection:
         total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
         for number, (path, text) in enumerate(files(connection), 1):
             try:
-                target = _inside(real_root, path)
-                if target.is_file() and target.read_bytes() == text.encode():
-                    same += 1
-                else:
+                target, data = _inside(real_root, path), text.encode()
+                there = target.read_bytes() if target.is_file() else None
+                if there != data:
+                    if there is not None and files is every_page and not force:
+                        _spare(connection, path, there)
                     with _whole(target) as file:
-                        file.write(text.encode())
+                        file.write(data)
                     written += 1
+                standing.append((path, sha256(data).digest()))
             except GbrainError as error:
                 failed.append(error)
             except OSError as error:
                 failed.append(_failure(path, error))
             progress(min(number, total), total)
+    if files is every_page and not database.read_only:
+        with database.writing() as connection:
+            wrote_files(connection, str(real_root), standing)
     if failed:
         others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         raise GbrainError(failed[0].message + others, hint=failed[0].hint, code=failed[0].code)
-    return written, same
+    return written, len(standing) - written
+
+
+def _spare(connection: sqlite3.Connection, path: str, there: bytes) -> None:
+    """Raises GbrainError for a file whose text is nowhere in the brain."""
+    if not was_held(connection, slug_of(path), sha256(there).digest()):
+        raise GbrainError(
+            f"{path} was changed, and the brain has not taken that in",
+            hint="gbrain sync takes it in; gbrain export --force writes over it.",
+            code="file_changed",
+        )
 
 
 def page_lines(connection: sqlite3.Connection) -> Iterator[str]:

@@ -15,6 +15,7 @@ from gbrain.folders import walk
 from gbrain.reading import File, read_all
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
+from gbrain.store.history import was_held
 from gbrain.store.vaults import Known, Vault, add_vault, known_page, known_pages
 from gbrain.store.writing import delete_page, write_page
 from gbrain.text.page import parse_page
@@ -220,7 +221,8 @@ class _Edits:
         return Problem(
             page.path,
             f"the page {known.slug} was changed in the brain as well",
-            "Export the brain's version, or take the file's with --overwrite.",
+            "gbrain sync --overwrite takes the file's text, and the brain's stays in the page's "
+            "history; gbrain export --force writes the brain's over the file.",
             "both_changed",
         )
 
@@ -278,7 +280,10 @@ class _Batch:
         for page in self.pages:
             known = known_page(connection, page.slug)
             problem = self.edits.conflict(known, page) if self.edits else None
-            if problem:
+            if problem and was_held(connection, page.slug, page.sha256):
+                # A file that stayed behind, such as one that was exported, brings nothing new.
+                self.report.unchanged += 1
+            elif problem:
                 self.report.problems.append(problem)
             else:
                 action: Action = "update" if known else "create"

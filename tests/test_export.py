@@ -43,13 +43,42 @@ def test_a_second_export_writes_nothing(brain: Brain, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a.md").stat().st_mtime_ns == written
 
 
-def test_a_file_that_differs_is_replaced_and_others_stay(brain: Brain, tmp_path: Path) -> None:
+def test_an_earlier_text_is_replaced_and_other_files_stay(brain: Brain, tmp_path: Path) -> None:
+    brain.put("a", b"old")
     brain.put("a", b"# A\n")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "a.md").write_bytes(b"old")
     (tmp_path / "out" / "other.txt").write_bytes(b"mine")
     assert brain.export(tmp_path / "out") == (1, 0)
     assert files(tmp_path / "out") == {"a.md": b"# A\n", "other.txt": b"mine"}
+
+
+def test_a_text_that_the_brain_never_held_is_not_written_over(brain: Brain, tmp_path: Path) -> None:
+    brain.put("a", b"# A\n")
+    brain.put("b", b"# B\n")
+    (tmp_path / "a.md").write_bytes(b"by hand")
+    with pytest.raises(GbrainError) as caught:
+        brain.export(tmp_path)
+    assert (caught.value.code, "--force" in caught.value.hint) == ("file_changed", True)
+    assert (tmp_path / "a.md").read_bytes() == b"by hand"
+    assert (tmp_path / "b.md").read_bytes() == b"# B\n"
+    assert brain.export(tmp_path, force=True) == (1, 1)
+    assert (tmp_path / "a.md").read_bytes() == b"# A\n"
+
+
+def test_sync_goes_on_from_what_was_exported(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"# A\n")
+    brain.take_in(tmp_path)
+    brain.put("a", b"# A, in the brain\n")
+    brain.put("mine", b"# Mine\n")
+    brain.export(tmp_path)
+    brain.put("mine", b"# Mine, later\n")
+    report = brain.take_in(tmp_path)
+    assert (report.changes, report.problems, report.unchanged) == ([], [], 2)
+    (tmp_path / "a.md").write_bytes(b"# A, by hand\n")
+    report = brain.take_in(tmp_path)
+    assert ([change.slug for change in report.changes], report.problems) == (["a"], [])
+    assert brain.text("mine") == "# Mine, later\n"
 
 
 @pytest.mark.parametrize(
@@ -155,6 +184,7 @@ def mode(path: Path) -> int:
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_who_may_read_a_file_does_not_change(brain: Brain, tmp_path: Path, umask: int) -> None:
+    brain.put("private", b"old")
     brain.put("private", b"# Mine\n")
     brain.put("new", b"# New\n")
     out = tmp_path / "out"

@@ -190,11 +190,17 @@ def export(
     format_: Annotated[
         Format, typer.Option("--format", help="As Markdown files, lines of JSON or web pages.")
     ] = Format.md,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also over files with text that the brain never held.")
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
     """Write every page back as a file, byte for byte.
+
+    A file that was changed by hand and not taken in is left alone and named; the folder a page
+    came from counts as taken in afterwards, so that sync goes on from there.
 
     As json it is one file, brain.ndjson, with a page a line, which `import --stdin` takes back
     without loss. As html it is a folder of pages with links between them, to open in a browser:
@@ -208,20 +214,22 @@ def export(
                 )
             _write_lines(brain)
             return
-        written, same = _export(brain, folder, format_, quiet)
+        written, same = _export(brain, folder, format_, force, quiet)
     if json:
         screen.write_json({"folder": str(folder), "written": written, "unchanged": same})
     elif not quiet:
         screen.say(f"{written} pages written to {folder}, {same} already there.")
 
 
-def _export(brain: Brain, folder: Path, format_: Format, quiet: bool) -> tuple[int, int]:
+def _export(
+    brain: Brain, folder: Path, format_: Format, force: bool, quiet: bool
+) -> tuple[int, int]:
     """How many files were written, and how many stood there already."""
     from gbrain.export import write_files, write_lines
 
     with progress("Writing", quiet=quiet) as show:
         if format_ is Format.md:
-            return brain.export(folder, progress=show)
+            return brain.export(folder, force=force, progress=show)
         if format_ is Format.json:
             return write_lines(brain.database, folder, show), 0
         from gbrain.output.site import site

@@ -52,6 +52,16 @@ def last_holder(connection: sqlite3.Connection, slug: str) -> tuple[int, int] | 
     return (row[0], row[1]) if row else None
 
 
+def was_held(connection: sqlite3.Connection, slug: str, sha256: bytes) -> bool:
+    """Whether the page called `slug` had the text of that hash before the one it has."""
+    row = connection.execute(
+        "SELECT 1 FROM versions WHERE page_id = (SELECT id FROM pages WHERE slug = ?) "
+        "AND sha256 = ? LIMIT 1",
+        (slug, sha256),
+    )
+    return row.fetchone() is not None
+
+
 def _page_id(connection: sqlite3.Connection, slug: str) -> int:
     """The number of the page called `slug`, or of the last one that was."""
     page = find_page(connection, slug)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -32,6 +33,20 @@ def add_vault(connection: sqlite3.Connection, root: str, now: str) -> Vault:
     connection.execute("INSERT OR IGNORE INTO vaults (root, added_at) VALUES (?, ?)", (root, now))
     row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (root,)).fetchone()
     return Vault(*row)
+
+
+def wrote_files(
+    connection: sqlite3.Connection, root: str, files: Iterable[tuple[str, bytes]]
+) -> None:
+    """Remembers paths and hashes of files below `root` that now hold what their pages hold.
+
+    Only pages that came from there: one put by hand is not the folder's until a file is taken in.
+    """
+    connection.executemany(
+        "UPDATE pages SET source_sha256 = sha256 WHERE path = ? AND sha256 = ? "
+        "AND vault_id = (SELECT id FROM vaults WHERE root = ?)",
+        ((path, digest, root) for path, digest in files),
+    )
 
 
 _KNOWN = "SELECT slug, path, sha256, source_sha256, vault_id FROM pages"
