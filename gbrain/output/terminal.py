@@ -16,7 +16,7 @@ from rich.text import Text
 
 from gbrain.output.pager import paged
 from gbrain.output.screen import console
-from gbrain.output.text import one_line, printable
+from gbrain.output.text import one_line, printable, unanswered
 from gbrain.store.passages import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Budget, Candidate, Hit, Piece
 
@@ -30,7 +30,6 @@ _ROOM_FOR_REASONS = 70
 _INDENT = 3
 _SNIPPET = 400
 _MATCH = "bold red"
-_NEAREST = 3
 
 _LANES = {
     "sms": "name", "fts": "words", "vector": "meaning", "graph": "links",
@@ -182,9 +181,8 @@ def closing_lines(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
     if not answer.hits:
         further = "; gbrain query also looks by meaning" if answer.mode == "bm25" else ""
         yield f"Nothing found. Fewer or other words may help{further}."
-    elif answer.verdict.grade == "nothing":
-        nearest = ", ".join(one_line(hit.title) for hit in answer.hits[:_NEAREST])
-        yield f"Nothing here answers this well; nearest: {nearest}."
+    elif poor := unanswered(answer):
+        yield poor
     elif answer.verdict.grade == "partial":
         why = f": {one_line(reasons[0])}" if reasons and not verbose else ""
         yield f"Perhaps only part of the answer{why}."

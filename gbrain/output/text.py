@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from gbrain.store.passages import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Hit, Piece
 
+_NEAREST = 3
+
 CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
@@ -31,6 +33,14 @@ def answer_text(answer: Answer) -> str:
     if answer.context is not None:
         return context_text(answer.context)
     return "\n".join(_hit_text(hit) for hit in answer.hits)
+
+
+def unanswered(answer: Answer) -> str | None:
+    """That the hits do not answer the question, if so; of no hits there is nothing to say."""
+    if not answer.hits or answer.verdict.grade != "nothing":
+        return None
+    nearest = ", ".join(one_line(hit.title) for hit in answer.hits[:_NEAREST])
+    return f"Nothing here answers this well; nearest: {nearest}."
 
 
 def _hit_text(hit: Hit) -> str:

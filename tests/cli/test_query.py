@@ -133,6 +133,15 @@ def test_nothing_found(run, embedded):
     assert (ran.exit_code, ran.json["results"]) == (3, [])
 
 
+def test_in_a_pipe_too_it_is_told_that_nothing_answers(run, embedded):
+    ran = run("query", "zzyzx spaceship", "--depth", "auto")
+    assert ran.stdout.startswith("## ")
+    assert ran.stderr.startswith("Nothing here answers this well; nearest: ")
+    assert run("query", "zzyzx spaceship", "--quiet").stderr == ""
+    assert run("query", "zzyzx spaceship", "--json").stderr == ""
+    assert run("query", LUKEWARM).stderr == ""
+
+
 def test_filters_hold_in_both_lanes(run, embedded):
     hits = run("query", LUKEWARM, "--wing", "people", "--json").json["results"]
     assert {hit["wing"] for hit in hits} == {"people"}
