@@ -33,11 +33,16 @@ _MISSES = 20
 _FEWEST_WEIGHED = 16
 _TOKENS_PER_WEIGHED = 50
 
+# Bytes from which a text below its headings says something by itself: a copy of it in another
+# page says nothing more.
+_TELLING = 40
+
 # A linked page is one hop further away than a neighbour.
 _HOP = 0.5
 _MOST_NEARBY = 256
 _MOST_TERMS = 32
 
+_HEADINGS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _LINE_END = re.compile(rb"\r\n?|\n")
 
 
@@ -57,8 +62,13 @@ def assemble(
     dropped: list[Dropped] = []
     values = passage_values(lanes, ranked, settings)
     order = _order(connection, ranked, lanes, values, settings)
+    told: dict[bytes, int] = {}
     for candidate in _best_parts(connection, pages, order, values, settings, limit):
         page = pages.bytes_of(candidate.page_id)
+        body = _below_headings(page[candidate.start : candidate.stop])
+        teller = told.setdefault(body, candidate.page_id)
+        if teller != candidate.page_id and len(body) >= _TELLING:
+            continue
         if assembly.take(candidate, page) is not None:
             continue
         cut_off = assembly.used == 0
@@ -78,6 +88,11 @@ def assemble(
         pieces = _pieces(connection, assembly, pages, count)
     used = sum(piece.tokens for piece in pieces)
     return pieces, Budget(limit, used, tuple(dropped), stopped)
+
+
+def _below_headings(text: bytes) -> bytes:
+    headings = _HEADINGS.match(text)
+    return text[headings.end() if headings else 0 :].strip()
 
 
 def _order(

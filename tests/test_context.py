@@ -237,6 +237,15 @@ def test_why_it_stopped(brain: Brain) -> None:
     assert stopped("zzzz", 100) == "exhausted"
 
 
+def test_a_text_that_two_pages_hold_is_told_once(brain: Brain) -> None:
+    told = "The roof leaks above the window whenever the wind turns to the west.\n"
+    brain.put("house", f"# House\n\n{told}".encode())
+    brain.put("copy", f"# House, copied\n\n{told}\n## Gutter\n\nIt drips.\n".encode())
+    found = "".join(piece.text for piece in pieces(context(brain, "roof leaks wind gutter", 500)))
+    assert found.count("whenever the wind turns") == 1
+    assert "It drips." in found
+
+
 def test_nothing_found_is_an_empty_context(brain: Brain) -> None:
     answer = brain.query("zzzz", mode="bm25", depth="auto", budget=100)
     assert (pieces(answer), answer.budget and answer.budget.used) == ((), 0)
