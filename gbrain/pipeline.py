@@ -101,6 +101,7 @@ def answer(database: Database, query: Query, plan: Plan) -> tuple[Answer, Workin
         trace=trace,
         context=context,
         budget=budget,
+        read_as=_read_as(query, lanes.found),
     )
     return answered, work
 
@@ -109,6 +110,15 @@ def _as_found(query: Query, lanes: Mapping[str, Found]) -> Query:
     """The query with the words that found its pages, if some were repaired or left out."""
     terms = lanes["fts"].terms if "fts" in lanes else ()
     return query._replace(terms=terms) if terms else query
+
+
+def _read_as(query: Query, lanes: Mapping[str, Found]) -> str | None:
+    """The words that found the pages, if some were repaired or left out."""
+    terms = lanes["fts"].terms if "fts" in lanes else ()
+    words = [
+        " ".join(term.words if term in query.terms else term.also or term.words) for term in terms
+    ]
+    return " ".join(words) or None
 
 
 def _named(search: Search, plan: Plan, small: sms.SmallMatch) -> Workings:

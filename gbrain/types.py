@@ -329,7 +329,8 @@ class Budget(NamedTuple):
 class Answer(NamedTuple):
     """Everything a query returns; `context` and `budget` only with depth auto.
 
-    `superseded` are the slugs of pages left out because another replaces them.
+    `superseded` are the slugs of pages left out because another replaces them. `read_as` are the
+    words that found the pages, if they are not those of the query.
     """
 
     query: str
@@ -345,3 +346,4 @@ class Answer(NamedTuple):
     trace: Trace
     context: tuple[Piece, ...] | None = None
     budget: Budget | None = None
+    read_as: str | None = None

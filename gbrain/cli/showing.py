@@ -12,7 +12,7 @@ from gbrain.cli.options import open_brain
 from gbrain.errors import GbrainError
 from gbrain.output import screen
 from gbrain.output.json import answer_document
-from gbrain.output.text import answer_text, unanswered
+from gbrain.output.text import answer_text, read_as, unanswered
 from gbrain.types import Answer
 
 
@@ -37,9 +37,10 @@ def show(answer: Answer, db: Path | None, seen: Seen) -> None:
         screen.write_json(answer_document(answer, trace=seen.debug))
     else:
         screen.write(answer_text(answer))
-        poor = unanswered(answer) if answer.hits else "Nothing found."
-        if poor and not seen.quiet:
-            screen.say(poor)
+        if not seen.quiet:
+            poor = unanswered(answer) if answer.hits else "Nothing found."
+            for remark in filter(None, (read_as(answer), poor)):
+                screen.say(remark)
         if seen.debug:
             for stage in _stages(answer):
                 screen.say(stage)

@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator
 
 from gbrain.config import Settings
 from gbrain.lanes import fts
-from gbrain.store.vocabulary import Near, nearest
+from gbrain.store.vocabulary import nearest
+from gbrain.text.likeness import surely_a_slip
 from gbrain.text.query import is_stop
+from gbrain.text.slug import fold
 from gbrain.trace import Trace
 from gbrain.types import Found, Query, Term
 
 # Words looked up for one query: a text of nothing but unknown words is no slip of the pen.
 _LOOKED_UP = 3
-
-# Beside words that the brain knows an unknown one may just be unknown: it must be surely a slip.
-# Two slips need a word so long, and so does one in the first letter, which few get wrong.
-_TWO_SLIPS = 11
-_FIRST_LETTER = 8
 
 Rungs = Iterator[tuple[str, tuple[Term, ...]]]
 
@@ -53,19 +50,13 @@ def repair(
 ) -> Found | None:
     """What the query finds with those unknown words repaired that are slips; None if none is."""
     with trace.stage("repair") as detail:
-        repaired = _repaired(connection, unknown, settings, _surely_a_slip)
+        # Beside words that the brain knows an unknown one may just be unknown.
+        repaired = _repaired(connection, unknown, settings, surely_a_slip)
         detail["words"] = [_written(term) for term in repaired.values()]
         if not repaired:
             return None
         terms = tuple(repaired.get(term, term) for term in query.terms)
         return _search(connection, query, terms, settings)
-
-
-def _surely_a_slip(term: Term, near: Near) -> bool:
-    word = term.words[0].casefold()
-    if near.slips is None or (near.slips > 1 and len(word) < _TWO_SLIPS):
-        return False
-    return near.word[0] == word[0] or len(word) >= _FIRST_LETTER
 
 
 def _rungs(connection: sqlite3.Connection, terms: tuple[Term, ...], settings: Settings) -> Rungs:
@@ -79,7 +70,7 @@ def _rungs(connection: sqlite3.Connection, terms: tuple[Term, ...], settings: Se
     yield "refreshed_sanitised", sanitised
     yield "refreshed_strongest", _strongest(held_by, sanitised)
     unknown = tuple(term for term in sanitised if not held_by[term])
-    repaired = _repaired(connection, unknown, settings, lambda term, near: True)
+    repaired = _repaired(connection, unknown, settings, lambda word, meant: True)
     known = [repaired.get(term, term) for term in sanitised if repaired]
     yield "trigram_fuzzy", tuple(known)
 
@@ -103,13 +94,13 @@ def _repaired(
     connection: sqlite3.Connection,
     unknown: tuple[Term, ...],
     settings: Settings,
-    accepted: Callable[[Term, Near], bool],
+    accepted: Callable[[str, str], bool],
 ) -> dict[Term, Term]:
     """The terms for which the brain has a word that is like them, with that word beside."""
     repaired: dict[Term, Term] = {}
     for term in [term for term in unknown if fts.may_be_misspelt(term)][:_LOOKED_UP]:
         near = nearest(connection, term.words[0], settings.fuzzy_similarity)
-        if near and accepted(term, near):
+        if near and accepted(fold(term.words[0]), near.word):
             repaired[term] = term._replace(also=(near.word,))
     return repaired
 

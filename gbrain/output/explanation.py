@@ -138,7 +138,7 @@ def _sections(
         lines = [f"{missing.slug} was lost at: {missing.stage}", missing.reason]
         lines = [f"{missing.slug}: {missing.reason}"] if missing.stage == "shown" else lines
         yield "Why not", [*lines, *([missing.remedy] if missing.remedy else [])]
-    yield "Query", list(_query_lines(work))
+    yield "Query", list(_query_lines(answer, work))
     small = work.small
     names = ", ".join(candidate.slug for candidate in small.candidates[:_SHOWN])
     yield "Short-circuit", [f"{small.how}: {names}" if names else "the query is no page's name"]
@@ -161,10 +161,11 @@ def _sections(
     yield f"Time, {answer.took_ms:.1f} ms", list(_time_lines(answer))
 
 
-def _query_lines(work: Workings) -> Iterator[str]:
+def _query_lines(answer: Answer, work: Workings) -> Iterator[str]:
     query = work.query
     yield f"text        {one_line(query.text)}"
-    yield f"understood  {one_line(describe(query))}"
+    read = f" → {answer.read_as}" if answer.read_as else ""
+    yield f"understood  {one_line(describe(query) + read)}"
     also = [
         f"{' '.join(term.words)} also {', '.join(term.also)}" for term in query.terms if term.also
     ]

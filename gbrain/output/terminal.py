@@ -16,7 +16,7 @@ from rich.text import Text
 
 from gbrain.output.pager import paged
 from gbrain.output.screen import console
-from gbrain.output.text import one_line, printable, unanswered
+from gbrain.output.text import one_line, printable, read_as, unanswered
 from gbrain.store.passages import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Budget, Candidate, Hit, Piece
 
@@ -173,11 +173,13 @@ def marked(snippet: str) -> Text:
 
 
 def closing_lines(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
-    """How good the answer is, unless it is good, and what was left out of it."""
+    """What was read for the question, how good the answer is unless it is, what it leaves out."""
     reasons = [
         "the best page " + reason[3:] if reason.startswith("it ") else reason
         for reason in answer.verdict.reasons
     ]
+    if words := read_as(answer):
+        yield words
     if not answer.hits:
         further = "; gbrain query also looks by meaning" if answer.mode == "bm25" else ""
         yield f"Nothing found. Fewer or other words may help{further}."

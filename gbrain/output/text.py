@@ -35,6 +35,11 @@ def answer_text(answer: Answer) -> str:
     return "\n".join(_hit_text(hit) for hit in answer.hits)
 
 
+def read_as(answer: Answer) -> str | None:
+    """Which words found the pages, if they are not those of the question."""
+    return f"Read as: {one_line(answer.read_as)}" if answer.hits and answer.read_as else None
+
+
 def unanswered(answer: Answer) -> str | None:
     """That the hits do not answer the question, if so; of no hits there is nothing to say."""
     if not answer.hits or answer.verdict.grade != "nothing":

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from gbrain.config import Settings
 from gbrain.ranking.verdict import verdict
 from gbrain.store.held import brain_size, packaged_is_active, term_facts
-from gbrain.types import Found, Hit, Query, Ranked, Verdict
+from gbrain.text.slug import fold
+from gbrain.types import Found, Hit, Query, Ranked, Term, Verdict
 
 
 def judged(
@@ -28,14 +29,34 @@ def judged(
         for candidate in (ranked[0].lanes.values() if ranked and not short_circuit else ())
         if candidate.chunk_id is not None
     ]
+    terms = query.terms
+    if "fts" in lanes and lanes["fts"].terms:
+        terms = _slips_repaired(terms, lanes["fts"].terms)
     return verdict(
         query,
         ranked,
         lanes,
-        term_facts(connection, query.terms, sorted(set(speaking)), pages) if speaking else (),
+        term_facts(connection, terms, sorted(set(speaking)), pages) if speaking else (),
         pages,
         settings,
         title=hits[0].title if hits else None,
         short_circuit=short_circuit,
         calibrated=packaged_is_active(connection),
+    )
+
+
+def _slips_repaired(asked: tuple[Term, ...], found: tuple[Term, ...]) -> tuple[Term, ...]:
+    """What was asked, with the repaired words that are surely slips.
+
+    Words that were left out still count, and a word that is merely like the one asked does not.
+    """
+    from gbrain.text.likeness import surely_a_slip
+
+    repaired = {
+        term.words: term
+        for term in found
+        if len(term.also) == 1 and surely_a_slip(fold(term.words[0]), term.also[0])
+    }
+    return tuple(
+        term if term.quoted or term.also else repaired.get(term.words, term) for term in asked
     )

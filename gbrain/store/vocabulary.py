@@ -9,7 +9,7 @@ from heapq import nlargest
 from itertools import pairwise
 from typing import NamedTuple
 
-from gbrain.text.likeness import dice, edit_distance, jaccard, trigrams
+from gbrain.text.likeness import dice, jaccard, trigrams
 from gbrain.text.slug import fold
 
 _SHORTEST, _LONGEST = 4, 60
@@ -22,8 +22,6 @@ _LAST = "\U0010ffff"
 _LOOKED_AT = 16
 _PLACES = 3
 
-_SLIPS = 2
-
 # A word so alike that begins the same is taken without a look at other beginnings.
 _SURE = 0.5
 
@@ -31,13 +29,11 @@ _SURE = 0.5
 class Near(NamedTuple):
     """A word of some page, lower case, and its likeness to the one looked for, from 0 to 1.
 
-    The likeness is that of the words or of their stems, whichever is greater. `slips` counts
-    letters to insert, drop, replace or swap, None for more than two.
+    The likeness is that of the words or of their stems, whichever is greater.
     """
 
     word: str
     likeness: float
-    slips: int | None
 
 
 def nearest(connection: sqlite3.Connection, word: str, least: float) -> Near | None:
@@ -115,7 +111,7 @@ def _most_alike(
 def _likeness(word: str, stem: str, spelled: str, term: str) -> Near:
     written = jaccard(trigrams(word), trigrams(spelled))
     stems = jaccard(trigrams(stem), trigrams(term))
-    return Near(spelled, max(written, stems), edit_distance(word, spelled, _SLIPS))
+    return Near(spelled, max(written, stems))
 
 
 def _pairs(word: str) -> frozenset[str]:

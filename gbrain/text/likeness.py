@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+# Two slips need a word so long, and so does one in the first letter, which few get wrong.
+_TWO_SLIPS = 11
+_FIRST_LETTER = 8
+
 
 def trigrams(word: str) -> frozenset[str]:
     """The pieces of `$word$`, three characters each."""
@@ -38,3 +42,11 @@ def edit_distance(a: str, b: str, most: int) -> int | None:
             return None
         before_last, last = last, row
     return last[-1] if last[-1] <= most else None
+
+
+def surely_a_slip(word: str, meant: str) -> bool:
+    """Whether `word`, folded as `meant` is, is that word with a slip of the pen and no other."""
+    slips = edit_distance(word, meant, 2)
+    if slips is None or (slips > 1 and len(word) < _TWO_SLIPS):
+        return False
+    return meant[0] == word[0] or len(word) >= _FIRST_LETTER

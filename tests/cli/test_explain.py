@@ -24,6 +24,10 @@ def test_the_whole_trace_is_one_document(run, embedded):
     assert {"fts", "vector", "fuse"} <= {stage["stage"] for stage in document["trace"]}
 
 
+def test_what_was_read_for_a_misspelt_word_is_told(run, embedded):
+    assert "understood  sourdogh → sourdough\n" in run("explain", "sourdogh").stdout
+
+
 def test_reciprocal_rank_fusion_adds_up(run, embedded):
     document = explained(run, LUKEWARM, "--merge", "rrf")
     ranks = {

@@ -134,12 +134,28 @@ def test_nothing_found(run, embedded):
 
 
 def test_in_a_pipe_too_it_is_told_that_nothing_answers(run, embedded):
-    ran = run("query", "zzyzx spaceship", "--depth", "auto")
+    ran = run("query", "quantum flurble", "--depth", "auto")
     assert ran.stdout.startswith("## ")
     assert ran.stderr.startswith("Nothing here answers this well; nearest: ")
-    assert run("query", "zzyzx spaceship", "--quiet").stderr == ""
-    assert run("query", "zzyzx spaceship", "--json").stderr == ""
+    assert run("query", "quantum flurble", "--quiet").stderr == ""
+    assert run("query", "quantum flurble", "--json").stderr == ""
     assert run("query", LUKEWARM).stderr == ""
+
+
+@pytest.mark.parametrize("command", ["search", "query"])
+def test_a_repaired_word_is_told_and_counts_for_the_verdict(run, embedded, command):
+    ran = run(command, "sourdogh")
+    assert ran.stdout.startswith("1. resources/sourdough-starter ")
+    assert ran.stderr == "Read as: sourdough\n"
+    assert run(command, "sourdogh", "--quiet").stderr == ""
+    assert run(command, "sourdogh", "--json").json["verdict"]["grade"] == "strong"
+
+
+@pytest.mark.parametrize("command", ["search", "query"])
+def test_a_word_that_is_merely_alike_does_not_make_an_answer_good(run, embedded, command):
+    told = run(command, "zzyzx spaceship").stderr.splitlines()
+    assert told[0] == "Read as: zzyzx spaced"
+    assert told[1].startswith("Nothing here answers this well; nearest: ")
 
 
 def test_filters_hold_in_both_lanes(run, embedded):

@@ -139,6 +139,10 @@ def test_a_weak_answer_says_so() -> None:
     ]
 
 
+def test_other_words_than_asked_are_told() -> None:
+    assert list(closing_lines(answer(hit(), read_as="sourdough"))) == ["Read as: sourdough"]
+
+
 def test_what_was_left_out_is_told() -> None:
     (line,) = closing_lines(answer(hit(), superseded=("old", "older")))
     assert line == "2 superseded pages left out; --include-superseded shows them."

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.text.likeness import dice, edit_distance, jaccard, trigrams
+from gbrain.text.likeness import dice, edit_distance, jaccard, surely_a_slip, trigrams
 
 
 def test_a_word_is_cut_into_threes_with_its_ends_marked() -> None:
@@ -47,3 +47,18 @@ def test_likeness_is_the_same_both_ways(a: str, b: str) -> None:
     assert (edit_distance(a, b, 3) == 0) is (a == b)
     assert jaccard(trigrams(a), trigrams(b)) == jaccard(trigrams(b), trigrams(a))
     assert 0 <= jaccard(trigrams(a), trigrams(b)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("word", "meant", "sure"),
+    [
+        ("kuberntes", "kubernetes", True),
+        ("ubernetes", "kubernetes", True),
+        ("kuberntess", "kubernetes", False),
+        ("univeristties", "universities", True),
+        ("zough", "dough", False),
+        ("spaceship", "space", False),
+    ],
+)
+def test_a_slip_is_one_that_can_be_nothing_else(word: str, meant: str, sure: bool) -> None:
+    assert surely_a_slip(word, meant) is sure
