@@ -25,6 +25,8 @@ Files = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
 LINES_FILE = "brain.ndjson"
 # Nothing that is made of pages has another ending: no hook of git's, no start-up file of a shell.
 _ENDINGS = (".md", ".markdown", ".html", ".ndjson")
+_ONE_NOT_WRITTEN = "All other pages were written. Rename the page or choose another folder."
+_NOTHING_WRITTEN = "Nothing was written. Choose another folder."
 
 
 def write_files(
@@ -107,7 +109,7 @@ def write_lines(database: Database, folder: Path, progress: Callable[[int, int],
                 file.write(line.encode())
                 progress(number, total)
     except OSError as error:
-        raise _failure(LINES_FILE, error) from None
+        raise _failure(LINES_FILE, error, _NOTHING_WRITTEN) from None
     return number
 
 
@@ -117,17 +119,15 @@ def _made(folder: Path) -> Path:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _failure(str(root), error) from None
+        raise _failure(str(root), error, _NOTHING_WRITTEN) from None
     return root.resolve()
 
 
-def _failure(path: str, error: OSError) -> GbrainError:
+def _failure(path: str, error: OSError, hint: str = _ONE_NOT_WRITTEN) -> GbrainError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return GbrainError(
         f"Cannot write {path}: {error.strerror}",
-        hint="Make room and run the command again: what was written stays."
-        if full
-        else "All other pages were written. Rename the page or choose another folder.",
+        hint="Make room and run the command again: what was written stays." if full else hint,
         code="cannot_write",
     )
 
