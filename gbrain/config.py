@@ -320,8 +320,10 @@ def find_setting(name: str) -> Setting:
     if name not in table:
         from difflib import get_close_matches
 
-        near = get_close_matches(name, table, n=1)
-        hint = f"Did you mean {near[0]}?" if near else "gbrain config list shows them all."
+        parts = [known for known in table if name and name in known]
+        near = get_close_matches(name, table, n=1) or parts[:3]
+        meant = f"Did you mean {' or '.join(near)}?" if near else None
+        hint = meant or "gbrain config list shows them all."
         raise BadSetting(f"There is no setting {name!r}", hint=hint)
     return table[name]
 

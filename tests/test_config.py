@@ -84,6 +84,12 @@ def test_a_slip_in_a_name_is_answered_with_the_nearest() -> None:
     assert refused.value.hint == "Did you mean default_limit?"
 
 
+def test_a_part_of_a_name_is_answered_with_the_whole() -> None:
+    with pytest.raises(BadSetting) as refused:
+        find_setting("merge")
+    assert refused.value.hint == "Did you mean search_merge_strategy?"
+
+
 def test_a_name_like_no_other_is_answered_with_the_list() -> None:
     with pytest.raises(BadSetting) as refused:
         find_setting("zzz")
