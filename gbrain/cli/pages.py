@@ -60,6 +60,8 @@ def put(
     db: Db = None,
 ) -> None:
     """Write a page; its earlier text is kept."""
+    if file is None and sys.stdin.isatty() and not quiet:
+        screen.say("Reading the page from the terminal; end with Ctrl-D.")
     data = read_input(file)
     with open_brain(db, make=True) as brain:
         written = brain.put(slug, data, expected_version=expected_version)

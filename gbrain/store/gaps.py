@@ -107,7 +107,7 @@ def _asked_gap(latest_first: list[Asking]) -> Gap | None:
     words = [word for term in read_terms(latest.text) for word in term.words][:_SLUG_WORDS]
     command = f"gbrain query {_quoted(latest.text)}"
     if latest.verdict == "nothing":
-        command = _put(f"notes/{' '.join(words)}") or command
+        command = _edit(f"notes/{' '.join(words)}") or command
     return Gap("asked", latest.text, times, 0, 0, latest.asked_at[:10], why, command)
 
 
@@ -126,7 +126,7 @@ def _unwritten(connection: sqlite3.Connection) -> list[Gap]:
         name, linking = spellings.most_common(1)[0][0], list(pages[key])
         others = f" and {len(linking) - 3} more" if len(linking) > 3 else ""
         why = f"linked from {', '.join(linking[:3])}{others}"
-        command = _put(name) or f"gbrain links {_quoted(linking[0])}"
+        command = _edit(name) or f"gbrain links {_quoted(linking[0])}"
         gaps.append(Gap("unwritten", name, 0, 0, len(linking), None, why, command))
     return gaps
 
@@ -146,7 +146,7 @@ def _empty(connection: sqlite3.Connection, use: _Use) -> list[Gap]:
             len(use.linking.get(page_id, ())),
             updated_at[:10],
             "a timeline and no truth" if has_timeline else "no text",
-            f"gbrain put {_quoted(slug)}",
+            f"gbrain edit {_quoted(slug)}",
         )
         for page_id, slug, updated_at, has_timeline in rows
     ]
@@ -227,10 +227,10 @@ def _truth_day(connection: sqlite3.Connection, page_id: int) -> str:
     return min(days)
 
 
-def _put(name: str) -> str | None:
+def _edit(name: str) -> str | None:
     """The command that writes a page of this name; None when it cannot have one."""
     with suppress(BadPage):
-        return f"gbrain put {_quoted(slug_of(name))}"
+        return f"gbrain edit {_quoted(slug_of(name))}"
     return None
 
 

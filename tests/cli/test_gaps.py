@@ -39,7 +39,7 @@ def test_gaps_as_json(run, lacking):
 def test_gaps_in_a_pipe(run, lacking):
     ran = run("gaps", "--kind", "unwritten")
     assert ran.stdout == (
-        "unwritten\tpeople/dora-quill\t0\t0\t1\t\tlinked from a\tgbrain put people/dora-quill\n"
+        "unwritten\tpeople/dora-quill\t0\t0\t1\t\tlinked from a\tgbrain edit people/dora-quill\n"
     )
     assert ran.stderr == ""
 

@@ -236,3 +236,11 @@ def test_no_brain_is_an_error_with_the_next_step(run, brain_path: Path):
         "message": f"There is no brain at {brain_path}",
         "hint": "gbrain init makes one; gbrain import DIR makes one from a folder of notes.",
     }
+
+
+def test_put_without_a_file_says_that_it_waits_for_the_terminal(run, brain_path, at_terminal):
+    code, shown = at_terminal("put", "ideas/first", keys="# First\n\x04")
+    assert code == 0
+    assert "Reading the page from the terminal; end with Ctrl-D." in shown
+    assert run("get", "ideas/first").stdout == "# First\n"
+    assert "Reading" not in run("put", "ideas/first", stdin=b"# Second\n").stderr

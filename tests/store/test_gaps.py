@@ -57,7 +57,7 @@ def test_questions_are_counted_whatever_their_spelling(brain: Brain) -> None:
     ]
     assert found[0].day == "2026-11-10"
     assert found[0].why == "nothing found"
-    assert found[0].command == "gbrain put notes/runs-river-ai"
+    assert found[0].command == "gbrain edit notes/runs-river-ai"
 
 
 def test_a_question_is_judged_by_its_latest_answer(brain: Brain) -> None:
@@ -97,7 +97,7 @@ def test_unwritten_pages_by_how_many_link_to_them(brain: Brain) -> None:
     first, second = gaps(brain, "unwritten")
     assert (first.name, first.backlinks) == ("people/dora-quill", 5)
     assert first.why == "linked from a, b, c and 2 more"
-    assert first.command == "gbrain put people/dora-quill"
+    assert first.command == "gbrain edit people/dora-quill"
     assert (second.name, second.backlinks, second.why) == ("once", 1, "linked from a")
 
 
