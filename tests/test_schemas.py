@@ -136,6 +136,17 @@ def leaves() -> Iterator[tuple[str, Any]]:
             yield name, command
 
 
+def test_every_number_has_an_end() -> None:
+    """SQLite holds no larger ones, and a person means none."""
+    endless = [
+        (name, option.name)
+        for name, command in leaves()
+        for option in command.params
+        if option.type.name.startswith("int") and getattr(option.type, "max", None) is None
+    ]
+    assert endless == []
+
+
 def command_of(call: str) -> str:
     """The command that a line calls, with its subcommand if it has one."""
     first, second, *_ = [*shlex.split(call), ""]

@@ -34,7 +34,7 @@ def embed(
         bool, typer.Option("--all", help="Also what waits after a failure or was never queued.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="At most so many passages.")
+        int | None, typer.Option(metavar="N", min=1, max=10**9, help="At most so many passages.")
     ] = None,
     max_seconds: Annotated[
         float | None, typer.Option(metavar="S", min=0, help="Stop after so long.")
@@ -93,7 +93,9 @@ jobs = command.group(
 
 @jobs.command("list", epilog=examples("gbrain jobs list", "gbrain jobs list --json | jq .total"))
 def list_(
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=10**9, help="How many.")
+    ] = 20,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,

@@ -36,11 +36,16 @@ def _compared(*names: str, help: str, metavar: str | None = None) -> Any:
 
 
 def _asked(name: str, help: str, metavar: str = "N", low: int | None = None) -> Any:
-    return typer.Option(name, metavar=metavar, min=low, help=help, rich_help_panel="Questions")
+    return _option(name, metavar, low, help, "Questions")
 
 
 def _shown(name: str, help: str, metavar: str | None = None, low: int | None = None) -> Any:
-    return typer.Option(name, metavar=metavar, min=low, help=help, rich_help_panel="Output")
+    return _option(name, metavar, low, help, "Output")
+
+
+def _option(name: str, metavar: str | None, low: int | None, help: str, panel: str) -> Any:
+    high = None if low is None else 10**9
+    return typer.Option(name, metavar=metavar, min=low, max=high, help=help, rich_help_panel=panel)
 
 
 Folder = Annotated[

@@ -98,7 +98,9 @@ def add(
     pooling: Annotated[str | None, typer.Option(help="cls or mean.")] = None,
     query_prefix: Annotated[str | None, typer.Option(help="Put before each query.")] = None,
     passage_prefix: Annotated[str | None, typer.Option(help="Put before each passage.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=8, help="Longest text in one go.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=8, max=10**6, help="Longest text in one go.")
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,

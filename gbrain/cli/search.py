@@ -115,7 +115,10 @@ def query(
         Depth | None, typer.Option("--depth", help="auto assembles context under a token budget.")
     ] = None,
     budget: Annotated[
-        int | None, typer.Option("--budget", metavar="N", min=1, help="Tokens for --depth auto.")
+        int | None,
+        typer.Option(
+            "--budget", metavar="N", min=1, max=1_000_000, help="Tokens for --depth auto."
+        ),
     ] = None,
     limit: Limit = None,
     mode: ModeOf = None,
@@ -173,9 +176,10 @@ def _exit(answer: Answer, asked: bool) -> None:
 
 def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
     filters = {("type_" if name == "type" else name): given.get(name) for name in FILTERS}
-    return brain.query(
+    scope = scope_of(**filters)
+    answer = brain.query(
         text,
-        scope=scope_of(**filters),
+        scope=scope,
         limit=given.get("limit"),
         mode=given.get("mode"),
         merge=given.get("merge"),
@@ -184,6 +188,13 @@ def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
         boosts=boosts_of(given.get("boost")),
         changes=changes_of(given),
     )
+    if answer.hits or scope.unlimited:
+        return answer
+    from gbrain.store.absent import absent_values
+
+    with brain.database.reading() as connection:
+        notices = (answer.notice, *absent_values(connection, scope))
+    return answer._replace(notice=" ".join(filter(None, notices)) or None)
 
 
 def _batch(brain: Brain, given: dict[str, Any], allowed: tuple[str, ...], debug: bool) -> None:

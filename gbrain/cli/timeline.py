@@ -60,6 +60,7 @@ def timeline(
             "--limit",
             "-n",
             min=1,
+            max=10**9,
             help=f"The latest so many; else all of a page, {CHRONICLE_LENGTH} of all pages.",
         ),
     ] = None,

@@ -52,10 +52,14 @@ def history(slug: Slug, no_pager: NoPager = False, json: Json = False, db: Db = 
 def diff(
     slug: Slug,
     from_: Annotated[
-        int | None, typer.Option("--from", metavar="N", help="Else the version before the other.")
+        int | None,
+        typer.Option(
+            "--from", metavar="N", min=1, max=10**9, help="Else the version before the other."
+        ),
     ] = None,
     to: Annotated[
-        int | None, typer.Option("--to", metavar="N", help="Else the last version.")
+        int | None,
+        typer.Option("--to", metavar="N", min=1, max=10**9, help="Else the last version."),
     ] = None,
     since: Annotated[
         str | None,

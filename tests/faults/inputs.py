@@ -161,13 +161,29 @@ json_value = st.recursive(
 )
 
 
+# JSON that ends too early, goes too deep, or holds numbers and halves of characters that are none.
+broken_json = st.sampled_from(
+    [
+        "{",
+        '{"query": "a"',
+        '{"query": "a", "slug": "a", "text": "a"}}',
+        '{"query": ' + "[" * 100_000,
+        '{"slug": ' * 2000 + "1" + "}" * 2000,
+        '{"query": "a", "limit": ' + "9" * 5000 + ', "slug": "a"}',
+        '{"query": "\\ud800", "slug": "\\udfff", "text": "\\ud800"}',
+        '{"query": NaN, "slug": "a", "text": Infinity}',
+        '{"query": "a", "query": 1, "slug": "a", "body": "b", "\\u0000": "\\u0000"}',
+    ]
+)
+
+
 def asked_line(known: dict[str, st.SearchStrategy[object]]) -> st.SearchStrategy[str]:
     """A line for `query -`: a text, an object with options, or something else."""
     given = st.fixed_dictionaries(
         {"query": question},
         optional={key: st.one_of(value, json_value) for key, value in known.items()},
     )
-    return st.one_of(question, given.map(json.dumps), json_value.map(json.dumps))
+    return st.one_of(question, given.map(json.dumps), broken_json, json_value.map(json.dumps))
 
 
 record_line = st.one_of(
@@ -177,6 +193,7 @@ record_line = st.one_of(
                   "tags": json_value, "date": date},
     ).map(json.dumps),
     json_value.map(json.dumps),
+    broken_json,
     wild.filter(lambda line: "\n" not in line),
 )  # fmt: skip
 

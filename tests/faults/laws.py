@@ -361,6 +361,7 @@ _document_line = st.one_of(
         optional={"title": inputs.text, "text": inputs.page, "metadata": inputs.json_value},
     ).map(json.dumps),
     inputs.json_value.map(json.dumps),
+    inputs.broken_json,
 )
 _judged_line = st.one_of(
     st.tuples(inputs.name, inputs.name, st.integers(-1, 2).map(str)).map("\t".join), inputs.wild
@@ -404,7 +405,13 @@ LAWS = {
     "records": Law(records_go_in_and_come_out, (st.lists(inputs.record_line, max_size=5),)),
     "citations": Law(
         citations_are_judged,
-        (st.one_of(inputs.wild, st.lists(st.one_of(_cited, _piece, inputs.text)).map("\n".join)),),
+        (
+            st.one_of(
+                inputs.wild,
+                inputs.broken_json,
+                st.lists(st.one_of(_cited, _piece, inputs.text)).map("\n".join),
+            ),
+        ),
     ),
     "setting": Law(setting_is_kept_or_refused, (inputs.setting,)),
     "name": Law(name_is_a_slug_or_refused, (inputs.name, inputs.name)),
@@ -418,6 +425,9 @@ LAWS = {
     ),
     "message": Law(
         every_request_is_answered,
-        (st.lists(tool_call(), max_size=6), st.lists(inputs.wild, max_size=2)),
+        (
+            st.lists(tool_call(), max_size=6),
+            st.lists(inputs.wild | inputs.broken_json, max_size=2),
+        ),
     ),
 }
