@@ -30,6 +30,27 @@ def test_nothing_found(run, sample):
     assert run("search", "river", "--exit-code").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("filters", "told"),
+    [
+        (("--wing", "peple"), "There is no wing peple; there are people, "),
+        (("--room", "nosuch"), "There is no room nosuch; there are "),
+        (("--type", "nosuch"), "There is no type nosuch; there "),
+        (("--tag", "nosuch"), "There is no tag nosuch; there are "),
+    ],
+)
+def test_a_filter_that_no_page_can_pass_is_told(run, sample, filters, told):
+    nothing = run("search", "river", *filters)
+    assert nothing.stderr.startswith(told)
+    assert nothing.stderr.endswith("Nothing found.\n")
+    assert run("search", "river", *filters, "--json").json["notice"].startswith(told)
+    assert run("search", "river", *filters, "--quiet").stderr == ""
+
+
+def test_a_filter_that_only_finds_nothing_is_not_blamed(run, sample):
+    assert run("search", "zzzz", "--wing", "People").stderr == "Nothing found.\n"
+
+
 def test_words_need_no_quotes(run, sample):
     apart, together = run("search", "river", "ai", "--json"), run("search", "river ai", "--json")
     assert apart.json["query"] == "river ai"
