@@ -12,7 +12,7 @@ from gbrain.brain import Brain, timestamp
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.editor import Draft
 from gbrain.cli.options import Db, Json, Quiet, open_brain, read_input, today
-from gbrain.cli.timeline import check_text, tell_added
+from gbrain.cli.timeline import FILE_IS_BEHIND, check_text, tell_added
 from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
 from gbrain.output import screen
 from gbrain.store import asked, pages
@@ -142,7 +142,7 @@ def _edit(
         done = f"{outcome}, version {version}" if version else "nothing was written"
         screen.say(f"{slug}: {done}")
         if page and page.vault_id is not None and outcome == "updated":
-            screen.say("Its file keeps the earlier text until gbrain export writes it.")
+            screen.say(FILE_IS_BEHIND)
 
 
 def _put_edited(
@@ -206,7 +206,7 @@ def capture(
                 written = write_page(connection, parse_page(f"{slug}.md", page.encode()), now)
             else:
                 written = add_to_timeline(connection, slug, day, words, source, now)
-    tell_added(written, day, json=json, quiet=quiet)
+        tell_added(brain, written, day, json=json, quiet=quiet)
 
 
 def _thought(text: list[str] | None) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
     Db,
@@ -40,6 +41,7 @@ from gbrain.store.writing import Written
 command = Module()
 
 CHRONICLE_LENGTH = 50
+FILE_IS_BEHIND = "Its file keeps the earlier text until gbrain export writes it."
 
 
 @command.command(
@@ -129,16 +131,18 @@ def timeline_add(
         written = brain.add_to_timeline(
             slug, text, date=day, source=source, expected_version=expected_version
         )
-    tell_added(written, day, json=json, quiet=quiet)
+        tell_added(brain, written, day, json=json, quiet=quiet)
 
 
-def tell_added(written: Written, day: str, *, json: bool, quiet: bool) -> None:
+def tell_added(brain: Brain, written: Written, day: str, *, json: bool, quiet: bool) -> None:
     """Says what became of an entry of `day`."""
     if json:
         document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
         screen.write_json({**document, "date": day})
     elif not quiet:
         screen.say(f"{written.slug}: {day} {written.outcome}, version {written.version}")
+        if written.outcome == "updated" and brain.get(written.slug).vault_id is not None:
+            screen.say(FILE_IS_BEHIND)
 
 
 def check_text(given: str) -> str:

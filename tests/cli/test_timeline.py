@@ -165,3 +165,17 @@ def test_two_at_once_both_survive(run, two, brain_path):
     told = run("timeline", "people/bo").stdout
     assert all(f"Word {n}\n" in told for n in range(4))
     assert len(run("history", "people/bo").stdout.splitlines()) == 5
+
+
+def test_it_is_told_that_the_file_of_a_page_is_behind(run, brain_path, tmp_path):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n")
+    run("import", str(folder), "--no-embed")
+    behind = "Its file keeps the earlier text until gbrain export writes it."
+    assert run("timeline-add", "a", "Met Bo").stderr.splitlines()[1:] == [behind]
+    assert run("timeline-add", "a", "Met Bo").stderr.endswith("unchanged, version 2\n")
+    assert run("capture", "Met Cy", "--to", "a").stderr.splitlines()[1:] == [behind]
+    run("put", "b", stdin=b"# B\n")
+    assert behind not in run("capture", "Met Cy", "--to", "b").stderr
+    assert run("timeline-add", "a", "Met Di", "--quiet").stderr == ""
