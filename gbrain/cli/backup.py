@@ -13,6 +13,7 @@ from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
 from gbrain.output import screen
+from gbrain.output.text import counted
 
 command = Module()
 
@@ -41,7 +42,9 @@ def backup(
     if json:
         screen.write_json({**done._asdict(), "file": str(done.file)})
     elif not quiet:
-        screen.say(f"{done.pages} pages, {_megabytes(done.bytes)}, are in {done.file}.")
+        are = "is" if done.pages == 1 else "are"
+        pages = counted(done.pages, "page")
+        screen.say(f"{pages}, {_megabytes(done.bytes)}, {are} in {done.file}.")
 
 
 @command.command(
@@ -70,7 +73,7 @@ def restore(
         screen.write_json({"file": str(path), "pages": done.pages, "kept": kept})
     elif not quiet:
         before = f" What was there is in {done.kept}." if done.kept else ""
-        screen.say(f"{path} holds {done.pages} pages.{before}")
+        screen.say(f"{path} holds {counted(done.pages, 'page')}.{before}")
 
 
 def _patience(path: Path) -> float:

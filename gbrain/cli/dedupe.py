@@ -14,6 +14,7 @@ from gbrain.errors import Conflict, GbrainError, UsageError
 from gbrain.output import screen
 from gbrain.output.duplicates import compared_document, pair_rows, show_pair
 from gbrain.output.progress import progress
+from gbrain.output.text import counted
 from gbrain.store import superseding
 from gbrain.store.duplicates import Compared, Pair, near_pairs
 from gbrain.store.pages import page_body
@@ -131,8 +132,7 @@ def _ask(pair: Pair) -> str:
 
 
 def _say_what_was_done(compared: Compared, marked: list[Marked], threshold: float) -> None:
-    pairs = len(compared.pairs)
-    found = f"{pairs} {'pair' if pairs == 1 else 'pairs'} of {compared.pages} pages"
+    found = f"{counted(len(compared.pairs), 'pair')} of {counted(compared.pages, 'page')}"
     done = f", {len(marked)} marked as superseded" if marked else ""
     screen.say(f"{found} at a cosine of {threshold:g} or more{done}.")
     missing = compared.without_vectors

@@ -13,6 +13,7 @@ from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.progress import progress
+from gbrain.output.text import counted
 from gbrain.store import jobs as queue
 from gbrain.worker import Embedded
 
@@ -80,8 +81,8 @@ def _document(result: Embedded, failed: int) -> dict[str, int | float]:
 
 def _summary(result: Embedded) -> str:
     rate = f", {result.done / result.seconds:.0f} a second" if result.done else ""
-    left = f" {result.left} are left." if result.left else ""
-    return f"{result.done} passages embedded{rate}.{left}"
+    left = f" {result.left} {'is' if result.left == 1 else 'are'} left." if result.left else ""
+    return f"{counted(result.done, 'passage')} embedded{rate}.{left}"
 
 
 jobs = command.group(
@@ -152,7 +153,7 @@ def _change(db: Db, quiet: bool, json: bool, sql: str, done: str) -> None:
     if json:
         screen.write_json({done: count})
     elif not quiet:
-        screen.say(f"{count} jobs {done}.")
+        screen.say(f"{counted(count, 'job')} {done}.")
 
 
 def _run(brain: Brain, sql: str) -> int:

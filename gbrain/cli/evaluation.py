@@ -24,6 +24,7 @@ from gbrain.output.evaluation import (
     questions_csv,
 )
 from gbrain.output.progress import progress
+from gbrain.output.text import counted
 
 command = Module()
 
@@ -229,16 +230,17 @@ def _embed(brain: SetBrain, quiet: bool) -> None:
     with progress("Embedding", quiet=quiet) as show:
         result = brain.embed(progress=show)
     if result.done and not quiet:
-        passages = "1 passage" if result.done == 1 else f"{result.done} passages"
+        passages = counted(result.done, "passage")
         screen.say(f"{passages} embedded, {result.done / result.seconds:.0f} a second.")
 
 
 def _about(labelled: LabelledSet, asked: int) -> str:
     total = len(labelled.questions)
-    some = f"{asked} of {total}" if asked < total else str(total)
     scoped = any(not question.scope.unlimited for question in labelled.questions)
     within = ", each within its scope" if scoped else ""
-    return f"{labelled.folder}: {len(labelled.documents)} pages, {some} questions{within}."
+    pages, questions = counted(len(labelled.documents), "page"), counted(total, "question")
+    some = f"{asked} of {questions}" if asked < total else questions
+    return f"{labelled.folder}: {pages}, {some}{within}."
 
 
 def _show(

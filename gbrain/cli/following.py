@@ -18,6 +18,7 @@ from gbrain.errors import BadBrain, GbrainError, ModelUnavailable
 from gbrain.ingest import Problem, Report, take_in
 from gbrain.output import screen
 from gbrain.output.documents import report_document
+from gbrain.output.text import counted
 from gbrain.store.jobs import due
 from gbrain.watching import Changed, rounds
 
@@ -103,8 +104,7 @@ class Follower:
             if problem not in before:
                 screen.say(f"{problem.path}: {problem.reason}")
         if not self.quiet:
-            passages = "1 passage" if embedded == 1 else f"{embedded} passages"
-            also = f" {passages} embedded." if embedded else ""
+            also = f" {counted(embedded, 'passage')} embedded." if embedded else ""
             screen.say(f"{_now()} {Path(root).name}: {report.summary()}{also}")
 
 

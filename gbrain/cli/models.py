@@ -14,6 +14,7 @@ from gbrain.errors import GbrainError, UsageError
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.output.progress import progress
+from gbrain.output.text import counted
 from gbrain.store import models as store
 from gbrain.store.models import ModelRow
 
@@ -190,4 +191,4 @@ def remove(name: Name, quiet: Quiet = False, json: Json = False, db: Db = None) 
     if json:
         screen.write_json({"name": name, "vectors": gone})
     elif not quiet:
-        screen.say(f"{name} and its {gone} vectors are gone.")
+        screen.say(f"{name} and its {counted(gone, 'vector')} are gone.")

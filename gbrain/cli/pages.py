@@ -32,6 +32,7 @@ from gbrain.cli.options import (
 )  # fmt: skip
 from gbrain.output import screen
 from gbrain.output.documents import listed_document, page_document
+from gbrain.output.text import counted
 from gbrain.text.slug import slug_of
 
 if TYPE_CHECKING:
@@ -208,6 +209,7 @@ def rename(
     screen.say(f"{slug} is now {written.slug}, version {written.version}")
     if links:
         named_on = ", ".join(dict.fromkeys(link.slug for link in links))
-        screen.say(f"{len(links)} links still name {slug}, on {named_on}")
+        still = "still names" if len(links) == 1 else "still name"
+        screen.say(f"{counted(len(links), 'link')} {still} {slug}, on {named_on}")
     if from_file:
         screen.say("Its file keeps the old name: rename it too, or sync brings the old page back.")

@@ -13,6 +13,7 @@ from gbrain.evaluate.mining import MOST
 from gbrain.evaluate.selftest import TOLERANCE
 from gbrain.output import screen
 from gbrain.output.progress import progress
+from gbrain.output.text import counted
 
 if TYPE_CHECKING:
     from gbrain.brain import Brain
@@ -133,7 +134,7 @@ def tune_(
             show_tuned(tuned)
         else:
             screen.write(tuned_text(tuned))
-        screen.say(f"{len(cases)} questions, {_SOURCES[source]}.")
+        screen.say(f"{counted(len(cases), 'question')}, {_SOURCES[source]}.")
         screen.say(verdict(tuned, mined=mined, written=written, undo=undo))
 
 

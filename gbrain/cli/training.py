@@ -7,6 +7,7 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import GbrainError
 from gbrain.output import screen
+from gbrain.output.text import counted
 from gbrain.ranking.learned import FEATURES, written
 from gbrain.ranking.training import Asked, Trained, train
 from gbrain.store.learned import RERANKER, keep, lessons
@@ -58,7 +59,8 @@ def _document(trained: Trained) -> dict[str, object]:
 
 def _say(trained: Trained) -> None:
     gain = trained.mrr_after - trained.mrr_before
-    screen.say(f"Learned from {trained.opened} opened answers to {trained.questions} questions.")
+    opened = counted(trained.opened, "opened answer")
+    screen.say(f"Learned from {opened} to {counted(trained.questions, 'question')}.")
     screen.say(
         f"On questions it had not seen, MRR {trained.mrr_before:.3f} became "
         f"{trained.mrr_after:.3f}: {gain:+.3f}, 95 % between {trained.low:+.3f} and "

@@ -19,6 +19,7 @@ from gbrain.ingest import Problem, Report
 from gbrain.output import screen
 from gbrain.output.documents import report_document
 from gbrain.output.progress import progress
+from gbrain.output.text import counted
 
 command = Module()
 
@@ -218,7 +219,7 @@ def export(
     if json:
         screen.write_json({"folder": str(folder), "written": written, "unchanged": same})
     elif not quiet:
-        screen.say(f"{written} pages written to {folder}, {same} already there.")
+        screen.say(f"{counted(written, 'page')} written to {folder}, {same} already there.")
 
 
 def _export(

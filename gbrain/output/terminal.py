@@ -16,7 +16,7 @@ from rich.text import Text
 
 from gbrain.output.pager import paged
 from gbrain.output.screen import console
-from gbrain.output.text import one_line, printable, read_as, unanswered
+from gbrain.output.text import counted, one_line, printable, read_as, unanswered
 from gbrain.store.passages import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Budget, Candidate, Hit, Piece
 
@@ -192,16 +192,15 @@ def closing_lines(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
         told = "; ".join(one_line(reason) for reason in reasons)
         yield f"Verdict {answer.verdict.grade}, confidence {answer.verdict.confidence:.2f}: {told}."
     if answer.superseded:
-        count = len(answer.superseded)
-        pages = "superseded page" if count == 1 else "superseded pages"
+        pages = counted(len(answer.superseded), "superseded page")
         named = f" ({', '.join(map(one_line, answer.superseded))})" if verbose else ""
-        yield f"{count} {pages} left out{named}; --include-superseded shows them."
+        yield f"{pages} left out{named}; --include-superseded shows them."
 
 
 def _summary(answer: Answer) -> str:
-    pages = "page" if len(answer.hits) == 1 else "pages"
+    pages = counted(len(answer.hits), "page")
     how = f"by {answer.short_circuit}" if answer.short_circuit else answer.mode
-    return f"{len(answer.hits)} {pages} in {answer.took_ms:.0f} ms, {how}"
+    return f"{pages} in {answer.took_ms:.0f} ms, {how}"
 
 
 def _stages(answer: Answer) -> Iterator[str]:
@@ -228,7 +227,7 @@ def _show_context(
         source = Text(str(Citation(piece.slug, piece.lines, piece.hash)), style="cyan dim")
         body = Group(Markdown(text), source)
         screen.print(Constrain(Padding(body, (0, 0, 1, _INDENT)), _WIDEST))
-    dropped = f", {len(budget.dropped)} passages left out" if budget.dropped else ""
+    dropped = f", {counted(len(budget.dropped), 'passage')} left out" if budget.dropped else ""
     screen.print(
         Text(f"{budget.used} of {budget.limit} tokens, until {_STOPPED[budget.stopped]}{dropped}")
     )

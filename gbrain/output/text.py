@@ -22,6 +22,11 @@ def one_line(text: object) -> str:
     return printable(" ".join(str(text).split()))
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 page`, `2 pages`"""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def columns(rows: Iterable[Sequence[object]]) -> str:
     """Rows with tabs between the cells; an absent one is empty."""
     lines = ["\t".join("" if cell is None else one_line(cell) for cell in row) for row in rows]

@@ -58,7 +58,7 @@ def test_what_is_due_and_nothing_else(run, notes):
 def test_one_line_at_the_end_and_none_when_quiet(run, notes):
     said = run("embed", "--limit", "1")
     assert (said.exit_code, said.stdout) == (0, "")
-    assert said.stderr.startswith("1 passages embedded, ")
+    assert said.stderr.startswith("1 passage embedded, ")
     assert said.stderr.endswith(" 2 are left.\n")
     quiet = run("embed", "--stale", "--quiet")
     assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")

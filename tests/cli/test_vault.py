@@ -204,3 +204,15 @@ def test_a_brain_as_web_pages(run, sample, tmp_path):
 
 def test_import_of_what_is_no_folder(run, brain_path, tmp_path):
     assert run("import", tmp_path / "none", "--json").error["code"] == "no_folder"
+
+
+def test_one_is_not_many(run, brain_path, tmp_path):
+    run("put", "a", stdin=b"# A\n\n[[b]]\n")
+    run("put", "b", stdin=b"# B\n")
+    run("delete", "b")
+    out = tmp_path / "out"
+    assert run("export", out).stderr == f"1 page written to {out}, 0 already there.\n"
+    assert run("backup", tmp_path / "copy").stderr.startswith("1 page, ")
+    run("put", "b", stdin=b"# B\n")
+    assert run("rename", "b", "c").stderr.endswith("\n1 link still names b, on a\n")
+    assert run("embed", "a").stderr.startswith("1 passage embedded, ")
