@@ -69,8 +69,18 @@ def restore(path: Path, source: Path, moment: str, busy_seconds: float) -> Resto
             else:
                 with closing(brain):
                     copy_to(brain, kept, check=False)
-                    copy.backup(brain)
+                    _overwrite(brain, copy, kept)
         return Restored(pages, kept)
+
+
+def _overwrite(brain: sqlite3.Connection, copy: sqlite3.Connection, kept: Path) -> None:
+    """Makes the brain what the copy is; where that fails, nothing was kept of what still stands."""
+    try:
+        copy.backup(brain)
+    except sqlite3.Error:
+        if brain.execute("PRAGMA quick_check").fetchall() == [("ok",)]:
+            kept.unlink()
+        raise
 
 
 @contextmanager

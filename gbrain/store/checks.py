@@ -85,6 +85,8 @@ def keyword_index(table: str) -> Look:
             raise
         except sqlite3.DatabaseError:
             return Finding("problem", "the keyword index does not agree with the pages", REPAIR, 1)
+        if full and faults.unreachable_words(database.connection, table):
+            return Finding("problem", "words in the keyword index are not found there", REPAIR, 1)
         return Finding("ok", "the keyword index agrees with the pages")
 
     return look
@@ -124,7 +126,7 @@ def page_texts(database: Database, full: bool) -> Finding:
 
 
 def page_facts(database: Database, full: bool) -> Finding:
-    wrong = page_faults.wrong_facts(database.connection) if full else []
+    wrong = page_faults.wrong_facts(database.connection, full)
     if wrong:
         one = "something else is known of a page than it says"
         many = "something else is known of {} pages than they say"

@@ -75,7 +75,7 @@ class Database:
                 code="brain_too_new",
             )
         if version < SCHEMA_VERSION or not self._allow_foreign:
-            self._refuse_foreign_parts(connection)
+            self._refuse_foreign_parts(connection, version)
         if version < SCHEMA_VERSION and not self.read_only:
             from gbrain.store.copies import keep_before_migration
             from gbrain.store.migrations import migrate
@@ -84,14 +84,16 @@ class Database:
                 keep_before_migration(connection, self.path, version)
             migrate(connection)
 
-    def _refuse_foreign_parts(self, connection: sqlite3.Connection) -> None:
+    def _refuse_foreign_parts(self, connection: sqlite3.Connection, version: int) -> None:
         """A trigger, or a view in a table's place, would run what somebody else wrote."""
         found = foreign_parts(connection.execute(SCHEMA_ROWS))
         if found:
             named = ", ".join(f"{kind} {name}" for kind, name in found[:3])
             raise BadBrain(
                 f"{self.path} holds what gbrain did not make: {named}",
-                hint="gbrain doctor names it all; gbrain doctor --repair takes it out.",
+                hint="gbrain doctor names it all; gbrain doctor --repair takes it out."
+                if version == SCHEMA_VERSION
+                else "It is of an older gbrain, too: restore a backup, or drop that with sqlite3.",
                 code="foreign_parts",
             )
 

@@ -105,6 +105,22 @@ def stray_passages(connection: sqlite3.Connection) -> int:
     return count
 
 
+def unreachable_words(connection: sqlite3.Connection, table: str) -> int:
+    """How many words a keyword index holds that nobody finds there.
+
+    FTS5's own check reads the words one after the other; a search goes by another way to them.
+    """
+    connection.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', '{table}', 'row')")
+    try:
+        held = connection.execute("SELECT CAST(term AS BLOB), doc FROM temp.words").fetchall()
+        look_up = "SELECT doc FROM temp.words WHERE term = CAST(? AS TEXT)"
+        return sum(
+            connection.execute(look_up, (word,)).fetchone() != (pages,) for word, pages in held
+        )
+    finally:
+        connection.execute("DROP TABLE temp.words")
+
+
 # --- vectors ---------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from gbrain.errors import BadPage, GbrainError
 from gbrain.store.packing import unpacked
+from gbrain.store.row_faults import is_time
 from gbrain.store.strange import STRANGE
 from gbrain.store.writing import names_of
 from gbrain.text.slug import fold, slug_of
@@ -198,10 +199,13 @@ def _facts(page: Page) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def wrong_facts(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Pages of which something else is known than their text says."""
+def wrong_facts(connection: sqlite3.Connection, full: bool) -> list[tuple[int, str]]:
+    """Pages of which something else is known than their text says.
+
+    Without `full` only those are read that stand out by what they are found by.
+    """
     wrong: list[tuple[int, str]] = []
-    for page_id, slug in page_ids(connection):
+    for page_id, slug in page_ids(connection) if full else wrong_references(connection, False):
         # A page that cannot be read is found by its text.
         with suppress(sqlite3.DatabaseError):
             page = parsed(connection, page_id)
@@ -237,8 +241,8 @@ def write_facts(connection: sqlite3.Connection, page_id: int, now: str) -> None:
         "version = CASE WHEN typeof(version) = 'integer' AND version BETWEEN 1 AND 1000000000 "
         "THEN version ELSE 1 + (SELECT coalesce(max(version), 0) FROM versions "
         "WHERE page_id = pages.id) END, "
-        "created_at = CASE WHEN typeof(created_at) = 'text' THEN created_at ELSE ? END, "
-        "updated_at = CASE WHEN typeof(updated_at) = 'text' THEN updated_at ELSE ? END, "
+        f"created_at = CASE WHEN {is_time('created_at')} THEN created_at ELSE ? END, "
+        f"updated_at = CASE WHEN {is_time('updated_at')} THEN updated_at ELSE ? END, "
         "vault_id = CASE WHEN typeof(vault_id) = 'integer' THEN vault_id END, "
         "source_sha256 = CASE WHEN typeof(source_sha256) = 'blob' THEN source_sha256 END "
         "WHERE id = ?",

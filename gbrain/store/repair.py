@@ -127,7 +127,7 @@ def drop_wrong_rows(database: Database, now: str, full: bool) -> None:
 def restore_facts(database: Database, now: str, full: bool) -> None:
     """Makes what is known of a page from its text, where it is wrong."""
     with database.writing() as connection:
-        for page_id, _ in page_faults.wrong_facts(connection):
+        for page_id, _ in page_faults.wrong_facts(connection, full):
             page_faults.write_facts(connection, page_id, now)
 
 

@@ -22,6 +22,11 @@ _JSON = {
 }
 
 
+def is_time(column: str) -> str:
+    """SQL that tells whether a column holds a time as gbrain writes it, as far as one needs it."""
+    return f"{column} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
+
+
 class WrongRow(NamedTuple):
     """A row by its primary key, each part as bytes."""
 
@@ -81,6 +86,10 @@ def _wrong_keys(connection: sqlite3.Connection, table: str) -> dict[tuple[bytes 
 
 def _right(table: str, column: _Column) -> str:
     condition = _KINDS[column.kind].format(column.name)
+    if column.name.endswith("_at") and column.kind == "TEXT":
+        condition += f" AND {is_time(column.name)}"
+    if (table, column.name) == ("versions", "ending"):
+        condition += " AND ending IN ('replaced', 'deleted', 'renamed')"
     shape = _JSON.get((table, column.name))
     if shape:
         json = f"CASE WHEN json_valid({column.name}) THEN json_type({column.name}) END"

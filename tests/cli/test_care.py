@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gbrain.brain import Brain
+from gbrain.output import screen
 from gbrain.output.care import months_until, show_finding, show_stats
 from gbrain.store.health import CHECKS, Finding
 from gbrain.store.stats import Counted, read_stats
@@ -268,3 +269,56 @@ def test_a_repaired_brain_that_answers_worse_says_so(run: Run, sample: Path) -> 
     plant(sample, "INSERT INTO tags VALUES ('x', 999)")
     said = run("doctor", "--repair").stderr
     assert said.startswith("Answers are worse than before the repair: gbrain selftest shows which.")
+
+
+# --- damage that a command runs into ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE pages SET title = 7, tags = 8",
+        "UPDATE chunks SET heading_path = 'no JSON', text = x'00'",
+        "UPDATE chunks SET text = CAST(x'ff' AS TEXT)",
+        "UPDATE pages SET meta = '[[['",
+    ],
+)
+@pytest.mark.parametrize(
+    "words", ["search alice", "query alice --mode bm25", "get people/wen-okoye"]
+)
+def test_a_row_that_nobody_expects_is_called_damage_and_repaired(
+    words: str, statement: str, run: Run, sample: Path
+) -> None:
+    plant(sample, statement)
+    ran = run(*words.split(), "--json")
+    assert ran.exit_code in (0, 1)
+    if ran.exit_code:
+        assert ran.error["code"] == "damaged"
+        assert ran.error["hint"].startswith("gbrain doctor --repair mends what it can")
+    assert run("doctor", "--full", "--repair").exit_code == 0
+    assert run(*words.split(), "--json").exit_code == 0
+    assert run("doctor", "--full").exit_code == 0
+
+
+@pytest.mark.usefixtures("sample")
+def test_a_bug_is_not_blamed_on_a_sound_brain(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "write", lambda text: text + 1)
+    with pytest.raises(TypeError):
+        run("search", "alice")
+
+
+def test_a_text_that_is_not_utf_8_is_not_shown_in_the_error(run: Run, sample: Path) -> None:
+    plant(sample, "UPDATE pages SET title = CAST('secret' || x'ff' AS TEXT)")
+    ran = run("list")
+    assert ran.exit_code == 1
+    assert "not UTF-8" in ran.stderr
+    assert "secret" not in ran.stderr
+
+
+def test_a_trigger_is_named_refused_and_taken_out(run: Run, sample: Path) -> None:
+    plant(sample, "CREATE TRIGGER t AFTER UPDATE ON pages BEGIN DELETE FROM versions; END")
+    refused = run("put", "people/wen-okoye", "--json", stdin=b"# Wen\n")
+    assert (refused.exit_code, refused.error["code"]) == (1, "foreign_parts")
+    assert "trigger t" in run("doctor").stdout
+    assert run("doctor", "--repair").exit_code == 0
+    assert run("put", "people/wen-okoye", stdin=b"# Wen\n").exit_code == 0

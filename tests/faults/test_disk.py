@@ -88,7 +88,7 @@ def prepare(disk: Path, sound: Path, act: str) -> Path:
         shutil.copyfile(sound, brain)
     brain.chmod(0o600)
     if act == "restore":
-        shutil.copyfile(brain, disk / "kept.db")
+        (disk / "kept.db").write_bytes(gzip.decompress(OLD_BRAIN.read_bytes()))
         (disk / "kept.db").chmod(0o600)
     return brain
 

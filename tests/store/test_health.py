@@ -205,7 +205,7 @@ FAULTS = {
     ),
     "a job for nobody": (
         "stray_jobs",
-        ["INSERT INTO embedding_jobs (hash, enqueued_at) VALUES (x'beef', 'now')"],
+        ["INSERT INTO embedding_jobs (hash, enqueued_at) VALUES (x'beef', '2026-11-16')"],
         "a job is for a text that no page holds any more",
         (),
     ),
@@ -459,6 +459,25 @@ def test_facts_that_are_not_in_the_text_are_seen_by_the_full_check(
     assert (page.title, page.version) == ("River", 1)
     (hits,) = opened.execute("SELECT count(*) FROM pages_fts WHERE pages_fts MATCH 'lies'")
     assert hits == (0,)
+
+
+@pytest.mark.parametrize("statement", [
+    "DELETE FROM pages_fts_idx",
+    "UPDATE pages_fts_idx SET segid = segid || 'x'",
+    "UPDATE pages_fts_idx SET pgno = ''",
+])  # fmt: skip
+def test_words_that_a_search_does_not_reach_are_seen_by_the_full_check(
+    statement: str, path: Path, findings: Callable[..., dict[str, Finding]]
+) -> None:
+    with closing(Database(path)) as database, database.writing() as connection:
+        # Enough words for more than one page of the index.
+        words = " ".join(f"word{number:x}" for number in range(3000))
+        write_page(connection, parse_page("many.md", words.encode()), NOW)
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute(statement)
+    assert findings(full=True)["page_index"].status == "problem"
+    assert findings(full=True, mend=True)["page_index"].status == "repaired"
+    assert statuses(findings(full=True)) == {}
 
 
 def test_names_and_tags_that_are_not_in_the_text_are_seen_by_the_full_check(
