@@ -27,6 +27,17 @@ class Problem:
 
 def walk(root: Path, problems: list[Problem]) -> list[str]:
     """Paths of the folder's pages relative to it, sorted; what cannot be read is a problem."""
+    return _walk(root, problems)[0]
+
+
+def passed_over(root: Path) -> int:
+    """How many files are no pages: not Markdown, or ignored; hidden ones and what lies in ignored
+    folders are not looked at."""
+    return _walk(root, [])[1]
+
+
+def _walk(root: Path, problems: list[Problem]) -> tuple[list[str], int]:
+    """The paths of pages, and how many other files there are."""
     if not root.is_dir():
         raise NotFound(
             f"There is no folder {root}", hint="Name the folder that holds your notes.",
@@ -35,6 +46,7 @@ def walk(root: Path, problems: list[Problem]) -> list[str]:
     ignored = _ignore_rules(root)
     real_root = os.path.realpath(root)
     paths: list[str] = []
+    others = 0
     pending = [""]
     while pending:
         folder = pending.pop()
@@ -61,7 +73,9 @@ def walk(root: Path, problems: list[Problem]) -> list[str]:
                     )  # fmt: skip
                 else:
                     paths.append(path)
-    return sorted(paths)
+            else:
+                others += 1
+    return sorted(paths), others
 
 
 def _stays(real_root: str, link: str) -> bool:

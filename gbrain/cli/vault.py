@@ -15,6 +15,7 @@ from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
+from gbrain.folders import passed_over
 from gbrain.ingest import Problem, Report
 from gbrain.output import screen
 from gbrain.output.documents import report_document
@@ -73,8 +74,9 @@ def import_(
             report = _take_in(brain, folders, overwrite, dry_run, quiet, drop=False)
         else:
             report = brain.take_in_lines(sys.stdin.buffer, dry_run=dry_run)
-        _embed(brain, report, no_embed or dry_run, quiet)
-    _finish(report, dry_run, quiet, json)
+        embedded = _embed(brain, report, no_embed or dry_run, quiet)
+    others = 0 if quiet or json else sum(passed_over(one) for one in folders or () if one.is_dir())
+    _finish(report, dry_run, quiet, json, embedded, others)
 
 
 @command.command(
@@ -113,13 +115,13 @@ def sync(
             )
         if not watch:
             report = _take_in(brain, roots, overwrite, dry_run, quiet, drop=True)
-            _embed(brain, report, no_embed or dry_run, quiet)
+            embedded = _embed(brain, report, no_embed or dry_run, quiet)
     if watch:
         from gbrain.cli.following import Follower
 
         Follower(db, overwrite, not no_embed, quiet, json).follow(roots)
     else:
-        _finish(report, dry_run, quiet, json)
+        _finish(report, dry_run, quiet, json, embedded)
 
 
 def _take_in(
@@ -143,18 +145,24 @@ def _take_in(
     return total
 
 
-def _embed(brain: Brain, report: Report, skip: bool, quiet: bool) -> None:
-    """Embeds what came in. A model that cannot be had leaves the pages searchable by keyword."""
+def _embed(brain: Brain, report: Report, skip: bool, quiet: bool) -> int:
+    """Embeds what came in and says how many passages.
+
+    A model that cannot be had leaves the pages searchable by keyword.
+    """
     if skip or not report.changes:
-        return
+        return 0
     try:
         with progress("Embedding", quiet=quiet) as show:
-            brain.embed(progress=show)
+            return brain.embed(progress=show).done
     except ModelUnavailable as error:
         screen.say(f"{error.message} The pages are in; gbrain embed does the rest later.")
+        return 0
 
 
-def _finish(report: Report, dry_run: bool, quiet: bool, as_json: bool) -> None:
+def _finish(
+    report: Report, dry_run: bool, quiet: bool, as_json: bool, embedded: int, others: int = 0
+) -> None:
     if as_json:
         screen.write_json(report_document(report, dry_run=dry_run))
     else:
@@ -165,7 +173,10 @@ def _finish(report: Report, dry_run: bool, quiet: bool, as_json: bool) -> None:
             hint = f" ({problem.hint})" if problem.hint else ""
             screen.say(f"{problem.path}: {problem.reason}{hint}")
         if not quiet:
-            screen.say(f"{'Would be: ' if dry_run else ''}{report.summary()}")
+            also = f" {counted(embedded, 'passage')} embedded." if embedded else ""
+            if others:
+                also += f" {counted(others, 'file')} passed over: not Markdown, or ignored."
+            screen.say(f"{'Would be: ' if dry_run else ''}{report.summary()}{also}")
     if report.problems:
         raise typer.Exit(1)
 

@@ -216,3 +216,19 @@ def test_one_is_not_many(run, brain_path, tmp_path):
     run("put", "b", stdin=b"# B\n")
     assert run("rename", "b", "c").stderr.endswith("\n1 link still names b, on a\n")
     assert run("embed", "a").stderr.startswith("1 passage embedded, ")
+
+
+def test_import_ends_with_what_was_embedded_and_what_was_passed_over(run, brain_path, tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "a.md").write_text("# A\n\nApples.\n")
+    (vault / "draft.md").write_text("# Draft\n")
+    (vault / "photo.jpg").write_bytes(b"\xff\xd8")
+    (vault / ".gbrainignore").write_text("draft.md\n")
+    done = "1 new, 0 changed, 0 unchanged. 1 passage embedded."
+    over = " 2 files passed over: not Markdown, or ignored."
+    assert run("import", vault).stderr.splitlines()[-1] == done + over
+    (vault / "a.md").write_text("# A\n\nPears.\n")
+    assert run("sync").stderr.splitlines()[-1] == (
+        "0 new, 1 changed, 0 unchanged. 1 passage embedded."
+    )
