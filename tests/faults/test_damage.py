@@ -89,7 +89,10 @@ def orderly(name: str, said: Said) -> Faults:
 
 
 def judge(base: Base, damaged: Path, work: Path, names: list[str]) -> tuple[str, Faults]:
-    """Asks commands about a damaged brain; how it was taken: refused, found, repaired or as new."""
+    """Asks commands about a damaged brain: how it was taken, and what went wrong with that.
+
+    It is refused; or doctor finds the damage, repairs it, or cannot see it; or it is as new.
+    """
     answers = {}
     faults: Faults = []
     for name in names:
@@ -103,6 +106,8 @@ def judge(base: Base, damaged: Path, work: Path, names: list[str]) -> tuple[str,
     found = say(work, copy, READS["doctor --full"], base.vault)
     faults += orderly("doctor --full", found)
     if (found.code, found.out) == (0, base.answer("doctor --full")):
+        if unprovable(damaged) != unprovable(base.brain):
+            return "unseen", faults
         faults += [
             f"doctor finds nothing, yet {name} says ({code}): {out[:3000]}"
             for name, (code, out) in answers.items()
@@ -125,6 +130,19 @@ def judge(base: Base, damaged: Path, work: Path, names: list[str]) -> tuple[str,
         if said.code and not about_gone:
             faults.append(f"{name} fails after repair: {said} {mended.out}")
     return "repaired", faults
+
+
+def unprovable(brain: Path) -> list[object]:
+    """What a brain holds that follows from nothing else: only a backup tells if it was changed."""
+    times = ("pages.created_at", "pages.updated_at", "versions.written_at", "versions.ended_at")
+    named = ("versions.slug", "versions.path", "vaults.root", "vaults.added_at", "config.value")
+    held: list[object] = []
+    with closing(sqlite3.connect(brain)) as raw:
+        raw.text_factory = bytes
+        for column in (*times, *named, "query_aliases.expansion", "embedding_models.name"):
+            rows = f"SELECT {column} FROM {column.partition('.')[0]}"
+            held += raw.execute(rows).fetchall()
+    return held
 
 
 def what_ran(brain: Path) -> list[int]:
