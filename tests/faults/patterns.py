@@ -70,8 +70,8 @@ def patterns() -> tuple[list[Written], list[str]]:
 
 def _inside(value: object) -> Iterator[tuple[str, int]]:
     """The patterns that a constant holds: compiled ones, or texts that can only be one."""
-    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
-        yield value.pattern, value.flags & ~re.UNICODE
+    if isinstance(value, re.Pattern):
+        yield _of_characters(value.pattern), value.flags & ~re.UNICODE
     elif isinstance(value, str) and re.search(r"\(\?[:!=<aiPms>(]|\[\^|\\[bdsw]|\]\+", value):
         try:
             with warnings.catch_warnings():
@@ -109,10 +109,13 @@ def _evaluated(call: ast.Call, module: ModuleType) -> tuple[str, int]:
     pattern, flags = values[0], int(sum(values[1:]))
     if isinstance(pattern, re.Pattern):
         pattern, flags = pattern.pattern, pattern.flags & ~re.UNICODE
-    pattern = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
-    if not isinstance(pattern, str):
+    if not isinstance(pattern, str | bytes):
         raise TypeError(pattern)
-    return pattern, flags
+    return _of_characters(pattern), flags
+
+
+def _of_characters(pattern: str | bytes) -> str:
+    return pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
 
 
 # --- repeats within repeats --------------------------------------------------------------------

@@ -11,9 +11,8 @@ import pytest
 from endless import NOON, PAGES, QUERIES
 
 # Quadratic time would show: most of these took minutes, or all the memory, before they were mended.
-LARGE, SMALL = 400_000, 20_000
+LARGE, SMALL = 400_000, 60_000
 WHOLE_WAY = [
-    "dates on lines",
     "backticks on a line",
     "blanks on lines",
     "no-break spaces on lines",
@@ -45,9 +44,9 @@ def test_every_page_is_parsed_in_time() -> None:
         "from gbrain.errors import GbrainError\n"
         "from gbrain.text.page import parse_page\n"
         "for name, make in PAGES.items():\n"
-        "    try: parse_page('a.md', make(30_000).encode())\n"
+        "    try: parse_page('a.md', make(50_000).encode())\n"
         "    except GbrainError: pass\n",
-        600,
+        200,
     )
 
 
@@ -58,7 +57,7 @@ def test_the_whole_way_of_a_page_and_a_query(part: int) -> None:
         "from endless import PAGES, seconds\n"
         f"for name in {names!r}:\n"
         f"    seconds(name, {SMALL} if name in PAGES and 'long' not in name else {LARGE})\n",
-        600,
+        200,
     )
 
 
