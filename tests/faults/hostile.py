@@ -54,6 +54,8 @@ _PLAIN = {
     "config": "value",
 }
 _NAMES = ("slug", "path", "root")
+# What filters choose by: told to whoever asks for one that is not there.
+_CHOICES = ("wing", "room", "type", "tag")
 
 
 def page_of(text: str) -> str:
@@ -66,7 +68,7 @@ def make(path: Path, text: str, *, names: bool = True) -> None:
     """A brain with `text` wherever a page, a setting or a crafted row can hold it.
 
     The pages people/first, second and third keep slugs that can be typed; others have not, and
-    other `names` of files and folders neither, unless they are to be left alone.
+    other `names` of files, folders and wings neither, unless they are to be left alone.
     """
     source = page_of(text).encode()
     with Brain.open(path, make=True) as brain:
@@ -95,7 +97,7 @@ def make(path: Path, text: str, *, names: bool = True) -> None:
         connection.execute("UPDATE pages SET vault_id = 1 WHERE slug = 'people/crafted'")
         for table, columns in _PLAIN.items():
             for column in columns.split():
-                if column in _NAMES and not names:
+                if column in (*_NAMES, *_CHOICES) and not names:
                     continue
                 of_page = table == "pages" and column in _NAMES
                 rule = "WHERE slug LIKE '%crafted%'" if of_page else ""
