@@ -66,11 +66,12 @@ def give_vectors(brain: Brain, data: Path) -> None:
 def timed(commands: dict[str, list[str]], rounds: int = 11) -> dict[str, float]:
     """Median seconds of each whole process; they take turns, a slow minute slows them all."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
             began = perf_counter()
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+            subprocess.run(command, check=True, env=environment, **quiet)
             taken[name].append(perf_counter() - began)
     return {name: median(seconds) for name, seconds in taken.items()}
 
