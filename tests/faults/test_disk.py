@@ -184,8 +184,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(autouse=True)
-def editor(monkeypatch: pytest.MonkeyPatch) -> None:
+def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EDITOR", "sed -i s/Alice/Bob/g")
+    # What was edited and not taken is kept there.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 @pytest.mark.parametrize("act", [act for act in ACTS if act not in LONGER])
@@ -219,7 +221,7 @@ def test_a_file_that_may_not_grow(act: str, world: tuple[Path, Path], tmp_path: 
 @pytest.fixture
 def open_place() -> Iterator[Path]:
     """A folder that others may look into, which pytest's own is not."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
         os.chmod(place, 0o755)
         yield Path(place)
 
@@ -363,6 +365,7 @@ def main() -> None:
     load_program()
     began, seen = monotonic(), Counter[str]()
     with tempfile.TemporaryDirectory() as place:
+        tempfile.tempdir = place
         world = build(Path(place))
         with small_disk(Path(place, "disk")) as disk:
             for act in ACTS:
