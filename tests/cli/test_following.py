@@ -40,6 +40,8 @@ def following(*words: str) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         env={k: v for k, v in os.environ.items() if k != "GBRAIN_NOW"},
+        # A shell that starts the tests in the background has them ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     # Whoever waits for a line that never comes gets an end of file.
     watchdog = Timer(PATIENCE, process.kill)
