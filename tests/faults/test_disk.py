@@ -88,7 +88,7 @@ def prepare(disk: Path, sound: Path, act: str) -> Path:
         shutil.copyfile(sound, brain)
     brain.chmod(0o600)
     if act == "restore":
-        (disk / "kept.db").write_bytes(gzip.decompress(OLD_BRAIN.read_bytes()))
+        shutil.copyfile(sound.with_name("kept.db"), disk / "kept.db")
         (disk / "kept.db").chmod(0o600)
     return brain
 
@@ -169,6 +169,9 @@ def build(folder: Path) -> tuple[Path, Path]:
         shutil.copytree(SAMPLE / name, vault / name)
     with Brain.open(brain, make=True) as made:
         made.take_in(vault)
+    shutil.copyfile(brain, folder / "kept.db")
+    with Brain.open(folder / "kept.db") as kept:
+        kept.put("own/kept", b"# Kept\n")
     for number in range(30):
         (vault / "people" / f"new {number}.md").write_text(f"# New {number}\n\n{'word ' * 300}")
     (vault / "people" / "alice-chen.md").write_bytes(PAGE)
