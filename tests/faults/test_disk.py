@@ -35,6 +35,8 @@ SAMPLE = ROOT / "gbrain" / "sample"
 OLD_BRAIN = ROOT / "fixtures" / "brains" / "schema-1.db.gz"
 DISK = 3 << 20
 NOBODY = 65534
+# Where SQLite's header holds the version of the schema.
+SCHEMA = slice(60, 64)
 
 ACTS: dict[str, str] = {
     "put": "put people/alice-chen --quiet",
@@ -136,10 +138,12 @@ def attempt(disk: Path, sound: Path, vault: Path, act: str, free: int) -> bool:
     elif act != "export":
         assert after in (before, aim), f"{act} with {free} bytes: {after.files}"
         assert was_refused == (after == before) or before == aim, f"{act} with {free} bytes"
-    if was_refused and act == "migration":
+    # A migration may find room where the page that comes after it does not.
+    migrated = brain.read_bytes()[SCHEMA] != bytes_before[SCHEMA]
+    if was_refused and act == "migration" and not migrated:
         assert brain.read_bytes() == bytes_before
     (disk / "ballast").unlink()
-    if act == "migration" and was_refused:
+    if act == "migration" and not migrated:
         assert state(disk, brain).pages == before.pages
     else:
         check_sound(brain)
