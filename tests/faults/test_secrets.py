@@ -18,18 +18,25 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
+import anyio
 import pytest
 from hostile import commands, make, page_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcp.types import CallToolRequestParams, CallToolResult
 
+from gbrain.brain import Brain
 from gbrain.cli.app import INTERNAL, ended
 from gbrain.errors import BadPage
+from gbrain.mcp.server import Service
+from gbrain.mcp.turns import Turns
 from gbrain.text.page import parse_page
 from tests.conftest import Run
+from tests.mcp.test_read_only import ARGUMENTS
 
 SECRET = "Xyzzy7plugh"
 # Errors may name pages, files, models and settings.
@@ -217,6 +224,41 @@ def test_a_brain_with_a_broken_cell_is_not_quoted(secretive: Path, brain_path: P
         codes += attempt(secretive, brain_path, random.Random(seed), 4, ("pages", "chunks"))
     assert codes[0] > 10, "a broken cell is no reason to refuse all work"
     assert codes.total() > codes[0], "some of it cannot be done"
+
+
+def replies(brain: Path) -> list[CallToolResult]:
+    """What every tool of the server says of a brain."""
+    told: list[CallToolResult] = []
+
+    async def call() -> None:
+        turns = Turns(partial(Brain.open, brain))
+        async with anyio.create_task_group() as background:
+            service = Service(turns, background, read_only=False)
+            for name, given in ARGUMENTS.items():
+                about = {"slug": "people/first", "why_not": "people/first"}
+                arguments = {**given, **{key: about[key] for key in given if key in about}}
+                call = CallToolRequestParams(name=name, arguments=arguments)
+                told.append(await service.call_tool(None, call))
+        turns.close()
+
+    anyio.run(call)
+    return told
+
+
+def test_no_tool_quotes_a_broken_cell(
+    secretive: Path, brain_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    failed = 0
+    for seed in range(6):
+        shutil.copy(secretive, brain_path)
+        columns = [column for column in columns_of(brain_path) if column[0] in ("pages", "chunks")]
+        how = broken(brain_path, random.Random(seed), columns)
+        for told in replies(brain_path):
+            if told.is_error:
+                failed += 1
+                assert SECRET not in told.model_dump_json(), how
+    assert failed
+    assert SECRET not in caplog.text
 
 
 @pytest.mark.parametrize(
