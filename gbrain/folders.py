@@ -25,6 +25,14 @@ class Problem:
     code: str = "bad_page"
 
 
+def require_folder(root: Path) -> None:
+    if not root.is_dir():
+        raise NotFound(
+            f"There is no folder {root}", hint="Name the folder that holds your notes.",
+            code="no_folder",
+        )  # fmt: skip
+
+
 def walk(root: Path, problems: list[Problem]) -> list[str]:
     """Paths of the folder's pages relative to it, sorted; what cannot be read is a problem."""
     return _walk(root, problems)[0]
@@ -38,11 +46,7 @@ def passed_over(root: Path) -> int:
 
 def _walk(root: Path, problems: list[Problem]) -> tuple[list[str], int]:
     """The paths of pages, and how many other files there are."""
-    if not root.is_dir():
-        raise NotFound(
-            f"There is no folder {root}", hint="Name the folder that holds your notes.",
-            code="no_folder",
-        )  # fmt: skip
+    require_folder(root)
     ignored = _ignore_rules(root)
     real_root = os.path.realpath(root)
     paths: list[str] = []

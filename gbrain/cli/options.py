@@ -11,7 +11,7 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.brain import today as today
-from gbrain.errors import UsageError
+from gbrain.errors import NotFound, UsageError
 from gbrain.types import Merge, Mode, Scope
 
 if TYPE_CHECKING:
@@ -182,6 +182,7 @@ def read_input(file: Path | None) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise UsageError(
-            f"Cannot read {file}: {error.strerror}", hint="Check the path; - is standard input."
-        ) from None
+        raise NotFound(
+            f"Cannot read {file}: {error.strerror}", hint="Check the path; - is standard input.",
+            code="cannot_read",
+        ) from None  # fmt: skip

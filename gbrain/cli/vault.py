@@ -15,7 +15,7 @@ from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
-from gbrain.folders import passed_over
+from gbrain.folders import passed_over, require_folder
 from gbrain.ingest import Problem, Report
 from gbrain.output import screen
 from gbrain.output.documents import report_document
@@ -65,6 +65,8 @@ def import_(
     """
     if bool(folders) == stdin:
         raise UsageError("Name folders to import, or say --stdin", hint="gbrain import ~/notes")
+    for folder in folders or ():
+        require_folder(folder)
     with ExitStack() as stack:
         place = db or default_path()
         if dry_run and not place.exists():

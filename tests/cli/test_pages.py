@@ -26,7 +26,7 @@ def test_put_from_a_file(run, brain_path, tmp_path):
 
 def test_put_of_a_file_that_is_not_there(run, brain_path, tmp_path):
     put = run("put", "a", tmp_path / "none.md")
-    assert put.exit_code == 2
+    assert put.exit_code == 1
     assert put.stderr == (
         f"Error: Cannot read {tmp_path}/none.md: No such file or directory\n"
         "Hint: Check the path; - is standard input.\n"

@@ -204,6 +204,8 @@ def test_a_brain_as_web_pages(run, sample, tmp_path):
 
 def test_import_of_what_is_no_folder(run, brain_path, tmp_path):
     assert run("import", tmp_path / "none", "--json").error["code"] == "no_folder"
+    assert run("import", tmp_path, tmp_path / "none", "--json").error["code"] == "no_folder"
+    assert not brain_path.exists()
 
 
 def test_one_is_not_many(run, brain_path, tmp_path):
