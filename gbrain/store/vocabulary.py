@@ -9,7 +9,7 @@ from heapq import nlargest
 from itertools import pairwise
 from typing import NamedTuple
 
-from gbrain.text.likeness import dice, jaccard, trigrams
+from gbrain.text.likeness import dice, edit_distance, jaccard, trigrams
 from gbrain.text.slug import fold
 
 _SHORTEST, _LONGEST = 4, 60
@@ -21,35 +21,35 @@ _LAST = "\U0010ffff"
 # at as some page writes them.
 _LOOKED_AT = 16
 _PLACES = 3
-
-# A word so alike that begins the same is taken without a look at other beginnings.
-_SURE = 0.5
+# Shorter stems are one slip away from too many others.
+_TELLING_STEM = 5
 
 
 class Near(NamedTuple):
     """A word of some page, lower case, and its likeness to the one looked for, from 0 to 1.
 
-    The likeness is that of the words or of their stems, whichever is greater.
+    `slip` is 1 where one slip of the pen is all the difference, a half where it is so of their
+    stems, else 0. The likeness is that of the words or of their stems, whichever is greater, and
+    at least half of `slip`.
     """
 
     word: str
     likeness: float
+    slip: float
+    pages: int
 
 
 def nearest(connection: sqlite3.Connection, word: str, least: float) -> Near | None:
-    """The brain's word that is most like `word`, and at least `least`.
+    """The brain's word that is one slip away from `word`, else most like it; at least `least`.
 
     Looked at are words whose first four letters are the same or one slip away: to read all would
-    take a second in a large brain. Of words equally alike the one on more pages is taken, then the
-    first in the alphabet.
+    take a second in a large brain. Of several one slip away the one on most pages is taken.
     """
     meant = fold(word)
     if not (_SHORTEST <= len(meant) <= _LONGEST and meant.isalpha()):
         return None
     stem = _stem(connection, meant)
-    near = _most_alike(connection, meant, stem, [meant[:_START]])
-    if near is None or near.likeness < _SURE:
-        near = _most_alike(connection, meant, stem, one_slip_away(meant))
+    near = _most_alike(connection, meant, stem, one_slip_away(meant))
     return near if near and near.likeness >= least else None
 
 
@@ -97,21 +97,33 @@ def _most_alike(
         "ON term >= start.value AND term < start.value || ?",
         (json.dumps(starts), _LAST),
     ).fetchall()
-    pieces, pairs = trigrams(word), _pairs(word)
+    pieces, forms = trigrams(word), (_pairs(word), _pairs(stem))
     likely = nlargest(
-        _LOOKED_AT, ((dice(pairs, _pairs(term)), pages, term) for term, pages in terms)
+        _LOOKED_AT,
+        ((max(dice(form, _pairs(term)) for form in forms), pages, term) for term, pages in terms),
     )
     near = [
-        _likeness(word, stem, _spelling(connection, term, pieces), term) for _, _, term in likely
+        _compared(word, stem, _spelling(connection, term, pieces), term, pages)
+        for _, pages, term in likely
     ]
-    # Equals stay in the order they had: by their letters and then by their pages.
-    return max(near, key=lambda found: found.likeness, default=None)
+    # Equals stay in the order they had: by their letters.
+    return max(near, key=_nearness, default=None)
 
 
-def _likeness(word: str, stem: str, spelled: str, term: str) -> Near:
+def _compared(word: str, stem: str, spelled: str, term: str, pages: int) -> Near:
     written = jaccard(trigrams(word), trigrams(spelled))
     stems = jaccard(trigrams(stem), trigrams(term))
-    return Near(spelled, max(written, stems))
+    slip = 0.0
+    if edit_distance(word, spelled, 1):
+        slip = 1.0
+    elif len(stem) >= _TELLING_STEM and edit_distance(stem, term, 1):
+        slip = 0.5
+    # A letter in the middle of a short word is in half of its pieces: that says too little.
+    return Near(spelled, max(written, stems, slip / 2), slip, pages)
+
+
+def _nearness(near: Near) -> tuple[float, int, float]:
+    return near.slip, near.pages if near.slip else 0, near.likeness
 
 
 def _pairs(word: str) -> frozenset[str]:
@@ -126,8 +138,10 @@ def _spelling(connection: sqlite3.Connection, term: str, pieces: frozenset[str])
         (term, _PLACES),
     ).fetchall()
     words: set[str] = set()
+    # A stem may end in another letter than the word does there: happi, happy.
+    start = re.escape(term[: max(3, len(term) - 1)])
     for page_id, column in places:
         row = connection.execute(f'SELECT "{column}" FROM pages WHERE id = ?', (page_id,))
         for (text,) in row.fetchall():
-            words.update(map(fold, re.findall(rf"(?i)\b{re.escape(term[:3])}[^\W_]*", text)))
+            words.update(map(fold, re.findall(rf"(?i)\b{start}[^\W_]*", text)))
     return max(words or {term}, key=lambda word: (jaccard(pieces, trigrams(word)), word))

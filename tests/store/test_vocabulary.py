@@ -15,6 +15,7 @@ PAGES = {
     "baking": "# Bread\n\nKeep the Sourdough starter warm; connections between universities.\n",
     "cluster": "---\ntags: [observability]\naliases: [Grafana]\n---\n# Kubernetes\n\nPods.\n",
     "café": "# Café Zürich\n\nInternal and international treatment.\n",
+    "biology": "# Biology\n\nLactones follow; actions of proteins and protists.\n",
     "rare": "# Rare\n\nplanet\n",
     "often": "# Often\n\nplaner planer\n",
     "again": "# Again\n\nplaner\n",
@@ -47,6 +48,9 @@ def near(brain: Brain, word: str, least: float = 0.3) -> Near | None:
         ("obsrvability", "observability"),
         ("grafanna", "grafana"),
         ("zurrich", "zurich"),
+        ("fololw", "follow"),
+        ("actons", "actions"),
+        ("protiens", "proteins"),
     ],
 )
 def test_a_misspelt_word_finds_the_one_that_was_meant(filled: Brain, word: str, meant: str) -> None:
