@@ -40,7 +40,7 @@ def opinions(head: Head) -> Opinions:
     given = [(page, score) for page, score in zip(pages, scores, strict=True) if score is not None]
     scaled = min_max([score for _, score in given])
     by_page = {page.page_id: score for (page, _), score in zip(given, scaled, strict=True)}
-    return Opinions(by_page, head.settings.rerank_mix)
+    return Opinions(by_page, head.settings.rerank_mix, head.passage_count)
 
 
 def _run(command: str, text: str, seconds: float) -> bytes:

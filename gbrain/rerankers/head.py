@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 class Opinions(NamedTuple):
     """What a reranker thinks of each page, from 0 to 1; one that is left out keeps its place.
 
-    `weight` is what that is worth against the fused score, from 0 to 1.
+    `weight` is what that is worth against the fused score, from 0 to 1; so many `passages` were
+    read for it.
     """
 
     by_page: dict[int, float]
     weight: float
+    passages: int
 
 
 class Helpers(NamedTuple):
@@ -47,6 +49,10 @@ class Head(NamedTuple):
     passages: Mapping[int, Sequence[Passage]]
     settings: Settings
     helpers: Helpers
+
+    @property
+    def passage_count(self) -> int:
+        return sum(map(len, self.passages.values()))
 
     @property
     def question(self) -> str:

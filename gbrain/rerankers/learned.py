@@ -24,4 +24,4 @@ def opinions(head: Head) -> Opinions:
     half_life = head.settings.recency_half_life_days or HALF_LIFE_DAYS
     rows = features(head.pages, known, head.helpers.today, half_life)
     scaled = min_max([network.score(row) for row in rows.values()])
-    return Opinions(dict(zip(rows, scaled, strict=True)), weight=1.0)
+    return Opinions(dict(zip(rows, scaled, strict=True)), weight=1.0, passages=0)

@@ -21,7 +21,7 @@ def opinions(head: Head) -> Opinions:
     if any("vector" in page.lanes for page in head.pages):
         near = _near(head)
         found = {page_id: (words + near[page_id]) / 2 for page_id, words in found.items()}
-    return Opinions(found, SHARE * head.settings.rerank_mix)
+    return Opinions(found, SHARE * head.settings.rerank_mix, head.passage_count)
 
 
 def _words(head: Head) -> dict[int, float]:

@@ -61,7 +61,7 @@ def rerank(
         reordered(ranked, given.by_page, settings.rerank_head, given.weight),
         how,
         pages=len(given.by_page),
-        passages=sum(len(head.passages[page_id]) for page_id in given.by_page),
+        passages=given.passages,
     )
 
 

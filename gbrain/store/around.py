@@ -1,4 +1,4 @@
-"""Passages and what is around them: which share text, stand near, and bring a query's terms."""
+"""Passages and what is around them: which share text, follow, stand near, bring a query's terms."""
 
 from __future__ import annotations
 
@@ -41,6 +41,26 @@ def sharing(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[in
     for chunk_id, *placed in rows:
         found[chunk_id].append(Placed(*placed))
     return found
+
+
+def followed(connection: sqlite3.Connection, chosen: Iterable[Passage]) -> dict[int, str]:
+    """The text of each passage and on to the end of the next one in its section, by number.
+
+    What matches a question is often a question itself, or an announcement: the answer follows.
+    """
+    texts = {passage.id: passage.text for passage in chosen}
+    rows = connection.execute(
+        "SELECT one.id, substr(CAST(front_matter || compiled_truth || timeline AS BLOB), "
+        "one.byte_stop + 1, next.byte_stop - one.byte_stop) FROM json_each(?) AS wanted "
+        "CROSS JOIN chunks AS one ON one.id = wanted.value "
+        "CROSS JOIN chunks AS next ON next.page_id = one.page_id "
+        "AND next.section = one.section AND next.part = one.part + 1 "
+        "CROSS JOIN pages ON pages.id = one.page_id",
+        (json.dumps(list(texts)),),
+    )
+    for passage_id, after in rows:
+        texts[passage_id] += f"\n{after.decode(errors='replace').strip()}"
+    return texts
 
 
 def nearby(

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store.around import brought, nearby, sharing
-from gbrain.store.pages import require_page
+from gbrain.store.around import brought, followed, nearby, sharing
+from gbrain.store.pages import page_text, require_page
 from gbrain.store.passages import page_passages
 from gbrain.types import Scope, Term
 
@@ -43,6 +43,18 @@ def test_those_that_share_text_are_the_ones_beside_it(connection: sqlite3.Connec
 def test_unknown_passages_share_nothing(connection: sqlite3.Connection) -> None:
     assert sharing(connection, [987654]) == {}
     assert list(nearby(connection, [987654], Scope())) == []
+
+
+def test_what_follows_in_a_section_is_read_on(connection: sqlite3.Connection) -> None:
+    page = require_page(connection, "talk")
+    first, second, third, *_, last, links = page_passages(connection, page.id)
+    read = followed(connection, [second, last, first, links])
+    assert list(read) == [second.id, last.id, first.id, links.id]
+    assert read[first.id].startswith(first.text)
+    assert read[first.id].endswith(second.text)
+    assert f"\n{read[first.id]}\n" in page_text(connection, page.id)
+    assert read[second.id].endswith(third.text)
+    assert (read[last.id], read[links.id]) == (last.text, links.text)
 
 
 def test_near_are_neighbours_then_linked_pages_once(connection: sqlite3.Connection) -> None:
