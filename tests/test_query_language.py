@@ -64,6 +64,21 @@ def test_a_query_without_words_has_an_answer(filled: Brain, text: str, mode: Mod
         assert answer.hits
 
 
+@pytest.mark.parametrize("mode", ["bm25", "auto"])
+@pytest.mark.parametrize(
+    "text", ["wing:people", "tag:founder", "NOT river", "wing:people OR wing:companies"]
+)
+def test_a_list_by_fields_is_a_whole_answer(filled: Brain, text: str, mode: Mode) -> None:
+    verdict = filled.query(text, mode=mode).verdict
+    assert (verdict.grade, verdict.confidence) == ("strong", 1.0)
+    assert verdict.reasons == ("every page fulfils the query's own fields and NOT",)
+    assert filled.query("wing:nowhere", mode=mode).verdict.grade == "nothing"
+
+
+def test_what_is_left_beside_an_unwanted_name_is_no_answer(filled: Brain) -> None:
+    assert filled.query("people/alice-chen NOT alice").verdict.grade == "nothing"
+
+
 def test_a_misspelt_word_finds_what_was_meant(filled: Brain) -> None:
     answer = filled.search("sourdogh for the bakery")
     assert answer.hits[0].slug == "resources/sourdough-starter"

@@ -50,6 +50,8 @@ def verdict(
         confidence = _NEAR_NAME if short_circuit == "near" else 1.0
         about = "nearly the" if short_circuit == "near" else "the"
         return Verdict("strong", confidence, (f"the query is {about} name of {ranked[0].slug}",))
+    if query.listed:
+        return Verdict("strong", 1.0, ("every page fulfils the query's own fields and NOT",))
     held = _held_share(facts, pages)
     reasons = [_words(facts, held)] if facts else []
     vector = lanes["vector"].pages if calibrated and "vector" in lanes else ()

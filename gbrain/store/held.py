@@ -6,7 +6,7 @@ import math
 import sqlite3
 from collections.abc import Sequence
 
-from gbrain.text.query import match_expression, unspaced
+from gbrain.text.query import match_whole, unspaced
 from gbrain.types import Term, TermFact
 
 # Counting stops here, so that a common word costs no more than a rare one.
@@ -35,7 +35,7 @@ def term_facts(
 def _fact(
     connection: sqlite3.Connection, term: Term, chunk_ids: Sequence[int], pages: int
 ) -> TermFact:
-    match = match_expression((term,))
+    match = match_whole(term)
     counted: int = connection.execute(
         "SELECT count(*) FROM (SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT ?)",
         (match, _COUNTED),

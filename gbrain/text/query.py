@@ -153,12 +153,30 @@ def match_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:
 
 def match_term(term: Term, *, strict: bool = False) -> str:
     """One term as an FTS5 expression; `strict` takes no part of a compound for the whole."""
-    phrases = [_quoted(" ".join(term.words)) + ("*" if term.prefix else "")]
-    phrases += [_quoted(other) for other in term.also]
-    if not (strict or term.quoted or term.words[0].isalnum()):
-        parts = re.findall(_PART, term.words[0])[:_MOST_PARTS]
-        phrases += [_quoted(part) for part in parts if len(parts) > 1]
+    return _any_of([*_spellings(term), *(() if strict else _parts(term))])
+
+
+def match_whole(term: Term) -> str:
+    """One term as an FTS5 expression for what holds it, a compound also by all of its parts."""
+    parts = _parts(term)
+    return _any_of([*_spellings(term), *([f"({' AND '.join(parts)})"] if parts else ())])
+
+
+def _any_of(phrases: list[str]) -> str:
     return phrases[0] if len(phrases) == 1 else f"({' OR '.join(phrases)})"
+
+
+def _spellings(term: Term) -> list[str]:
+    whole = _quoted(" ".join(term.words)) + ("*" if term.prefix else "")
+    return [whole, *map(_quoted, term.also)]
+
+
+def _parts(term: Term) -> list[str]:
+    """The words that a compound is made of, quoted; none of a plain word or a phrase."""
+    if term.quoted or term.words[0].isalnum():
+        return []
+    parts = re.findall(_PART, term.words[0])[:_MOST_PARTS]
+    return [_quoted(part) for part in parts] if len(parts) > 1 else []
 
 
 def _quoted(phrase: str) -> str:

@@ -28,6 +28,17 @@ def test_stems_titles_and_counts(brain: Brain) -> None:
     )
 
 
+def test_a_compound_is_held_by_all_its_parts_and_not_by_one(brain: Brain) -> None:
+    brain.put("alice", b"# Alice\n\nChen, one of the people here.\n")
+    brain.put("yeast", b"# Yeast\n\nMost people keep it cold.\n")
+    assert facts_of(brain, "alice", "people/alice-chen") == (
+        TermFact("people/alice-chen", 1, True),
+    )
+    assert facts_of(brain, "yeast", "people/alice-chen") == (
+        TermFact("people/alice-chen", 1, False),
+    )
+
+
 def test_scripts_without_spaces(brain: Brain) -> None:
     brain.put("tea", "# 茶\n\n今日は緑茶を飲みました。\n".encode())
     assert facts_of(brain, "tea", "緑茶") == (TermFact("緑茶", 1, True),)
