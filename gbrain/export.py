@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 
 from gbrain.errors import GbrainError
+from gbrain.places import make_folder
 from gbrain.store.connection import Database
 from gbrain.store.history import was_held
+from gbrain.store.leftovers import clear
 from gbrain.store.pages import every_page
 from gbrain.store.vaults import wrote_files
+from gbrain.store.whole import whole_file
 from gbrain.text.slug import slug_of
 
 # Paths and texts of the files to write, in order.
 Files = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
 
 LINES_FILE = "brain.ndjson"
+# Whoever may look in by the umask may not change what is there.
+_FOLDER_MODE = 0o755
 # Nothing that is made of pages has another ending: no hook of git's, no start-up file of a shell.
 _ENDINGS = (".md", ".markdown", ".html", ".ndjson")
 _ONE_NOT_WRITTEN = "All other pages were written. Rename the page or choose another folder."
@@ -46,6 +48,7 @@ def write_files(
     """
     real_root = _made(folder)
     standing: list[tuple[str, bytes]] = []
+    cleared: set[Path] = set()
     written = 0
     failed: list[GbrainError] = []
     with database.reading() as connection:
@@ -53,11 +56,14 @@ def write_files(
         for number, (path, text) in enumerate(files(connection), 1):
             try:
                 target, data = _inside(real_root, path), text.encode()
+                if target.parent not in cleared:
+                    clear(target.parent)
+                    cleared.add(target.parent)
                 there = target.read_bytes() if target.is_file() else None
                 if there != data:
                     if there is not None and files is every_page and not force:
                         _spare(connection, path, there)
-                    with _whole(target) as file:
+                    with whole_file(target) as file:
                         file.write(data)
                     written += 1
                 standing.append((path, sha256(data).digest()))
@@ -101,9 +107,10 @@ def page_lines(connection: sqlite3.Connection) -> Iterator[str]:
 def write_lines(database: Database, folder: Path, progress: Callable[[int, int], None]) -> int:
     """Writes all pages as lines of JSON into one file below `folder`; says how many there are."""
     target = _inside(_made(folder), LINES_FILE)
+    clear(target.parent)
     number = 0
     try:
-        with database.reading() as connection, _whole(target) as file:
+        with database.reading() as connection, whole_file(target) as file:
             total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
             for number, line in enumerate(page_lines(connection), 1):
                 file.write(line.encode())
@@ -117,7 +124,7 @@ def _made(folder: Path) -> Path:
     """The folder, made if need be, by its real name."""
     root = folder.expanduser()
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        make_folder(root, _FOLDER_MODE)
     except OSError as error:
         raise _failure(str(root), error, _NOTHING_WRITTEN) from None
     return root.resolve()
@@ -144,33 +151,10 @@ def _inside(root: Path, path: str) -> Path:
         target = root.joinpath(*parts)
         # Looked at before anything is made: a folder, too, must not appear behind a link.
         if target.parent.resolve().is_relative_to(root) and not target.is_symlink():
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent, _FOLDER_MODE)
             return target
     raise GbrainError(
         f"{path!r} would be written outside of {root}",
         hint="Rename the page, or export into an empty folder.",
         code="outside",
     )
-
-
-@contextmanager
-def _whole(target: Path) -> Iterator[BinaryIO]:
-    """A file that takes the target's place once all is written; who may read that stays as it is.
-
-    A new file is as open to others as the user's umask makes every file.
-    """
-    building = target.with_name(f".gbrain-{os.getpid()}.new")
-    mode = target.stat().st_mode & 0o777 if target.exists() else None
-    try:
-        building.unlink(missing_ok=True)
-        # Exclusively: what somebody else puts there, a link above all, is never written to.
-        handle = os.open(
-            building, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode
-        )
-        with open(handle, "wb") as file:
-            yield file
-        if mode is not None:
-            os.chmod(building, mode)
-        building.replace(target)
-    finally:
-        building.unlink(missing_ok=True)

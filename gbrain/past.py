@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadBrain, ModelUnavailable
-from gbrain.places import cache_folder
+from gbrain.places import cache_folder, make_folder
 from gbrain.store import snapshot
 from gbrain.store.connection import explained
 from gbrain.store.vectors import active_space, has_vectors
@@ -58,7 +58,7 @@ def _make(
     """Builds the copy beside its place: a file under the final name is always whole."""
     building = place.with_suffix(f".{os.getpid()}.new")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(place.parent)
         building.unlink(missing_ok=True)
         os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with explained(building):

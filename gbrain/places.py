@@ -35,6 +35,16 @@ def _home(
         ) from None
 
 
+def make_folder(folder: Path, mode: int = 0o700) -> None:
+    """Makes a folder and those that it lies in, none of them open to more than `mode` says."""
+    if folder.is_dir():
+        return
+    for each in reversed(folder.parents):
+        if not each.exists():
+            each.mkdir(mode, exist_ok=True)
+    folder.mkdir(mode, exist_ok=True)
+
+
 def state_folder() -> Path:
     """The folder for what the program remembers of the user; it may not be there yet."""
     return _user_folder("XDG_STATE_HOME", (".local", "state"), "Application Support", "State")

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from gbrain.errors import GbrainError
-from gbrain.places import state_folder
+from gbrain.places import make_folder, state_folder
 
 
 def agreed(brain: str, thing: str) -> bool:
@@ -19,7 +19,7 @@ def agree(brain: str, thing: str) -> None:
     """Remembers that the user wants it; raises GbrainError where that cannot be kept."""
     file = _file()
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(file.parent)
         handle = os.open(file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         with open(handle, "a", encoding="ascii") as kept:
             kept.write(f"{_mark(brain, thing)}\n")

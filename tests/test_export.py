@@ -198,7 +198,7 @@ def test_who_may_read_a_file_does_not_change(brain: Brain, tmp_path: Path, umask
     finally:
         os.umask(before)
     assert mode(out / "private.md") == 0o600
-    assert mode(out / "new.md") == 0o666 & ~umask, "a new file is like every other"
+    assert mode(out / "new.md") == 0o644 & ~umask, "others may read it, and never write"
 
 
 def test_a_link_where_the_file_is_built_is_not_followed(brain: Brain, tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ from gbrain.output.evaluation import (
 )
 from gbrain.output.progress import progress
 from gbrain.output.text import counted
+from gbrain.store.whole import refuse_others, write_drawing
 
 command = Module()
 
 _LARGEST_BUDGET = 1_000_000
-_ELSEWHERE = "Name another file."
 
 
 def _compared(*names: str, help: str, metavar: str | None = None) -> Any:
@@ -198,7 +198,9 @@ def _check_output(csv: bool, json: bool, plot: bool, svg: Path | None) -> None:
     if plot and (csv or json):
         raise UsageError("--plot draws on the screen", hint="With --csv or --json use --svg FILE.")
     if svg and not svg.absolute().parent.is_dir():
-        raise UsageError(f"Cannot write {svg}: there is no such folder", hint=_ELSEWHERE)
+        raise UsageError(f"Cannot write {svg}: there is no such folder", hint="Name another file.")
+    if svg:
+        refuse_others(svg)
 
 
 def _listed(written: str | None) -> list[str]:
@@ -269,7 +271,4 @@ def _write_svg(evaluation: Evaluation, file: Path) -> None:
 
     title = f"{evaluation.labelled.folder.resolve().name}: quality against latency"
     drawn = plot_svg(points(evaluation), title, "median time of a query, ms", "nDCG@10")
-    try:
-        file.write_text(drawn, "utf-8")
-    except OSError as error:
-        raise UsageError(f"Cannot write {file}: {error.strerror}", hint=_ELSEWHERE) from None
+    write_drawing(file, drawn)

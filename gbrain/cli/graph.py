@@ -9,9 +9,10 @@ import typer
 
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain
-from gbrain.errors import GbrainError, UsageError
+from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.graph import dot_text, graph_document, graph_page, show_tree, tree_lines, tree_of
+from gbrain.store.whole import write_drawing
 
 command = Module()
 
@@ -76,11 +77,6 @@ def _write_page(file: Path, text: str, quiet: bool) -> None:
     if str(file) == "-":
         screen.write(text)
         return
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise GbrainError(
-            f"Cannot write {file}: {error.strerror}", hint="Name another file.", code="cannot_write"
-        ) from None
+    write_drawing(file, text)
     if not quiet:
         screen.say(f"{file} is ready: open it in a browser.")

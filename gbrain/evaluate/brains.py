@@ -12,7 +12,7 @@ from gbrain import __version__
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadPage, GbrainError
 from gbrain.evaluate.datasets import Document, LabelledSet
-from gbrain.places import cache_folder
+from gbrain.places import cache_folder, make_folder
 from gbrain.store import settings
 from gbrain.store.connection import Database, create
 from gbrain.store.writing import delete_page, write_page
@@ -61,7 +61,7 @@ def open_set_brain(
     """
     folder = cache or default_cache()
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(folder)
     except OSError as error:
         raise GbrainError(
             f"Cannot make the folder {folder}: {error.strerror}",

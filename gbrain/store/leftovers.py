@@ -13,10 +13,20 @@ _UNFINISHED = ".gbrain-new"
 
 def unfinished(target: Path) -> Path:
     """Where this process makes what becomes `target`; what others left of theirs is removed."""
-    with suppress(OSError):
-        for left in abandoned(target.parent):
-            remove(left)
+    clear(target.parent)
+    return being_made(target)
+
+
+def being_made(target: Path) -> Path:
+    """Where this process makes what becomes `target`."""
     return target.with_name(f".{target.name}.{os.getpid()}{_UNFINISHED}")
+
+
+def clear(folder: Path) -> None:
+    """Removes what nobody is making any more, where that can be done."""
+    with suppress(OSError):
+        for left in abandoned(folder):
+            remove(left)
 
 
 def abandoned(folder: Path) -> list[Path]:

@@ -37,6 +37,15 @@ def readable_by_others(folder: Path) -> set[str]:
     return found
 
 
+def writable_by_others(folder: Path) -> set[str]:
+    """Files and folders that somebody else may write to."""
+    return {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.lstat().st_mode & 0o022 and not path.is_symlink()
+    }
+
+
 def watched(folder: Path, words: list[list[str]], environment: dict[str, str]) -> str:
     """Runs the commands; says what others could have read in the folder at any time meanwhile.
 
@@ -65,7 +74,7 @@ def watched(folder: Path, words: list[list[str]], environment: dict[str, str]) -
 
 def test_nobody_else_may_read_what_is_written(tmp_path: Path) -> None:
     private = tmp_path / "private"
-    private.mkdir()
+    private.mkdir(0o700)
     brain, old = private / "new" / "brain.db", private / "old.db"
     editor = tmp_path / "editor.py"
     editor.write_text("import sys, time; open(sys.argv[1], 'a').write('more'); time.sleep(0.1)")
@@ -86,6 +95,12 @@ def test_nobody_else_may_read_what_is_written(tmp_path: Path) -> None:
         ["stats", "--db", str(old)],
         ["eval", str(tmp_path / "set"), "--modes", "bm25", "--quiet"],
         ["doctor"],
+        ["eval", str(tmp_path / "set"), "--modes", "bm25", "--quiet", "--svg",
+         str(tmp_path / "plot.svg")],
+        ["graph", "--html", str(tmp_path / "graph.html"), "--quiet"],
+        ["export", str(tmp_path / "out" / "pages"), "--quiet"],
+        ["export", str(tmp_path / "out" / "lines"), "--format", "json", "--quiet"],
+        ["export", str(tmp_path / "out" / "site"), "--format", "html", "--quiet"],
     ]  # fmt: skip
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "corpus.jsonl").write_text('{"_id": "a", "text": "a private word"}\n')
@@ -95,7 +110,8 @@ def test_nobody_else_may_read_what_is_written(tmp_path: Path) -> None:
     names = ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TMPDIR")
     environment = {
         **os.environ,
-        **dict.fromkeys(names, str(private)),
+        **{name: str(private / name.lower() / "deep") for name in names if name != "TMPDIR"},
+        "TMPDIR": str(private),
         "SQLITE_TMPDIR": str(private),
         "PYTHONPATH": str(ROOT),
         "GBRAIN_DB": str(brain),
@@ -106,4 +122,12 @@ def test_nobody_else_may_read_what_is_written(tmp_path: Path) -> None:
     made = {path.name for path in private.rglob("*") if path.is_file()}
     assert {"brain.db", "copy.db", "agreed", "old.db.schema-1.backup"} <= made
     assert len([name for name in made if name.endswith(".db")]) >= 5
-    assert brain.parent.stat().st_mode & 0o777 == 0o700
+    open_folders = [path for path in private.rglob("*") if path.is_dir() and _is_open(path)]
+    assert not open_folders
+    assert writable_by_others(tmp_path) == set()
+    exported = {path.suffix for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert exported == {".md", ".ndjson", ".html"}
+
+
+def _is_open(folder: Path) -> bool:
+    return bool(folder.stat().st_mode & 0o077)

@@ -1,0 +1,88 @@
+"""Files for people, made aside and put in their place when all of them is on the disk."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from gbrain.errors import GbrainError
+from gbrain.store.leftovers import being_made, clear
+
+# What SQLite keeps beside a brain, whatever is in it.
+_OF_SQLITE = ("-wal", "-shm", "-journal")
+_BOM = b"\xef\xbb\xbf"
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[BinaryIO]:
+    """A file that takes the target's place once all is written; who may use that stays as it is.
+
+    A new file is as readable to others as the user's umask has it, and never theirs to write.
+    Raises FileExistsError for a target that is no file: a link, a pipe, a device. What others left
+    unfinished in the folder is the caller's to clear.
+    """
+    mode = _mode_of(target)
+    # Not named after the target: its name may be as long as a name can be.
+    building = being_made(target.with_name("file"))
+    try:
+        # Exclusively: what somebody else puts there, a link above all, is never written to.
+        handle = os.open(
+            building, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644 if mode is None else mode
+        )
+        with open(handle, "wb") as file:
+            yield file
+            file.flush()
+            # Else a crash could leave the new name with nothing behind it.
+            os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(building, mode)
+        building.replace(target)
+    finally:
+        building.unlink(missing_ok=True)
+
+
+def _mode_of(target: Path) -> int | None:
+    """Who may use the file that is there; None if none is."""
+    try:
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(mode):
+        raise FileExistsError(0, "something that is no file has this name", str(target))
+    return mode & 0o777
+
+
+def write_drawing(target: Path, text: str) -> None:
+    """Writes a page for a browser or a picture; raises GbrainError where that cannot be."""
+    refuse_others(target)
+    clear(target.parent)
+    try:
+        with whole_file(target) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise _cannot_write(target, error.strerror) from None
+
+
+def refuse_others(target: Path) -> None:
+    """Raises GbrainError unless what is there is such a file too: a brain is worth more."""
+    if target.name.endswith(_OF_SQLITE):
+        raise _cannot_write(target, "this is a name for a part of a brain")
+    try:
+        if _mode_of(target) is None:
+            return
+        with target.open("rb") as file:
+            start = file.read(1000).removeprefix(_BOM).lstrip()
+    except OSError as error:
+        raise _cannot_write(target, error.strerror) from None
+    if start and not start.startswith(b"<"):
+        raise _cannot_write(target, "a file with something else in it is there")
+
+
+def _cannot_write(target: Path, reason: str | None) -> GbrainError:
+    return GbrainError(
+        f"Cannot write {target}: {reason}", hint="Name another file.", code="cannot_write"
+    )
