@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 from gbrain.brain import Brain, clock, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
+from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.progress import progress
 from gbrain.output.text import answer_text
@@ -70,6 +72,12 @@ def demo(
     keep: Annotated[Path | None, typer.Option(help="Keep the demo brain in this file.")] = None,
 ) -> None:
     """Build a small brain from sample pages in a temporary place and ask it questions."""
+    if keep and os.path.lexists(keep):
+        raise UsageError(
+            f"{keep} is there already, and the demo needs a brain of its own",
+            hint="Name a new file; gbrain search WORDS --db FILE asks a demo that you kept.",
+            code="file_exists",
+        )
     with tempfile.TemporaryDirectory(prefix="gbrain-demo-") as place:
         path = keep or Path(place, "demo.db")
         with Brain.open(path, make=True) as brain:
