@@ -56,9 +56,9 @@ class Workings(NamedTuple):
     cut: Cut
 
 
-def answer(database: Database, query: Query, plan: Plan) -> tuple[Answer, Workings]:
+def answer(database: Database, query: Query, plan: Plan, trace: Trace) -> tuple[Answer, Workings]:
     """The pages that answer `query`, best first, and how each stage came to them."""
-    began, trace, settings = perf_counter(), Trace(), plan.settings
+    began, settings = perf_counter(), plan.settings
     with database.reading() as connection:
         small = sms.SmallMatch((), None)
         if settings.short_circuit:
@@ -143,11 +143,11 @@ def _ranked(search: Search, plan: Plan, small: sms.SmallMatch) -> Workings:
         intent = read_intent(query.meaning)
         weights = lane_weights(intent, settings)
     lanes = run_lanes(search, plan.mode, weights)
+    # A lane alone is asked for outright, or all that could be had: its weight says nothing.
+    weights = weights if len(lanes.found) > 1 else {}
     if small.candidates:
         lanes.found["sms"] = Found(small.candidates)
     with trace.stage("fuse") as detail:
-        # A lane alone is asked for outright: its weight against others says nothing.
-        weights = weights if len(lanes.found) > 1 else {}
         fused = fuse(lanes.found, weights, plan.merge, settings)
         detail["merge"], detail["pages"] = plan.merge, len(fused)
     with trace.stage("boost") as detail:
@@ -169,5 +169,7 @@ def _ranked(search: Search, plan: Plan, small: sms.SmallMatch) -> Workings:
 
         with trace.stage("variety"):
             ranked = varied(connection, ranked, settings)
-    kept = cut(ranked, settings)
+    with trace.stage("cut") as detail:
+        kept = cut(ranked, settings)
+        detail["pages"] = len(kept.kept)
     return Workings(query, plan, small, intent, weights, lanes, fused, lifted, reranked, kept)

@@ -222,7 +222,7 @@ class Ranked(NamedTuple):
     @property
     def chunk_id(self) -> int | None:
         """The passage that speaks for the page: the keyword lane's, which can be highlighted."""
-        for lane in ("fts", "vector"):
+        for lane in ("fts", "vector", "associative"):
             if lane in self.lanes and self.lanes[lane].chunk_id is not None:
                 return self.lanes[lane].chunk_id
         return None

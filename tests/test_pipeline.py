@@ -112,6 +112,38 @@ def test_a_lane_of_no_weight_does_not_run(tuned: Brain) -> None:
     assert {lane for hit in answer.hits for lane in hit.lanes} == {"vector"}
 
 
+OFF = {"semantic_weight": "0", "keyword_weight": "0"}
+
+
+@pytest.mark.parametrize(
+    ("weights", "lanes", "notice"),
+    [
+        (OFF, set(), "The weights of all lanes are 0: gbrain config reset keyword_weight "
+         "switches one on."),
+        ({**OFF, "graph_weight": "1"}, {"graph"},
+         "semantic_weight and keyword_weight are 0: only links answer."),
+        ({**OFF, "associative_weight": "1"}, {"associative"}, None),
+        ({"semantic_weight": "0", "associative_weight": "1"}, {"fts", "associative"}, None),
+        ({"keyword_weight": "0", "graph_weight": "1"}, {"vector", "graph"}, None),
+    ],
+)  # fmt: skip
+def test_only_lanes_with_a_weight_answer(
+    embedded: Brain, weights: dict[str, str], lanes: set[str], notice: str | None
+) -> None:
+    answer = embedded.query("what does Alice Chen do at River AI", changes=weights)
+    assert stages(answer) - ALWAYS - {"embed_query"} == lanes
+    assert {lane for hit in answer.hits for lane in hit.lanes} == lanes
+    assert (answer.notice, answer.fell_back_to_bm25) == (notice, False)
+
+
+def test_words_asked_for_outright_need_no_weight(brain: Brain) -> None:
+    for name in ("one", "two"):
+        brain.put(f"{name}/plan", b"# Plan\n\nA boat.\n")
+    brain.put("other", b"# Other\n\nIs part of the plan.\n")
+    answer = brain.query("plan", mode="bm25", changes={"keyword_weight": "0"})
+    assert set(slugs(answer)) == {"one/plan", "two/plan", "other"}
+
+
 def test_both_lanes_keep_to_the_scope(embedded: Brain) -> None:
     inside = embedded.query(LUKEWARM, scope=Scope(wing="people"), limit=50)
     assert {hit.wing for hit in inside.hits} == {"people"}
@@ -130,6 +162,16 @@ def test_a_brain_without_vectors_answers_by_keyword_and_says_so(brain: Brain) ->
         assert (answer.mode, answer.fell_back_to_bm25) == ("bm25", True)
         assert answer.notice == "The brain has no vectors yet: run gbrain embed."
         assert slugs(answer) == ["birds"]
+
+
+def test_keywords_that_stand_in_for_meaning_say_so(brain: Brain) -> None:
+    brain.put("birds", b"# Birds\n\nThe heron stands in the marsh.\n")
+    answer = brain.query("heron marsh", changes={"keyword_weight": "0"})
+    assert (answer.mode, answer.fell_back_to_bm25) == ("bm25", True)
+    assert answer.notice == "The brain has no vectors yet: run gbrain embed."
+    assert slugs(answer) == ["birds"]
+    linked = brain.query("heron marsh", changes={"keyword_weight": "0", "graph_weight": "1"})
+    assert (linked.fell_back_to_bm25, linked.notice, linked.hits) == (False, answer.notice, ())
 
 
 def test_a_name_answers_at_once(embedded: Brain) -> None:

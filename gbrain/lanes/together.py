@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 EmbedQuery = Callable[[str], "Floats"]
 
+_NOT_NEAR = "semantic_weight is 0: gbrain config reset semantic_weight."
+_LINKS_ALONE = "semantic_weight and keyword_weight are 0: only links answer."
+_ALL_OFF = "The weights of all lanes are 0: gbrain config reset keyword_weight switches one on."
+
 
 class Lanes(NamedTuple):
     """What each lane found, by its name; the mode that could be had, and why not the one asked."""
@@ -56,22 +60,38 @@ def run_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes
 
 
 def _main_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes:
-    if mode == "bm25" or weights["vector"] <= 0 or not search.query.meaning:
-        off = mode == "semantic" and weights["vector"] <= 0
-        notice = "semantic_weight is 0: gbrain config reset semantic_weight." if off else None
-        return Lanes({"fts": _keyword_lane(search)}, "bm25", notice)
+    if mode == "bm25":
+        return Lanes({"fts": _keyword_lane(search)}, "bm25")
+    words = weights["fts"] > 0
+    if weights["vector"] <= 0 and weights["associative"] <= 0:
+        if not words:
+            return Lanes({}, mode, _LINKS_ALONE if weights["graph"] > 0 else _ALL_OFF)
+        return Lanes({"fts": _keyword_lane(search)}, "bm25", None if mode == "auto" else _NOT_NEAR)
+    space, notice = _space(search)
+    if space:
+        try:
+            if words and mode != "semantic":
+                return _both(search, space, weights)
+            return Lanes(_vector_lanes(search, space, weights), "semantic")
+        except ModelUnavailable as error:
+            notice = error.told
+    elif words and mode == "auto":
+        notice = None
+    if not words and weights["graph"] > 0:
+        return Lanes({}, mode, notice)
+    return Lanes({"fts": _keyword_lane(search)}, "bm25", notice)
+
+
+def _space(search: Search) -> tuple[VectorSpace | None, str | None]:
+    """The vectors to compare the query with, or why there are none."""
+    if not search.query.meaning:
+        return None, "The query has no words whose meaning could be looked for."
     from gbrain.store.vectors import active_space, has_vectors
 
     space = active_space(search.connection)
     if space is None or not has_vectors(search.connection, space):
-        notice = None if mode == "auto" else "The brain has no vectors yet: run gbrain embed."
-        return Lanes({"fts": _keyword_lane(search)}, "bm25", notice)
-    if mode == "semantic" or weights["fts"] <= 0:
-        try:
-            return Lanes(_vector_lanes(search, space, weights), "semantic")
-        except ModelUnavailable as error:
-            return Lanes({"fts": _keyword_lane(search)}, "bm25", error.told)
-    return _both(search, space, weights)
+        return None, "The brain has no vectors yet: run gbrain embed."
+    return space, None
 
 
 def _both(search: Search, space: VectorSpace, weights: Mapping[str, float]) -> Lanes:
@@ -113,8 +133,9 @@ def _joined(
         by_meaning = _vector_lanes(search, space, weights)
     except ModelUnavailable as error:
         return Lanes({"fts": keyword_lane()}, "bm25", error.told)
-    words, near = keyword_lane(), by_meaning["vector"]
-    by_meaning["vector"] = near._replace(shared=shared_passages(words, near))
+    words, near = keyword_lane(), by_meaning.get("vector")
+    if near:
+        by_meaning["vector"] = near._replace(shared=shared_passages(words, near))
     return Lanes({"fts": words, **by_meaning}, "hybrid")
 
 
@@ -125,10 +146,12 @@ def _keyword_lane(search: Search) -> Found:
 def _vector_lanes(
     search: Search, space: VectorSpace, weights: Mapping[str, float]
 ) -> dict[str, Found]:
-    """What is near in meaning, and what that recalls if the associative lane is on."""
-    from gbrain.lanes import vector
+    """What is near in meaning and what that recalls, as far as each is on."""
+    lanes: dict[str, Callable[..., Found]] = {}
+    if weights["vector"] > 0:
+        from gbrain.lanes import vector
 
-    lanes = {"vector": vector.search}
+        lanes["vector"] = vector.search
     if weights["associative"] > 0:
         from gbrain.lanes import associative
 
