@@ -20,6 +20,7 @@ from gbrain.store import aliases, settings
 from gbrain.store.connection import Database, create
 from gbrain.text.query import read_query
 from gbrain.text.slug import slug_of
+from gbrain.trace import Trace
 from gbrain.types import Answer, Depth, Merge, Mode, Scope
 
 if TYPE_CHECKING:
@@ -159,9 +160,11 @@ class Brain:
         chosen = with_values(self.settings, changes) if changes else self.settings
         day = today()
         self.database.map_file()
-        with self.database.reading() as connection:
-            known = aliases.all_aliases(connection)
-        question = read_query(text, known, day, scope, limit or chosen.default_limit)
+        trace = Trace()
+        with trace.stage("parse"):
+            with self.database.reading() as connection:
+                known = aliases.all_aliases(connection)
+            question = read_query(text, known, day, scope, limit or chosen.default_limit)
         plan = Plan(
             mode=mode or cast(Mode, chosen.search_mode),
             merge=merge or cast(Merge, chosen.search_merge_strategy),
@@ -175,7 +178,7 @@ class Brain:
         )
         if chosen.rerank == "command" and plan.mode != "bm25":
             self._check_command()
-        return answer(self.database, question, plan)
+        return answer(self.database, question, plan, trace)
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the active model makes of a text, or the packaged one in its stead.

@@ -29,7 +29,7 @@ def tuned(embedded: Brain) -> Iterator[Brain]:
     embedded.settings = before
 
 
-ALWAYS = {"short_circuit", "fuse", "boost", "text", "verdict", "repair"}
+ALWAYS = {"parse", "short_circuit", "fuse", "boost", "cut", "text", "verdict", "repair"}
 
 
 def stages(answer: Answer) -> set[str]:

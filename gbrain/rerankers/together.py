@@ -27,7 +27,8 @@ KINDS = {
 class Reranked(NamedTuple):
     """The pages, best first, and by which reranker; `skipped` says why nobody was asked.
 
-    `pages` and `passages` were looked at. `notice` says what went wrong, in a sentence.
+    `pages` and `passages` were looked at. `notice` says what went wrong, in a sentence. `weight`
+    is what the opinions were worth against the scores they met, from 0 to 1.
     """
 
     ranked: list[Ranked]
@@ -36,6 +37,7 @@ class Reranked(NamedTuple):
     passages: int = 0
     skipped: str | None = None
     notice: str | None = None
+    weight: float = 0.0
 
 
 def rerank(
@@ -62,6 +64,7 @@ def rerank(
         how,
         pages=len(given.by_page),
         passages=given.passages,
+        weight=given.weight,
     )
 
 

@@ -9,7 +9,7 @@ from gbrain.types import Clause, Query, Scope
 
 def planned(text: str, tree: Clause, scope: Scope, limit: int) -> Query:
     """The query that `tree` means within `scope`."""
-    words, demands = _taken_apart(tree)
+    words, demands = taken_apart(tree)
     wanted = words or tree
     terms = tuple(dict.fromkeys(terms_of(wanted)))
     return Query(
@@ -42,7 +42,7 @@ def _any_will_do(words: Clause) -> bool:
     return words.kind != "all" and all(map(_any_will_do, words.parts))
 
 
-def _taken_apart(tree: Clause) -> tuple[Clause | None, list[Clause]]:
+def taken_apart(tree: Clause) -> tuple[Clause | None, list[Clause]]:
     """The words to be matched, if any must be, and the demands that hold beside them.
 
     A title's words are matched too. A field or NOT among alternatives makes all of them a demand:
@@ -57,7 +57,7 @@ def _taken_apart(tree: Clause) -> tuple[Clause | None, list[Clause]]:
     words: list[Clause] = []
     demands: list[Clause] = []
     for part in tree.parts:
-        own, more = _taken_apart(part)
+        own, more = taken_apart(part)
         words += [own] if own else []
         demands += more
     return joined(tree.kind, words), demands
