@@ -178,7 +178,7 @@ def test_a_name_answers_at_once(embedded: Brain) -> None:
     answer = embedded.query("Alice Chen")
     assert answer.short_circuit
     assert slugs(answer) == ["people/alice-chen"]
-    assert stages(answer) == {"short_circuit", "text", "verdict"}
+    assert stages(answer) == {"parse", "short_circuit", "text", "verdict"}
 
 
 def test_a_query_of_nothing_finds_nothing_by_keyword(embedded: Brain) -> None:

@@ -96,9 +96,9 @@ def test_every_key_is_there_even_when_it_is_null(run, sample):
 def test_debug_tells_each_stage(run, sample):
     stages = run("search", "backup sqlite", "--json", "--debug").json["trace"]
     assert [stage["stage"] for stage in stages] == [
-        "short_circuit", "fts", "fuse", "boost", "text", "verdict",
+        "parse", "short_circuit", "fts", "fuse", "boost", "cut", "text", "verdict",
     ]  # fmt: skip
-    assert run("search", "backup", "--debug").stderr.startswith("short_circuit")
+    assert run("search", "backup", "--debug").stderr.startswith("parse")
 
 
 @pytest.mark.parametrize(
