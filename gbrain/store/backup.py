@@ -8,12 +8,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from time import monotonic, sleep
 from typing import NamedTuple
 
 from gbrain.errors import BadBrain, UsageError
-from gbrain.store.connection import Database, check_file, explained, locator, make_folder, place
+from gbrain.store.connection import Database, check_file, explained, locator, make_folder
 from gbrain.store.copies import copy_to
+from gbrain.store.placing import alone, in_use, place
 from gbrain.store.schema import SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
 
 # Pages of a keyword index that are merged in one go, so that other writers get their turn.
@@ -60,7 +60,7 @@ def restore(path: Path, source: Path, moment: str, busy_seconds: float) -> Resto
         kept = _free_name(path, moment)
         with explained(path):
             try:
-                brain = _alone(path, busy_seconds)
+                brain = alone(path, busy_seconds)
             except sqlite3.OperationalError:
                 raise
             except sqlite3.DatabaseError:
@@ -123,47 +123,11 @@ def _free_name(path: Path, moment: str) -> Path:
     return next(name for name in names if not name.exists())
 
 
-def _alone(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    """A connection that is the only one until it is closed; sqlite3's errors pass through."""
-    if not os.access(path, os.W_OK):
-        raise BadBrain(f"{path} is read-only", hint="Make it writable.", code="read_only")
-    deadline = monotonic() + busy_seconds
-    while True:
-        connection = sqlite3.connect(locator(path), uri=True, timeout=0.1, isolation_level=None)
-        try:
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("BEGIN EXCLUSIVE")
-            connection.execute("COMMIT")
-            # Without the write-ahead log, pages of any size can be written.
-            connection.execute("PRAGMA journal_mode = DELETE")
-        except sqlite3.OperationalError as error:
-            connection.close()
-            if "locked" not in str(error):
-                raise
-            if monotonic() >= deadline:
-                raise _in_use(path) from None
-            sleep(0.05)
-        except BaseException:
-            connection.close()
-            raise
-        else:
-            return connection
-
-
-def _in_use(path: Path) -> BadBrain:
-    return BadBrain(
-        f"Another program has {path} open",
-        hint="End it first: gbrain serve, gbrain sync --watch or an editor of databases.",
-        code="in_use",
-    )
-
-
 def _replace(path: Path, copy: sqlite3.Connection, kept: Path) -> None:
     """Puts a new file in the place of one that SQLite cannot open."""
     fresh = path.with_name(f"{path.name}.restoring")
     if _locked_elsewhere(path):
-        raise _in_use(path)
+        raise in_use(path)
     copy_to(copy, fresh, replace=True)
     os.chmod(path, 0o600)
     place(path, kept)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from errno import EACCES, EINVAL
 from pathlib import Path
+from stat import S_ISREG
 
 from gbrain.errors import BadBrain, NotFound
 from gbrain.store.schema import APPLICATION_ID, SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
 
 # Bytes in one value or row: several times what gbrain writes, and no more than one can bear.
 _LONGEST_VALUE = 1 << 26
-_HEADER = 100
-_MAGIC = b"SQLite format 3\0"
 # What SQLite says where it cannot make the files that it keeps beside a brain in use.
 _NO_PLACE_BESIDE = ("SQLITE_CANTOPEN", "SQLITE_IOERR_SHM", "SQLITE_FULL", "SQLITE_READONLY")
 _MAP = f"PRAGMA mmap_size = {1 << 31}"
@@ -58,6 +58,8 @@ class Database:
             self._check_version(connection)
             if not self.read_only:
                 connection.execute("PRAGMA journal_mode = WAL")
+                # What is acknowledged stays through a loss of power; some builds promise less.
+                connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA cache_size = -32000")
         except BaseException:
             connection.close()
@@ -176,6 +178,7 @@ def create(path: Path) -> None:
     """Makes an empty brain at `path`, readable by its owner only; leaves an existing file alone."""
     from gbrain.store.leftovers import remove, unfinished
     from gbrain.store.migrations import migrate
+    from gbrain.store.placing import place
 
     make_folder(path.parent)
     # Built beside and then linked: a file under the final name is always a whole brain.
@@ -213,30 +216,22 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
-def place(building: Path, path: Path) -> None:
-    """Gives a finished file its name; raises FileExistsError if another has it."""
-    try:
-        os.link(building, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        # A file system without hard links.
-        if path.exists():
-            raise FileExistsError(path) from None
-        building.rename(path)
-
-
 def locator(path: Path, *, write: bool = True) -> str:
     """The file as SQLite takes it, to be written or only to be read."""
-    plain = str(path)
-    for sign in "%?#":
-        plain = plain.replace(sign, f"%{ord(sign):02x}")
     if write:
-        return f"file:{plain}?mode=rw"
+        return f"{_uri(path)}?mode=rw"
     # Immutable: a file that nobody may write has no write-ahead log, unless one was left.
     log = Path(f"{path}-wal")
     log_left = log.exists() and log.stat().st_size > 0
-    return f"file:{plain}?mode=ro" + ("" if log_left else "&immutable=1")
+    return f"{_uri(path)}?mode=ro" + ("" if log_left else "&immutable=1")
+
+
+def _uri(path: Path) -> str:
+    plain = str(path)
+    for sign in "%?#":
+        plain = plain.replace(sign, f"%{ord(sign):02x}")
+    # Two slashes at its beginning would make a host of the first folder.
+    return f"file://{plain}" if plain.startswith("/") else f"file:{plain}"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -251,8 +246,11 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def check_file(path: Path) -> bool:
     """Whether the file may only be read. Raises for what is not a brain, without touching it."""
     try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER)
+        known = path.stat()
+        if not S_ISREG(known.st_mode):
+            raise OSError(EINVAL, "it is not a file")
+        if not os.access(path, os.R_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
     except FileNotFoundError:
         raise NotFound(
             f"There is no brain at {path}",
@@ -265,14 +263,27 @@ def check_file(path: Path) -> bool:
             hint="Check the path and its permissions.",
             code="cannot_read",
         ) from None
-    marked = int.from_bytes(header[68:72], "big") if len(header) == _HEADER else 0
-    if not header.startswith(_MAGIC) or marked != APPLICATION_ID:
+    if _mark(path) not in (APPLICATION_ID, None):
         raise BadBrain(
             f"{path} is not a brain",
             hint="The file has not been touched. Name another one with --db or $GBRAIN_DB.",
             code="not_a_brain",
         )
-    return not (path.stat().st_mode & 0o222 and os.access(path, os.W_OK))
+    return not (known.st_mode & 0o222 and os.access(path, os.W_OK))
+
+
+def _mark(path: Path) -> int | None:
+    """Whose file it says it is; None if that cannot be told while it is written, or damaged.
+
+    Read through SQLite, which keeps account of its locks: by closing a file that it has opened
+    itself, a process loses those of a brain that it has open already.
+    """
+    with closing(sqlite3.connect(f"{_uri(path)}?mode=ro&immutable=1", uri=True)) as file:
+        try:
+            marked: int = file.execute("PRAGMA application_id").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            return 0 if _error_name(error) == "SQLITE_NOTADB" else None
+    return marked
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import BadBrain, UsageError
-from gbrain.store.connection import Database, explained, place
+from gbrain.store.connection import Database, explained
 from gbrain.store.leftovers import remove, unfinished
+from gbrain.store.placing import place, take_over
 
 # Set to any value, it lets a brain be brought up to date where there is no room for a copy.
 WITHOUT_COPY = "GBRAIN_MIGRATE_WITHOUT_BACKUP"
@@ -58,10 +59,7 @@ def copy_to(
             if check:
                 _refuse_damage(copy, target)
         _sync(building)
-        if replace:
-            building.replace(target)
-        else:
-            place(building, target)
+        (take_over if replace else place)(building, target)
         _sync(target.parent)
     except FileExistsError:
         raise BadBrain(

@@ -70,13 +70,16 @@ class State(NamedTuple):
 
 
 def state(disk: Path, brain: Path) -> State:
-    beside = {f"{brain.name}-wal", f"{brain.name}-shm", "ballast"}
-    names = {str(file.relative_to(disk)) for file in disk.rglob("*") if file.is_file()}
+    names = {
+        str(file.relative_to(disk))
+        for file in disk.rglob("*")
+        if file.is_file() and not file.name.endswith(("-wal", "-shm", "ballast"))
+    }
     with tempfile.TemporaryDirectory() as elsewhere:
         # Where there is room for what SQLite keeps beside a file that it reads.
         for name in {brain.name, f"{brain.name}-wal"} & set(os.listdir(disk)):
             shutil.copyfile(disk / name, Path(elsewhere, name))
-        return State(texts(Path(elsewhere, brain.name)), names - beside)
+        return State(texts(Path(elsewhere, brain.name)), names)
 
 
 def prepare(disk: Path, sound: Path, act: str) -> Path:
