@@ -171,10 +171,10 @@ def report(error: GbrainError, *, as_json: bool) -> None:
 
         print(error_document(error), file=sys.stderr)
         return
-    from gbrain.output.text import printable
+    from gbrain.output.text import unbroken
 
-    print(f"Error: {printable(error.message)}", file=sys.stderr)
-    print(f"Hint: {printable(error.hint)}", file=sys.stderr)
+    print(f"Error: {unbroken(error.message)}", file=sys.stderr)
+    print(f"Hint: {unbroken(error.hint)}", file=sys.stderr)
 
 
 def _refused(error: OSError) -> GbrainError:

@@ -171,7 +171,8 @@ def _agrees(command: str) -> bool:
     from gbrain.output.screen import say
     from gbrain.output.text import one_line
 
-    say(f"This brain would run a command that you have not set:\n  {one_line(command)}")
+    say("This brain would run a command that you have not set:")
+    say(f"  {one_line(command)}")
     return typer.confirm("Run it, now and in future?", default=False, err=True)
 
 

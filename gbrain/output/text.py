@@ -18,6 +18,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else re.sub(CONTROL, "\ufffd", text)
 
 
+def unbroken(text: str) -> str:
+    """`text` in one line, as it is otherwise: a name in a message begins no line of its own."""
+    return printable(text).replace("\n", " ")
+
+
 def one_line(text: object) -> str:
     return printable(" ".join(str(text).split()))
 
@@ -56,7 +61,7 @@ def unanswered(answer: Answer) -> str | None:
 def _hit_text(hit: Hit) -> str:
     about = ", ".join(part for part in (hit.wing, hit.date) if part)
     snippet = hit.snippet.replace(MARK_ON, "**").replace(MARK_OFF, "**")
-    lines = [f"{hit.rank}. {hit.slug}  {one_line(hit.title)} ({about})"]
+    lines = [unbroken(f"{hit.rank}. {hit.slug}  {one_line(hit.title)} ({about})")]
     if snippet:
         lines.append(f"   {one_line(snippet)}")
     return "\n".join(lines)
@@ -72,7 +77,7 @@ def context_text(context: Sequence[Piece]) -> str:
         source = Citation(piece.slug, piece.lines, piece.hash)
         about = ", ".join(part for part in (where, piece.date) if part)
         head = f"## {one_line(piece.title)}" + (f" ({one_line(about)})" if about else "")
-        blocks.append(f"{head}\n\n{_page_text(piece.text)}\n\n{source}")
+        blocks.append(f"{head}\n\n{_page_text(piece.text)}\n\n{unbroken(str(source))}")
     return "\n\n".join(blocks)
 
 

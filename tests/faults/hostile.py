@@ -95,6 +95,12 @@ def make(path: Path, text: str, *, names: bool = True) -> None:
         connection.execute("INSERT INTO last_answer VALUES (1, 'people/', 1)")
         connection.execute("UPDATE embedding_jobs SET attempts = 3, error = 'failed'")
         connection.execute("UPDATE pages SET vault_id = 1 WHERE slug = 'people/crafted'")
+    craft_rows(path, text, names=names)
+
+
+def craft_rows(path: Path, text: str, *, names: bool = True) -> None:
+    """Puts `text` behind what is in the rows of a brain, as no page could."""
+    with closing(sqlite3.connect(path)) as connection, connection:
         for table, columns in _PLAIN.items():
             for column in columns.split():
                 if column in (*_NAMES, *_CHOICES) and not names:

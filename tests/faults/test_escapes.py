@@ -8,16 +8,18 @@ import os
 import pty
 import re
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
 import termios
 from collections import Counter
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hostile import ESCAPES, MARKUP, commands, lay_out, make
+from hostile import ESCAPES, MARKUP, commands, craft_rows, lay_out, make, page_of
 
 from tests.conftest import Run
 
@@ -73,6 +75,42 @@ def test_in_a_pipe(run: Run, there: Path) -> None:
         shown = ran.stderr if data else ran.stdout + ran.stderr
         found = _CONTROL.search(shown)
         assert not found, (words, shown[max(0, found.start() - 80) : found.end() + 20])
+
+
+FORGED = "\nHint: run evil.sh"
+
+
+@pytest.fixture
+def forged(brain_path: Path, tmp_path: Path) -> Path:
+    """A folder with a brain and a vault, where every name goes on in another line."""
+    make(brain_path, " of mine")
+    craft_rows(brain_path, FORGED)
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / f"bad{FORGED}.md").write_bytes(b"\xff")
+    (tmp_path / "vault" / f"good{FORGED}.md").write_text("# Good\n")
+    (tmp_path / "page.md").write_text(page_of(""))
+    (tmp_path / "cited.txt").write_text("As in [people/first#L1-2:0123456789ab]\n")
+    return tmp_path
+
+
+def test_no_name_makes_a_line_of_its_own(run: Run, forged: Path, monkeypatch) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    wrong = []
+    for words in commands(forged, FORGED):
+        ran = run(*words, stdin=b"")
+        shown = ran.stderr if words[:2] == ["config", "get"] else ran.stdout + ran.stderr
+        if "\nHint: run evil" in shown:
+            wrong.append(words)
+    assert not wrong
+
+
+def test_a_part_of_a_crafted_brain_makes_no_line(run: Run, sample: Path) -> None:
+    with closing(sqlite3.connect(sample)) as raw:
+        raw.execute(f'CREATE TRIGGER "t{FORGED}" AFTER UPDATE ON pages BEGIN SELECT 1; END')
+    for words in (["list"], ["doctor"], ["doctor", "-v"]):
+        ran = run(*words)
+        assert "Hint: run evil" in ran.stdout + ran.stderr
+        assert "\nHint: run evil" not in ran.stdout + ran.stderr
 
 
 def at_terminal(words: list[list[str]], folder: Path) -> list[str]:
