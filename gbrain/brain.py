@@ -652,17 +652,23 @@ class Brain:
         with self.database.writing() as connection:
             settings.keep(connection, name, value)
 
-    def use_profile(self, name: str) -> None:
-        """Makes a profile's settings the brain's own; those it leaves at the default go."""
-        from gbrain.config import find_setting
-        from gbrain.profiles import profile_values
+    def use_profile(self, name: str) -> dict[str, str]:
+        """Makes a profile's settings the brain's own; gives those that it took the place of."""
+        from gbrain.profiles import find_profile, profile_values
 
+        named = find_profile(name).values
+        values = {
+            key: written_value(read_value(key, value))
+            for key, value in profile_values(name).items()
+        }
         with self.database.writing() as connection:
-            for key, value in profile_values(name).items():
-                if read_value(key, value) == find_setting(key).default:
-                    settings.forget(connection, key)
-                else:
+            before = settings.stored(connection)
+            for key, value in values.items():
+                if key in named:
                     settings.keep(connection, key, value)
+                else:
+                    settings.forget(connection, key)
+        return {key: before[key] for key in values if before.get(key, values[key]) != values[key]}
 
 
 def _named_model(spec: ModelSpec) -> str:

@@ -13,7 +13,7 @@ from gbrain.config import (
     JEFFS,
     SIFT,
     Settings,
-    find_setting,
+    known_settings,
     read_value,
     written_value,
 )
@@ -21,7 +21,10 @@ from gbrain.errors import NotFound
 
 
 class Profile(NamedTuple):
-    """What a profile changes of the defaults; `values` are written as `config set` takes them."""
+    """What a profile says; `values` are written as `config set` takes them.
+
+    They name each constant that its source has, also where the default is the same today.
+    """
 
     name: str
     source: str
@@ -29,10 +32,21 @@ class Profile(NamedTuple):
     values: Mapping[str, str]
 
 
+# What no profile touches: how much is written down, waited for and shown around an answer.
+NOT_OF_PROFILES = frozenset(
+    """default_token_budget passage_k page_standing answer_bonus context_floor verdict_strong
+    verdict_nothing rerank_command rerank_seconds noise_seed record_queries keep_queries
+    record_access stale_days capture_page busy_seconds""".split()
+)
+
 # Without what the other sources have not: no short-circuit, no bias that they do not know.
 _PLAIN = {
+    "search_mode": "auto",
     "short_circuit": "off",
     "search_merge_strategy": "rrf",
+    "rrf_k": "60",
+    "semantic_weight": "1",
+    "keyword_weight": "1",
     "wing_boost": "1",
     "date_boost": "off",
     "exact_boost": "1",
@@ -50,7 +64,11 @@ PROFILES = (
         "jeffs", JEFFS,
         "Two lanes by rrf, retry ladder, intent reweighting, rerank of the head",
         {
-            **_PLAIN, "preference_boost": "on", "concrete_boost": "on",
+            **_PLAIN, "retry_ladder": "on", "fuzzy_similarity": "0.3",
+            "preference_boost": "on", "preference_stated_factor": "2.35",
+            "preference_personal_factor": "2.1", "preference_reference_factor": "0.82",
+            "preference_generic_factor": "0.9", "concrete_boost": "on",
+            "concrete_fact_factor": "2.2", "roll_up_factor": "0.45", "long_prose_factor": "0.75",
             "rerank": "cross-encoder", "rerank_head": "20", "unanimity": "on",
         },
     ),
@@ -60,22 +78,24 @@ PROFILES = (
         {
             **_PLAIN, "intent_weights": "on", "graph_weight": "1", "associative_weight": "1",
             "hopfield_beta": "8", "hypothetical_questions": "authored", "candidate_pool": "30",
-            "date_boost": "on", "importance_boost": "on", "access_boost": "on",
-            "recency_half_life_days": "30", "rerank": "cross-encoder", "rerank_head": "20",
-            "unanimity": "off", "noise_sigma": "0.02", "threshold": "0.6",
+            "default_limit": "10", "date_boost": "on", "date_day_factor": "1.35",
+            "date_week_factor": "1.2", "date_month_factor": "1.08", "importance_boost": "on",
+            "access_boost": "on", "recency_half_life_days": "30", "recency_of": "dated",
+            "rerank": "cross-encoder", "rerank_head": "20", "unanimity": "off",
+            "noise_sigma": "0.02", "threshold": "0.6",
         },
     ),
     Profile(
         "fusion", FUSION,
         "Semantic and keyword weights by rrf, keywords off until one turns them up",
-        {**_PLAIN, "semantic_weight": "1", "keyword_weight": "0"},
+        {**_PLAIN, "keyword_weight": "0"},
     ),
     Profile(
         "sift", SIFT,
         "Two lanes by rrf, scores fade by exp(-age / 7 days), five hits, superseded dropped",
         {
             **_PLAIN, "candidate_pool": "50", "default_limit": "5", "recency_tau_days": "7",
-            "recency_of": "all", "drop_superseded": "on",
+            "recency_of": "all", "recency_floor": "0", "drop_superseded": "on",
         },
     ),
 )  # fmt: skip
@@ -91,13 +111,16 @@ def find_profile(name: str) -> Profile:
 
 
 def profile_values(name: str) -> dict[str, str]:
-    """The settings of a profile; where it is silent but another is not, the default.
+    """Every setting that has a say in the order of pages; the default where a profile is silent.
 
-    So one profile after another never leaves a trace of the first.
+    So a profile answers alike whatever else is set, and leaves no trace in the next.
     """
     profile = find_profile(name)
-    touched = sorted({setting for other in PROFILES for setting in other.values})
-    defaults = {setting: written_value(find_setting(setting).default) for setting in touched}
+    defaults = {
+        setting: written_value(row.default)
+        for setting, row in known_settings().items()
+        if setting not in NOT_OF_PROFILES
+    }
     return {**defaults, **profile.values}
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import shutil
 from datetime import date
 
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.config import Settings, with_values
+from gbrain.config import Settings, known_settings, with_values
 from gbrain.errors import NotFound
-from gbrain.profiles import PROFILES, find_profile, in_force, profile_values
+from gbrain.profiles import NOT_OF_PROFILES, PROFILES, find_profile, in_force, profile_values
 from gbrain.ranking.boosts import boost
 from gbrain.ranking.fusion import fuse
 from gbrain.ranking.intent import lane_weights, read_intent
@@ -143,6 +144,55 @@ def test_a_profile_can_be_the_brain_s_own_and_be_left_again(brain: Brain, name: 
         assert again.stored_settings == {}
 
 
+def test_every_setting_that_ranks_is_pinned() -> None:
+    assert known_settings().keys() > NOT_OF_PROFILES
+    for profile in PROFILES:
+        pinned = profile_values(profile.name).keys()
+        assert pinned == known_settings().keys() - NOT_OF_PROFILES
+        assert profile.values.keys() <= pinned
+
+
+def test_a_profile_answers_alike_whatever_else_is_set(run, embedded_sample, brain_path) -> None:
+    shutil.copy(embedded_sample, brain_path)
+    asked = ("query", "river ai notes", "--json", "--profile")
+    before = {name: run(*asked, name).json["results"] for name in ("sift", "fusion", "gigabrain")}
+    for hit in before["sift"]:
+        ranks = [rank for rank in (hit["bm25_rank"], hit["vec_rank"]) if rank]
+        by_hand = sum(1 / (60 + rank) for rank in ranks) * (hit["recency"] or 1)
+        assert math.isclose(hit["score"], by_hand, abs_tol=2e-6)
+    for name, value in {
+        "rrf_k": "10", "both_bonus": "0", "passage_bonus": "0", "rerank_mix": "0.1",
+        "search_mode": "bm25", "title_weight": "9", "candidate_pool": "3", "mmr_lambda": "0.2",
+        "threshold": "0.9", "default_limit": "2",
+    }.items():  # fmt: skip
+        assert run("config", "set", name, value).exit_code == 0
+    assert {name: run(*asked, name).json["results"] for name in before} == before
+
+
+def test_a_profile_for_good_ends_where_a_setting_of_its_own_begins(run, brain_path) -> None:
+    run("put", "note", stdin=b"# Note\n")
+    run("config", "set", "rrf_k", "10")
+    used = run("profile", "use", "jeffs")
+    assert used.stderr.splitlines() == [
+        "The brain now answers as jeffs; gbrain profile use default goes back to the defaults.",
+        "It was set before and is no more: rrf_k 10.",
+    ]
+    run("config", "set", "rrf_k", "10")
+    rows = run("profile", "list", "--json").json["profiles"]
+    assert not any(row["active"] for row in rows)
+    back = run("profile", "use", "default", "--json").json
+    assert back["replaced"]["rrf_k"] == "10"
+    assert run("config", "get", "rrf_k").stdout.strip() == "60"
+    assert run("profile", "use", "default").stderr == "The brain now answers as default.\n"
+
+
+def test_engram_keeps_its_own_factors_for_dates() -> None:
+    settings = settings_of("engram")
+    factors = (settings.date_day_factor, settings.date_week_factor, settings.date_month_factor)
+    assert factors == (1.35, 1.2, 1.08)
+    assert {"date_day_factor", "rrf_k"} <= find_profile("engram").values.keys()
+
+
 def test_an_unknown_profile_names_those_there_are() -> None:
     with pytest.raises(NotFound, match="There is no profile 'zen'") as caught:
         find_profile("zen")
@@ -150,8 +200,6 @@ def test_an_unknown_profile_names_those_there_are() -> None:
 
 
 def test_a_profile_for_one_query_and_for_good(run, embedded_sample, brain_path) -> None:
-    import shutil
-
     shutil.copy(embedded_sample, brain_path)
     once = run("query", "river ai notes", "--profile", "sift", "--json").json
     assert (once["merge"], len(once["results"])) == ("rrf", 5)

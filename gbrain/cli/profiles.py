@@ -66,8 +66,12 @@ def profile_show(name: Name, quiet: Quiet = False, json: Json = False) -> None:
 def profile_use(name: Name, quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Make a profile's settings the brain's own."""
     with open_brain(db) as brain:
-        brain.use_profile(name)
+        replaced = brain.use_profile(name)
     if json:
-        screen.write_json({"profile": name, "settings": profile_values(name)})
+        screen.write_json({"profile": name, "settings": profile_values(name), "replaced": replaced})
     elif not quiet:
-        screen.say(f"The brain now answers as {name}; gbrain profile use default goes back.")
+        back = "" if name == "default" else "; gbrain profile use default goes back to the defaults"
+        screen.say(f"The brain now answers as {name}{back}.")
+        if replaced:
+            were = ", ".join(f"{key} {value}" for key, value in replaced.items())
+            screen.say(f"It was set before and is no more: {were}.")
