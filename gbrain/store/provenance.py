@@ -127,9 +127,15 @@ def _own(connection: sqlite3.Connection, page: pages.Stored) -> Iterator[Cause]:
 
 
 def _names(value: object) -> Iterator[str]:
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, str) and item.strip():
-            yield " ".join(item.split())
+    """The names in a value, in its order; YAML reads [[x]] without quotes as a list in a list."""
+    pending = [(value, 0)]
+    while pending:
+        item, depth = pending.pop()
+        if isinstance(item, list):
+            pending.extend((each, depth + 1) for each in reversed(item))
+        elif isinstance(item, str) and item.strip():
+            name = " ".join(item.split())
+            yield f"[[{name}]]" if depth > 1 and "[[" not in name else name
 
 
 def _of_others(connection: sqlite3.Connection, page: pages.Stored) -> Iterator[Cause]:

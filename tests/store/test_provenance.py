@@ -38,6 +38,23 @@ def test_the_strongest_kinds_come_first(brain: Brain):
     ]
 
 
+def test_links_in_front_matter_need_no_quotes(brain: Brain):
+    brain.put("talk", b"# Talk")
+    brain.put("walk", b"# Walk")
+    brain.put(
+        "plan",
+        b"---\nderived_from: [[talk]]\nsource: [[gone]]\nsources:\n  - [[walk|A walk]]\n"
+        b"supersedes: [old, older]\n---\n",
+    )
+    assert told(why(brain, "plan")) == [
+        ("derived_from", "talk", "page"),
+        ("source", "gone", "missing"),
+        ("source", "walk", "page"),
+        ("supersedes", "old", "missing"),
+        ("supersedes", "older", "missing"),
+    ]
+
+
 def test_both_ends_tell_the_same_relation_once(brain: Brain):
     brain.put("old", b"---\nsuperseded_by: new\n---\n")
     brain.put("new", b"---\nsupersedes: old\n---\nfrom [[old]]")
