@@ -118,8 +118,13 @@ def reasons_of(hit: Hit) -> Iterator[str]:
     else:
         for lane, candidate in _by_lane(hit):
             yield f"{_LANES.get(lane, lane)} {candidate.rank}"
+    yield from _lifted(hit)
+
+
+def _lifted(hit: Hit) -> Iterator[str]:
     for name, factor in hit.boosts.items():
-        yield f"{one_line(name)} ×{factor:.3g}"
+        if factor != 1:
+            yield f"{one_line(name)} ×{factor:.3g}"
 
 
 def _details(hit: Hit, files: Files) -> Iterator[str]:
@@ -127,8 +132,7 @@ def _details(hit: Hit, files: Files) -> Iterator[str]:
         f"{_LANES.get(lane, lane)} {found.rank} ({_MEASURES.get(lane, '')}{found.score:.4g})"
         for lane, found in _by_lane(hit)
     ]
-    lifted = [f"{one_line(name)} ×{factor:.3g}" for name, factor in hit.boosts.items()]
-    yield " · ".join([f"score {hit.score:.4g}", *scores, *lifted])
+    yield " · ".join([f"score {hit.score:.4g}", *scores, *_lifted(hit)])
     kinds = [f"room {hit.room}", f"type {hit.type}" if hit.type else ""]
     if hit.chunk:
         first, last = hit.chunk.lines

@@ -117,7 +117,8 @@ def boost(
 ) -> list[Ranked]:
     """The pages with their scores multiplied, best first, ties by slug.
 
-    Each factor but 1 is in `Ranked.boosts`; a page without facts keeps its score.
+    Each factor but 1 is in `Ranked.boosts`, and that of recency also then: who asked for decay
+    sees that a page has not faded. A page without facts keeps its score.
     """
     rules = _rules(query, intent, periods, today, settings, custom)
     if not rules:
@@ -131,7 +132,7 @@ def boost(
 
 def _boosted(page: Ranked, rules: Mapping[str, Rule], facts: Facts) -> Ranked:
     factors = {name: rule(page.slug, facts) for name, rule in rules.items()}
-    telling = {name: factor for name, factor in factors.items() if factor != 1}
+    telling = {n: factor for n, factor in factors.items() if factor != 1 or n == "recency"}
     if not telling:
         return page
     score = page.score * math.prod(telling.values())

@@ -224,3 +224,18 @@ def test_vectors_whose_codes_are_lost_are_not_found(run, embedded):
     connection.commit()
     connection.close()
     assert run("query", LUKEWARM, "--wing", "people", "--json").json["results"]
+
+
+def test_every_hit_tells_what_age_has_left_of_its_score(run, embedded):
+    asked = ("query", "river ai onboarding", "--json")
+    assert {hit["recency"] for hit in run(*asked).json["results"]} == {None}
+    run("config", "set", "recency_tau_days", "30")
+    hits = run(*asked).json["results"]
+    left = {hit["slug"]: hit["recency"] for hit in hits}
+    assert {hit["slug"] for hit in hits if hit["date"] is None} <= {
+        slug for slug, part in left.items() if part == 1
+    }
+    assert 0 < min(left.values()) < max(left.values()) == 1
+    kept = run(*asked, "--no-decay").json["results"]
+    assert {hit["recency"] for hit in kept} == {None}
+    assert [hit["slug"] for hit in kept] != list(left)
