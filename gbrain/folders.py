@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ IGNORE_FILE = ".gbrainignore"
 PAGE_ENDINGS = (".md", ".markdown")
 # Where Logseq keeps earlier texts of the pages.
 _COPIES = "/logseq/bak"
+_MOST_RULES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +92,24 @@ def _stays(real_root: str, link: str) -> bool:
 def _ignore_rules(root: Path) -> Callable[[str], bool]:
     file = root / IGNORE_FILE
     try:
-        lines = file.read_text("utf-8", errors="replace").splitlines()
+        status = file.lstat()
+        if stat.S_ISLNK(status.st_mode) and not _stays(os.path.realpath(root), str(file)):
+            raise _bad_rules(f"{file} is a link that leaves the folder or leads nowhere")
+        # Asked before it is opened: opening a pipe waits for somebody to write into it.
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise _bad_rules(f"{file} is not a regular file")
+        with file.open("rb") as rules:
+            data = rules.read(_MOST_RULES + 1)
     except FileNotFoundError:
         return lambda path: False
     except OSError as error:
         raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
+    if len(data) > _MOST_RULES:
+        raise _bad_rules(f"{file} has more than {_MOST_RULES:,} bytes")
     from gbrain.text.ignoring import ignore_rules
 
     try:
-        return ignore_rules(lines)
+        return ignore_rules(data.decode(errors="replace").splitlines())
     except ValueError as error:
         raise _bad_rules(f"{file}: {error}") from None
 

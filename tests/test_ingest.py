@@ -292,6 +292,33 @@ def test_ignore_rules_that_cannot_be_read_are_not_taken_for_none(brain: Brain, v
     assert slugs(brain) == []
 
 
+@pytest.mark.parametrize("kind", ["pipe", "endless", "outside", "huge"])
+def test_ignore_rules_that_are_no_small_file_of_the_folder_are_refused(
+    brain: Brain, vault: Path, tmp_path: Path, kind: str
+) -> None:
+    file = vault / ".gbrainignore"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "endless":
+        file.symlink_to("/dev/zero")
+    elif kind == "outside":
+        (tmp_path / "elsewhere").write_text("a.md\n")
+        file.symlink_to(tmp_path / "elsewhere")
+    else:
+        file.write_bytes(b"a.md\n" * 200_001)
+    with pytest.raises(GbrainError) as caught:
+        brain.take_in(vault)
+    assert caught.value.code == "bad_ignore_file"
+    assert slugs(brain) == []
+
+
+def test_ignore_rules_may_be_a_link_within_the_folder(brain: Brain, vault: Path) -> None:
+    write(vault, {"rules.txt": "a.md\n"})
+    (vault / ".gbrainignore").symlink_to("rules.txt")
+    brain.take_in(vault)
+    assert slugs(brain) == ["dir/b"]
+
+
 def unreadable(folder: Path) -> None:
     folder.chmod(0)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, get_args
+from typing import Any, TextIO, get_args
 
 from gbrain.errors import GbrainError, UsageError
 from gbrain.output.json import Document, error_about
@@ -18,23 +18,37 @@ _FLAGS = ("rerank", "no_decay", "include_superseded")
 _NUMBERS = {"limit": 1000, "budget": 1_000_000}
 _CHOICES = {"mode": get_args(Mode), "merge": get_args(Merge), "depth": get_args(Depth)}
 
+_LONGEST = 1_000_000
+_TOO_LONG = UsageError(
+    f"The line has more than {_LONGEST:,} characters", hint="Ask one question a line."
+)
 _NOT_UTF8 = UsageError("The line is not UTF-8", hint="Convert it, with iconv say.")
 
 
 def answers(
-    lines: Iterable[str], ask: Callable[[dict[str, Any]], Document], allowed: Iterable[str]
+    source: TextIO, ask: Callable[[dict[str, Any]], Document], allowed: Iterable[str]
 ) -> Iterator[Document]:
     """A document for each line that is not blank, in order; a line that fails says why."""
-    for line in lines:
-        text = line.rstrip("\r\n")
-        if not text.strip():
-            continue
+    for text in _lines(source):
         try:
+            if len(text) > _LONGEST:
+                raise _TOO_LONG
             yield ask(_options(text, ("query", *allowed)))
         except GbrainError as error:
-            yield {"query": text, "error": error_about(error)}
+            yield {"query": text[:_LONGEST], "error": error_about(error)}
         except UnicodeEncodeError:
             yield {"query": text, "error": error_about(_NOT_UTF8)}
+
+
+def _lines(source: TextIO) -> Iterator[str]:
+    """Lines that are not blank; of one that is too long so much that this can be seen."""
+    while line := source.readline(_LONGEST + 2):
+        rest = line
+        while len(rest) == _LONGEST + 2 and not rest.endswith("\n"):
+            rest = source.readline(_LONGEST + 2)
+        text = line.rstrip("\r\n")
+        if text.strip():
+            yield text
 
 
 def _options(text: str, allowed: tuple[str, ...]) -> dict[str, Any]:

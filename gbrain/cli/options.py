@@ -11,7 +11,7 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.brain import today as today
-from gbrain.errors import NotFound, UsageError
+from gbrain.errors import BadPage, NotFound, UsageError
 from gbrain.types import Merge, Mode, Scope
 
 if TYPE_CHECKING:
@@ -177,13 +177,24 @@ def _agrees(command: str) -> bool:
 
 
 def read_input(file: Path | None) -> bytes:
-    """The bytes of `file`, or of standard input."""
-    if file is None or str(file) == "-":
-        return sys.stdin.buffer.read()
+    """The bytes of `file`, or of standard input; raises BadPage for more than a page has."""
+    from gbrain.text.page import MAX_PAGE_BYTES
+
     try:
-        return file.read_bytes()
+        if file is None or str(file) == "-":
+            data = sys.stdin.buffer.read(MAX_PAGE_BYTES + 1)
+        else:
+            with file.open("rb") as source:
+                data = source.read(MAX_PAGE_BYTES + 1)
     except OSError as error:
         raise NotFound(
             f"Cannot read {file}: {error.strerror}", hint="Check the path; - is standard input.",
             code="cannot_read",
         ) from None  # fmt: skip
+    if len(data) > MAX_PAGE_BYTES:
+        raise BadPage(
+            f"{file or 'Standard input'} has more than {MAX_PAGE_BYTES:,} bytes",
+            hint="Split it into several parts.",
+            code="page_too_large",
+        )
+    return data

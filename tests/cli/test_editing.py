@@ -97,7 +97,7 @@ def test_a_template_is_filled_in(run, brain_path, editor, tmp_path):
     assert run("get", "meetings/kick-off").stdout == (
         "# Kick off\n\nOn 2026-11-16, [[meetings/kick-off]], {{else}}\n!"
     )
-    assert run("edit", "b", "--template", tmp_path / "none").exit_code == 2
+    assert run("edit", "b", "--template", tmp_path / "none").exit_code == 1
 
 
 def test_a_name_that_is_nearly_a_page_is_pointed_out(run, sample, editor):

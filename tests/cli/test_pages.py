@@ -34,6 +34,16 @@ def test_put_of_a_file_that_is_not_there(run, brain_path, tmp_path):
     assert not brain_path.exists()
 
 
+def test_put_of_what_never_ends(run, brain_path, tmp_path):
+    for words in (("put", "a", "/dev/zero"), ("verify", "/dev/zero")):
+        ran = run(*words)
+        assert ran.exit_code == 1
+        assert ran.stderr.startswith("Error: /dev/zero has more than 10,000,000 bytes\n")
+    ran = run("put", "a", stdin=b"x" * 10_000_001)
+    assert ran.stderr.startswith("Error: Standard input has more than 10,000,000 bytes\n")
+    assert not brain_path.exists()
+
+
 def test_put_says_what_it_did(run, brain_path):
     assert run("put", "a", "--json", stdin=b"x").json == {
         "slug": "a",
