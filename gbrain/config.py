@@ -142,10 +142,10 @@ class Settings:
         True, "Favour entries and pages of the time that the query mentions", ENGRAM
     )
     date_day_factor: float = _setting(
-        1.35, "date_boost: at most a day away from that time", ENGRAM, low=0, high=10
+        3.0, "date_boost: at most a day away from that time", ENGRAM, low=0, high=10
     )
     date_week_factor: float = _setting(
-        1.2, "date_boost: at most seven days away", ENGRAM, low=0, high=10
+        1.5, "date_boost: at most seven days away", ENGRAM, low=0, high=10
     )
     date_month_factor: float = _setting(
         1.08, "date_boost: at most thirty days away", ENGRAM, low=0, high=10

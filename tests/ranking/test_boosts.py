@@ -94,9 +94,9 @@ def test_names_favour_people_and_how_to_favours_resources(
 @pytest.mark.parametrize(
     ("day", "factor"),
     [
-        ("2026-04-18", 1.35),
-        ("2026-04-17", 1.35),
-        ("2026-04-25", 1.2),
+        ("2026-04-18", 3.0),
+        ("2026-04-17", 3.0),
+        ("2026-04-25", 1.5),
         ("2026-05-18", 1.08),
         ("2026-05-19", None),
         ("2026-03-19", 1.08),
@@ -117,7 +117,7 @@ def test_a_day_inside_the_asked_period_and_an_entry_nearer_than_its_page() -> No
         passage_first_day="2026-04-09",
         passage_last_day="2026-04-09",
     )
-    assert factors("what happened in April 2026", entry, date_boost=True) == {"date": 1.35}
+    assert factors("what happened in April 2026", entry, date_boost=True) == {"date": 3.0}
     assert factors("what happened", entry, date_boost=True) == {}
 
 
