@@ -72,8 +72,9 @@ def explain(
     db: Db = None,
 ) -> None:
     """Show how a query is answered: every stage, its numbers and its time."""
-    from gbrain.explanation import why_not
-    from gbrain.output.explanation import explanation_document, show_explanation
+    from gbrain.explanation.lost import why_not
+    from gbrain.output.explanation import show_explanation
+    from gbrain.output.explanation_document import explanation_document
 
     options: dict[str, Any] = {
         "scope": scope_of(wing, room, type, tag, slug_prefix, since, until, where, exclude),

@@ -32,8 +32,8 @@ def ask(brain: Brain, arguments: Arguments) -> Reply:
 
 
 def explain(brain: Brain, arguments: Arguments) -> Reply:
-    from gbrain.explanation import why_not
-    from gbrain.output.explanation import explanation_document
+    from gbrain.explanation.lost import why_not
+    from gbrain.output.explanation_document import explanation_document
 
     options = _asked(brain, arguments)
     answer, work = brain.ask(arguments["query"], **options)

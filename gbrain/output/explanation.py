@@ -1,110 +1,28 @@
-"""The whole trace of a query: a document for machines, and one screen for people."""
+"""The whole trace of a query on one screen for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from gbrain.explanation import WhyNot
-from gbrain.output import screen
+from gbrain.explanation import arithmetic
+from gbrain.explanation.lost import WhyNot
+from gbrain.output import screen, sums
 from gbrain.output.charts import bar
-from gbrain.output.json import Document, answer_document
+from gbrain.output.explanation_document import scope_document
+from gbrain.output.sums import number
 from gbrain.output.text import one_line
 from gbrain.pipeline import Workings
-from gbrain.ranking.fusion import parts_by_page
+from gbrain.ranking import cut
+from gbrain.ranking.intent import Intent
 from gbrain.text.query_text import describe
-from gbrain.types import Answer, Found, Ranked, Scope
+from gbrain.trace import Detail
+from gbrain.types import Answer, Found
 
 # Lines of a lane that fit on one screen.
 _SHOWN = 5
 
-
-def explanation_document(answer: Answer, work: Workings, missing: WhyNot | None) -> Document:
-    """Everything that the stages did, with the numbers to do it again by hand."""
-    query = work.query
-    answered = answer_document(answer, trace=True)
-    return {
-        "query": {
-            "text": query.text,
-            "understood": describe(query),
-            "meaning": query.meaning,
-            "terms": [
-                {"words": list(term.words), "prefix": term.prefix, "quoted": term.quoted,
-                 "also": list(term.also)}
-                for term in query.terms
-            ],
-            "scope": _scope(query.scope),
-            "intent": work.intent._asdict() if work.intent else None,
-            "periods": [[period.first, period.last] for period in work.boosted.periods],
-        },
-        "mode": answer.mode,
-        "short_circuit": {
-            "how": work.small.how,
-            "pages": [candidate.slug for candidate in work.small.candidates],
-        },
-        "lanes": {
-            lane: [
-                {"rank": candidate.rank, "slug": candidate.slug, "score": candidate.score}
-                for candidate in found.pages
-            ]
-            for lane, found in work.lanes.found.items()
-        },
-        "fusion": {
-            "merge": answer.merge,
-            "weights": dict(work.weights),
-            "pages": [
-                {"slug": page.slug, "parts": parts, "score": page.score}
-                for page, parts in zip(work.fused, _parts_of(work), strict=True)
-            ],
-        },
-        "superseded": list(answer.superseded),
-        "boosts": [
-            {"slug": page.slug, "factors": dict(page.boosts), "score": page.score}
-            for page in work.boosted.ranked
-            if page.boosts
-        ],
-        "rerank": {
-            "how": work.reranked.how,
-            "skipped": work.reranked.skipped,
-            "notice": work.reranked.notice,
-            "pages": [
-                {"slug": page.slug, "opinion": page.lanes["rerank"].score, "score": page.score}
-                for page in work.reranked.ranked
-                if "rerank" in page.lanes
-            ],
-        }
-        if work.reranked
-        else None,
-        "cut": {
-            "below_floor": list(work.cut.below_floor),
-            "below_threshold": list(work.cut.below_threshold),
-            "kept": len(work.cut.kept),
-            "shown": len(answer.hits),
-        },
-        "verdict": answered["verdict"],
-        "results": answered["results"],
-        "trace": answered["trace"],
-        "took_ms": answered["took_ms"],
-        "why_not": missing._asdict() if missing else None,
-    }  # fmt: skip
-
-
-def _scope(scope: Scope) -> Document:
-    """The filters that are set."""
-    empty = Scope()
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in scope._asdict().items()
-        if value != getattr(empty, name) and name != "tree"
-    }
-
-
-def _parts_of(work: Workings) -> list[dict[str, float]]:
-    """What each lane adds for each fused page, weighted."""
-    lanes = work.lanes.found
-    if not lanes:
-        return [{} for _ in work.fused]
-    parts = parts_by_page(lanes, work.weights, work.plan.merge, work.plan.settings)
-    return [parts[page.page_id] for page in work.fused]
+# What the retry ladder tells of each rung has lines of its own.
+_RUNGS = "rungs"
 
 
 def show_explanation(
@@ -139,15 +57,16 @@ def _sections(
         lines = [f"{missing.slug}: {missing.reason}"] if missing.stage == "shown" else lines
         yield "Why not", [*lines, *([missing.remedy] if missing.remedy else [])]
     yield "Query", list(_query_lines(answer, work))
-    small = work.small
-    names = ", ".join(candidate.slug for candidate in small.candidates[:_SHOWN])
-    yield "Short-circuit", [f"{small.how}: {names}" if names else "the query is no page's name"]
+    yield "Short-circuit", [_short_circuit(work)]
+    for stage in answer.trace.stages:
+        if _RUNGS in stage.detail:
+            yield "Retry ladder", [one_line(rung) for rung in _listed(stage.detail[_RUNGS])]
     if work.lanes.found:
         for lane, found in work.lanes.found.items():
             yield f"Lane {lane}, {_pages(len(found.pages))}", list(_lane_lines(found))
         title = f"Fusion by {work.plan.merge}, {_pages(len(work.fused))}"
         yield title, list(_fusion_lines(work))
-    factors = list(_boost_lines(work.boosted.ranked))
+    factors = list(_boost_lines(work))
     if factors or answer.superseded:
         dropped = [f"{slug} is superseded and left out" for slug in answer.superseded]
         yield "Boosts", [*factors, *dropped]
@@ -159,6 +78,13 @@ def _sections(
         list(answer.verdict.reasons),
     )
     yield f"Time, {answer.took_ms:.1f} ms", list(_time_lines(answer))
+
+
+def _short_circuit(work: Workings) -> str:
+    if not work.plan.settings.short_circuit:
+        return "off"
+    names = ", ".join(candidate.slug for candidate in work.small.candidates[:_SHOWN])
+    return f"{work.small.how}: {names}" if names else "the query is no page's name"
 
 
 def _query_lines(answer: Answer, work: Workings) -> Iterator[str]:
@@ -173,13 +99,19 @@ def _query_lines(answer: Answer, work: Workings) -> Iterator[str]:
         yield f"aliases     {one_line('; '.join(also))}"
     if query.meaning != query.text:
         yield f"embedded    {one_line(query.meaning)}"
-    scope = _scope(query.scope)
+    scope = scope_document(query.scope)
     if scope:
         yield "scope       " + one_line(
             ", ".join(f"{name} {value}" for name, value in scope.items())
         )
     if work.intent:
-        yield f"intent      {work.intent.kind}"
+        yield f"intent      {', '.join(_intent(work.intent))}"
+    factors = arithmetic.intent_factors(work)
+    if factors:
+        weights = work.plan.settings.lane_weights
+        ran = [lane for lane in factors if lane in work.lanes.found]
+        told = [f"{lane} {weights[lane]:g} × {factors[lane]:g}" for lane in ran]
+        yield f"weights     {', '.join(told)}"
     for period in work.boosted.periods:
         yield f"time        {period.first} to {period.last}"
 
@@ -191,68 +123,106 @@ def _lane_lines(found: Found) -> Iterator[str]:
         yield f"  …  {found.pages[-1].score:9.4f}  {found.pages[-1].slug}"
 
 
+def _intent(intent: Intent) -> Iterator[str]:
+    """What a question was taken for, in words."""
+    if not intent.english:
+        yield "not read, the query is not English"
+        return
+    yield intent.kind
+    yield from (name for name in ("preference", "concrete") if getattr(intent, name))
+    if intent.shape:
+        yield intent.shape
+
+
 def _fusion_lines(work: Workings) -> Iterator[str]:
     settings, merge = work.plan.settings, work.plan.merge
+    lanes = arithmetic.lanes_used(work)
+    alone = len(lanes) < 2
+    if merge in ("set-union", "blend"):
+        yield from _scale_lines(work)
     if merge == "set-union":
-        yield f"score = best part + {settings.both_bonus:g} × the others (parts from 0 to 1, "
-        yield f"vector with {settings.passage_bonus:g} × what its best passage has in both lanes)"
+        if {"fts", "vector"} <= set(lanes):
+            yield f"vector (part + {settings.passage_bonus:g} × its best passage's, by both lanes)"
+        yield f"score = best part{'' if alone else f' + {settings.both_bonus:g} × the others'}"
     elif merge == "set-union-rank":
-        yield f"score = best of 1/rank, + {settings.rank_bonus:g} when in two lanes"
+        both = "" if alone else f", + {settings.rank_bonus:g} when in two lanes"
+        yield f"score = best of weight/rank{both}"
     elif merge == "rrf":
-        yield f"score = sum of weight / ({settings.rrf_k} + rank)"
+        yield f"score = sum of weight/({settings.rrf_k}+rank)"
     else:
-        yield "score = sum of weight × part (parts from 0 to 1)"
-    for place, (page, parts) in enumerate(zip(work.fused, _parts_of(work), strict=True), 1):
+        yield "score = sum of weight × part"
+    for place, (page, parts) in enumerate(arithmetic.parts_of(work), 1):
         if place > _SHOWN:
             break
-        yield f"{place:>3}  {_arithmetic(parts, work)} = {page.score:.4f}  {page.slug}"
+        yield f"{place:>3}  {sums.fused(parts, page.score, merge, settings)}  {page.slug}"
 
 
-def _arithmetic(parts: Mapping[str, float], work: Workings) -> str:
-    named = [f"{lane} {part:.4f}" for lane, part in sorted(parts.items(), key=lambda p: -p[1])]
-    settings = work.plan.settings
-    if work.plan.merge == "set-union":
-        return " + ".join([named[0], *(f"{settings.both_bonus:g} × {part}" for part in named[1:])])
-    if work.plan.merge == "set-union-rank":
-        return named[0] + (f" + {settings.rank_bonus:g}" if len(named) > 1 else "")
-    return " + ".join(named)
+def _scale_lines(work: Workings) -> Iterator[str]:
+    """Which scores of the lanes count as 0 and as 1."""
+    told: list[str] = []
+    for lane, found in arithmetic.lanes_used(work).items():
+        scale = arithmetic.scale_of(found)
+        if scale and scale.high > scale.low:
+            told.append(f"{lane} {number(scale.low)} to {number(scale.high)}")
+        elif scale:
+            told.append(f"{lane} all 1")
+    yield f"part = lane's score on a scale from 0 to 1: {', '.join(told)}"
 
 
-def _boost_lines(ranked: Sequence[Ranked]) -> Iterator[str]:
-    for page in [page for page in ranked if page.boosts][: 2 * _SHOWN]:
-        factors = " × ".join(f"{name} {factor:.4g}" for name, factor in page.boosts.items())
-        yield f"{factors} → {page.score:.4f}  {page.slug}"
+def _boost_lines(work: Workings) -> Iterator[str]:
+    fused = arithmetic.scores_at(work.fused)
+    lifted = [page for page in work.boosted.ranked if page.boosts]
+    for page in lifted[: 2 * _SHOWN]:
+        yield f"{sums.boosted(fused[page.page_id], page.boosts, page.score)}  {page.slug}"
+    if len(lifted) > 2 * _SHOWN:
+        yield f"… and {_pages(len(lifted) - 2 * _SHOWN)} more"
 
 
 def _rerank_lines(work: Workings) -> Iterator[str]:
-    reranked = work.reranked
+    reranked, mixing = work.reranked, arithmetic.mixing(work)
     if reranked is None:
         return
     if reranked.skipped or reranked.notice:
         yield reranked.notice or f"skipped: {reranked.skipped}"
+    if mixing is None:
+        return
+    low, high = number(mixing.scale.low), number(mixing.scale.high)
+    if mixing.trust is not None:
+        yield f"weight = rerank_mix {mixing.mix:g} × trust {mixing.trust:.4g} = {mixing.weight:.4g}"
+    yield f"{1 - mixing.weight:.4g} × score before, on a scale from {low} to {high},"
+    yield f"+ {mixing.weight:.4g} × opinion → back on that scale, never above the page before"
+    before = arithmetic.scores_at(work.boosted.ranked)
     for place, page in enumerate(reranked.ranked[:_SHOWN], 1):
         if "rerank" in page.lanes:
-            opinion = page.lanes["rerank"].score
-            yield f"{place:>3}  opinion {opinion:.4f} → {page.score:.4f}  {page.slug}"
+            sum_ = sums.mixed(before[page.page_id], page.lanes["rerank"].score, mixing)
+            yield f"{place:>3}  {sum_} → {number(page.score)}  {page.slug}"
 
 
 def _cut_lines(answer: Answer, work: Workings) -> Iterator[str]:
     yield f"{_pages(len(work.cut.kept))} kept, {len(answer.hits)} shown"
+    settings, least = work.plan.settings, cut.bar(work.cut.kept, work.plan.settings)
+    share = f" of the best, {number(least)}" if least is not None else ""
     for why, slugs in (
-        ("relevance_floor", work.cut.below_floor),
-        ("threshold", work.cut.below_threshold),
+        (f"relevance_floor {settings.relevance_floor:g}", work.cut.below_floor),
+        (f"threshold {settings.threshold:g}{share}", work.cut.below_threshold),
     ):
         if slugs:
             yield f"below {why}: {', '.join(slugs[:_SHOWN])}{' …' if len(slugs) > _SHOWN else ''}"
     for hit in answer.hits[:_SHOWN]:
-        yield f"{hit.rank:>3}  {hit.score:9.4f}  {hit.slug}"
+        yield f"{hit.rank:>3}  {number(hit.score):>9}  {hit.slug}"
 
 
 def _time_lines(answer: Answer) -> Iterator[str]:
     longest = max((stage.ms for stage in answer.trace.stages), default=0)
     for stage in answer.trace.stages:
         detail = ", ".join(
-            f"{name} {value}" for name, value in stage.detail.items() if value is not None
+            f"{name} {'; '.join(_listed(value))}"
+            for name, value in stage.detail.items()
+            if value not in (None, []) and name != _RUNGS
         )
         share = bar(stage.ms, longest, 12)
         yield f"{stage.name:14} {stage.ms:8.2f} ms {share:12} {one_line(detail)}"
+
+
+def _listed(value: Detail) -> list[str]:
+    return value if isinstance(value, list) else [str(value)]

@@ -28,14 +28,19 @@ def cut(ranked: Sequence[Ranked], settings: Settings) -> Cut:
     for page in ranked:
         once.setdefault(page.page_id, page)
     near = [page for page in once.values() if not _too_far(page, settings.relevance_floor)]
-    best = max((page.score for page in near), default=0.0)
-    bar = settings.threshold * best if best > 0 else float("-inf")
-    kept = [page for page in near if page.score >= bar]
+    least = bar(near, settings)
+    kept = [page for page in near if least is None or page.score >= least]
     return Cut(
         kept,
         tuple(page.slug for page in once.values() if _too_far(page, settings.relevance_floor)),
-        tuple(page.slug for page in near if page.score < bar),
+        tuple(page.slug for page in near if least is not None and page.score < least),
     )
+
+
+def bar(ranked: Sequence[Ranked], settings: Settings) -> float | None:
+    """The score that `threshold` asks of these pages; None if nothing is cut by it."""
+    best = max((page.score for page in ranked), default=0.0)
+    return settings.threshold * best if best > 0 else None
 
 
 def _too_far(page: Ranked, floor: float) -> bool:

@@ -1,0 +1,170 @@
+"""The numbers of a query taken apart, so that every score can be worked out again by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gbrain.config import Settings
+from gbrain.pipeline import Workings
+from gbrain.ranking.fusion import min_max, parts_by_page
+from gbrain.types import Candidate, Found, Ranked
+
+
+class Scale(NamedTuple):
+    """The scores that count as 0 and as 1; if they are the same, all count as 1."""
+
+    low: float
+    high: float
+
+
+class Shared(NamedTuple):
+    """The best passage of a page by two lanes: half of its part in each, and its scores there."""
+
+    worth: float
+    scores: Mapping[str, float]
+
+
+class Part(NamedTuple):
+    """What a lane adds for a page: weight x (own + bonus x shared)."""
+
+    lane: str
+    rank: int
+    weight: float
+    own: float
+    bonus: float = 0.0
+    shared: Shared | None = None
+
+    @property
+    def total(self) -> float:
+        return self.weight * (self.own + self.bonus * (self.shared.worth if self.shared else 0.0))
+
+
+class Mixing(NamedTuple):
+    """How a reranker's opinions met the scores before them: those of the head, on this scale.
+
+    `trust` is the share of `rerank_mix` that they were worth; None if they decide alone.
+    """
+
+    weight: float
+    mix: float
+    trust: float | None
+    head: int
+    scale: Scale
+
+
+def lanes_used(work: Workings) -> dict[str, Found]:
+    """The lanes that let pages in, by name."""
+    found = work.lanes.found
+    return {lane: found[lane] for lane in sorted(found) if work.weights.get(lane, 1.0) > 0}
+
+
+def scale_of(found: Found) -> Scale | None:
+    """The scale of a lane's scores of pages; None if it found none."""
+    scores = [page.score for page in (*found.pages, *found.beyond)]
+    scores += [] if found.floor is None or not scores else [found.floor]
+    return Scale(min(scores), max(scores)) if scores else None
+
+
+def passage_scale(found: Found) -> Scale | None:
+    """The scale of a lane's scores of passages; None if it scored none."""
+    scores = [chunk.score for chunk in found.chunks]
+    return Scale(min(scores), max(scores)) if scores else None
+
+
+def beyond_the_pool(work: Workings) -> dict[str, list[Candidate]]:
+    """Pages that a lane did not hand on and yet adds something for, because another did."""
+    pools = {lane: len(found.pages) for lane, found in work.lanes.found.items()}
+    return {
+        lane: sorted(
+            (
+                page.lanes[lane]
+                for page in work.fused
+                if lane in page.lanes and page.lanes[lane].rank > pool
+            ),
+            key=lambda candidate: candidate.rank,
+        )
+        for lane, pool in pools.items()
+    }
+
+
+def parts_of(work: Workings) -> Iterator[tuple[Ranked, list[Part]]]:
+    """Each fused page with what the lanes add for it, the most first."""
+    lanes, settings = lanes_used(work), work.plan.settings
+    own = parts_by_page(lanes, {}, work.plan.merge, _without_bonus(settings))
+    shared: Mapping[int, Shared] = {}
+    if work.plan.merge == "set-union" and {"fts", "vector"} <= set(lanes):
+        shared = _shared(lanes["fts"], lanes["vector"])
+    for page in work.fused:
+        parts = [
+            Part(lane, page.lanes[lane].rank, work.weights.get(lane, 1.0), value)
+            for lane, value in own.get(page.page_id, {}).items()
+        ]
+        parts = [
+            part._replace(bonus=settings.passage_bonus, shared=shared[page.page_id])
+            if part.lane == "vector" and page.page_id in shared
+            else part
+            for part in parts
+        ]
+        yield page, sorted(parts, key=lambda part: (-part.total, part.lane))
+
+
+def _without_bonus(settings: Settings) -> Settings:
+    return Settings(**{**vars(settings), "passage_bonus": 0.0})
+
+
+def _shared(words: Found, near: Found) -> dict[int, Shared]:
+    """For each page the passage that does best in both lanes together."""
+    lanes = {"fts": words.chunks, "vector": near.chunks}
+    scores = {lane: {c.chunk_id: c.score for c in chunks} for lane, chunks in lanes.items()}
+    scaled = [
+        dict(zip(known, min_max(list(known.values())), strict=True)) for known in scores.values()
+    ]
+    passages: dict[int, dict[int, float]] = {}
+    for chunk in (*words.chunks, *near.chunks):
+        together = sum(parts.get(chunk.chunk_id, 0.0) for parts in scaled) / len(scaled)
+        passages.setdefault(chunk.page_id, {})[chunk.chunk_id] = together
+    best = {page_id: max(known, key=known.__getitem__) for page_id, known in passages.items()}
+    return {
+        page_id: Shared(
+            passages[page_id][chunk_id],
+            {lane: known[chunk_id] for lane, known in scores.items() if chunk_id in known},
+        )
+        for page_id, chunk_id in best.items()
+    }
+
+
+def intent_factors(work: Workings) -> dict[str, float]:
+    """What the intent makes of each lane's weight; empty if it has no say."""
+    if work.intent is None or not work.plan.settings.intent_weights:
+        return {}
+    from gbrain.ranking.intent import lane_weights
+
+    even = Settings(
+        semantic_weight=1.0, keyword_weight=1.0, graph_weight=1.0, associative_weight=1.0,
+        intent_weights=True,
+    )  # fmt: skip
+    return lane_weights(work.intent, even)
+
+
+def scores_at(ranked: Sequence[Ranked]) -> dict[int, float]:
+    """The score of each page at a stage."""
+    return {page.page_id: page.score for page in ranked}
+
+
+def mixing(work: Workings) -> Mixing | None:
+    """How the reranker's opinions were mixed in; None if there were none."""
+    reranked, settings = work.reranked, work.plan.settings
+    head = [page.score for page in work.boosted.ranked[: settings.rerank_head]]
+    if reranked is None or not reranked.weight or not head:
+        return None
+    # A learned reranker was judged by its own order, and so its opinions stand unmixed.
+    told = reranked.how != "learned" and settings.rerank_mix > 0
+    trust = reranked.weight / settings.rerank_mix if told else None
+    scale = Scale(min(head), max(head))
+    return Mixing(reranked.weight, settings.rerank_mix, trust, len(head), scale)
+
+
+def on_scale(score: float, scale: Scale) -> float:
+    """From 0 to 1."""
+    return (score - scale.low) / (scale.high - scale.low) if scale.high > scale.low else 1.0

@@ -1,0 +1,169 @@
+"""The whole trace of a query as a document: every number that its scores are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gbrain.explanation import arithmetic
+from gbrain.explanation.lost import WhyNot
+from gbrain.output.json import Document, answer_document
+from gbrain.pipeline import Workings
+from gbrain.ranking.cut import bar
+from gbrain.text.query_text import describe
+from gbrain.types import Answer, Candidate, Found, Ranked, Scope
+
+
+def explanation_document(answer: Answer, work: Workings, missing: WhyNot | None) -> Document:
+    """Everything that the stages did, with the numbers to do it again by hand."""
+    answered = answer_document(answer, trace=True)
+    found = work.lanes.found
+    return {
+        "query": _query(answer, work),
+        "mode": answer.mode,
+        "short_circuit": {
+            "how": work.small.how,
+            "pages": [candidate.slug for candidate in work.small.candidates],
+        },
+        "lanes": {lane: _candidates(found[lane].pages) for lane in found},
+        "beyond": {
+            lane: _candidates(pages) for lane, pages in arithmetic.beyond_the_pool(work).items()
+        },
+        "fusion": _fusion(answer, work),
+        "superseded": list(answer.superseded),
+        "boosts": _boosts(work),
+        "rerank": _rerank(work),
+        "cut": _cut(answer, work),
+        "verdict": answered["verdict"],
+        "results": answered["results"],
+        "trace": answered["trace"],
+        "took_ms": answered["took_ms"],
+        "why_not": missing._asdict() if missing else None,
+    }
+
+
+def scope_document(scope: Scope) -> Document:
+    """The filters that are set."""
+    empty = Scope()
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in scope._asdict().items()
+        if value != getattr(empty, name) and name != "tree"
+    }
+
+
+def _query(answer: Answer, work: Workings) -> Document:
+    query = work.query
+    return {
+        "text": query.text,
+        "understood": describe(query),
+        "read_as": answer.read_as,
+        "meaning": query.meaning,
+        "terms": [
+            {"words": list(term.words), "prefix": term.prefix, "quoted": term.quoted,
+             "also": list(term.also)}
+            for term in query.terms
+        ],
+        "scope": scope_document(query.scope),
+        "intent": work.intent._asdict() if work.intent else None,
+        "periods": [[period.first, period.last] for period in work.boosted.periods],
+    }  # fmt: skip
+
+
+def _candidates(pages: Iterable[Candidate]) -> list[Document]:
+    return [{"rank": page.rank, "slug": page.slug, "score": page.score} for page in pages]
+
+
+def _fusion(answer: Answer, work: Workings) -> Document:
+    settings = work.plan.settings
+    names = ("both_bonus", "passage_bonus", "rank_bonus", "rrf_k")
+    return {
+        "merge": answer.merge,
+        "by": work.plan.merge,
+        "weights": dict(work.weights),
+        "setting_weights": settings.lane_weights,
+        "intent_factors": arithmetic.intent_factors(work),
+        "constants": {name: getattr(settings, name) for name in names},
+        "scales": {lane: _scale(found) for lane, found in work.lanes.found.items()},
+        "pages": [_fused(page, parts) for page, parts in arithmetic.parts_of(work)],
+    }
+
+
+def _scale(found: Found) -> Document:
+    pages, passages = arithmetic.scale_of(found), arithmetic.passage_scale(found)
+    return {
+        "low": pages.low if pages else None,
+        "high": pages.high if pages else None,
+        "floor": found.floor,
+        "passages": passages._asdict() if passages else None,
+    }
+
+
+def _fused(page: Ranked, parts: list[arithmetic.Part]) -> Document:
+    shared = next((part.shared for part in parts if part.shared), None)
+    return {
+        "slug": page.slug,
+        "parts": {part.lane: part.total for part in parts},
+        "own": {part.lane: part.own for part in parts},
+        "shared": {"worth": shared.worth, "scores": dict(shared.scores)} if shared else None,
+        "score": page.score,
+    }
+
+
+def _boosts(work: Workings) -> list[Document]:
+    fused = arithmetic.scores_at(work.fused)
+    return [
+        {
+            "slug": page.slug,
+            "fused": fused[page.page_id],
+            "factors": dict(page.boosts),
+            "score": page.score,
+        }
+        for page in work.boosted.ranked
+        if page.boosts
+    ]
+
+
+def _rerank(work: Workings) -> Document | None:
+    if work.reranked is None:
+        return None
+    mixed, before = arithmetic.mixing(work), arithmetic.scores_at(work.boosted.ranked)
+    judged = [page for page in work.reranked.ranked if "rerank" in page.lanes]
+    head = work.reranked.ranked[: mixed.head] if mixed else []
+    return {
+        "how": work.reranked.how,
+        "skipped": work.reranked.skipped,
+        "notice": work.reranked.notice,
+        "weight": mixed.weight if mixed else None,
+        "mix": mixed.mix if mixed else None,
+        "trust": mixed.trust if mixed else None,
+        "head": mixed.head if mixed else None,
+        "low": mixed.scale.low if mixed else None,
+        "high": mixed.scale.high if mixed else None,
+        "pages": [
+            {
+                "slug": page.slug,
+                "before": before[page.page_id],
+                "opinion": page.lanes["rerank"].score,
+                "score": page.score,
+            }
+            for page in judged
+        ],
+        "unread": [
+            {"place": place, "slug": page.slug, "score": page.score}
+            for place, page in enumerate(head, 1)
+            if "rerank" not in page.lanes
+        ],
+    }
+
+
+def _cut(answer: Answer, work: Workings) -> Document:
+    settings = work.plan.settings
+    return {
+        "relevance_floor": settings.relevance_floor,
+        "threshold": settings.threshold,
+        "bar": bar(work.cut.kept, settings),
+        "below_floor": list(work.cut.below_floor),
+        "below_threshold": list(work.cut.below_threshold),
+        "kept": len(work.cut.kept),
+        "shown": len(answer.hits),
+    }
