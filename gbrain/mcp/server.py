@@ -22,6 +22,7 @@ from gbrain.mcp.arguments import checked
 from gbrain.mcp.reply import Reply, error_reply
 from gbrain.mcp.tools import TOOLS, Tool
 from gbrain.mcp.turns import Turns
+from gbrain.mcp.unreadable import Answering
 from gbrain.output.json import dumps
 from gbrain.output.text import one_line
 from gbrain.store import jobs
@@ -58,7 +59,8 @@ async def serve(open_brain: Callable[[], Brain], *, read_only: bool) -> None:
             )
             service.embed_soon()
             async with stdio_server() as (incoming, outgoing):
-                await server.run(incoming, outgoing, server.create_initialization_options())
+                readable = Answering(incoming, outgoing)
+                await server.run(readable, outgoing, server.create_initialization_options())
             background.cancel_scope.cancel()
     except ExceptionGroup as failures:
         _, unknown = failures.split(BrokenPipeError)

@@ -286,6 +286,9 @@ def test_broken_lines_are_survived_and_the_end_of_input_ends_it(sample: Path) ->
         b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": 7}}\n',
         b"\n",
         message(3, "tools/call", name="brain_search", arguments={"query": "\ud800 backup"}),
+        b'{"jsonrpc": "2.0", "id": "five", "method": "tools/call", "params": "x"}\n',
+        b'{"jsonrpc": "2.0", "id": 6}\n',
+        b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": "x"}\n',
         message(4, "tools/call", name="brain_search", arguments={"query": "backup"}),
     ]
     with started(sample) as server:
@@ -294,16 +297,20 @@ def test_broken_lines_are_survived_and_the_end_of_input_ends_it(sample: Path) ->
         assert server.stderr
         server.stdin.write(b"".join(lines))
         server.stdin.flush()
-        answers = {}
+        answers, of_nobody = {}, []
         while 4 not in answers:
             answer = json.loads(server.stdout.readline())
-            answers[answer.get("id")] = answer
+            answers[answer["id"]] = answer
+            of_nobody += [answer["error"]["code"]] if answer["id"] is None else []
         server.stdin.close()
         assert server.wait(timeout=20) == 0
         assert server.stdout.read() == b""
         assert b"Traceback" not in server.stderr.read()
     assert answers[1]["result"]["serverInfo"]["name"] == "gbrain"
-    assert "error" in answers[2]
+    assert of_nobody == [-32700] * 3
+    codes = {number: answers[number]["error"]["code"] for number in (2, 3, "five", 6)}
+    assert codes == {2: -32602, 3: -32602, "five": -32602, 6: -32600}
+    assert answers.keys() == {None, 1, 2, 3, 4, "five", 6}
     found = answers[4]["result"]["structuredContent"]["results"]
     assert found[0]["slug"] == "projects/home-backup"
     assert list(sample.parent.glob("brain.db*")) == [sample]
