@@ -36,6 +36,16 @@ def file_mode(database: Database, full: bool) -> Finding:
     return Finding("ok", "only you may open the file")
 
 
+def other_names(database: Database, full: bool) -> Finding:
+    others = os.stat(database.path).st_nlink - 1
+    if others:
+        one = "the file has another name (a hard link): what is written by both at once is lost"
+        many = "the file has {} other names (hard links): what is written by two at once is lost"
+        fix = "Use one name only; a snapshot that shares the file is not a backup of it."
+        return found("note", one, many, others, fix)
+    return Finding("ok", "the file has one name")
+
+
 def integrity(database: Database, full: bool) -> Finding:
     lines = faults.damage(database.connection, full)
     if lines:

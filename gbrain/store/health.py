@@ -127,6 +127,7 @@ CHECKS = (
     Check("links", checks.links),
     Check("settings", checks.settings, repair.forget_settings),
     Check("folders", checks.folders),
+    Check("other_names", checks.other_names),
     Check("leftovers", checks.leftovers, repair.clear_leftovers),
 )
 # Where a row can be such that reading it fails.

@@ -760,6 +760,17 @@ def test_a_folder_that_is_gone_is_a_note(
 # --- the file itself -------------------------------------------------------------------------
 
 
+def test_a_second_name_of_the_file_is_worth_a_note(
+    path: Path, findings: Callable[..., dict[str, Finding]]
+) -> None:
+    """SQLite keeps its log beside the name that it was given: of two names, each has its own."""
+    os.link(path, path.with_name("hard.db"))
+    found = findings()["other_names"]
+    assert (found.status, found.count) == ("note", 1)
+    path.with_name("hard.db").unlink()
+    assert findings()["other_names"].status == "ok"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="modes are of Unix")
 def test_a_file_that_others_may_read_is_closed(
     path: Path, findings: Callable[..., dict[str, Finding]], opened: sqlite3.Connection
