@@ -219,11 +219,31 @@ CREATE TABLE IF NOT EXISTS page_embeddings_codes_{dim} (
 );
 """
 
-# Words that let a table compute something.
-_COMPUTING = frozenset(
-    "AS CHECK COLLATE CONSTRAINT DEFAULT FOREIGN GENERATED REFERENCES VIRTUAL".split()
+# A table or an index of columns, of simple types or none, with their keys: all that SQLite, its
+# keyword index and the library for migrations make. Nothing that is written so can compute.
+_WORD = r"""(?:\w+|"\w+"|'\w+')"""
+_COLUMN = rf"{_WORD}(?:\s+(?:INTEGER|TEXT|BLOB))?(?:\s+PRIMARY\s+KEY)?"
+_KEY = rf"PRIMARY\s+KEY\s*\({_WORD}(?:\s*,\s*{_WORD})*\)"
+_PLAIN = (
+    rf"CREATE\s+(?:TABLE|UNIQUE\s+INDEX)\s+{_WORD}(?:\s+ON\s+{_WORD})?"
+    rf"\s*\(\s*{_COLUMN}(?:\s*,\s*(?:{_KEY}|{_COLUMN}))*\s*\)(?:\s+WITHOUT\s+ROWID)?"
 )
-_BLANKS = str.maketrans("()/-", "    ")
+
+# As SQLite and the library for migrations spell them today, so that the pattern, which takes
+# milliseconds to compile, is rarely asked.
+_OF_LIBRARIES = (
+    "CREATE TABLE sqlite_sequence(name,seq)",
+    'CREATE TABLE "_sqlite_migrations" (\n   "id" INTEGER PRIMARY KEY,\n   "migration_set" TEXT,\n'
+    '   "name" TEXT,\n   "applied_at" TEXT\n)',
+    'CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"\n'
+    '    ON "_sqlite_migrations" ("migration_set", "name")',
+)
+_OF_AN_INDEX = (
+    "_data'(id INTEGER PRIMARY KEY, block BLOB)",
+    "_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID",
+    "_docsize'(id INTEGER PRIMARY KEY, sz BLOB)",
+    "_config'(k PRIMARY KEY, v) WITHOUT ROWID",
+)
 
 SCHEMA_ROWS = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
 SchemaRow = tuple[str, str, str, str | None]
@@ -259,7 +279,7 @@ def foreign_parts(rows: Iterable[SchemaRow]) -> list[tuple[str, str]]:
     """
     known = list(rows)
     names = [name for _, name, _, _ in known]
-    usual = set(_own_statements(names))
+    usual = _usual_statements(names)
     unusual = [row for row in known if row[3] not in usual and not _of_sqlite(*row)]
     own = own_parts(names) if unusual else {}
     return [
@@ -270,6 +290,14 @@ def foreign_parts(rows: Iterable[SchemaRow]) -> list[tuple[str, str]]:
         or (kind == "index" and table.lower() in own)
         or _named_by_sqlite(name.lower())
     ]
+
+
+def _usual_statements(names: Iterable[str]) -> set[str]:
+    """What a brain is made of, spelt as it is mostly: nothing else needs a closer look."""
+    own = _own_statements(names)
+    indexes = [_name(sql) for sql in own if sql.startswith("CREATE VIRTUAL")]
+    parts = (f"CREATE TABLE '{index}{rest}" for index in indexes for rest in _OF_AN_INDEX)
+    return {*own, *parts, *_OF_LIBRARIES}
 
 
 def _named_by_sqlite(name: str) -> bool:
@@ -283,10 +311,11 @@ def _of_sqlite(kind: str, name: str, table: str, sql: str | None) -> bool:
     Their spelling may change between versions, but none of their tables computes anything.
     """
     if kind == "index":
-        return sql is None or (table == "_sqlite_migrations" and not _computes(sql))
-    return kind == "table" and _named_by_sqlite(name) and not _computes(sql or "")
+        return sql is None or (table == "_sqlite_migrations" and _is_plain(sql))
+    return kind == "table" and _named_by_sqlite(name) and _is_plain(sql or "")
 
 
-def _computes(sql: str) -> bool:
-    plain = sql.upper().translate(_BLANKS)
-    return not _COMPUTING.isdisjoint(plain.split())
+def _is_plain(sql: str) -> bool:
+    import re
+
+    return re.fullmatch(_PLAIN, sql, re.ASCII) is not None

@@ -75,6 +75,15 @@ CRAFTED: dict[str, tuple[str, ...]] = {
         "compiled_truth, timeline, tags, aliases)",
         "INSERT INTO pages_fts (title, slug) VALUES ('alice', 'alice')",
     ),
+    "a keyword index whose settings are checked at length": (
+        "DROP TABLE pages_fts_config",
+        "CREATE TABLE pages_fts_config(k PRIMARY KEY,v,CHECK(length(hex(zeroblob("
+        "99999999)))>k)) WITHOUT ROWID",
+    ),
+    "a keyword index with a column that computes": (
+        "DROP TABLE chunks_fts_docsize", "CREATE TABLE chunks_fts_docsize(id INTEGER PRIMARY KEY, "
+        'sz BLOB, w "x"AS(hex(zeroblob(99999999))) STORED)',
+    ),
     "a keyword index over its own view": (
         "DROP TABLE pages_fts", f"CREATE VIEW trap AS SELECT 1 AS id, ({FOREVER}) AS title, '' AS "
         "slug, '' AS compiled_truth, '' AS timeline, '' AS tags, '' AS aliases",

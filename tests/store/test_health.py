@@ -553,6 +553,15 @@ def test_tables_and_views_of_ones_own_may_be_there(
         "DROP TABLE config; CREATE VIEW config AS SELECT 1 AS key, 2 AS value",
         "DROP TABLE config; CREATE TABLE Config (key TEXT, value TEXT AS (hex(zeroblob(9))))",
         "DROP TABLE links; CREATE VIRTUAL TABLE links USING rtree(a, b, c)",
+        *(
+            f"DROP TABLE pages_fts_config; CREATE TABLE pages_fts_config ({columns})"
+            for columns in (
+                "k PRIMARY KEY,v,CHECK(hex(v))",
+                'k PRIMARY KEY, v, w "x"AS(hex(v))',
+                "k PRIMARY KEY, v/**/DEFAULT(hex(randomblob(9)))",
+                "k, v COLLATE\fNOCASE, PRIMARY KEY(k)",
+            )
+        ),
     ],
 )
 def test_a_brain_with_something_foreign_is_not_opened(statement: str, path: Path) -> None:
