@@ -158,6 +158,10 @@ class Brain:
     ) -> tuple[Answer, Workings]:
         """What `query` gives, and what each stage made of the question; never recorded."""
         chosen = with_values(self.settings, changes) if changes else self.settings
+        mode = mode or cast(Mode, chosen.search_mode)
+        # By words alone no model is touched, unless the question itself asks for one.
+        if mode == "bm25" and chosen.rerank != "off" and "rerank" not in changes:
+            chosen = with_values(chosen, {"rerank": "off"})
         day = today()
         self.database.map_file()
         trace = Trace()
@@ -166,7 +170,7 @@ class Brain:
                 known = aliases.all_aliases(connection)
             question = read_query(text, known, day, scope, limit or chosen.default_limit)
         plan = Plan(
-            mode=mode or cast(Mode, chosen.search_mode),
+            mode=mode,
             merge=merge or cast(Merge, chosen.search_merge_strategy),
             settings=chosen,
             today=day,
@@ -176,7 +180,7 @@ class Brain:
             budget=(budget or chosen.default_token_budget) if depth else None,
             boosts=boosts,
         )
-        if chosen.rerank == "command" and plan.mode != "bm25":
+        if chosen.rerank == "command":
             self._check_command()
         return answer(self.database, question, plan, trace)
 

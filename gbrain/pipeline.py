@@ -156,7 +156,7 @@ def _ranked(search: Search, plan: Plan, small: sms.SmallMatch) -> Workings:
         detail["intent"] = intent.kind if intent else None
         detail["superseded"] = len(lifted.superseded)
     reranked = None
-    if settings.rerank != "off" and plan.mode != "bm25":
+    if settings.rerank != "off":
         from gbrain.rerankers.together import rerank
 
         with trace.stage("rerank") as detail:

@@ -31,7 +31,7 @@ from gbrain.cli.options import (
     scope_of,
 )  # fmt: skip
 from gbrain.output import screen
-from gbrain.output.documents import listed_document, page_document
+from gbrain.output.documents import listed_document, near_document, page_document
 from gbrain.output.text import counted
 from gbrain.text.slug import slug_of
 
@@ -66,13 +66,13 @@ def put(
     data = read_input(file)
     with open_brain(db, make=True) as brain:
         written = brain.put(slug, data, expected_version=expected_version)
-        twin = None if quiet else _twin(brain, written)
+        twin = None if quiet and not json else _twin(brain, written)
     if json:
-        document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
-        screen.write_json(document)
+        about = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
+        screen.write_json({**about, "nearly_the_same": near_document(twin)})
     elif not quiet:
         screen.say(f"{written.slug}: {written.outcome}, version {written.version}")
-    if twin:
+    if twin and not quiet:
         screen.say(
             f"It says nearly the same as {twin.slug} ({twin.words:.0%} of the wording shared). "
             f"gbrain supersede {twin.slug} {written.slug} keeps the older one out of answers."

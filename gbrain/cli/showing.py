@@ -12,7 +12,7 @@ from gbrain.cli.options import open_brain
 from gbrain.errors import GbrainError
 from gbrain.output import screen
 from gbrain.output.json import answer_document
-from gbrain.output.text import answer_text, read_as, unanswered
+from gbrain.output.text import answer_text, left_out, read_as, unanswered
 from gbrain.types import Answer
 
 
@@ -39,7 +39,7 @@ def show(answer: Answer, db: Path | None, seen: Seen) -> None:
         screen.write(answer_text(answer))
         if not seen.quiet:
             poor = unanswered(answer) if answer.hits else "Nothing found."
-            for remark in filter(None, (read_as(answer), poor)):
+            for remark in filter(None, (read_as(answer), poor, left_out(answer))):
                 screen.say(remark)
         if seen.debug:
             for stage in _stages(answer):

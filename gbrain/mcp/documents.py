@@ -66,6 +66,7 @@ ANSWER = document(
     short_circuit={**_STRING_OR_NULL, "description": "The query is this kind of name of a page."},
     fell_back_to_bm25={"type": "boolean"},
     notice=_STRING_OR_NULL,
+    read_as={**_STRING_OR_NULL, "description": "The words it found, where it repaired yours."},
     verdict=VERDICT,
     superseded=_STRINGS,
     results=listed(HIT, "Pages, best first."),

@@ -7,7 +7,7 @@ from gbrain.mcp.arguments import Arguments, day_of, scope_of, today
 from gbrain.mcp.reply import Reply
 from gbrain.mcp.schemas import MOST, USUAL_CHARACTERS
 from gbrain.mcp.sizes import part_of, shortened
-from gbrain.output.documents import listed_document, page_document
+from gbrain.output.documents import listed_document, near_document, page_document
 from gbrain.output.json import Document
 from gbrain.output.text import columns
 from gbrain.store.writing import Written
@@ -44,9 +44,10 @@ def put(brain: Brain, arguments: Arguments) -> Reply:
     if written.outcome != "unchanged":
         with brain.database.reading() as connection:
             twin = nearly_the_same(connection, written.slug)
-    near = {"slug": twin.slug, "title": twin.title, "words": round(twin.words, 3)} if twin else None
     said = f" It says nearly the same as {twin.slug}." if twin else ""
-    return Reply({**_written(written), "nearly_the_same": near}, _said(written) + said)
+    return Reply(
+        {**_written(written), "nearly_the_same": near_document(twin)}, _said(written) + said
+    )
 
 
 def timeline_add(brain: Brain, arguments: Arguments) -> Reply:

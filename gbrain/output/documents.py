@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from gbrain.ingest import Report
 from gbrain.output.json import Document
 from gbrain.store.history import Version
+from gbrain.store.nearness import Near
 from gbrain.store.pages import Stored
 
 
@@ -39,6 +40,13 @@ def page_document(page: Stored, front_matter: Mapping[str, object], text: str) -
         "front_matter": dict(front_matter),
         "text": text,
     }
+
+
+def near_document(near: Near | None) -> Document | None:
+    """A page that says nearly the same as another."""
+    if near is None:
+        return None
+    return {"slug": near.slug, "title": near.title, "words": round(near.words, 3)}
 
 
 def version_document(version: Version) -> Document:

@@ -47,6 +47,7 @@ def answer_document(answer: Answer, *, trace: bool = False) -> Document:
         "short_circuit": answer.short_circuit,
         "fell_back_to_bm25": answer.fell_back_to_bm25,
         "notice": answer.notice,
+        "read_as": answer.read_as,
         "verdict": {
             "grade": answer.verdict.grade,
             "confidence": answer.verdict.confidence,

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from gbrain.output.pager import paged
 from gbrain.output.screen import console
-from gbrain.output.text import counted, one_line, printable, read_as, unanswered
+from gbrain.output.text import counted, left_out, one_line, printable, read_as, unanswered
 from gbrain.store.passages import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Budget, Candidate, Hit, Piece
 
@@ -195,10 +195,8 @@ def closing_lines(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
     if verbose and answer.hits:
         told = "; ".join(one_line(reason) for reason in reasons)
         yield f"Verdict {answer.verdict.grade}, confidence {answer.verdict.confidence:.2f}: {told}."
-    if answer.superseded:
-        pages = counted(len(answer.superseded), "superseded page")
-        named = f" ({', '.join(map(one_line, answer.superseded))})" if verbose else ""
-        yield f"{pages} left out{named}; --include-superseded shows them."
+    if less := left_out(answer, named=verbose):
+        yield less
 
 
 def _summary(answer: Answer) -> str:

@@ -50,6 +50,15 @@ def read_as(answer: Answer) -> str | None:
     return f"Read as: {one_line(answer.read_as)}" if answer.hits and answer.read_as else None
 
 
+def left_out(answer: Answer, *, named: bool = False) -> str | None:
+    """How many pages another replaces were left out, if any; and which, if they are `named`."""
+    if not answer.superseded:
+        return None
+    slugs = f" ({', '.join(map(one_line, answer.superseded))})" if named else ""
+    pages = counted(len(answer.superseded), "superseded page")
+    return f"{pages} left out{slugs}; --include-superseded shows them."
+
+
 def unanswered(answer: Answer) -> str | None:
     """That the hits do not answer the question, if so; of no hits there is nothing to say."""
     if not answer.hits or answer.verdict.grade != "nothing":

@@ -104,3 +104,8 @@ def test_put_says_what_is_nearly_the_same_and_writes_it_all_the_same(run, brain_
     told = run("put", "inbox/third", "--json", stdin=NOTE.encode())
     assert told.json["outcome"] == "created"
     assert told.stderr.startswith("It says nearly the same as ferry (100%")
+    near = {"slug": "ferry", "title": "Ferry", "words": 1.0}
+    assert told.json["nearly_the_same"] == near
+    silent = run("put", "inbox/fourth", "--json", "--quiet", stdin=NOTE.encode())
+    assert (silent.json["nearly_the_same"], silent.stderr) == (near, "")
+    assert run("put", "else", "--json", stdin=b"# Else\n").json["nearly_the_same"] is None

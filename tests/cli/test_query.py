@@ -8,8 +8,8 @@ import sqlite3
 import pytest
 
 ANSWER = {
-    "query", "mode", "merge", "short_circuit", "fell_back_to_bm25", "notice", "verdict",
-    "superseded", "results", "took_ms",
+    "query", "mode", "merge", "short_circuit", "fell_back_to_bm25", "notice", "read_as",
+    "verdict", "superseded", "results", "took_ms",
 }  # fmt: skip
 HIT = {
     "rank", "slug", "title", "wing", "room", "type", "date", "score", "snippet", "chunk", "lanes",
@@ -239,3 +239,30 @@ def test_every_hit_tells_what_age_has_left_of_its_score(run, embedded):
     kept = run(*asked, "--no-decay").json["results"]
     assert {hit["recency"] for hit in kept} == {None}
     assert [hit["slug"] for hit in kept] != list(left)
+
+
+def test_repaired_words_are_told_to_scripts_too(run, embedded):
+    found = run("query", "sourdogh for bakery", "--json").json
+    assert found["read_as"] == "sourdough bakery"
+    assert run("query", "sourdough for bakery", "--json").json["read_as"] is None
+
+
+def test_a_pipe_is_told_how_many_superseded_pages_are_left_out(run, brain_path):
+    run("put", "old", stdin=b"---\nsuperseded_by: new\n---\n# Old\n\nThe ferry leaves at six.\n")
+    run("put", "new", stdin=b"# New\n\nThe ferry leaves at seven.\n")
+    for command in ("search", "query"):
+        found = run(command, "ferry leaves")
+        assert "1 superseded page left out; --include-superseded shows them.\n" in found.stderr
+        assert run(command, "ferry leaves", "--quiet").stderr == ""
+        assert "left out" not in run(command, "ferry leaves", "--include-superseded").stderr
+
+
+def test_a_second_opinion_is_given_on_words_alone_when_asked_for(run, embedded):
+    asked = ("query", "who is lukewarm on cloud rag", "--mode", "bm25", "--json", "--debug")
+
+    def stages(*options):
+        return {stage["stage"] for stage in run(*asked, *options).json["trace"]}
+
+    assert "rerank" in stages("--rerank")
+    run("config", "set", "rerank", "overlap")
+    assert "rerank" not in stages()

@@ -66,6 +66,7 @@ def test_every_key_is_there_even_when_it_is_null(run, sample):
         "short_circuit",
         "fell_back_to_bm25",
         "notice",
+        "read_as",
         "verdict",
         "superseded",
         "results",
