@@ -49,10 +49,12 @@ def read_boost(written: str) -> CustomBoost:
     named, equals, number = written.rpartition("=")
     field, colon, value = named.partition(":")
     field, value = field.strip().lower(), value.strip()
-    if not (equals and colon and value and field in _FIELDS):
+    several = "," in value.partition("=")[2]
+    if several or not (equals and colon and value and field in _FIELDS):
         raise UsageError(
             f"Cannot read the boost {written!r}",
-            hint="Write it like tag:urgent=1.5, wing:people=2 or slug:projects/=0.5.",
+            hint="Write it like tag:urgent=1.5 or wing:people=2 or slug:projects/=0.5, "
+            "with a --boost for each.",
         )
     try:
         factor = float(number)
@@ -169,8 +171,8 @@ def _rules(
         from gbrain.ranking.decay import fading
 
         rules["recency"] = lambda _, facts: fading(facts, today, settings)
-    for given in custom:
-        rules[f"{given.field}:{given.value}"] = _custom(given)
+    for name, same in _by_name(custom).items():
+        rules[name] = _custom(same)
     if settings.noise_sigma:
         rules["noise"] = _noise(query.text, settings)
     return rules
@@ -233,6 +235,16 @@ def _exact(query: Query, settings: Settings) -> Rule:
         return settings.exact_boost if facts.phrase or named else 1.0
 
     return rule
+
+
+def _by_name(custom: Sequence[CustomBoost]) -> dict[str, CustomBoost]:
+    """Boosts by what they are for; factors for the same multiply, as all factors do."""
+    named: dict[str, CustomBoost] = {}
+    for given in custom:
+        name = f"{given.field}:{given.value}"
+        before = named[name].factor if name in named else 1.0
+        named[name] = given._replace(factor=before * given.factor)
+    return named
 
 
 def _custom(given: CustomBoost) -> Rule:

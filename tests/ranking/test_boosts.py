@@ -239,7 +239,10 @@ def test_a_boost_as_written(written: str, read: CustomBoost) -> None:
     assert read_boost(written) == read
 
 
-@pytest.mark.parametrize("written", ["", "urgent", "tag:urgent", "urgent=2", "tag:=2", "room:x=2"])
+@pytest.mark.parametrize(
+    "written",
+    ["", "urgent", "tag:urgent", "urgent=2", "tag:=2", "room:x=2", "tag:urgent=1.5,wing:people=2"],
+)
 def test_a_boost_that_cannot_be_read(written: str) -> None:
     with pytest.raises(UsageError) as refused:
         read_boost(written)
@@ -277,6 +280,14 @@ def test_a_boost_of_ones_own(written: str, slug: str, fact: Facts, meant: bool) 
     given_ = read_boost(written)
     found = boosted("x", [page(slug)], {slug: fact}, [given_])[0]
     assert dict(found.boosts) == ({f"{given_.field}:{given_.value}": 2.0} if meant else {})
+
+
+def test_factors_for_the_same_multiply() -> None:
+    twice = [read_boost("tag:urgent=1.5"), read_boost("tag:urgent=2"), read_boost("wing:people=3")]
+    fact = NOTE._replace(tags=("urgent",), wing="people")
+    found = boosted("x", [page("a")], {"a": fact}, twice)[0]
+    assert dict(found.boosts) == {"tag:urgent": 3.0, "wing:people": 3.0}
+    assert found.score == 9.0
 
 
 def test_replaced_pages_go_unless_they_are_pinned() -> None:
