@@ -29,13 +29,16 @@ command = Module()
 )
 def open_(
     number: Annotated[
-        int, typer.Argument(metavar="N", min=1, max=1000, help="Its number in the last answer.")
+        int, typer.Argument(metavar="N", min=1, max=1000, help="Its number on the screen.")
     ],
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Open hit N of the last answer in your editor; what you save becomes the page."""
+    """Open hit N of the last answer on a terminal in your editor; what you save becomes the page.
+
+    Answers in a pipe or a script do not count: the numbers are those that you saw last.
+    """
     with open_brain(db) as brain:
         with brain.database.reading() as connection:
             place = asked.recall(connection, number)
@@ -48,12 +51,12 @@ def open_(
 def _no_such_hit(number: int, answered: bool) -> NotFound:
     if answered:
         return NotFound(
-            f"The last answer has no hit {number}",
+            f"The last answer that a terminal showed has no hit {number}",
             hint="Ask again with a larger --limit, or name the page: gbrain edit SLUG.",
         )
     return NotFound(
-        "There is no answer to open a hit of",
-        hint="Ask first, at a terminal: gbrain query 'your question'.",
+        "No terminal has shown an answer to open a hit of",
+        hint="Ask first, not in a pipe: gbrain query 'your question'.",
     )
 
 

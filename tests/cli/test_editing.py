@@ -215,22 +215,38 @@ def test_an_answer_in_a_pipe_is_not_the_last_one(run, sample, at_terminal, edito
     assert run("open", "1", "--json").json["slug"] == "companies/river-ai"
 
 
-def test_opening_counts(run, sample, at_terminal, editor, brain_path):
+def test_opening_counts_while_that_is_recorded(run, sample, at_terminal, editor, brain_path):
     import sqlite3
+    from contextlib import closing
+
+    def opened():
+        with closing(sqlite3.connect(brain_path)) as connection:
+            return dict(
+                connection.execute(
+                    "SELECT slug, opens FROM page_use JOIN pages ON pages.id = page_id"
+                )
+            )
+
+    def open_both_ways():
+        assert run("open", "1").exit_code == run("get", "people/alice-chen").exit_code == 0
 
     editor("")
     at_terminal("search", "river", "--limit", "1", "--no-pager")
-    run("open", "1")
-    with sqlite3.connect(brain_path) as connection:
-        assert connection.execute("SELECT sum(opens) FROM page_use").fetchone() == (1,)
-    connection.close()
+    open_both_ways()
+    assert opened() == {"companies/river-ai": 1, "people/alice-chen": 1}
+    run("config", "set", "record_access", "off")
+    open_both_ways()
+    assert opened() == {"companies/river-ai": 1, "people/alice-chen": 1}
+    run("config", "set", "record_access", "on")
+    open_both_ways()
+    assert opened() == {"companies/river-ai": 2, "people/alice-chen": 2}
 
 
 def test_a_hit_that_is_not_there(run, sample, at_terminal, editor):
     editor("")
-    assert "There is no answer to open a hit of" in run("open", "1").stderr
+    assert "No terminal has shown an answer to open a hit of" in run("open", "1").stderr
     at_terminal("search", "river", "--limit", "1", "--no-pager")
-    assert "The last answer has no hit 2" in run("open", "2").stderr
+    assert "The last answer that a terminal showed has no hit 2" in run("open", "2").stderr
     run("delete", "companies/river-ai")
     assert run("open", "1", "--json").error["code"] == "not_found"
     assert run("open", "0").exit_code == 2
