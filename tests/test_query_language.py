@@ -38,6 +38,24 @@ def test_an_unwanted_word_keeps_its_pages_out_of_every_lane(filled: Brain, mode:
     assert not unwanted & {hit.slug for hit in answer.hits}
 
 
+def test_an_unwanted_word_keeps_its_pages_out_of_links_and_associations(filled: Brain) -> None:
+    unwanted = holding(filled, "alice")
+    alone = {"semantic_weight": "0", "keyword_weight": "0"}
+    for lane in ("graph", "associative"):
+        only = {**alone, f"{lane}_weight": "1"}
+        asked = filled.query("River AI and offline first", changes=only, limit=30)
+        assert unwanted & {hit.slug for hit in asked.hits}
+        answer = filled.query("River AI and offline first NOT alice", changes=only, limit=30)
+        assert {found for hit in answer.hits for found in hit.lanes} == {lane}
+        assert not unwanted & {hit.slug for hit in answer.hits}
+    everything = {"graph_weight": "1", "associative_weight": "1"}
+    answer = filled.query("River AI and offline first NOT alice", changes=everything, limit=30)
+    assert {found for hit in answer.hits for found in hit.lanes} == {
+        "fts", "vector", "graph", "associative",
+    }  # fmt: skip
+    assert not unwanted & {hit.slug for hit in answer.hits}
+
+
 def test_an_unwanted_word_keeps_linked_pages_out_of_the_context(filled: Brain) -> None:
     unwanted = holding(filled, "alice")
     answer = filled.query("the field notebook project NOT alice", depth="auto", budget=4000)

@@ -109,3 +109,23 @@ def test_put_says_what_is_nearly_the_same_and_writes_it_all_the_same(run, brain_
     silent = run("put", "inbox/fourth", "--json", "--quiet", stdin=NOTE.encode())
     assert (silent.json["nearly_the_same"], silent.stderr) == (near, "")
     assert run("put", "else", "--json", stdin=b"# Else\n").json["nearly_the_same"] is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "asked", "marked"),
+    [
+        ("y\ny\n", 2, {"new": "newest", "old": "newest"}),
+        ("n\nn\nn\n", 3, {}),
+        ("o\nn\n", 2, {"newest": "new"}),
+        ("n\nyes\n", 2, {"old": "new"}),
+        ("q\n", 1, {}),
+        ("what?\nq\n", 2, {}),
+    ],
+)
+def test_a_person_decides_on_each_pair(run, ferries, at_terminal, keys, asked, marked):
+    code, shown = at_terminal("dedupe", keys=keys)
+    assert code == 0
+    assert shown.count("superseded? (y)es, (n)o, the (o)ther one is, (q)uit") == asked
+    assert (f"{len(marked)} marked as superseded" in shown) == bool(marked)
+    rows = [line.split("\t")[:2] for line in run("supersede", "--list").stdout.splitlines()]
+    assert dict(rows) == marked
