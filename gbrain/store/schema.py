@@ -219,18 +219,11 @@ CREATE TABLE IF NOT EXISTS page_embeddings_codes_{dim} (
 );
 """
 
-# A table or an index of columns, of simple types or none, with their keys: all that SQLite, its
-# keyword index and the library for migrations make. Nothing that is written so can compute.
-_WORD = r"""(?:\w+|"\w+"|'\w+')"""
-_COLUMN = rf"{_WORD}(?:\s+(?:INTEGER|TEXT|BLOB))?(?:\s+PRIMARY\s+KEY)?"
-_KEY = rf"PRIMARY\s+KEY\s*\({_WORD}(?:\s*,\s*{_WORD})*\)"
-_PLAIN = (
-    rf"CREATE\s+(?:TABLE|UNIQUE\s+INDEX)\s+{_WORD}(?:\s+ON\s+{_WORD})?"
-    rf"\s*\(\s*{_COLUMN}(?:\s*,\s*(?:{_KEY}|{_COLUMN}))*\s*\)(?:\s+WITHOUT\s+ROWID)?"
+# Words that let a table compute something, or follow what another one does.
+_COMPUTING = frozenset(
+    "AS CHECK COLLATE CONSTRAINT DEFAULT FOREIGN GENERATED REFERENCES VIRTUAL WHERE".split()
 )
-
-# As SQLite and the library for migrations spell them today, so that the pattern, which takes
-# milliseconds to compile, is rarely asked.
+# As SQLite and the library for migrations spell them today: others are looked at more closely.
 _OF_LIBRARIES = (
     "CREATE TABLE sqlite_sequence(name,seq)",
     'CREATE TABLE "_sqlite_migrations" (\n   "id" INTEGER PRIMARY KEY,\n   "migration_set" TEXT,\n'
@@ -286,9 +279,10 @@ def foreign_parts(rows: Iterable[SchemaRow]) -> list[tuple[str, str]]:
         (kind, name)
         for kind, name, table, _ in unusual
         if kind == "trigger"
-        or name.lower() in own
-        or (kind == "index" and table.lower() in own)
-        or _named_by_sqlite(name.lower())
+        or any(
+            one in own or _named_by_sqlite(one)
+            for one in (name.lower(), *((table.lower(),) if kind == "index" else ()))
+        )
     ]
 
 
@@ -316,6 +310,15 @@ def _of_sqlite(kind: str, name: str, table: str, sql: str | None) -> bool:
 
 
 def _is_plain(sql: str) -> bool:
+    """Whether it only lists columns, with their types and keys: no word or sign of more."""
     import re
+    from itertools import pairwise
 
-    return re.fullmatch(_PLAIN, sql, re.ASCII) is not None
+    tokens = re.findall(r"\w+|[^\w\s]", sql.upper())
+    called = [before for before, token in pairwise(tokens) if token == "("]
+    signs = {token for token in tokens if not token.replace("_", "a").isalnum()}
+    return (
+        signs <= set("(),'\"")
+        and _COMPUTING.isdisjoint(tokens)
+        and all(before == "KEY" for before in called[1:])
+    )

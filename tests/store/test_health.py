@@ -560,8 +560,14 @@ def test_tables_and_views_of_ones_own_may_be_there(
                 'k PRIMARY KEY, v, w "x"AS(hex(v))',
                 "k PRIMARY KEY, v/**/DEFAULT(hex(randomblob(9)))",
                 "k, v COLLATE\fNOCASE, PRIMARY KEY(k)",
+                "k PRIMARY KEY, v, w UNIQUE ON CONFLICT REPLACE, CHECK\n(v)",
             )
         ),
+        "CREATE INDEX i ON _sqlite_migrations (hex(name))",
+        "CREATE INDEX i ON _sqlite_migrations (name) WHERE 1",
+        "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT 'index', 'i', name, rootpage, "
+        "'CREATE INDEX i ON pages_fts_data (hex(block))' FROM sqlite_schema "
+        "WHERE name = 'pages_fts_data'",
     ],
 )
 def test_a_brain_with_something_foreign_is_not_opened(statement: str, path: Path) -> None:
