@@ -29,9 +29,10 @@ from gbrain.cli.options import (
     Wing,
     boosts_of,
     changes_of,
-    open_brain,
     scope_of,
 )  # fmt: skip
+from gbrain.cli.past import AsOf, open_brain_as_of
+from gbrain.cli.search import NoDecay, Superseded
 from gbrain.output import screen
 
 command = Module()
@@ -43,6 +44,7 @@ command = Module()
         'gbrain explain "who is lukewarm on cloud RAG?"',
         "gbrain explain 'backup plan' --why-not projects/home-backup",
         "gbrain explain 'river ai' --profile sift --json | jq .fusion",
+        "gbrain explain 'backup plan' --as-of 2026-05 --no-decay",
     ),
 )
 def explain(
@@ -66,6 +68,9 @@ def explain(
     until: Until = None,
     where: Where = None,
     exclude: Exclude = None,
+    as_of: AsOf = None,
+    no_decay: NoDecay = False,
+    include_superseded: Superseded = False,
     no_pager: NoPager = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -82,14 +87,31 @@ def explain(
         "mode": mode,
         "merge": merge,
         "boosts": boosts_of(boost),
-        "changes": changes_of({"profile": profile, "rerank": rerank}),
-    }
-    with open_brain(db) as brain:
+        "changes": changes_of(
+            {"profile": profile, "rerank": rerank, "no_decay": no_decay,
+             "include_superseded": include_superseded}
+        ),
+    }  # fmt: skip
+    with open_brain_as_of(db, as_of) as brain:
         answer, work = brain.ask(" ".join(text), **options)
-        lost = why_not(brain, answer, work, missing, **options) if missing else None
+        given = _given(profile, rerank) if missing else {}
+        lost = why_not(brain, answer, work, missing, given=given, **options) if missing else None
     if answer.notice and not quiet:
         screen.say(answer.notice)
     if json:
         screen.write_json(explanation_document(answer, work, lost))
     else:
         show_explanation(answer, work, lost, pager=not no_pager)
+
+
+def _given(profile: str | None, rerank: bool) -> dict[str, str]:
+    """The option that each setting's value comes from, if one does, by setting."""
+    given: dict[str, str] = {}
+    if profile:
+        from gbrain.profiles import profile_values
+
+        values = profile_values(profile)
+        given = dict.fromkeys(values, f"--profile {profile}")
+        if rerank and values["rerank"] != "off":
+            return given | {"rerank": f"--profile {profile} and --rerank"}
+    return given | ({"rerank": "--rerank"} if rerank else {})

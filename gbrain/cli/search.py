@@ -48,6 +48,7 @@ Text = Annotated[
 Superseded = Annotated[
     bool, typer.Option("--include-superseded", help="Also pages that another replaces.")
 ]
+NoDecay = Annotated[bool, typer.Option("--no-decay", help="Old notes count as much as new ones.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="On a terminal: scores, places and files too.")
 ]
@@ -136,9 +137,7 @@ def query(
     profile: ProfileOf = None,
     rerank: Rerank = False,
     boost: Boost = None,
-    no_decay: Annotated[
-        bool, typer.Option("--no-decay", help="Old notes count as much as new ones.")
-    ] = False,
+    no_decay: NoDecay = False,
     include_superseded: Superseded = False,
     exit_code: ExitCode = False,
     verbose: Verbose = False,

@@ -37,7 +37,7 @@ def supersede(
     page, successor = pages.require_page(connection, old), pages.require_page(connection, new)
     chain = [page.slug, successor.slug]
     while chain[-1] != page.slug:
-        following = _replacement(connection, chain[-1])
+        following = replacement(connection, chain[-1])
         if following is None or following in chain[1:]:
             text = with_key(pages.page_text(connection, page.id), KEY, successor.slug)
             return _write(connection, page, text, now), successor.slug
@@ -70,8 +70,8 @@ def superseded(connection: sqlite3.Connection) -> list[Superseded]:
     for slug, title, meta in rows.fetchall():
         values = json.loads(meta)
         written = values[KEY] if isinstance(values[KEY], str) else json.dumps(values[KEY])
-        replacement = _replacement(connection, slug)
-        found.append(Superseded(slug, title, written, replacement, values.get("pinned") is True))
+        successor = replacement(connection, slug)
+        found.append(Superseded(slug, title, written, successor, values.get("pinned") is True))
     return found
 
 
@@ -81,7 +81,7 @@ def _write(
     return writing.write_page(connection, parse_page(page.path, text.encode()), now)
 
 
-def _replacement(connection: sqlite3.Connection, slug: str) -> str | None:
+def replacement(connection: sqlite3.Connection, slug: str) -> str | None:
     """The page that a page says it is superseded by."""
     row = connection.execute("SELECT meta FROM pages WHERE slug = ?", (slug,)).fetchone()
     values = json.loads(row[0]) if row else {}

@@ -1,0 +1,119 @@
+"""What would have kept a page: other options, or a setting, by where its value came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from gbrain.brain import Brain
+from gbrain.config import Value, find_setting, written_value
+from gbrain.pipeline import Workings
+from gbrain.types import Answer
+
+Lost = tuple[str, str, str | None]
+
+# The most hits that can be asked for.
+_MOST_HITS = 1000
+
+# The setting that switches a boost off, and how.
+_BOOSTS: Mapping[str, tuple[str, Value]] = {
+    "wing": ("wing_boost", 1.0),
+    "date": ("date_boost", False),
+    "exact": ("exact_boost", 1.0),
+    "preference": ("preference_boost", False),
+    "concrete": ("concrete_boost", False),
+    "roll_up": ("concrete_boost", False),
+    "long_prose": ("concrete_boost", False),
+    "importance": ("importance_boost", False),
+    "access": ("access_boost", False),
+    "noise": ("noise_sigma", 0.0),
+}
+
+
+class Asked(NamedTuple):
+    """A question, its answer and the options of both, as `ask` takes them.
+
+    `given` names, as written, the option that a setting's value came from, by setting.
+    """
+
+    brain: Brain
+    answered: Answer
+    work: Workings
+    options: Mapping[str, Any]
+    given: Mapping[str, str]
+
+    def again(self, **changes: str) -> Workings:
+        """What becomes of the question with some settings changed as well."""
+        changed = {**self.options.get("changes", {}), **changes}
+        return self.brain.ask(self.answered.query, **{**self.options, "changes": changed})[1]
+
+
+class Remedy(NamedTuple):
+    """Settings to change by a command, and options to ask with or without."""
+
+    commands: tuple[str, ...] = ()
+    asking: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        asking = (f"ask {' and '.join(self.asking)}",) if self.asking else ()
+        return " and ".join((*self.commands, *asking))
+
+    def joined(self, other: Remedy) -> Remedy:
+        """Both of them together."""
+        commands = dict.fromkeys((*self.commands, *other.commands))
+        return Remedy(tuple(commands), tuple(dict.fromkeys((*self.asking, *other.asking))))
+
+
+def either(*remedies: Remedy | str | None) -> str | None:
+    """One sentence of those that there are; "ask" stands in it once."""
+    told = ""
+    for remedy in filter(None, map(str, filter(None, remedies))):
+        told += f", or {remedy.removeprefix('ask ') if 'ask ' in told else remedy}"
+    told = told.removeprefix(", or ")
+    return (told if told.startswith("gbrain ") else told[:1].upper() + told[1:]) or None
+
+
+def setting(
+    asked: Asked, name: str, wanted: Value, enough: Callable[[Any], bool] | None = None
+) -> Remedy:
+    """The setting at the value `wanted`, or at another that is `enough`.
+
+    Where an option of this query set it, that has to go, and that can be all.
+    """
+    default = find_setting(name).default
+    change = f"set {name} {_written(wanted)}" if wanted != default else f"reset {name}"
+    command = (f"gbrain config {change}",)
+    option = asked.given.get(name)
+    if option is None and name in asked.options.get("changes", {}):
+        option = f"--{name.replace('_', '-')}"
+    if option is None:
+        return Remedy(command)
+    own = getattr(asked.brain.settings, name)
+    at_hand = enough(own) if enough else own == wanted
+    return Remedy(() if at_hand else command, (f"without {option}",))
+
+
+def limit(place: int | None) -> Remedy:
+    """As many hits as reach that place, if so many can be asked for."""
+    return Remedy((), (f"with --limit {place}",)) if place and place <= _MOST_HITS else Remedy()
+
+
+def boost(asked: Asked, name: str) -> Remedy:
+    """Without the boost of that name."""
+    if name == "recency":
+        return Remedy((), ("with --no-decay",))
+    for custom in asked.work.plan.boosts:
+        if f"{custom.field}:{custom.value}" == name:
+            return Remedy((), (f"without --boost {name}={custom.factor:g}",))
+    return setting(asked, *_BOOSTS[name])
+
+
+def _written(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else written_value(value)
+
+
+def nth(number: int | None) -> str:
+    """1st, 2nd, 3rd, 4th; 11th to 13th."""
+    count = number or 0
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(count % 10 if count // 10 % 10 != 1 else 0, "th")
+    return f"{count}{ending}"

@@ -1,0 +1,203 @@
+"""Pages that no lane brought: kept out by a filter, or too far down, or found by nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from gbrain.explanation.moves import place_of
+from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, nth, setting
+from gbrain.pipeline import Workings
+from gbrain.store.scope import page_condition
+from gbrain.text.query import match_expression
+from gbrain.text.query_plan import taken_apart, words_alone
+from gbrain.text.query_text import written
+from gbrain.types import Clause, Found, Query, Scope
+
+# The deepest pool that a setting allows: as far as anyone would look.
+_DEEP = 1000
+
+# The setting that gives each of the main lanes its weight.
+_WEIGHTS = {"fts": "keyword_weight", "vector": "semantic_weight"}
+_LANES = {"fts": "keyword", "vector": "vector"}
+
+
+def out_of_scope(connection: sqlite3.Connection, asked: Asked, page_id: int) -> Lost | None:
+    """Which of the filters, fields and NOTs leave the page out."""
+    query = asked.work.query
+    if _is_within(connection, query.scope, page_id):
+        return None
+    filters = list(_single_filters(asked.options.get("scope", Scope())))
+    demands = taken_apart(query.tree)[1] if query.tree else []
+    unwanted = [demand for demand in demands if demand.kind == "not"]
+    filters += [(written(d), Scope(tree=d)) for d in demands if d not in unwanted]
+    against = [name for name, scope in filters if not _is_within(connection, scope, page_id)]
+    broken = [d for d in unwanted if not _is_within(connection, Scope(tree=d), page_id)]
+    if not against and not broken:
+        # Each alone lets it pass: no single day of it is in all of them.
+        against = [name for name, scope in filters if _is_about_days(scope)]
+    reasons = [f"It is outside what was asked for by {' and '.join(against)}."] if against else []
+    reasons += [_unwanted(connection, demand.parts[0], page_id) for demand in broken]
+    names = [*against, *(f"NOT {_in_brackets(demand.parts[0])}" for demand in broken)]
+    return "scope", " ".join(reasons), f"Ask without {' and '.join(names)}."
+
+
+def _single_filters(scope: Scope) -> Iterator[tuple[str, Scope]]:
+    """Each filter that is set, alone, under the name it is asked for by."""
+    nothing = Scope()
+    for field in Scope._fields:
+        value = getattr(scope, field)
+        if value != getattr(nothing, field):
+            name = "--tag" if field == "tags" else f"--{field.replace('_', '-')}"
+            yield name, Scope(**{field: value})
+
+
+def _is_about_days(scope: Scope) -> bool:
+    named = scope.tree.name if scope.tree else ""
+    return bool(scope.since or scope.until) or named in ("before", "after")
+
+
+def _unwanted(connection: sqlite3.Connection, clause: Clause, page_id: int) -> str:
+    """What of a NOT the page has."""
+    whole = f"NOT {_in_brackets(clause)}"
+    if not words_alone(clause):
+        return f"It is kept out by {whole}."
+    parts = clause.parts if clause.kind in ("any", "loose") else (clause,)
+    held = [written(p) for p in parts if _is_within(connection, Scope(tree=p), page_id)]
+    return f"It holds {' and '.join(held)}, which {whole} keeps out."
+
+
+def _in_brackets(clause: Clause) -> str:
+    text = written(clause)
+    return f"({text})" if clause.parts and clause.kind != "not" else text
+
+
+def _is_within(connection: sqlite3.Connection, scope: Scope, page_id: int) -> bool:
+    within = page_condition(scope)
+    row = connection.execute(
+        f"SELECT 1 FROM pages WHERE id = ? AND {within.sql}", (page_id, *within.values)
+    ).fetchone()
+    return row is not None
+
+
+def in_no_lane(connection: sqlite3.Connection, asked: Asked, page_id: int) -> Lost:
+    """How far down each lane the page stands, or why it is in none of them."""
+    deep = asked.again(candidate_pool=str(_DEEP))
+    places = _places(deep, page_id)
+    if places:
+        return _below_the_pool(asked, places, page_id)
+    reasons, remedies = _shut_out(asked, deep, page_id)
+    if "fts" in deep.lanes.found:
+        reasons.append(_words(connection, deep.query, page_id))
+    if "vector" in deep.lanes.found:
+        reasons.append(_meaning(connection, deep.lanes.found["vector"], page_id))
+    words = _words_asked(deep.query)
+    if words and _loosened(words) != words and not _matches(connection, words, page_id):
+        remedies.append(f"ask with OR: {written(_loosened(words))}")
+    if not remedies or "--limit" in str(remedies[0]):
+        remedies += ["ask in its own words", "add an alias: gbrain alias add"]
+    return "lanes", " ".join(reasons), either(*remedies)
+
+
+def _shut_out(asked: Asked, deep: Workings, page_id: int) -> tuple[list[str], list[Remedy | str]]:
+    """The lanes that were not asked and have the page, and how they would be; else why not."""
+    reasons: list[str] = []
+    remedies: list[Remedy | str] = []
+    shut = [lane for lane in _LANES if lane not in deep.lanes.found]
+    if not shut:
+        return reasons, remedies
+    opened = _with_all_lanes(asked)
+    place = place_of(opened.cut.kept, page_id) or 0
+    beyond = limit(place) if place > asked.work.query.limit else Remedy()
+    for lane, rank in _places(opened, page_id).items():
+        if lane in shut:
+            cause, remedy = _shut_by(asked, lane)
+            reasons.append(f"{cause} shuts the {_LANES[lane]} lane out, where it is {nth(rank)}.")
+            remedies.append(remedy.joined(beyond))
+    if opened.lanes.notice:
+        reasons.append(opened.lanes.notice)
+    return reasons, remedies
+
+
+def _places(work: Workings, page_id: int) -> dict[str, int]:
+    """The page's rank in each lane that has it."""
+    return {
+        lane: candidate.rank
+        for lane, found in work.lanes.found.items()
+        for candidate in found.pages
+        if candidate.page_id == page_id
+    }
+
+
+def _below_the_pool(asked: Asked, places: dict[str, int], page_id: int) -> Lost:
+    ranks = [f"{nth(rank)} in the {lane} lane" for lane, rank in places.items()]
+    nearest, pool = min(places.values()), asked.work.plan.settings.candidate_pool
+    wider = asked.again(candidate_pool=str(nearest))
+    place = place_of(wider.cut.kept, page_id)
+    remedy = setting(asked, "candidate_pool", nearest, lambda own: own >= nearest)
+    if place and place > asked.work.query.limit:
+        remedy = remedy.joined(limit(place))
+    reason = f"It is {' and '.join(ranks)}, and each lane hands on {pool} pages."
+    return "lanes", reason, either(remedy, "ask in its own words")
+
+
+def _with_all_lanes(asked: Asked) -> Workings:
+    """The question by words and by meaning, whatever was to keep a lane out."""
+    settings = asked.work.plan.settings
+    off = {name: "1" for name in _WEIGHTS.values() if not getattr(settings, name)}
+    options = {**asked.options, "mode": "hybrid"}
+    return asked._replace(options=options).again(**off, candidate_pool=str(_DEEP), rerank="off")
+
+
+def _shut_by(asked: Asked, lane: str) -> tuple[str, Remedy]:
+    """What keeps a lane from being asked, and how it would be."""
+    if not getattr(asked.work.plan.settings, _WEIGHTS[lane]):
+        name = _WEIGHTS[lane]
+        return f"{name} 0", setting(asked, name, 1.0, lambda own: own > 0)
+    mode = asked.work.plan.mode
+    if asked.options.get("mode"):
+        return f"--mode {mode}", Remedy((), (f"without --mode {mode}",))
+    return f"search_mode {mode}", setting(asked, "search_mode", "auto", lambda own: own != mode)
+
+
+def _words_asked(query: Query) -> Clause | None:
+    """The words that the keyword lane must match, if some of them are joined by AND."""
+    return taken_apart(query.tree)[0] if query.tree and query.expression else None
+
+
+def _loosened(words: Clause) -> Clause:
+    """The same with OR for each AND."""
+    if words.kind == "term":
+        return words
+    kind = "any" if words.kind == "all" else words.kind
+    return words._replace(kind=kind, parts=tuple(map(_loosened, words.parts)))
+
+
+def _matches(connection: sqlite3.Connection, clause: Clause, page_id: int) -> bool:
+    return _is_within(connection, Scope(tree=clause), page_id)
+
+
+def _words(connection: sqlite3.Connection, query: Query, page_id: int) -> str:
+    holds = "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? AND rowid = ?"
+    held: list[str] = []
+    absent: list[str] = []
+    for term in query.terms:
+        found = connection.execute(holds, (match_expression((term,)), page_id)).fetchone()
+        (held if found else absent).append(" ".join(term.words))
+    words = _words_asked(query)
+    if not held:
+        return "It holds none of the query's words."
+    if words and absent and not _matches(connection, words, page_id):
+        told = f"{', '.join(held)}, not {', '.join(absent)}"
+        return f"The query asks for {written(words)}; it holds {told}."
+    return f"Of the query's words it holds only {', '.join(held)}, as many other pages do."
+
+
+def _meaning(connection: sqlite3.Connection, found: Found, page_id: int) -> str:
+    waiting = connection.execute(
+        "SELECT count(*) FROM chunks JOIN embedding_jobs USING (hash) WHERE page_id = ?",
+        (page_id,),
+    ).fetchone()[0]
+    if waiting:
+        return f"{waiting} of its passages are not embedded yet: run gbrain embed."
+    return f"Its passages are not among the {len(found.pages)} pages nearest in meaning."

@@ -1,0 +1,201 @@
+"""`gbrain explain --why-not`: the stage that lost a page, and a remedy that does keep it."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+LUKEWARM = "who is lukewarm on cloud RAG?"
+TABLET = "field notebook tablet"
+SEARCH = "who works on search?"
+
+
+def lost(run, text, slug, *options):
+    found = run("explain", text, "--why-not", slug, *options, "--json").json["why_not"]
+    assert found["slug"] == slug
+    return found["stage"], found["reason"], found["remedy"]
+
+
+def is_shown(run, text, slug, *options):
+    return lost(run, text, slug, *options)[0] == "shown"
+
+
+def test_fading_is_named_with_its_factor(run, embedded):
+    slug = "projects/field-notebook"
+    stage, reason, remedy = lost(run, TABLET, slug, "--profile", "sift")
+    assert stage == "boost"
+    assert reason.startswith("recency × ")
+    assert " took it from 1st to " in reason
+    assert remedy.startswith("Ask with --no-decay, or with --limit ")
+    assert is_shown(run, TABLET, slug, "--profile", "sift", "--no-decay")
+    assert is_shown(run, TABLET, slug, "--profile", "sift", "--limit", remedy.split()[-1])
+
+
+def test_a_boost_of_one_s_own_is_named_as_it_was_given(run, embedded):
+    slug, given = "projects/home-backup", ("--boost", "slug:projects/=0")
+    stage, reason, remedy = lost(run, "home backup plan", slug, *given)
+    assert (stage, reason.split(" took ")[0]) == ("boost", "slug:projects/ × 0")
+    assert remedy.startswith("Ask without --boost slug:projects/=0, or with --limit ")
+    assert is_shown(run, "home backup plan", slug)
+
+
+def test_pages_that_a_boost_lifted_past_it_are_named(run, embedded):
+    asked, slug = "what happened in April?", "meetings/2026-06-18-lanternworks-pitch"
+    stage, reason, remedy = lost(run, asked, slug, "--limit", "3")
+    assert (stage, "people/alice-chen date × " in reason) == ("boost", True)
+    assert remedy.startswith("gbrain config set date_boost off, or ask with --limit ")
+    run("config", "set", "date_boost", "off")
+    assert is_shown(run, asked, slug, "--limit", "3")
+
+
+def test_the_reranker_is_named_with_its_opinion(run, embedded):
+    slug = "projects/field-notebook"
+    stage, reason, remedy = lost(run, SEARCH, slug, "--rerank", "--limit", "3")
+    assert stage == "rerank"
+    assert reason.startswith("The reranker's opinion 0.")
+    assert ", of weight 0.85, took it from 1st to 4th of " in reason
+    assert remedy == "Ask without --rerank, or with --limit 4"
+    assert is_shown(run, SEARCH, slug, "--limit", "3")
+    assert is_shown(run, SEARCH, slug, "--rerank", "--limit", "4")
+    run("config", "set", "rerank", "cross-encoder")
+    remedy = lost(run, SEARCH, slug, "--limit", "3")[2]
+    assert remedy == "gbrain config reset rerank, or ask with --limit 4"
+
+
+def test_variety_is_a_stage_too(run, embedded):
+    run("config", "set", "mmr_lambda", "0.3")
+    stage, reason, remedy = lost(run, LUKEWARM, "people/ivy-marlow", "--limit", "5")
+    assert (stage, "mmr_lambda 0.3" in reason) == ("variety", True)
+    assert remedy.startswith("gbrain config reset mmr_lambda, or ask with --limit ")
+
+
+def test_one_that_was_behind_from_the_start_is_lost_to_the_limit(run, embedded):
+    slug = "concepts/spaced-repetition"
+    stage, reason, remedy = lost(run, LUKEWARM, slug, "--limit", "1")
+    assert (stage, reason, remedy) == (
+        "limit", "It is 29th of 29 pages, 1 is shown.", "Ask with --limit 29",
+    )  # fmt: skip
+    assert is_shown(run, LUKEWARM, slug, "--limit", "29")
+
+
+def test_the_pool_is_the_one_that_the_query_had(run, embedded):
+    run("config", "set", "candidate_pool", "3")
+    slug = "concepts/spaced-repetition"
+    stage, reason, remedy = lost(run, "notes", slug)
+    assert (stage, "each lane hands on 3 pages." in reason) == ("lanes", True)
+    for command in remedy.partition(", or ")[0].split(" and ask "):
+        if command.startswith("gbrain "):
+            assert run(*shlex.split(command)[1:]).exit_code == 0
+    more = remedy.partition(" and ask with ")[2].partition(", or ")[0]
+    assert is_shown(run, "notes", slug, *more.split())
+    run("config", "set", "candidate_pool", "3")
+    assert lost(run, "notes", slug, "--profile", "sift")[0] != "lanes"
+
+
+def test_a_value_of_a_profile_goes_with_the_profile(run, embedded):
+    asked, slug = "what happened in April?", "resources/git-worktrees"
+    stage, reason, remedy = lost(run, asked, slug, "--profile", "engram")
+    assert (stage, "threshold 0.6 of the best, 0.0" in reason) == ("cut", True)
+    assert remedy == "Ask without --profile engram"
+    run("config", "set", "threshold", "0.5")
+    remedy = lost(run, asked, slug, "--profile", "engram")[2]
+    assert remedy == "gbrain config reset threshold and ask without --profile engram"
+
+
+def test_what_was_cut_is_told_in_numbers(run, embedded):
+    run("config", "set", "relevance_floor", "0.5")
+    stage, reason, remedy = lost(run, LUKEWARM, "companies/river-ai")
+    assert (stage, remedy) == ("cut", "gbrain config reset relevance_floor")
+    assert "with cosine 0.47" in reason
+    assert "below relevance_floor 0.5." in reason
+    run("config", "reset", "relevance_floor")
+    run("config", "set", "threshold", "0.6")
+    stage, reason, remedy = lost(run, LUKEWARM, "companies/river-ai")
+    assert (stage, remedy) == ("cut", "gbrain config reset threshold")
+    assert reason.startswith("Its score 0.85")
+    assert reason.endswith(" is below 1.2: threshold 0.6 of the best, 2.")
+
+
+def test_an_and_that_it_does_not_fulfil(run, embedded):
+    asked, slug = "sourdough AND backup", "resources/sourdough-starter"
+    stage, reason, remedy = lost(run, asked, slug, "--mode", "bm25")
+    assert stage == "lanes"
+    assert "The query asks for sourdough AND backup; it holds sourdough, not backup." in reason
+    assert remedy == "Ask without --mode bm25, or with OR: sourdough OR backup"
+    assert is_shown(run, "sourdough OR backup", slug, "--mode", "bm25")
+    assert is_shown(run, asked, slug)
+
+
+@pytest.mark.parametrize(
+    ("options", "cause", "remedy"),
+    [
+        (("--mode", "bm25"), "--mode bm25", "Ask without --mode bm25"),
+        (("search_mode", "bm25"), "search_mode bm25", "gbrain config reset search_mode"),
+        (("semantic_weight", "0"), "semantic_weight 0", "gbrain config reset semantic_weight"),
+    ],
+)
+def test_a_lane_that_was_shut_out_is_named(run, embedded, options, cause, remedy):
+    asked, slug = "fermented dough rise", "resources/sourdough-starter"
+    if not options[0].startswith("--"):
+        run("config", "set", *options)
+        options = ()
+    assert lost(run, asked, slug, *options) == (
+        "lanes",
+        f"{cause} shuts the vector lane out, where it is 1st. It holds none of the query's words.",
+        remedy,
+    )
+
+
+def test_keywords_can_be_shut_out_too(run, embedded):
+    run("config", "set", "candidate_pool", "1")
+    reason, remedy = lost(run, "sqlite", "people/wen-okoye", "--mode", "semantic")[1:]
+    assert "in the vector lane, and each lane hands on 1 pages." in reason
+    assert remedy.startswith("gbrain config set candidate_pool ")
+
+
+def test_a_brain_without_vectors_says_so(run, sample):
+    reason = lost(run, "fermented dough rise", "resources/sourdough-starter")[1]
+    assert "The brain has no vectors yet: run gbrain embed." in reason
+
+
+@pytest.mark.parametrize(
+    ("text", "slug", "options", "reason", "remedy"),
+    [
+        ("river before:2020-01-01", "companies/river-ai", (),
+         "It is outside what was asked for by before:2020-01-01.",
+         "Ask without before:2020-01-01."),
+        ("river after:2027", "companies/river-ai", ("--wing", "people"),
+         "It is outside what was asked for by --wing and after:2027-01-01.",
+         "Ask without --wing and after:2027-01-01."),
+        ("river", "companies/river-ai", ("--since", "2027-01"),
+         "It is outside what was asked for by --since.", "Ask without --since."),
+        ("river", "companies/river-ai", ("--since", "2026-03", "--until", "2026-03-02"),
+         "It is outside what was asked for by --since and --until.",
+         "Ask without --since and --until."),
+        ("river NOT hybrid", "concepts/hybrid-search", (),
+         "It holds hybrid, which NOT hybrid keeps out.", "Ask without NOT hybrid."),
+        ("river NOT (hybrid OR zebra)", "concepts/hybrid-search", (),
+         "It holds hybrid, which NOT (hybrid OR zebra) keeps out.",
+         "Ask without NOT (hybrid OR zebra)."),
+        ("river NOT wing:people", "people/noor-haddad", (),
+         "It is kept out by NOT wing:people.", "Ask without NOT wing:people."),
+    ],
+)  # fmt: skip
+def test_what_leaves_a_page_out_is_named_as_it_was_asked(
+    run, embedded, text, slug, options, reason, remedy
+):
+    assert lost(run, text, slug, *options) == ("scope", reason, remedy)
+
+
+def test_the_page_that_replaces_it_is_named(run, embedded):
+    run("supersede", "people/noor-haddad", "people/alice-chen")
+    stage, reason, _ = lost(run, LUKEWARM, "people/noor-haddad")
+    assert stage == "superseded"
+    assert reason.startswith("people/alice-chen replaces it")
+    assert is_shown(run, LUKEWARM, "people/noor-haddad", "--include-superseded")
+
+
+def test_it_can_be_asked_of_an_earlier_day(run, embedded):
+    ran = run("explain", "river ai and alice", "--as-of", "2026-05-01", "--json")
+    assert "2026-06-18" not in str(ran.json["lanes"])
