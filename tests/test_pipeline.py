@@ -136,6 +136,14 @@ def test_only_lanes_with_a_weight_answer(
     assert (answer.notice, answer.fell_back_to_bm25) == (notice, False)
 
 
+def test_associations_are_the_same_beside_the_vector_lane_and_alone(embedded: Brain) -> None:
+    on = {"associative_weight": "1"}
+    _, beside = embedded.ask(LUKEWARM, changes=on)
+    _, alone = embedded.ask(LUKEWARM, changes={**on, **OFF})
+    assert beside.lanes.found["associative"] == alone.lanes.found["associative"]
+    assert beside.lanes.found["associative"].pages
+
+
 def test_words_asked_for_outright_need_no_weight(brain: Brain) -> None:
     for name in ("one", "two"):
         brain.put(f"{name}/plan", b"# Plan\n\nA boat.\n")

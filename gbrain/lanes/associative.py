@@ -24,6 +24,7 @@ def search(
     embedded: Floats,
     query: Query,
     settings: Settings,
+    scan: vector.Scan | None = None,
 ) -> Found:
     """Pages by their best passage's cosine with what the query recalls, best first.
 
@@ -31,7 +32,7 @@ def search(
     """
     import numpy as np
 
-    scores = approximate(connections, space, embedded)
+    scores = scan() if scan else approximate(connections, space, embedded)
     slots = vector.slots_seen(connections[0], space, query, len(scores))
     if len(slots) > _MEMORY:
         slots = slots[np.argpartition(-scores[slots], _MEMORY)[:_MEMORY]]

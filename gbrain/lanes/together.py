@@ -147,6 +147,8 @@ def _vector_lanes(
     search: Search, space: VectorSpace, weights: Mapping[str, float]
 ) -> dict[str, Found]:
     """What is near in meaning and what that recalls, as far as each is on."""
+    from gbrain.store.vectors import approximate
+
     lanes: dict[str, Callable[..., Found]] = {}
     if weights["vector"] > 0:
         from gbrain.lanes import vector
@@ -161,9 +163,13 @@ def _vector_lanes(
     found: dict[str, Found] = {}
     with closing(search.database.another()) as second:
         connections = (search.connection, second)
+        # Both lanes begin with the vectors near the query: whichever is first looks for them.
+        scan = cache(lambda: approximate(connections, space, embedded))
         for name, lane in lanes.items():
             with search.trace.stage(name) as detail:
-                found[name] = lane(connections, space, embedded, search.query, search.settings)
+                found[name] = lane(
+                    connections, space, embedded, search.query, search.settings, scan
+                )
                 detail["pages"] = len(found[name].pages)
                 detail["passages"] = len(found[name].chunks)
     return found

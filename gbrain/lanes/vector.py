@@ -11,7 +11,7 @@ from gbrain.store.vectors import VectorSpace, approximate, exact, slots_in_scope
 from gbrain.types import Candidate, Found, Query, ScoredChunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gbrain.store.vectors import Floats
 
     Slots = NDArray[np.int64]
+    Scan = Callable[[], Floats]
 
 # Vectors scored exactly for each page wanted; ten times the pool keeps the true first ten.
 _HEADROOM = 10
@@ -30,13 +31,15 @@ def search(
     embedded: Floats,
     query: Query,
     settings: Settings,
+    scan: Scan | None = None,
 ) -> Found:
     """Pages by their best passage's cosine with the query, best first.
 
-    The second connection scans half of the vectors on a thread of its own.
+    The second connection scans half of the vectors on a thread of its own, unless a `scan` that
+    another lane needs as well is given.
     """
     connection = connections[0]
-    scores = approximate(connections, space, embedded)
+    scores = scan() if scan else approximate(connections, space, embedded)
     slots = slots_seen(connection, space, query, len(scores))
     chunks: list[ScoredChunk] = []
     best: dict[int, ScoredChunk] = {}
