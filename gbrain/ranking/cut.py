@@ -44,4 +44,5 @@ def bar(ranked: Sequence[Ranked], settings: Settings) -> float | None:
 
 
 def _too_far(page: Ranked, floor: float) -> bool:
-    return list(page.lanes) == ["vector"] and page.lanes["vector"].score < floor
+    found_by = page.lanes.keys() - {"rerank"}
+    return found_by == {"vector"} and page.lanes["vector"].score < floor

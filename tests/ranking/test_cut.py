@@ -47,6 +47,11 @@ def test_the_floor_is_asked_of_pages_that_meaning_alone_found() -> None:
     assert found.below_floor == ("b",)
 
 
+def test_a_reranker_s_opinion_does_not_find_a_page() -> None:
+    pages = [page("a", 1.0, vector=0.4, rerank=0.9), page("b", 0.5, vector=0.7, rerank=0.1)]
+    assert cut(pages, Settings(relevance_floor=0.6)).below_floor == ("a",)
+
+
 def test_the_threshold_measures_by_what_the_floor_left() -> None:
     pages = [page("a", 1.0, vector=0.1), page("b", 0.4, fts=1.0)]
     settings = Settings(relevance_floor=0.5, threshold=0.6)
