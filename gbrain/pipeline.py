@@ -58,7 +58,7 @@ class Workings(NamedTuple):
 
 def answer(database: Database, query: Query, plan: Plan, trace: Trace) -> tuple[Answer, Workings]:
     """The pages that answer `query`, best first, and how each stage came to them."""
-    began, settings = perf_counter(), plan.settings
+    settings = plan.settings
     with database.reading() as connection:
         small = sms.SmallMatch((), None)
         if settings.short_circuit:
@@ -97,7 +97,7 @@ def answer(database: Database, query: Query, plan: Plan, trace: Trace) -> tuple[
         superseded=work.boosted.superseded,
         verdict=verdict,
         hits=hits,
-        took_ms=(perf_counter() - began) * 1000,
+        took_ms=(perf_counter() - trace.began) * 1000,
         trace=trace,
         context=context,
         budget=budget,

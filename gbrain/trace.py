@@ -21,11 +21,12 @@ class Stage:
 
 
 class Trace:
-    """The stages in the order they began."""
+    """The stages in the order they began, and when the first could."""
 
-    __slots__ = ("stages",)
+    __slots__ = ("began", "stages")
 
     def __init__(self) -> None:
+        self.began = perf_counter()
         self.stages: list[Stage] = []
 
     @contextmanager

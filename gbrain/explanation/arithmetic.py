@@ -136,7 +136,7 @@ def _shared(words: Found, near: Found) -> dict[int, Shared]:
 
 def intent_factors(work: Workings) -> dict[str, float]:
     """What the intent makes of each lane's weight; empty if it has no say."""
-    if work.intent is None or not work.plan.settings.intent_weights:
+    if not (work.plan.settings.intent_weights and work.intent and work.intent.english):
         return {}
     from gbrain.ranking.intent import lane_weights
 

@@ -92,8 +92,10 @@ def in_no_lane(connection: sqlite3.Connection, asked: Asked, page_id: int) -> Lo
     if "vector" in deep.lanes.found:
         reasons.append(_meaning(connection, deep.lanes.found["vector"], page_id))
     words = _words_asked(deep.query)
-    if words and _loosened(words) != words and not _matches(connection, words, page_id):
-        remedies.append(f"ask with OR: {written(_loosened(words))}")
+    if words and not _matches(connection, words, page_id):
+        looser = _loosened(words)
+        if _matches(connection, looser, page_id):
+            remedies.append(f"ask with OR: {written(looser)}")
     if not remedies or "--limit" in str(remedies[0]):
         remedies += ["ask in its own words", "add an alias: gbrain alias add"]
     return "lanes", " ".join(reasons), either(*remedies)

@@ -70,6 +70,8 @@ def _asked(brain: Brain, arguments: Arguments) -> dict[str, Any]:
     changes = {"rerank": "cross-encoder"} if arguments.get("rerank") else {}
     if arguments.get("include_superseded"):
         changes["drop_superseded"] = "off"
+    if arguments.get("no_decay"):
+        changes |= {"recency_tau_days": "0", "recency_half_life_days": "0"}
     mode = cast("Mode | None", arguments.get("mode"))
     return {**_narrowed(brain, arguments), "mode": mode, "changes": changes}
 

@@ -68,6 +68,7 @@ DEPTH = _text(
 BUDGET = _number("Tokens that the context may fill; 4000 unless set otherwise.", 1, MOST_TOKENS)
 RERANK = _flag("Let a slower model reorder the first pages: better order, a second or more.")
 SUPERSEDED = _flag("Also pages that another page replaces.")
+NO_DECAY = _flag("Old notes count as much as new ones, where the user lets them fade.")
 WHY_NOT = _text("The slug of a page you expected: says at which stage it was lost, and why.")
 EXPECTED = _number(
     "The version you read: refused if the page has changed since. 0 for a page that must not "

@@ -38,6 +38,7 @@ _QUERY = arguments(
     mode=schemas.MODE,
     rerank=schemas.RERANK,
     include_superseded=schemas.SUPERSEDED,
+    no_decay=schemas.NO_DECAY,
     **FILTERS,
 )
 _ASK = arguments(
@@ -156,6 +157,8 @@ TOOLS: tuple[Tool, ...] = (
             limit=schemas.LIMIT,
             mode=schemas.MODE,
             rerank=schemas.RERANK,
+            include_superseded=schemas.SUPERSEDED,
+            no_decay=schemas.NO_DECAY,
             **FILTERS,
         ),
         documents.EXPLANATION,

@@ -137,6 +137,8 @@ def _intent(intent: Intent) -> Iterator[str]:
 def _fusion_lines(work: Workings) -> Iterator[str]:
     settings, merge = work.plan.settings, work.plan.merge
     lanes = arithmetic.lanes_used(work)
+    if not work.fused:
+        return
     alone = len(lanes) < 2
     if merge in ("set-union", "blend"):
         yield from _scale_lines(work)

@@ -196,3 +196,13 @@ def test_the_rungs_of_the_ladder_stand_below_each_other(run, embedded):
 def test_reading_and_cutting_take_time_too(run, embedded):
     stages = [stage["stage"] for stage in run("explain", BACKUP, "--json").json["trace"]]
     assert (stages[0], "cut" in stages) == ("parse", True)
+
+
+def test_a_query_that_finds_nothing_has_no_arithmetic(run, embedded):
+    shown = run("explain", "zzzz qqqq", "--mode", "bm25").stdout
+    assert "Fusion by set-union, 0 pages\nCut\n  0 pages kept, 0 shown\n" in shown
+
+
+def test_the_whole_time_holds_the_time_of_each_stage(run, embedded):
+    document = run("explain", "alice chen", "--json").json
+    assert document["took_ms"] >= max(stage["ms"] for stage in document["trace"]) - 0.01

@@ -124,6 +124,8 @@ def test_an_and_that_it_does_not_fulfil(run, embedded):
     assert "The query asks for sourdough AND backup; it holds sourdough, not backup." in reason
     assert remedy == "Ask without --mode bm25, or with OR: sourdough OR backup"
     assert is_shown(run, "sourdough OR backup", slug, "--mode", "bm25")
+    none = lost(run, "zebra AND backup", slug, "--mode", "bm25")[2]
+    assert "OR" not in none
     assert is_shown(run, asked, slug)
 
 
