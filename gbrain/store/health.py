@@ -63,6 +63,11 @@ def unopened(error: BadBrain) -> Finding:
     return Finding("problem", error.message, "Restore a backup, or import your notes afresh.", 1)
 
 
+def _kind(error: Exception) -> str:
+    """What is said of an error that nobody foresaw: its own words may be those of a page."""
+    return getattr(error, "sqlite_errorname", None) or type(error).__name__
+
+
 def _lenient(data: bytes) -> str:
     return data.decode(errors="replace")
 
@@ -74,9 +79,9 @@ def _look(check: Check, database: Database, full: bool) -> Finding:
         if "locked" in str(error):
             with explained(database.path):
                 raise
-        return Finding("problem", f"cannot be checked: {error}", RESTORE, 1)
+        return Finding("problem", f"cannot be checked: {_kind(error)}", RESTORE, 1)
     except STRANGE as error:
-        message = f"cannot be checked: a row holds what it should not ({error})"
+        message = f"cannot be checked: a row holds what it should not ({_kind(error)})"
         return Finding("problem", message, RESTORE, 1)
 
 
@@ -91,7 +96,9 @@ def _mended(
         fix = RESTORE if error.code == "damaged" else error.hint
         return replace(before, message=message, fix=fix)
     except STRANGE as error:
-        return replace(before, message=f"{before.message}; not repaired: {error}", fix=RESTORE)
+        return replace(
+            before, message=f"{before.message}; not repaired: {_kind(error)}", fix=RESTORE
+        )
     after = _look(check, database, full)
     if after.status == before.status:
         in_vain = after.fix is not None and after.fix.startswith(REPAIR)

@@ -42,6 +42,8 @@ SECRET = "Xyzzy7plugh"
 # Errors may name pages, files, models and settings.
 NAMES = ("slug", "path", "root", "name", "target", "key", "word")
 
+_ASKED = (["links"], ["failed_jobs"])
+
 # What a cell may hold that the program never writes there.
 BROKEN = (
     SECRET,
@@ -60,7 +62,8 @@ ACTS = (
     "auto"], ["explain", "notes"], ["get", "people/first"], ["get", "people/first", "--json"],
     ["history", "people/first"], ["diff", "people/first"], ["tags"], ["links", "people/first"],
     ["graph", "--dot"], ["why", "people/first"], ["timeline"], ["gaps"], ["dedupe", "--dry-run"],
-    ["stats"], ["doctor"], ["doctor", "--repair"], ["config", "list"], ["alias", "list"],
+    ["stats"], ["doctor"], ["doctor", "--full"], ["doctor", "--repair"], ["config", "list"],
+    ["alias", "list"],
     ["jobs", "list"], ["model", "list"], ["embed"], ["selftest", "--questions", "2"], ["compact"],
     ["supersede", "--list"], ["timeline-add", "people/first", "entry"], ["rename", "people/first",
     "people/other"], ["export", "-", "--format", "json"], ["delete", "people/second"],
@@ -189,12 +192,18 @@ def _has_rowid(connection: sqlite3.Connection, table: str) -> bool:
 
 
 def complaint(words: list[str]) -> tuple[int, str]:
-    """How a command ends, and what it says on standard error."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+    """How a command ends, and what it says of that: on standard error, or as the doctor."""
+    said, answered = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(answered):
         sys.stdout.buffer = io.BytesIO()  # type: ignore[misc, attr-defined]
         code = ended(words)
-    return code, said.getvalue()
+    return code, said.getvalue() + (_findings(answered.getvalue()) if words[0] == "doctor" else "")
+
+
+def _findings(answered: str) -> str:
+    """What the doctor found, but for links that lead nowhere and jobs that failed: he was asked."""
+    lines = [line for line in answered.splitlines() if line.split("\t")[1:2] not in _ASKED]
+    return "\n".join(lines)
 
 
 def attempt(
@@ -224,6 +233,18 @@ def test_a_brain_with_a_broken_cell_is_not_quoted(secretive: Path, brain_path: P
         codes += attempt(secretive, brain_path, random.Random(seed), 4, ("pages", "chunks"))
     assert codes[0] > 10, "a broken cell is no reason to refuse all work"
     assert codes.total() > codes[0], "some of it cannot be done"
+
+
+def test_the_doctor_names_a_fault_and_does_not_quote_it(secretive: Path, brain_path: Path) -> None:
+    found = 0
+    for seed in range(12):
+        shutil.copy(secretive, brain_path)
+        how = broken(brain_path, random.Random(seed), columns_of(brain_path))
+        for words in (["doctor"], ["doctor", "--full"], ["doctor", "--repair"]):
+            code, said = complaint(words)
+            assert SECRET not in said, (how, words, said)
+            found += code
+    assert found
 
 
 def replies(brain: Path) -> list[CallToolResult]:

@@ -565,8 +565,8 @@ def test_tables_and_views_of_ones_own_may_be_there(
         ),
         "CREATE INDEX i ON _sqlite_migrations (hex(name))",
         "CREATE INDEX i ON _sqlite_migrations (name) WHERE 1",
-        "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT 'index', 'i', name, rootpage, "
-        "'CREATE INDEX i ON pages_fts_data (hex(block))' FROM sqlite_schema "
+        "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT 'index', 'i', name, "
+        "rootpage, 'CREATE INDEX i ON pages_fts_data (hex(block))' FROM sqlite_schema "
         "WHERE name = 'pages_fts_data'",
     ],
 )
