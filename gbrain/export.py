@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
@@ -63,7 +64,7 @@ def write_files(
                 if there != data:
                     if there is not None and files is every_page and not force:
                         _spare(connection, path, there)
-                    with whole_file(target) as file:
+                    with whole_file(target, durable=False) as file:
                         file.write(data)
                     written += 1
                 standing.append((path, sha256(data).digest()))
@@ -72,6 +73,9 @@ def write_files(
             except OSError as error:
                 failed.append(_failure(path, error))
             progress(min(number, total), total)
+    if written and hasattr(os, "sync"):
+        # Once for all: sync would take a file that a loss of power left empty for an edit.
+        os.sync()
     if files is every_page and not database.read_only:
         with database.writing() as connection:
             wrote_files(connection, str(real_root), standing)

@@ -18,12 +18,13 @@ _BOM = b"\xef\xbb\xbf"
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[BinaryIO]:
+def whole_file(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     """A file that takes the target's place once all is written; who may use that stays as it is.
 
-    A new file is as readable to others as the user's umask has it, and never theirs to write.
-    Raises FileExistsError for a target that is no file: a link, a pipe, a device. What others left
-    unfinished in the folder is the caller's to clear.
+    Unless it is `durable`, a loss of power soon after can leave it empty. A new file is as readable
+    to others as the user's umask has it, and never theirs to write. Raises FileExistsError for a
+    target that is no file: a link, a pipe, a device. What others left unfinished in the folder is
+    the caller's to clear.
     """
     mode = _mode_of(target)
     # Not named after the target: its name may be as long as a name can be.
@@ -36,8 +37,8 @@ def whole_file(target: Path) -> Iterator[BinaryIO]:
         with open(handle, "wb") as file:
             yield file
             file.flush()
-            # Else a crash could leave the new name with nothing behind it.
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         if mode is not None:
             os.chmod(building, mode)
         building.replace(target)
