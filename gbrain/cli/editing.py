@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from gbrain.brain import Brain, timestamp
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.editor import Draft
+from gbrain.cli.editor import Draft, HungUp, earlier_drafts, heard
 from gbrain.cli.options import Db, Json, Quiet, open_brain, read_input, today
 from gbrain.cli.timeline import FILE_IS_BEHIND, check_text, tell_added
 from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
@@ -123,9 +124,17 @@ def _edit(
     text = brain.text(slug) if page else start or ""
     if page:
         brain.opened(page.id)
+    for earlier in [] if quiet else earlier_drafts(slug, text):
+        screen.say(f"An earlier text of {slug} was never put back; it is kept in {earlier}.")
     draft = Draft(slug, text)
     try:
-        written = _put_edited(brain, name, page, draft, text, line)
+        with heard():
+            written = _put_edited(brain, name, page, draft, text, line)
+    except HungUp:
+        # Kept even if nothing is in it yet: the editor may still be saving, or keep its own there.
+        with suppress(OSError):
+            screen.say(f"Ended before the editor was: the text of {slug} is kept in {draft.file}.")
+        raise
     except BaseException as error:
         if not draft.changed_from(text):
             draft.discard()

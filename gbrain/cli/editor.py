@@ -6,13 +6,19 @@ import os
 import re
 import shlex
 import shutil
+import signal
+import stat
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
+from typing import NoReturn
 
 from gbrain.errors import GbrainError
 from gbrain.output.foreground import run_in_front
+from gbrain.store.jobs import is_alive
 
 _DEFAULTS = ("vi", "nano")
 _TAKES_LINE = ("vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "mg")
@@ -55,7 +61,7 @@ class Draft:
     """A text in a file that only its owner can read, while it is being edited."""
 
     def __init__(self, name: str, text: str) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="gbrain-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_prefix(name)}{os.getpid()}-"))
         self.file = self._folder / f"{_file_name(name)}.md"
         try:
             handle = os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -102,6 +108,55 @@ class Draft:
     def discard(self) -> None:
         """Removes the file; one that is worth keeping is simply not discarded."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class HungUp(SystemExit):
+    """The terminal was closed or the program told to end while an editor was open."""
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """Within it, being told to end raises HungUp: there is time to say where a text is."""
+
+    def end(number: int, frame: object) -> NoReturn:
+        raise HungUp(128 + number)
+
+    names = [name for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), end) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def earlier_drafts(name: str, text: str) -> list[Path]:
+    """Texts of the page that nobody edits any more and that were never put back."""
+    found = []
+    for folder in Path(tempfile.gettempdir()).glob(f"{_prefix(name)}*-*"):
+        maker = folder.name.removeprefix(_prefix(name)).partition("-")[0]
+        if not maker.isdecimal() or is_alive(int(maker)) or not _is_mine(folder):
+            continue
+        files = [file for file in folder.iterdir() if not file.is_symlink() and file.is_file()]
+        if all(
+            file.stat().st_size == len(text.encode()) and file.read_bytes() == text.encode()
+            for file in files
+        ):
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            found += files
+    return sorted(found)
+
+
+def _is_mine(folder: Path) -> bool:
+    """Whether nobody else can have put something there: the folder above is everybody's."""
+    status = folder.lstat()
+    own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    return own and stat.S_ISDIR(status.st_mode)
+
+
+def _prefix(name: str) -> str:
+    return f"gbrain-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}-"
 
 
 def _file_name(slug: str) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import stat
+import subprocess
 import sys
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -309,3 +312,52 @@ def test_nothing_to_capture_at_a_terminal(at_terminal, brain_path):
     code, shown = at_terminal("capture")
     assert (code, "There is nothing to capture" in shown) == (2, True)
     assert not os.path.exists(brain_path)
+
+
+# --- edits that were cut short ---------------------------------------------------------------
+
+
+def cut_short(number: int, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """An edit that is ended by a signal while the editor has saved something and is still open."""
+    saved = tmp_path / "saved"
+    program = tmp_path / "waiting.py"
+    program.write_text(
+        "import pathlib, sys, time\n"
+        "pathlib.Path(sys.argv[-1]).write_text('# Hours of work')\n"
+        f"pathlib.Path({str(saved)!r}).touch()\n"
+        "time.sleep(2)\n"
+    )
+    running = subprocess.Popen(
+        [sys.executable, "-m", "gbrain", "edit", "ideas/long"],
+        env={**os.environ, "EDITOR": shlex.join([sys.executable, str(program)]),
+             "TMPDIR": str(tmp_path)},
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not saved.exists():
+        assert running.poll() is None
+        sleep(0.01)
+    running.send_signal(number)
+    _, said = running.communicate(timeout=30)
+    return subprocess.CompletedProcess(running.args, running.returncode, "", said)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_an_edit_that_is_told_to_end_says_where_the_text_is(
+    brain_path: Path, tmp_path: Path, number: int
+) -> None:
+    ended = cut_short(number, tmp_path)
+    (kept,) = drafts(tmp_path)
+    assert ended.returncode == 128 + number
+    assert f"the text of ideas/long is kept in {kept}" in ended.stderr
+    assert kept.read_text() == "# Hours of work"
+
+
+def test_the_next_edit_names_what_a_killed_one_left(run, brain_path, editor, tmp_path) -> None:
+    cut_short(signal.SIGKILL, tmp_path)
+    (kept,) = drafts(tmp_path)
+    editor("pass")
+    assert str(kept) not in run("edit", "ideas/short").stderr
+    assert f"was never put back; it is kept in {kept}." in run("edit", "ideas/long").stderr
+    run("put", "ideas/long", kept)
+    run("edit", "ideas/long")
+    assert drafts(tmp_path) == []
