@@ -413,7 +413,7 @@ class Brain:
         slug = slug_of(name)
         with self.database.reading() as connection:
             known = pages.find_page(connection, slug)
-        path = known.path if known else _path(name)
+        path = known.path if known else _new_path(name)
         page = parse_page(path, data)
         with self.database.writing() as connection:
             return writing.write_page(
@@ -572,7 +572,7 @@ class Brain:
                     code="slug_collision",
                 )
             text = pages.page_text(connection, known.id)
-            page = parse_page(_path(new_name), text.encode())
+            page = parse_page(_new_path(new_name), text.encode())
             return writing.write_page(connection, page, timestamp(), renames=old)
 
     def take_in(
@@ -688,5 +688,10 @@ def _usable(stored: Mapping[str, str]) -> Settings:
     return usable
 
 
-def _path(name: str) -> str:
-    return name if name.lower().endswith((".md", ".markdown")) else f"{name}.md"
+def _new_path(name: str) -> str:
+    """Where a new page of that name is kept; raises BadPage if import would pass over it."""
+    from gbrain.folders import refuse_unread
+
+    path = name if name.lower().endswith((".md", ".markdown")) else f"{name}.md"
+    refuse_unread(path)
+    return path

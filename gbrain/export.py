@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from gbrain.errors import GbrainError
+from gbrain.folders import never_read
 from gbrain.places import make_folder
 from gbrain.store.connection import Database
 from gbrain.store.history import was_held
@@ -83,6 +84,12 @@ def write_files(
         others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         raise GbrainError(failed[0].message + others, hint=failed[0].hint, code=failed[0].code)
     return written, len(standing) - written
+
+
+def unread_by_import(connection: sqlite3.Connection) -> list[str]:
+    """Slugs of pages whose files an import passes over, so that it does not take them back."""
+    rows = connection.execute("SELECT slug, path FROM pages ORDER BY slug")
+    return [slug for slug, path in rows if never_read(path)]
 
 
 def _spare(connection: sqlite3.Connection, path: str, there: bytes) -> None:

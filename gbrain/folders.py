@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gbrain.errors import GbrainError, NotFound
+from gbrain.errors import BadPage, GbrainError, NotFound
 
 IGNORE_FILE = ".gbrainignore"
 PAGE_ENDINGS = (".md", ".markdown")
@@ -33,6 +33,21 @@ def require_folder(root: Path) -> None:
             f"There is no folder {root}", hint="Name the folder that holds your notes.",
             code="no_folder",
         )  # fmt: skip
+
+
+def never_read(path: str) -> bool:
+    """Whether `walk` passes over a file of this path, whatever the folder's own rules say."""
+    return "/." in f"/{path}" or f"{_COPIES}/" in f"/{path}"
+
+
+def refuse_unread(path: str) -> None:
+    """Raises BadPage for the path of a new page that would not come back from an export."""
+    if never_read(path):
+        raise BadPage(
+            f"{path} would be a hidden file, or one of Logseq's copies, which import passes over",
+            hint="Begin no part of the name with a dot, and keep it out of logseq/bak.",
+            code="hidden_name",
+        )
 
 
 def walk(root: Path, problems: list[Problem]) -> list[str]:

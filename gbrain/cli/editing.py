@@ -15,6 +15,7 @@ from gbrain.cli.editor import Draft, HungUp, earlier_drafts, heard
 from gbrain.cli.options import Db, Json, Quiet, open_brain, read_input, today
 from gbrain.cli.timeline import FILE_IS_BEHIND, check_text, tell_added
 from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
+from gbrain.folders import refuse_unread
 from gbrain.output import screen
 from gbrain.store import asked, pages
 from gbrain.store.timeline import add_to_timeline
@@ -88,6 +89,8 @@ def edit(
         with brain.database.reading() as connection:
             page = pages.find_page(connection, name)
             near = [] if page else pages.nearest_slugs(connection, name)
+        if page is None:
+            refuse_unread(f"{name}.md")
         start = None if page else _start(name, template)
         if near and not quiet:
             screen.say(f"{name} will be a new page; there is {' and '.join(near)}.")
@@ -214,6 +217,7 @@ def capture(
         slug = slug_of(to) if to else inbox
         with brain.database.writing() as connection:
             if slug == inbox and pages.find_page(connection, slug) is None:
+                refuse_unread(f"{slug}.md")
                 page = add_entry(_start(slug, None), day, words, source)
                 written = write_page(connection, parse_page(f"{slug}.md", page.encode()), now)
             else:

@@ -32,6 +32,8 @@ NoEmbed = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, change nothing.")]
 
+_NAMED = 10
+
 
 @command.command(
     "import",
@@ -229,6 +231,8 @@ def export(
             _write_lines(brain)
             return
         written, same = _export(brain, folder, format_, force, quiet)
+        if format_ is Format.md and not quiet:
+            _name_unread(brain)
     if json:
         screen.write_json({"folder": str(folder), "written": written, "unchanged": same})
     elif not quiet:
@@ -249,6 +253,21 @@ def _export(
         from gbrain.output.site import site
 
         return write_files(brain.database, folder, show, site)
+
+
+def _name_unread(brain: Brain) -> None:
+    """Says which of the files an import would not take back."""
+    from gbrain.export import unread_by_import
+
+    with brain.database.reading() as connection:
+        unread = unread_by_import(connection)
+    if unread:
+        more = ", …" if len(unread) > _NAMED else ""
+        screen.say(
+            f"{counted(len(unread), 'page')} written where import passes over: "
+            f"{', '.join(unread[:_NAMED])}{more}. gbrain rename gives them other names; "
+            "--format json takes all pages along."
+        )
 
 
 def _write_lines(brain: Brain) -> None:

@@ -44,6 +44,16 @@ def test_put_of_what_never_ends(run, brain_path, tmp_path):
     assert not brain_path.exists()
 
 
+@pytest.mark.parametrize("slug", [".private/a", "drafts/.b", "logseq/bak/l", "x/logseq/bak/l.md"])
+def test_a_name_that_import_would_pass_over_is_not_given(run, brain_path, slug, monkeypatch):
+    monkeypatch.setenv("EDITOR", "true")
+    run("put", "a", stdin=b"# A")
+    for words in (("put", slug), ("rename", "a", slug), ("edit", slug)):
+        refused = run(*words, "--json", stdin=b"# A")
+        assert (refused.exit_code, refused.error["code"]) == (1, "hidden_name")
+    assert run("list", "--json").json["total"] == 1
+
+
 def test_put_says_what_it_did(run, brain_path):
     assert run("put", "a", "--json", stdin=b"x").json == {
         "slug": "a",

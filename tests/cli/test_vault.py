@@ -125,6 +125,18 @@ def test_what_both_sides_changed_is_named_and_overwrite_takes_the_file(run, brai
     assert run("get", "a").stdout == "# Theirs\n"
 
 
+def test_export_names_the_pages_that_import_would_not_take_back(run, brain_path, tmp_path):
+    # Not refused: what export --format json wrote has to come back, whatever it holds.
+    lines = b'{"slug": ".private/a", "text": "# A"}\n{"slug": "b", "text": "# B"}\n'
+    assert run("import", "--stdin", "--no-embed", stdin=lines).exit_code == 0
+    exported = run("export", tmp_path / "out")
+    assert "1 page written where import passes over: .private/a. gbrain rename" in exported.stderr
+    assert (tmp_path / "out" / ".private" / "a.md").read_text() == "# A"
+    assert run("put", ".private/a", stdin=b"# Changed").exit_code == 0
+    run("rename", ".private/a", "private/a")
+    assert "passes over" not in run("export", tmp_path / "out").stderr
+
+
 def test_import_then_export_gives_every_byte_back(run, brain_path, tmp_path):
     run("import", AWKWARD, "--no-embed", "--quiet")
     exported = run("export", tmp_path / "out", "--json")
