@@ -68,8 +68,9 @@ def _boost(asked: Asked, page_id: int) -> tuple[str, Remedy]:
     page = next(page for page in work.boosted.ranked if page.page_id == page_id)
     names = _blamed(work, page)
     remedy = Remedy()
-    for name in names:
-        remedy = remedy.joined(boost(asked, name))
+    if _would_stay(asked, names, page_id):
+        for name in names:
+            remedy = remedy.joined(boost(asked, name))
     own = [name for name in names if page.boosts.get(name, 1.0) < 1]
     if own:
         return factors(page, own), remedy
@@ -78,6 +79,13 @@ def _boost(asked: Asked, page_id: int) -> tuple[str, Remedy]:
     )
     told = factors(lifted, [name for name in names if name in lifted.boosts])
     return f"Boosts of others ({lifted.slug} {told})", remedy
+
+
+def _would_stay(asked: Asked, names: Collection[str], page_id: int) -> bool:
+    """Whether the page is a hit without these boosts, whatever later stages make of it."""
+    later = asked.work.reranked or asked.work.plan.settings.mmr_lambda < 1
+    place = place_of(asked.without_boosts(names).cut.kept, page_id) if later else 1
+    return place is not None and place <= asked.work.query.limit
 
 
 def _blamed(work: Workings, page: Ranked) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from gbrain.brain import Brain
@@ -42,10 +42,18 @@ class Asked(NamedTuple):
     options: Mapping[str, Any]
     given: Mapping[str, str]
 
-    def again(self, **changes: str) -> Workings:
-        """What becomes of the question with some settings changed as well."""
+    def again(self, text: str | None = None, **changes: str) -> Workings:
+        """What becomes of the question, or of another, with some settings changed as well."""
         changed = {**self.options.get("changes", {}), **changes}
-        return self.brain.ask(self.answered.query, **{**self.options, "changes": changed})[1]
+        options = {**self.options, "changes": changed}
+        return self.brain.ask(self.answered.query if text is None else text, **options)[1]
+
+    def without_boosts(self, names: Collection[str]) -> Workings:
+        """What becomes of the question if these boosts are off."""
+        off = {"recency_tau_days": "0", "recency_half_life_days": "0"} if "recency" in names else {}
+        off |= {_BOOSTS[n][0]: written_value(_BOOSTS[n][1]) for n in names if n in _BOOSTS}
+        kept = tuple(b for b in self.work.plan.boosts if f"{b.field}:{b.value}" not in names)
+        return self._replace(options={**self.options, "boosts": kept}).again(**off)
 
 
 class Remedy(NamedTuple):

@@ -12,6 +12,7 @@ from gbrain.store.scope import page_condition
 from gbrain.text.query import match_expression
 from gbrain.text.query_plan import taken_apart, words_alone
 from gbrain.text.query_text import written
+from gbrain.text.query_tree import joined
 from gbrain.types import Clause, Found, Query, Scope
 
 # The deepest pool that a setting allows: as far as anyone would look.
@@ -91,11 +92,11 @@ def in_no_lane(connection: sqlite3.Connection, asked: Asked, page_id: int) -> Lo
         reasons.append(_words(connection, deep.query, page_id))
     if "vector" in deep.lanes.found:
         reasons.append(_meaning(connection, deep.lanes.found["vector"], page_id))
-    words = _words_asked(deep.query)
-    if words and not _matches(connection, words, page_id):
-        looser = _loosened(words)
-        if _matches(connection, looser, page_id):
-            remedies.append(f"ask with OR: {written(looser)}")
+    looser = _looser(connection, deep.query, page_id)
+    if looser:
+        place = place_of(asked.again(looser).cut.kept, page_id) or 0
+        more = f" --limit {place}" if place > asked.work.query.limit else ""
+        remedies.append(f"ask with{more and more + ' and'} OR: {looser}")
     if not remedies or "--limit" in str(remedies[0]):
         remedies += ["ask in its own words", "add an alias: gbrain alias add"]
     return "lanes", " ".join(reasons), either(*remedies)
@@ -165,6 +166,15 @@ def _shut_by(asked: Asked, lane: str) -> tuple[str, Remedy]:
 def _words_asked(query: Query) -> Clause | None:
     """The words that the keyword lane must match, if some of them are joined by AND."""
     return taken_apart(query.tree)[0] if query.tree and query.expression else None
+
+
+def _looser(connection: sqlite3.Connection, query: Query, page_id: int) -> str | None:
+    """The query with OR for AND, if the page fulfils that and not the query as it is."""
+    words = _words_asked(query)
+    if query.tree is None or words is None or _matches(connection, words, page_id):
+        return None
+    looser = joined("all", [_loosened(words), *taken_apart(query.tree)[1]])
+    return written(looser) if looser and _matches(connection, looser, page_id) else None
 
 
 def _loosened(words: Clause) -> Clause:

@@ -49,6 +49,14 @@ def test_pages_that_a_boost_lifted_past_it_are_named(run, embedded):
     assert is_shown(run, asked, slug, "--limit", "3")
 
 
+def test_a_boost_is_not_given_up_in_vain(run, embedded):
+    run("config", "set", "mmr_lambda", "0.4")
+    asked, slug = "what happened in April?", "companies/lanternworks"
+    stage, reason, remedy = lost(run, asked, slug, "--limit", "4")
+    assert (stage, "It is 27th in the end." in reason) == ("boost", True)
+    assert remedy == "Ask with --limit 27"
+
+
 def test_the_reranker_is_named_with_its_opinion(run, embedded):
     slug = "projects/field-notebook"
     stage, reason, remedy = lost(run, SEARCH, slug, "--rerank", "--limit", "3")
@@ -124,6 +132,9 @@ def test_an_and_that_it_does_not_fulfil(run, embedded):
     assert "The query asks for sourdough AND backup; it holds sourdough, not backup." in reason
     assert remedy == "Ask without --mode bm25, or with OR: sourdough OR backup"
     assert is_shown(run, "sourdough OR backup", slug, "--mode", "bm25")
+    more = lost(run, asked, "packing-list", "--mode", "bm25", "--limit", "2")[2]
+    assert "with --limit 7 and OR: sourdough OR backup" in more
+    assert is_shown(run, "sourdough OR backup", "packing-list", "--mode", "bm25", "--limit", "7")
     none = lost(run, "zebra AND backup", slug, "--mode", "bm25")[2]
     assert "OR" not in none
     assert is_shown(run, asked, slug)
