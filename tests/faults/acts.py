@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +33,10 @@ class Plan(NamedTuple):
     words: tuple[str, ...]
     states: tuple[State, ...]
     stdin: bytes = b""
+    # Waits for more after its input, and says in lines what it did.
+    talks: bool = False
+    # What makes good again what may be half done.
+    then: tuple[str, ...] = ()
 
 
 @dataclass
@@ -48,6 +55,10 @@ class World:
     @property
     def copy(self) -> Path:
         return self.folder / "copy.db"
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
 
     @property
     def notes(self) -> Path:
@@ -178,6 +189,50 @@ def restore(world: World) -> Plan:
     return Plan(("restore", str(world.copy)), (world.state, back))
 
 
+def config_set(world: World) -> Plan:
+    return Plan(
+        ("config", "set", "default_limit", str(world.chance.randint(1, 50))), (world.state,)
+    )
+
+
+def repair(world: World) -> Plan:
+    """Mends indexes that somebody emptied."""
+    with closing(sqlite3.connect(world.brain, isolation_level=None)) as raw:
+        for table in ("names", "tags", "links", "chunks_fts_docsize", "pages_fts_idx"):
+            raw.execute(f"DELETE FROM {table} WHERE abs(random() % 2) = 0")
+    words = ("doctor", "--repair", "--full")
+    return Plan(words, (world.state,), then=words)
+
+
+def export(world: World) -> Plan:
+    """Writes all pages anew."""
+    for file in world.out.rglob("*.md"):
+        file.unlink()
+    return Plan(("export", str(world.out)), (world.state,))
+
+
+def graph(world: World) -> Plan:
+    world.out.mkdir(exist_ok=True)
+    return Plan(("graph", "--html", str(world.out / "graph.html")), (world.state,))
+
+
+def serve(world: World) -> Plan:
+    """A page written by an agent."""
+    slug, text = f"own/{world.chance.randint(1, OWN)}", page(world.chance)
+    hello = {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "agent", "version": "0"},
+    }  # fmt: skip
+    call = {"name": "brain_put", "arguments": {"slug": slug, "content": text}}
+    lines = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    )
+    said = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    return Plan(("serve",), world.with_pages({slug: text}), said, talks=True)
+
+
 # Seconds that each takes on an idle machine: the kill falls anywhere in that time and a bit beyond.
 ACTS: dict[str, tuple[Callable[[World], Plan], float]] = {
     "put": (put, 0.3),
@@ -191,4 +246,9 @@ ACTS: dict[str, tuple[Callable[[World], Plan], float]] = {
     "compact": (compact, 0.5),
     "backup": (backup, 0.3),
     "restore": (restore, 0.5),
+    "config set": (config_set, 0.3),
+    "repair": (repair, 0.6),
+    "export": (export, 0.5),
+    "graph": (graph, 0.4),
+    "serve": (serve, 1.2),
 }

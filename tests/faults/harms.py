@@ -67,15 +67,7 @@ def truncate(path: Path, chance: random.Random, pages: int | None = None) -> Non
 
 def leave_log(path: Path, chance: random.Random) -> None:
     """A write-ahead log as a killed process leaves it, cut, scribbled over or of another brain."""
-    other = path.with_name("other.db")
-    shutil.copyfile(path, other)
-    with closing(sqlite3.connect(other, isolation_level=None)) as writer:
-        writer.execute("PRAGMA journal_mode = WAL")
-        writer.execute("PRAGMA wal_autocheckpoint = 0")
-        for number in range(chance.randint(1, 6)):
-            writer.execute("UPDATE pages SET type = ? WHERE id % 7 = ?", ("x" * 99, number))
-        log = bytearray(Path(f"{other}-wal").read_bytes())
-    other.unlink()
+    log, _ = _written_on(path, chance)
     if chance.random() < 0.5:
         del log[chance.randrange(len(log)) :]
     elif chance.random() < 0.7:
@@ -87,6 +79,34 @@ def leave_log(path: Path, chance: random.Random) -> None:
         scribble(path, chance)
 
 
+def lose_log(path: Path, chance: random.Random) -> None:
+    """The log of a killed process is gone, and its pages are in the file, or some of them."""
+    before = path.read_bytes()
+    _, after = _written_on(path, chance)
+    pages = range(0, len(after), 4096)
+    changed = [place for place in pages if before[place : place + 4096] != after[place:][:4096]]
+    data = bytearray(before)
+    # They are moved there in order. When all of them are, nothing is lost with the log.
+    for place in changed[: chance.randrange(len(changed))]:
+        data[place : place + 4096] = after[place : place + 4096]
+    path.write_bytes(data)
+
+
+def _written_on(path: Path, chance: random.Random) -> tuple[bytearray, bytes]:
+    """What somebody writes on a copy of the brain: the log of it, and the file with all of it."""
+    other = path.with_name("other.db")
+    shutil.copyfile(path, other)
+    with closing(sqlite3.connect(other, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("PRAGMA wal_autocheckpoint = 0")
+        for number in range(chance.randint(1, 6)):
+            writer.execute("UPDATE pages SET type = ? WHERE id % 7 = ?", ("x" * 99, number))
+        log = bytearray(Path(f"{other}-wal").read_bytes())
+    whole = other.read_bytes()
+    other.unlink()
+    return log, whole
+
+
 RANDOM: dict[str, Harm] = {
     "flip": flip_bits,
     "scribble": scribble,
@@ -95,6 +115,7 @@ RANDOM: dict[str, Harm] = {
     "swap": swap_pages,
     "truncate": truncate,
     "log": leave_log,
+    "no log": lose_log,
 }
 
 STRANGE = (

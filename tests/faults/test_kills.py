@@ -65,14 +65,16 @@ def traces(folder: Path) -> Traces:
 def run_and_kill(world: World, plan: Plan, seconds: float, changes: int = 4) -> Ended:
     """Runs the command and kills it: at any instant, or soon after one of its first `changes`."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "gbrain", *plan.words, "--json"],
+        [sys.executable, "-m", "gbrain", *plan.words, *_as_document(plan)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "GBRAIN_DB": str(world.brain), "GBRAIN_NOW": NOW},
     )  # fmt: skip
     assert process.stdin is not None
     process.stdin.write(plan.stdin)
-    process.stdin.close()
-    process.stdin = None
+    process.stdin.flush()
+    if not plan.talks:
+        process.stdin.close()
+        process.stdin = None
     if world.chance.random() < 0.4:
         _wait(process, lambda: False, world.chance.uniform(0.02, 1.3 * seconds))
     else:
@@ -85,7 +87,13 @@ def run_and_kill(world: World, plan: Plan, seconds: float, changes: int = 4) -> 
     said, complained = process.communicate(timeout=60)
     assert process.returncode in (0, -signal.SIGKILL), complained.decode()
     killed = process.returncode != 0
+    if plan.talks:
+        return Ended(killed, b'"id":2,' in said)
     return Ended(killed, not killed or _is_document(said))
+
+
+def _as_document(plan: Plan) -> tuple[str, ...]:
+    return () if plan.talks or plan.words[0] == "graph" else ("--json",)
 
 
 def _wait(process: subprocess.Popen[bytes], enough: Callable[[], bool], seconds: float) -> None:
@@ -119,11 +127,16 @@ def act(world: World, name: str) -> Killed | None:
     plan = prepare(world)
     ended = run_and_kill(world, plan, seconds)
     amid = left_open(world.folder)
+    if plan.then:
+        _run(world, *plan.then)
     before, held = world.state, _held(world)
     allowed = plan.states[-1:] if ended.acknowledged else plan.states
     assert held in allowed, f"{name}: {_difference(held, plan.states[-1])}"
     check_sound(world.brain)
     world.state = held
+    if plan.words[0] == "export":
+        _check_exported(world, must=ended.acknowledged)
+    _check_drawn(world)
     _check_kept(world, before, must=ended.acknowledged and plan.words[0] == "restore")
     if plan.words[0] != "restore":
         _check_history(world, before)
@@ -149,6 +162,18 @@ def _check_kept(world: World, before: State, *, must: bool) -> None:
         file.unlink()
 
 
+def _check_exported(world: World, *, must: bool) -> None:
+    """Whatever file is there is a page, whole."""
+    files = {str(f.relative_to(world.out))[:-3]: f.read_text() for f in world.out.rglob("*.md")}
+    assert files.items() <= world.state.pages.items()
+    assert files == world.state.pages or not must
+
+
+def _check_drawn(world: World) -> None:
+    drawn = world.out / "graph.html"
+    assert not drawn.exists() or drawn.read_text().rstrip().endswith("</html>")
+
+
 def _check_history(world: World, before: State) -> None:
     with Brain.open(world.brain) as brain:
         for slug, text in before.pages.items():
@@ -160,11 +185,13 @@ def finish(world: World) -> None:
     """What was cut short is completed by the same commands, run to their end."""
     for words in (
         ("sync", "--no-embed"), ("embed", "--stale"), ("backup", str(world.copy), "--force"),
-        ("doctor", "--full"),
+        ("doctor", "--full"), ("export", str(world.out), "--force"),
     ):  # fmt: skip
         _run(world, *words)
+    left = list(world.out.rglob(".*"))
+    assert not left, left
     assert {s: t for s, t in texts(world.brain).items() if s.startswith("vault/")} == world.vault
-    assert _names(world) == ["brain.db", "copy.db", "notes"], _names(world)
+    assert _names(world) == ["brain.db", "copy.db", "notes", "out"], _names(world)
 
 
 def _names(world: World) -> list[str]:
