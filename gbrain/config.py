@@ -220,9 +220,7 @@ class Settings:
         choices=("off", "cross-encoder", "overlap", "command", "learned"),
     )  # fmt: skip
     rerank_head: int = _setting(20, "Pages that are reranked", JEFFS, low=1, high=1000)
-    rerank_chunks: int = _setting(
-        2, "Passages of a page that the reranker reads", low=1, high=100
-    )
+    rerank_chunks: int = _setting(2, "Passages of a page that the reranker reads", low=1, high=100)
     rerank_mix: float = _setting(
         0.85, "Weight of the reranker's opinion against the fused score", low=0, high=1
     )

@@ -10,7 +10,7 @@ from gbrain.output import screen, sums
 from gbrain.output.charts import bar
 from gbrain.output.explanation_document import scope_document
 from gbrain.output.sums import number
-from gbrain.output.text import one_line
+from gbrain.output.text import one_line, unbroken
 from gbrain.pipeline import Workings
 from gbrain.ranking import cut
 from gbrain.ranking.intent import Intent
@@ -32,7 +32,7 @@ def show_explanation(
     sections = _sections(answer, work, missing)
     if not screen.on_terminal():
         for heading, lines in sections:
-            screen.write("\n".join([heading, *(f"  {line}" for line in lines)]))
+            screen.write("\n".join([heading, *(f"  {unbroken(line)}" for line in lines)]))
         return
     from rich.text import Text
 
@@ -42,7 +42,7 @@ def show_explanation(
         for heading, lines in sections:
             terminal.print(Text(heading, style="bold cyan"))
             for line in lines:
-                terminal.print(Text(f"  {line}", overflow="fold"))
+                terminal.print(Text(f"  {unbroken(line)}", overflow="fold"))
 
 
 def _pages(count: int) -> str:

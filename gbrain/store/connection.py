@@ -10,6 +10,7 @@ from errno import EACCES, EINVAL
 from pathlib import Path
 from stat import S_ISREG
 
+from gbrain import places
 from gbrain.errors import BadBrain, NotFound
 from gbrain.store.schema import APPLICATION_ID, SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
 
@@ -207,7 +208,7 @@ def create(path: Path) -> None:
 def make_folder(folder: Path) -> None:
     """Makes the folder that a brain is to be in, if it is not there."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_folder(folder)
     except OSError as error:
         raise BadBrain(
             f"Cannot make the folder {folder}: {error.strerror}",

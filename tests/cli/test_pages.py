@@ -59,12 +59,14 @@ def test_put_says_what_it_did(run, brain_path):
         "slug": "a",
         "version": 1,
         "outcome": "created",
+        "nearly_the_same": None,
     }
     assert run("put", "a", "--json", stdin=b"x").json["outcome"] == "unchanged"
     assert run("put", "a", "--json", stdin=b"y").json == {
         "slug": "a",
         "version": 2,
         "outcome": "updated",
+        "nearly_the_same": None,
     }
 
 

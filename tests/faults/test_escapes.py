@@ -98,8 +98,8 @@ def test_no_name_makes_a_line_of_its_own(run: Run, forged: Path, monkeypatch) ->
     wrong = []
     for words in commands(forged, FORGED):
         ran = run(*words, stdin=b"")
-        # A setting is printed as it is. What explain lists is not kept to one line each yet.
-        as_it_is = words[:2] == ["config", "get"] or words[0] == "explain"
+        # A setting is printed as it is.
+        as_it_is = words[:2] == ["config", "get"]
         shown = ran.stderr if as_it_is else ran.stdout + ran.stderr
         if "\nHint: run evil" in shown:
             wrong.append(words)

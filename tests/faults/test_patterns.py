@@ -16,7 +16,7 @@ from patterns import Written, attacks, nested_repeats, patterns
 
 # What decides on these: words of the program itself, or a text that a limit keeps short.
 MADE_AS_IT_RUNS = {
-    "gbrain.store.vocabulary: f'(?i)\\\\b{re.escape(term[:3])}[^\\\\W_]*'",
+    "gbrain.store.vocabulary: f'(?i)\\\\b{start}[^\\\\W_]*'",
     "gbrain.text.dates: pattern",
     "gbrain.text.front_matter_edit: f'\\\\ufeff?---(\\\\r\\\\n?|\\\\n){written}\\\\1---\\\\1'",
     "gbrain.text.front_matter_edit: "
