@@ -141,11 +141,11 @@ def strange_value(path: Path, chance: random.Random) -> None:
         raw.execute("PRAGMA writable_schema = RESET")
         for _ in range(chance.choice([1, 1, 3])):
             table = chance.choice([*tables(raw), "pages", "chunks"])
-            columns = [row[1] for row in raw.execute(f"PRAGMA table_info({table})")]
-            column, value = chance.choice(columns), chance.choice(STRANGE)
-            one = f"WHERE {columns[0]} = (SELECT {columns[0]} FROM {table} ORDER BY random())"
-            where = chance.choice(["", one, one, one])
             try:
+                columns = [row[1] for row in raw.execute(f"PRAGMA table_info({table})")]
+                column, value = chance.choice(columns), chance.choice(STRANGE)
+                one = f"WHERE {columns[0]} = (SELECT {columns[0]} FROM {table} ORDER BY random())"
+                where = chance.choice(["", one, one, one])
                 raw.execute(f"UPDATE OR REPLACE {table} SET {column} = {value} {where}")
             except sqlite3.Error:
                 continue
