@@ -19,7 +19,7 @@ from gbrain.store.leftovers import clear
 from gbrain.store.pages import every_page
 from gbrain.store.vaults import wrote_files
 from gbrain.store.whole import whole_file
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import PAGE_ENDINGS, slug_of
 
 # Paths and texts of the files to write, in order.
 Files = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
@@ -28,7 +28,7 @@ LINES_FILE = "brain.ndjson"
 # Whoever may look in by the umask may not change what is there.
 _FOLDER_MODE = 0o755
 # Nothing that is made of pages has another ending: no hook of git's, no start-up file of a shell.
-_ENDINGS = (".md", ".markdown", ".html", ".ndjson")
+_ENDINGS = (*PAGE_ENDINGS, ".html", ".ndjson")
 _ONE_NOT_WRITTEN = "All other pages were written. Rename the page or choose another folder."
 _NOTHING_WRITTEN = "Nothing was written. Choose another folder."
 

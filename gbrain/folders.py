@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gbrain.errors import BadPage, GbrainError, NotFound
+from gbrain.text.slug import PAGE_ENDINGS
 
 IGNORE_FILE = ".gbrainignore"
-PAGE_ENDINGS = (".md", ".markdown")
 # Where Logseq keeps earlier texts of the pages.
 _COPIES = "/logseq/bak"
 _MOST_RULES = 1_000_000

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from gbrain.errors import BadPage
-from gbrain.folders import PAGE_ENDINGS
 from gbrain.text.page import MAX_PAGE_BYTES
+from gbrain.text.slug import PAGE_ENDINGS
 
 # A character takes at most six bytes in JSON.
 MAX_LINE_BYTES = 6 * MAX_PAGE_BYTES + 1_000_000

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import sleep
 
 from gbrain.errors import GbrainError
-from gbrain.folders import IGNORE_FILE, PAGE_ENDINGS
+from gbrain.folders import IGNORE_FILE
+from gbrain.text.slug import PAGE_ENDINGS
 
 # Paths below a folder that changed; None where anything may have.
 Changed = frozenset[str] | None

@@ -209,9 +209,14 @@ def accept_texts(database: Database, now: str, full: bool) -> None:
 
 
 def follow_paths(database: Database, now: str, full: bool) -> None:
-    """Gives pages the slug of their path, where no other page has it."""
+    """Gives pages the slug of their path, where no other page has it; else a path by their slug."""
     with database.writing() as connection:
-        for page_id, slug, _ in page_faults.wrong_slugs(connection):
+        for page_id, slug, path in page_faults.wrong_slugs(connection):
+            if not page_faults.is_path(path):
+                connection.execute(
+                    "UPDATE OR IGNORE pages SET path = slug || '.md' WHERE id = ?", (page_id,)
+                )
+                continue
             page = page_faults.parsed(connection, page_id)
             if page is None or pages.find_page(connection, page.slug):
                 continue

@@ -10,6 +10,8 @@ from gbrain.errors import BadPage
 
 MAX_SLUG = 400
 
+PAGE_ENDINGS = (".md", ".markdown")
+
 # Compiled when first used: a search folds one name and needs few of them.
 _EXTENSION = r"(?i)\.(md|markdown)$"
 _DASHED = r"[\s#|<>\[\]{}:*?\\^%$;,!()-]+"

@@ -161,6 +161,12 @@ FAULTS = {
         "a slug does not follow its path",
         ("river is kept at Lake View.md",),
     ),
+    "a path that is no page's any more": (
+        "slugs",
+        ["UPDATE pages SET path = 'river' || char(14) || 'md' WHERE slug = 'river'"],
+        "a slug does not follow its path",
+        ("river is kept at river\x0emd",),
+    ),
     "a page without passages": (
         "passages",
         ["DELETE FROM chunks WHERE page_id = 1"],
