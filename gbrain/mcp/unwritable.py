@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gbrain.brain import Brain, default_path
 from gbrain.errors import BadBrain
-from gbrain.store.connection import Database
+from gbrain.store.connection import Database, uri
 from gbrain.store.schema import SCHEMA_VERSION
 
 
@@ -25,25 +25,17 @@ class UnwritableDatabase(Database):
         super().__init__(path, busy_seconds=busy_seconds)
 
     def _connect(self) -> sqlite3.Connection:
-        if not self._others_may_write:
-            return super()._connect()
         self.read_only = True
-        connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=ro",
-            uri=True,
-            timeout=self.busy_seconds,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        try:
-            connection.execute("PRAGMA trusted_schema = OFF")
-            self._check_version(connection)
+        return super()._connect()
+
+    def _locator(self) -> str:
+        # Not as a file that nobody writes: then what others write meanwhile would not be seen.
+        return f"{uri(self.path)}?mode=ro" if self._others_may_write else super()._locator()
+
+    def _check_version(self, connection: sqlite3.Connection) -> None:
+        super()._check_version(connection)
+        if self._others_may_write:
             self._check_up_to_date(connection)
-            connection.execute("PRAGMA cache_size = -32000")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
     def _check_up_to_date(self, connection: sqlite3.Connection) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]

@@ -48,9 +48,12 @@ class Database:
                     raise self._refusal from error
 
     def _connect(self) -> sqlite3.Connection:
-        uri = locator(self.path, write=not self.read_only)
         connection = sqlite3.connect(
-            uri, uri=True, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
+            self._locator(),
+            uri=True,
+            timeout=self.busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
         )
         try:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
@@ -66,6 +69,9 @@ class Database:
             connection.close()
             raise
         return connection
+
+    def _locator(self) -> str:
+        return locator(self.path, write=not self.read_only)
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
         """Comes before anything that writes: a newer program's file must stay as it is."""
@@ -220,14 +226,15 @@ def make_folder(folder: Path) -> None:
 def locator(path: Path, *, write: bool = True) -> str:
     """The file as SQLite takes it, to be written or only to be read."""
     if write:
-        return f"{_uri(path)}?mode=rw"
+        return f"{uri(path)}?mode=rw"
     # Immutable: a file that nobody may write has no write-ahead log, unless one was left.
     log = Path(f"{path}-wal")
     log_left = log.exists() and log.stat().st_size > 0
-    return f"{_uri(path)}?mode=ro" + ("" if log_left else "&immutable=1")
+    return f"{uri(path)}?mode=ro" + ("" if log_left else "&immutable=1")
 
 
-def _uri(path: Path) -> str:
+def uri(path: Path) -> str:
+    """The file's address for SQLite, to which it can be told how to open it."""
     plain = str(path)
     for sign in "%?#":
         plain = plain.replace(sign, f"%{ord(sign):02x}")
@@ -279,7 +286,7 @@ def _mark(path: Path) -> int | None:
     Read through SQLite, which keeps account of its locks: by closing a file that it has opened
     itself, a process loses those of a brain that it has open already.
     """
-    with closing(sqlite3.connect(f"{_uri(path)}?mode=ro&immutable=1", uri=True)) as file:
+    with closing(sqlite3.connect(f"{uri(path)}?mode=ro&immutable=1", uri=True)) as file:
         try:
             marked: int = file.execute("PRAGMA application_id").fetchone()[0]
         except sqlite3.DatabaseError as error:
