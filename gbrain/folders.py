@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gbrain.errors import BadPage, GbrainError, NotFound
-from gbrain.text.slug import PAGE_ENDINGS
+from gbrain.text.slug import is_page_file
 
 IGNORE_FILE = ".gbrainignore"
 # Where Logseq keeps earlier texts of the pages.
@@ -50,19 +50,12 @@ def refuse_unread(path: str) -> None:
         )
 
 
-def walk(root: Path, problems: list[Problem]) -> list[str]:
-    """Paths of the folder's pages relative to it, sorted; what cannot be read is a problem."""
-    return _walk(root, problems)[0]
+def walk(root: Path, problems: list[Problem]) -> tuple[list[str], int]:
+    """Paths of the folder's pages relative to it, sorted, and how many other files there are.
 
-
-def passed_over(root: Path) -> int:
-    """How many files are no pages: not Markdown, or ignored; hidden ones and what lies in ignored
-    folders are not looked at."""
-    return _walk(root, [])[1]
-
-
-def _walk(root: Path, problems: list[Problem]) -> tuple[list[str], int]:
-    """The paths of pages, and how many other files there are."""
+    What cannot be read is a problem. Others are not Markdown, or ignored; hidden ones and what lies
+    in ignored folders are not looked at.
+    """
     require_folder(root)
     ignored = _ignore_rules(root)
     real_root = os.path.realpath(root)
@@ -86,7 +79,7 @@ def _walk(root: Path, problems: list[Problem]) -> tuple[list[str], int]:
             if entry.is_dir(follow_symlinks=False):
                 if not ignored(path + "/") and not f"/{path}".endswith(_COPIES):
                     pending.append(path + "/")
-            elif entry.name.lower().endswith(PAGE_ENDINGS) and not ignored(path):
+            elif is_page_file(entry.name) and not ignored(path):
                 if entry.is_symlink() and not _stays(real_root, entry.path):
                     problems.append(
                         Problem(path, "a link that leaves the folder or leads nowhere",

@@ -38,11 +38,12 @@ class Change:
 
 @dataclass(slots=True)
 class Report:
-    """What taking in a folder did, or would do."""
+    """What taking in a folder did, or would do; files that are no pages were `passed_over`."""
 
     changes: list[Change] = field(default_factory=list)
     unchanged: int = 0
     problems: list[Problem] = field(default_factory=list)
+    passed_over: int = 0
 
     def count(self, action: Action) -> int:
         return sum(1 for change in self.changes if change.action == action)
@@ -80,7 +81,7 @@ def take_in(
     has, none is read.
     """
     report = Report()
-    paths = walk(root, report.problems)
+    paths, report.passed_over = walk(root, report.problems)
     with database.reading() as connection:
         pages = known_pages(connection)
     vault = _vault(database, root, now, dry_run)

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from gbrain.errors import BadPage
 from gbrain.text.page import MAX_PAGE_BYTES
-from gbrain.text.slug import PAGE_ENDINGS
+from gbrain.text.slug import is_page_file
 
 # A character takes at most six bytes in JSON.
 MAX_LINE_BYTES = 6 * MAX_PAGE_BYTES + 1_000_000
@@ -47,7 +47,7 @@ def read_records(source: BinaryIO) -> Iterator[tuple[int, Record | BadPage]]:
 
 def page_path(name: str) -> str:
     """Where the page called `name` is kept."""
-    return name if name.lower().endswith(PAGE_ENDINGS) else f"{name}.md"
+    return name if is_page_file(name) else f"{name}.md"
 
 
 def _record(line: bytes) -> Record:

@@ -8,7 +8,7 @@ from time import sleep
 
 from gbrain.errors import GbrainError
 from gbrain.folders import IGNORE_FILE
-from gbrain.text.slug import PAGE_ENDINGS
+from gbrain.text.slug import is_page_file
 
 # Paths below a folder that changed; None where anything may have.
 Changed = frozenset[str] | None
@@ -99,7 +99,7 @@ def _matters(root: str, path: str, removed: bool) -> bool:
     if any(part.startswith(".") for part in (*folders, name)):
         return False
     # Of a folder that is moved or removed, the system may tell nothing but the folder.
-    return removed or name.lower().endswith(PAGE_ENDINGS) or os.path.isdir(path)
+    return removed or is_page_file(name) or os.path.isdir(path)
 
 
 def _by_root(roots: Sequence[str], paths: Sequence[str]) -> dict[str, Changed]:

@@ -15,7 +15,7 @@ from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
-from gbrain.folders import passed_over, require_folder
+from gbrain.folders import require_folder
 from gbrain.ingest import Problem, Report
 from gbrain.output import screen
 from gbrain.output.documents import report_document
@@ -79,8 +79,7 @@ def import_(
         else:
             report = brain.take_in_lines(sys.stdin.buffer, dry_run=dry_run)
         embedded = _embed(brain, report, no_embed or dry_run, quiet)
-    others = 0 if quiet or json else sum(passed_over(one) for one in folders or () if one.is_dir())
-    _finish(report, dry_run, quiet, json, embedded, others)
+    _finish(report, dry_run, quiet, json, embedded, report.passed_over)
 
 
 @command.command(
@@ -146,6 +145,7 @@ def _take_in(
         total.changes += report.changes
         total.unchanged += report.unchanged
         total.problems += report.problems
+        total.passed_over += report.passed_over
     return total
 
 

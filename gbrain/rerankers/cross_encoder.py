@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from gbrain.ranking.confidence import relevance, telling_titles, together, trust
 from gbrain.ranking.rerank import contested, reordered
@@ -23,11 +23,10 @@ def opinions(head: Head) -> Opinions:
     its best passage, nothing more is.
     """
     weight = head.settings.rerank_mix * trust(head.question)
-    movable = contested(head.pages, len(head.pages), weight)
-    asked = {page: found for page, found in head.passages.items() if found and page in movable}
-    logits = _read(head, {page: found[:1] for page, found in asked.items()})
+    texts = _texts(head, contested(head.pages, len(head.pages), weight))
+    logits = _read(head, {page: found[:1] for page, found in texts.items()})
     ahead = reordered(head.pages, _by_page(logits), len(head.pages), weight)[:READ_ON]
-    more = _read(head, {page.page_id: asked.get(page.page_id, ())[1:] for page in ahead})
+    more = _read(head, {page.page_id: texts.get(page.page_id, [])[1:] for page in ahead})
     logits = {page: [*read, *more.get(page, ())] for page, read in logits.items()}
     return Opinions(_by_page(logits), weight, sum(map(len, logits.values())))
 
@@ -36,18 +35,23 @@ def _by_page(logits: Mapping[int, Sequence[float]]) -> dict[int, float]:
     return {page_id: relevance(together(read)) for page_id, read in logits.items()}
 
 
-def _read(head: Head, asked: Mapping[int, Sequence[Passage]]) -> dict[int, list[float]]:
-    """The logits of these passages, by page."""
+def _texts(head: Head, movable: Container[int]) -> dict[int, list[str]]:
+    """What there is to read of these pages, best first, each passage with what follows it."""
     known = facts(head.connection, dict.fromkeys(head.passages))
     titles = telling_titles({page_id: page.title for page_id, page in known.items()})
+    asked = {page: found for page, found in head.passages.items() if found and page in movable}
     whole = followed(head.connection, [passage for found in asked.values() for passage in found])
-    texts = {
+    return {
         page_id: [
             _text(titles[page_id], known[page_id].title, passage._replace(text=whole[passage.id]))
             for passage in found
         ]
         for page_id, found in asked.items()
     }
+
+
+def _read(head: Head, texts: Mapping[int, Sequence[str]]) -> dict[int, list[float]]:
+    """The logits of these texts, by page."""
     names = {text: content_hash(text) for read in texts.values() for text in read}
     logits = head.helpers.cross_encoder().scores(
         head.question, {name: text for text, name in names.items()}

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from gbrain.store.jobs import is_alive
 
+# What SQLite keeps beside a database of its.
+BESIDE = ("-journal", "-wal", "-shm")
+
 _UNFINISHED = ".gbrain-new"
 
 
@@ -42,6 +45,6 @@ def abandoned(folder: Path) -> list[Path]:
 def remove(building: Path) -> None:
     """Removes an unfinished brain and what SQLite keeps beside it."""
     # Itself last: what is left of it would not be found without it.
-    for ending in ("-journal", "-wal", "-shm", ""):
+    for ending in (*BESIDE, ""):
         with suppress(OSError):
             os.unlink(f"{building}{ending}")

@@ -13,7 +13,7 @@ from gbrain.store.packing import unpacked
 from gbrain.store.row_faults import is_time
 from gbrain.store.strange import STRANGE
 from gbrain.store.writing import names_of
-from gbrain.text.slug import PAGE_ENDINGS, fold, slug_of
+from gbrain.text.slug import fold, is_page_file, slug_of
 from gbrain.types import Page
 
 
@@ -63,12 +63,7 @@ def wrong_texts(connection: sqlite3.Connection) -> tuple[list[tuple[int, str]], 
 def wrong_slugs(connection: sqlite3.Connection) -> list[tuple[int, str, str]]:
     """(id, slug, path) of pages whose slug is not the one that their path gives, if it is one."""
     rows = connection.execute("SELECT id, slug, path FROM pages ORDER BY slug")
-    return [row for row in rows if not is_path(row[2]) or row[1] != _slug(row[2])]
-
-
-def is_path(path: str) -> bool:
-    """Whether a page can be kept in a file of this name."""
-    return path.lower().endswith(PAGE_ENDINGS)
+    return [row for row in rows if not is_page_file(row[2]) or row[1] != _slug(row[2])]
 
 
 def _slug(path: str) -> str | None:

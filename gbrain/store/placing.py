@@ -11,8 +11,8 @@ from time import monotonic, sleep
 
 from gbrain.errors import BadBrain
 from gbrain.store.connection import locator
+from gbrain.store.leftovers import BESIDE
 
-_BESIDE = ("-wal", "-shm", "-journal")
 # How long whoever has the file that is to be replaced may keep it.
 _PATIENCE = 2.0
 
@@ -97,7 +97,7 @@ def _settle(path: Path) -> None:
 
 def _clear_beside(path: Path) -> None:
     """Removes the log of a file that is not there any more: it would be read into the new one."""
-    for ending in _BESIDE:
+    for ending in BESIDE:
         with suppress(FileNotFoundError):
             os.unlink(f"{path}{ending}")
 

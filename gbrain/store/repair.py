@@ -24,6 +24,7 @@ from gbrain.store.connection import Database
 from gbrain.store.schema import SCHEMA_ROWS, foreign_parts, own_parts
 from gbrain.store.vector_faults import spoilt_vectors
 from gbrain.store.vectors import SEGMENT, prune
+from gbrain.text.slug import is_page_file
 
 Mend = Callable[[Database, str, bool], None]
 
@@ -212,7 +213,7 @@ def follow_paths(database: Database, now: str, full: bool) -> None:
     """Gives pages the slug of their path, where no other page has it; else a path by their slug."""
     with database.writing() as connection:
         for page_id, slug, path in page_faults.wrong_slugs(connection):
-            if not page_faults.is_path(path):
+            if not is_page_file(path):
                 connection.execute(
                     "UPDATE OR IGNORE pages SET path = slug || '.md' WHERE id = ?", (page_id,)
                 )

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gbrain.errors import GbrainError
-from gbrain.store.leftovers import being_made, clear
+from gbrain.store.leftovers import BESIDE, being_made, clear
 
-# What SQLite keeps beside a brain, whatever is in it.
-_OF_SQLITE = ("-wal", "-shm", "-journal")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -70,7 +68,7 @@ def write_drawing(target: Path, text: str) -> None:
 
 def refuse_others(target: Path) -> None:
     """Raises GbrainError unless what is there is such a file too: a brain is worth more."""
-    if target.name.endswith(_OF_SQLITE):
+    if target.name.endswith(BESIDE):
         raise _cannot_write(target, "this is a name for a part of a brain")
     try:
         if _mode_of(target) is None:

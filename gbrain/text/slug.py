@@ -23,6 +23,11 @@ _MOST_MARKS = 30
 _SURELY_FAST = 1000
 
 
+def is_page_file(path: str) -> bool:
+    """Whether a file of this name holds a page."""
+    return path.lower().endswith(PAGE_ENDINGS)
+
+
 def slug_of(path: str) -> str:
     """The slug of a page kept at `path` ('Notes/My Page.md' becomes 'notes/my-page').
 

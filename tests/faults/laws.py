@@ -176,7 +176,7 @@ def vault_goes_round(files: list[tuple[str, str]], rules: list[str], asked: str)
             write(vault, f"{name}.md", text.encode())
         write(vault, ".gbrainignore", "\n".join(rules).encode())
         try:
-            paths = walk(vault, [])
+            paths, _ = walk(vault, [])
         except GbrainError:
             return
         report = brain.take_in(vault)
