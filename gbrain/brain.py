@@ -691,7 +691,8 @@ def _usable(stored: Mapping[str, str]) -> Settings:
 def _new_path(name: str) -> str:
     """Where a new page of that name is kept; raises BadPage if import would pass over it."""
     from gbrain.folders import refuse_unread
+    from gbrain.records import page_path
 
-    path = name if name.lower().endswith((".md", ".markdown")) else f"{name}.md"
+    path = page_path(name)
     refuse_unread(path)
     return path
