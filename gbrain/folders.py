@@ -114,7 +114,7 @@ def _ignore_rules(root: Path) -> Callable[[str], bool]:
         raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
     if len(data) > _MOST_RULES:
         raise _bad_rules(f"{file} has more than {_MOST_RULES:,} bytes")
-    from gbrain.text.ignoring import ignore_rules
+    from gbrain.text.gitignore import ignore_rules
 
     try:
         return ignore_rules(data.decode(errors="replace").splitlines())

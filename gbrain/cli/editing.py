@@ -206,8 +206,8 @@ def capture(
     db: Db = None,
 ) -> None:
     """Keep a thought: a line with today's date in the inbox, or in a page's timeline."""
-    from gbrain.text.entries import add_entry
     from gbrain.text.page import parse_page
+    from gbrain.text.timeline import add_entry
 
     words = _thought(text)
     check_text(source or "")

@@ -133,7 +133,7 @@ def _show(answer: Answer) -> None:
 
 def _in_short(answer: Answer, work: Workings) -> Iterator[str]:
     """What each stage came to, a line each."""
-    from gbrain.text.query_text import describe
+    from gbrain.text.query_format import describe
 
     yield f"  read as   {describe(work.query)}"
     for lane, found in work.lanes.found.items():

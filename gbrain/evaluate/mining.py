@@ -19,10 +19,10 @@ from gbrain.evaluate.wording import misspelt, paraphrased, pick, prose, sentence
 from gbrain.store.links import links_from
 from gbrain.store.names import named
 from gbrain.store.pages import page_text, require_page
-from gbrain.text.entries import parse_entry
 from gbrain.text.query import match_expression, unspaced
 from gbrain.text.sections import names_timeline
 from gbrain.text.slug import fold
+from gbrain.text.timeline import parse_entry
 from gbrain.types import Term
 
 Kind = Literal["title", "heading", "timeline", "link", "typo", "paraphrase"]

@@ -10,8 +10,8 @@ from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, nth,
 from gbrain.pipeline import Workings
 from gbrain.store.scope import page_condition
 from gbrain.text.query import match_expression
+from gbrain.text.query_format import written
 from gbrain.text.query_plan import taken_apart, words_alone
-from gbrain.text.query_text import written
 from gbrain.text.query_tree import joined
 from gbrain.types import Clause, Found, Query, Scope
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from gbrain.config import Settings
 from gbrain.lanes import fts
 from gbrain.store.vocabulary import nearest
-from gbrain.text.likeness import surely_a_slip
 from gbrain.text.query import is_stop
+from gbrain.text.similarity import surely_a_slip
 from gbrain.text.slug import fold
 from gbrain.trace import Trace
 from gbrain.types import Found, Query, Term

@@ -74,7 +74,7 @@ def _near(connection: sqlite3.Connection, key: str) -> list[Named]:
     """Pages whose name is one slip away (two in a long name) and no other name is nearer."""
     if len(key) < 5:
         return []
-    from gbrain.text.likeness import edit_distance
+    from gbrain.text.similarity import edit_distance
 
     allowed = 1 if len(key) < 10 else 2
     nearest: dict[int, Named] = {}

@@ -14,7 +14,7 @@ from gbrain.output.text import one_line, unbroken
 from gbrain.pipeline import Workings
 from gbrain.ranking import cut
 from gbrain.ranking.intent import Intent
-from gbrain.text.query_text import describe
+from gbrain.text.query_format import describe
 from gbrain.trace import Detail
 from gbrain.types import Answer, Found
 

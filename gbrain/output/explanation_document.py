@@ -9,7 +9,7 @@ from gbrain.explanation.lost import WhyNot
 from gbrain.output.json import Document, answer_document
 from gbrain.pipeline import Workings
 from gbrain.ranking.cut import bar
-from gbrain.text.query_text import describe
+from gbrain.text.query_format import describe
 from gbrain.types import Answer, Candidate, Found, Ranked, Scope
 
 

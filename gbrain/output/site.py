@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from gbrain.store.links import Backlink, links_from, links_to
 from gbrain.store.pages import Stored, list_pages, page_body
+from gbrain.text.links import PAGE_FILE, page_link
 from gbrain.text.markdown import MAX_DEPTH, scan
 from gbrain.text.obsidian import comments
-from gbrain.text.references import PAGE_FILE, page_link
 from gbrain.text.slug import fold
 from gbrain.types import Scope
 

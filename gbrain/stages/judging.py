@@ -50,7 +50,7 @@ def _slips_repaired(asked: tuple[Term, ...], found: tuple[Term, ...]) -> tuple[T
 
     Words that were left out still count, and a word that is merely like the one asked does not.
     """
-    from gbrain.text.likeness import surely_a_slip
+    from gbrain.text.similarity import surely_a_slip
 
     repaired = {
         term.words: term

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gbrain.store.pages import Stored, page_body, require_page
 from gbrain.store.scope import page_condition
 from gbrain.store.vectors import VectorSpace, vectors_at
-from gbrain.text.wording import of_different_days, shared_wording, word_runs
+from gbrain.text.similarity import of_different_days, shared_wording, word_runs
 from gbrain.types import Scope
 
 if TYPE_CHECKING:

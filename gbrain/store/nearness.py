@@ -8,7 +8,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from gbrain.store.pages import page_body, require_page
-from gbrain.text.wording import of_different_days, shared_wording, telling_phrases, word_runs
+from gbrain.text.similarity import of_different_days, shared_wording, telling_phrases, word_runs
 
 # About one word in ten changed, or a tenth more text.
 NEAR = 0.7

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from gbrain.store import links, names, pages
-from gbrain.text.references import front_matter_links
+from gbrain.text.links import front_matter_links
 from gbrain.text.slug import fold
 
 Kind = Literal["derived_from", "source", "supersedes", "superseded_by", "link"]

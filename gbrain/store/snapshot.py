@@ -13,7 +13,7 @@ from gbrain.store.packing import unpacked
 from gbrain.text.dates import parse_date
 from gbrain.text.page import DATE_KEYS, parse_page
 from gbrain.text.slug import slug_of
-from gbrain.text.until import without_later_entries
+from gbrain.text.timeline import without_later_entries
 from gbrain.types import Page
 
 Progress = Callable[[int, int], None]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from gbrain.errors import Conflict
 from gbrain.store import names, pages, writing
-from gbrain.text.front_matter_edit import with_key, without_key
+from gbrain.text.frontmatter import with_key, without_key
+from gbrain.text.links import front_matter_links
 from gbrain.text.page import parse_page
-from gbrain.text.references import front_matter_links
 from gbrain.text.slug import fold
 
 KEY = "superseded_by"

@@ -10,7 +10,7 @@ from itertools import groupby
 from gbrain.errors import NotFound
 from gbrain.store import pages, writing
 from gbrain.store.scope import chunk_condition
-from gbrain.text.entries import add_entry, parse_entry
+from gbrain.text.timeline import add_entry, parse_entry
 from gbrain.types import Scope
 
 

@@ -9,7 +9,7 @@ from heapq import nlargest
 from itertools import pairwise
 from typing import NamedTuple
 
-from gbrain.text.likeness import dice, edit_distance, jaccard, trigrams
+from gbrain.text.similarity import dice, edit_distance, jaccard, trigrams
 from gbrain.text.slug import fold
 
 _SHORTEST, _LONGEST = 4, 60

@@ -10,8 +10,10 @@ from itertools import pairwise
 
 from gbrain.errors import BadPage
 from gbrain.text.chunking import chunk_body
+from gbrain.text.classify import Shape, place_room, place_wing
 from gbrain.text.dates import Period, leading_date, parse_date
 from gbrain.text.frontmatter import split
+from gbrain.text.links import body_references, front_matter_links
 from gbrain.text.logseq import (
     block_properties,
     journal_day,
@@ -20,8 +22,6 @@ from gbrain.text.logseq import (
     page_properties,
 )
 from gbrain.text.markdown import Structure, scan
-from gbrain.text.palace import Shape, place_room, place_wing
-from gbrain.text.references import body_references, front_matter_links
 from gbrain.text.sections import split_sections, timeline_line
 from gbrain.text.slug import slug_of
 from gbrain.types import Page, Section

@@ -49,7 +49,7 @@ def derived(title: str, wing: str, parts: Iterable[Part]) -> list[str]:
 
 
 def _what_happened(written: str, entry: str) -> str:
-    from gbrain.text.entries import parse_entry
+    from gbrain.text.timeline import parse_entry
 
     words = parse_entry(entry).words.split()[:_ENTRY_WORDS]
     return f"When, and what happened in {day_in_words(written)}: {' '.join(words)}?"

@@ -17,7 +17,7 @@ from gbrain.evaluate.wording import (
     stem,
     telling_words,
 )
-from gbrain.text.likeness import edit_distance
+from gbrain.text.similarity import edit_distance
 
 WORDS = st.lists(st.text("abcdefghijklmnopqrstuvwxyzäß", min_size=1, max_size=12), min_size=1)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from gbrain.text.entries import add_entry
+from gbrain.text.timeline import add_entry
 
 LOG = "# Log\n\n## Timeline\n"
 DAY = "2026-11-16"

@@ -25,9 +25,9 @@ from gbrain.folders import walk
 from gbrain.output.json import answer_document
 from gbrain.output.schemas import schema
 from gbrain.output.site import site
-from gbrain.text.entries import add_entry, parse_entry
 from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_of
+from gbrain.text.timeline import add_entry, parse_entry
 
 SAMPLE = Path(__file__).parents[2] / "gbrain" / "sample"
 

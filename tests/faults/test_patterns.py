@@ -18,13 +18,12 @@ from patterns import Written, attacks, nested_repeats, patterns
 MADE_AS_IT_RUNS = {
     "gbrain.store.vocabulary: f'(?i)\\\\b{start}[^\\\\W_]*'",
     "gbrain.text.dates: pattern",
-    "gbrain.text.front_matter_edit: f'\\\\ufeff?---(\\\\r\\\\n?|\\\\n){written}\\\\1---\\\\1'",
-    "gbrain.text.front_matter_edit: "
-    "f'(\\\\{{){key}: (?:[\\\\w./-]+|\\\\\"[^\\\\r\\\\n]*?\\\\\"), '",
-    "gbrain.text.ignoring: first if last is None else f'{first}{found}.*{last}'",
+    "gbrain.text.frontmatter: f'\\\\ufeff?---(\\\\r\\\\n?|\\\\n){written}\\\\1---\\\\1'",
+    "gbrain.text.frontmatter: f'(\\\\{{){key}: (?:[\\\\w./-]+|\\\\\"[^\\\\r\\\\n]*?\\\\\"), '",
+    "gbrain.text.gitignore: first if last is None else f'{first}{found}.*{last}'",
     "gbrain.text.markdown: pattern",
     "gbrain.text.page: separator",
-    "gbrain.text.references: f'{_REFERENCE.pattern}|\\\\(\\\\((?P<block>{UUID})\\\\)\\\\)'",
+    "gbrain.text.links: f'{_REFERENCE.pattern}|\\\\(\\\\((?P<block>{UUID})\\\\)\\\\)'",
 }
 
 

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from gbrain.text.query import read_query
-from gbrain.text.query_text import written
+from gbrain.text.query_format import written
 from gbrain.types import Query, Scope
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gbrain.text.query import MAX_TERMS, normalise, read_query
-from gbrain.text.query_text import describe, written
+from gbrain.text.query_format import describe, written
 from gbrain.text.query_tree import read_tree, terms_of
 from gbrain.types import Clause, Query, Scope, Term
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.text.ignoring import ignore_rules
+from gbrain.text.gitignore import ignore_rules
 
 
 # What git check-ignore says.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.text.palace import NAME_LIMIT, Placed, Shape, place_room, place_wing
+from gbrain.text.classify import NAME_LIMIT, Placed, Shape, place_room, place_wing
 
 GENERAL = ("general", "no folder, type, tag or shape says more")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gbrain.text.links import body_references, front_matter_links
 from gbrain.text.markdown import scan
-from gbrain.text.references import body_references, front_matter_links
 from gbrain.types import Link
 
 

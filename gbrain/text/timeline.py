@@ -13,7 +13,7 @@ from gbrain.errors import BadPage, UsageError
 from gbrain.text.dates import Period, leading_date
 from gbrain.text.frontmatter import split
 from gbrain.text.markdown import Structure, scan
-from gbrain.text.sections import names_timeline, timeline_line
+from gbrain.text.sections import names_timeline, split_sections, timeline_line
 
 _BULLET = re.compile(r"( {0,3}[-*+][ \t]+)(\*\*|__)?")
 _JOINT = re.compile(r"(\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
@@ -408,3 +408,29 @@ def _spellings(
             joint, dash = first[head.date[1] : head.source[0]], first[head.source[1] : head.words]
             yield f"{mark}{date}{joint}{source}{dash}"
     yield f"{date} — " if source is None else f"**{date}** | {source} — "
+
+
+def without_later_entries(text: str, day: str) -> str:
+    """The text without what its timeline dates after `day` (ISO), other characters untouched.
+
+    A dated heading in the timeline goes with all that stands under it and has no date of its own.
+    """
+    front, body = split(text)
+    structure = scan(body)
+    timeline = timeline_line(body, structure)
+    top = structure.starts[timeline]
+    kept = [front.raw]
+    later: tuple[str, ...] | None = None
+    for section in split_sections(body, structure, timeline):
+        path = section.heading_path
+        if section.start < top:
+            cut = False
+        elif section.first_day is not None:
+            cut = section.first_day > day
+            if section.kind == "truth":
+                later = path if cut else None
+        else:
+            cut = later is not None and path[: len(later)] == later
+        if not cut:
+            kept.append(body[section.start : section.stop])
+    return "".join(kept)
