@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from gbrain.models.tokens import Tokens
     from gbrain.ranking.boosts import CustomBoost
     from gbrain.rerankers.head import Helpers
-    from gbrain.store import history, links, models, pages, writing
-    from gbrain.store.backup import Compacted
-    from gbrain.store.copies import BackedUp
+    from gbrain.store import history, links, models, page_writer, pages
+    from gbrain.store.backup import BackedUp, Compacted
     from gbrain.store.graph import LinkGraph
     from gbrain.store.stats import Stats
     from gbrain.store.timeline import DatedEntry
@@ -211,9 +210,9 @@ class Brain:
     def _record(self, answered: Answer, workings: Workings) -> None:
         """Keeps a question with the pages it found, unless somebody would have to wait for it."""
         from gbrain.ranking.learned import HALF_LIFE_DAYS, features
-        from gbrain.store import asked
-        from gbrain.store.facts import Wanted, facts
-        from gbrain.store.notes import take_note
+        from gbrain.store import usage_log
+        from gbrain.store.boost_data import Wanted, facts
+        from gbrain.store.usage_log import take_note
 
         ranked = workings.boosted.ranked
         with self.database.reading() as connection:
@@ -222,10 +221,10 @@ class Brain:
         half_life = self.settings.recency_half_life_days or HALF_LIFE_DAYS
         rows = features(ranked, known, clock().date().isoformat(), half_life)
         shown = [page.page_id for page in workings.cut.kept[: len(answered.hits)]]
-        hits = [asked.Shown(page_id, rows[page_id]) for page_id in shown if page_id in rows]
+        hits = [usage_log.Shown(page_id, rows[page_id]) for page_id in shown if page_id in rows]
         take_note(
             self.database,
-            lambda connection: asked.record(
+            lambda connection: usage_log.record(
                 connection,
                 answered.query,
                 timestamp(),
@@ -405,9 +404,9 @@ class Brain:
 
     def put(
         self, name: str, data: bytes, *, expected_version: int | None = None
-    ) -> writing.Written:
+    ) -> page_writer.Written:
         """Writes the page called `name` (a slug or a path) with the content `data`."""
-        from gbrain.store import pages, writing
+        from gbrain.store import page_writer, pages
         from gbrain.text.page import parse_page
 
         slug = slug_of(name)
@@ -416,7 +415,7 @@ class Brain:
         path = known.path if known else _new_path(name)
         page = parse_page(path, data)
         with self.database.writing() as connection:
-            return writing.write_page(
+            return page_writer.write_page(
                 connection, page, timestamp(), expected_version=expected_version
             )
 
@@ -430,8 +429,7 @@ class Brain:
     def opened(self, page_id: int) -> None:
         """Counts that a page was opened, unless `record_access` is off or the file is busy."""
         if self.settings.record_access:
-            from gbrain.store.notes import take_note
-            from gbrain.store.use import opened
+            from gbrain.store.usage_log import opened, take_note
 
             take_note(self.database, lambda connection: opened(connection, page_id, timestamp()))
 
@@ -494,7 +492,7 @@ class Brain:
 
     def tags(self) -> builtins.list[tuple[str, int]]:
         """All tags with the number of their pages, the most used first."""
-        from gbrain.store.tags import tag_counts
+        from gbrain.store.pages import tag_counts
 
         with self.database.reading() as connection:
             return tag_counts(connection)
@@ -522,7 +520,7 @@ class Brain:
         date: str | None = None,
         source: str | None = None,
         expected_version: int | None = None,
-    ) -> writing.Written:
+    ) -> page_writer.Written:
         """Writes an entry of `date` (`2026-04-03`, `2026-04`; else today) into a timeline."""
         from gbrain.store.timeline import add_to_timeline
 
@@ -542,24 +540,24 @@ class Brain:
 
     def page_files(self, slugs: Iterable[str]) -> dict[str, Path]:
         """The file of each page that came from one, by slug; it may be gone by now."""
-        from gbrain.store.page_files import page_files
+        from gbrain.store.folders import page_files
 
         with self.database.reading() as connection:
             return page_files(connection, slugs)
 
     def delete(self, name: str, *, expected_version: int | None = None) -> pages.Stored:
         """Removes a page; its text stays in its history."""
-        from gbrain.store import writing
+        from gbrain.store import page_writer
 
         with self.database.writing() as connection:
-            return writing.delete_page(
+            return page_writer.delete_page(
                 connection, slug_of(name), timestamp(), expected_version=expected_version
             )
 
-    def rename(self, name: str, new_name: str) -> writing.Written:
+    def rename(self, name: str, new_name: str) -> page_writer.Written:
         """Gives a page another slug and path; its history and vectors go with it."""
         from gbrain.errors import Conflict
-        from gbrain.store import pages, writing
+        from gbrain.store import page_writer, pages
         from gbrain.text.page import parse_page
 
         old, new = slug_of(name), slug_of(new_name)
@@ -573,7 +571,7 @@ class Brain:
                 )
             text = pages.page_text(connection, known.id)
             page = parse_page(_new_path(new_name), text.encode())
-            return writing.write_page(connection, page, timestamp(), renames=old)
+            return page_writer.write_page(connection, page, timestamp(), renames=old)
 
     def take_in(
         self,
@@ -605,10 +603,10 @@ class Brain:
 
     def vault_roots(self) -> builtins.list[str]:
         """The folders that were imported."""
-        from gbrain.store import vaults
+        from gbrain.store import folders
 
         with self.database.reading() as connection:
-            return [vault.root for vault in vaults.vaults(connection)]
+            return [vault.root for vault in folders.vaults(connection)]
 
     def export(
         self,
@@ -637,7 +635,7 @@ class Brain:
         To the file `target` or into a folder of that name; else beside the brain. Raises BadBrain
         if the file is there and may not be replaced.
         """
-        from gbrain.store.copies import back_up
+        from gbrain.store.backup import back_up
 
         name = f"{self.database.path.name}.{today().isoformat()}.backup"
         return back_up(self.database, target, name, replace=replace)

@@ -20,9 +20,9 @@ from gbrain.ranking.expand import (
     parts,
     passage_values,
 )
-from gbrain.store.around import brought, nearby, sharing
+from gbrain.store.chunk_context import brought, nearby, sharing
+from gbrain.store.chunks import Passage, first_passage, page_passages, passage_at, passages
 from gbrain.store.pages import page_text
-from gbrain.store.passages import Passage, first_passage, page_passages, passage_at, passages
 from gbrain.text.citations import hash_around
 from gbrain.types import Budget, Dropped, Found, Piece, Query, Ranked, Stopped
 

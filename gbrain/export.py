@@ -13,12 +13,11 @@ from pathlib import Path, PurePosixPath
 from gbrain.errors import GbrainError
 from gbrain.folders import never_read
 from gbrain.places import make_folder
+from gbrain.store.atomic_files import clear, whole_file
 from gbrain.store.connection import Database
+from gbrain.store.folders import wrote_files
 from gbrain.store.history import was_held
-from gbrain.store.leftovers import clear
 from gbrain.store.pages import every_page
-from gbrain.store.vaults import wrote_files
-from gbrain.store.whole import whole_file
 from gbrain.text.slug import PAGE_ENDINGS, slug_of
 
 # Paths and texts of the files to write, in order.

@@ -15,9 +15,9 @@ from gbrain.folders import walk
 from gbrain.reading import File, read_all
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
+from gbrain.store.folders import Known, Vault, add_vault, known_page, known_pages
 from gbrain.store.history import was_held
-from gbrain.store.vaults import Known, Vault, add_vault, known_page, known_pages
-from gbrain.store.writing import delete_page, write_page
+from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_of
 from gbrain.types import Page

@@ -14,7 +14,7 @@ from pathlib import Path
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadBrain, ModelUnavailable
 from gbrain.places import cache_folder, make_folder
-from gbrain.store import snapshot
+from gbrain.store import as_of
 from gbrain.store.connection import explained
 from gbrain.store.vectors import active_space, has_vectors
 
@@ -49,7 +49,7 @@ def _name(brain: Brain, connection: sqlite3.Connection, day: str) -> str:
     path = brain.database.path
     status = path.stat()
     known = (_MAKING, os.path.realpath(path), status.st_dev, status.st_ino, day)
-    return sha256(repr((known, snapshot.state_of(connection))).encode()).hexdigest()[:32]
+    return sha256(repr((known, as_of.state_of(connection))).encode()).hexdigest()[:32]
 
 
 def _make(
@@ -64,7 +64,7 @@ def _make(
         with explained(building):
             target = sqlite3.connect(building, isolation_level=None)
             try:
-                snapshot.copy(connection, target, progress)
+                as_of.copy(connection, target, progress)
             finally:
                 target.close()
         with Brain.open(building) as past:
@@ -87,8 +87,8 @@ def _put_back(past: Brain, day: str, progress: Progress) -> None:
     with past.database.writing() as connection:
         # What waits to be embedded now is not what is missing then.
         connection.execute("DELETE FROM embedding_jobs")
-        changes = snapshot.changes_since(connection, day, _end_of(day))
-        snapshot.apply(connection, changes, day, timestamp(), progress)
+        changes = as_of.changes_since(connection, day, _end_of(day))
+        as_of.apply(connection, changes, day, timestamp(), progress)
         space = active_space(connection)
         embedded = space is not None and has_vectors(connection, space)
     if embedded:

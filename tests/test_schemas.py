@@ -22,7 +22,7 @@ from gbrain.models.catalog import packaged
 from gbrain.output import schemas
 from gbrain.output.schemas import documents, schema
 from gbrain.ranking.learned import FEATURES
-from gbrain.store.asked import Place, remember
+from gbrain.store.usage_log import Place, remember
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "gbrain" / "sample"

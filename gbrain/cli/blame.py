@@ -10,8 +10,8 @@ from pathlib import Path
 from gbrain.brain import default_path
 from gbrain.errors import BadBrain, GbrainError
 from gbrain.store.connection import Database, damaged
-from gbrain.store.health import damage_of
-from gbrain.store.strange import STRANGE
+from gbrain.store.doctor.examine import damage_of
+from gbrain.store.doctor.findings import STRANGE
 
 
 def damage_behind(error: Exception, words: Sequence[str]) -> BadBrain | None:

@@ -16,7 +16,7 @@ from gbrain.output import care, screen
 from gbrain.store.connection import Database
 
 if TYPE_CHECKING:
-    from gbrain.store.health import Finding
+    from gbrain.store.doctor.examine import Finding
 
 command = Module()
 
@@ -49,7 +49,7 @@ def doctor(
     db: Db = None,
 ) -> None:
     """Check the brain file; exit with 1 when something is wrong with it."""
-    from gbrain.store.health import examine, unopened
+    from gbrain.store.doctor.examine import examine, unopened
 
     findings: list[tuple[str, Finding]] = []
     try:

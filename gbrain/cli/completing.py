@@ -134,7 +134,7 @@ def _values(kind: str, place: Place) -> Iterable[tuple[str, str | None]]:
     if kind in ("files", "folders"):
         return [("", kind)]
     if kind in _FROM_BRAIN:
-        from gbrain.store.suggestions import known_names
+        from gbrain.store.completion_values import known_names
 
         return known_names(_brain_file(place.db), kind, place.begin)
     if kind in ("setting", "value"):

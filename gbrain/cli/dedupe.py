@@ -15,7 +15,7 @@ from gbrain.output import screen
 from gbrain.output.duplicates import compared_document, pair_rows, show_pair
 from gbrain.output.progress import progress
 from gbrain.output.text import counted
-from gbrain.store import superseding
+from gbrain.store import supersede
 from gbrain.store.duplicates import Compared, Pair, near_pairs
 from gbrain.store.pages import page_body
 from gbrain.store.vectors import active_space, has_vectors
@@ -91,7 +91,7 @@ def _mark(brain: Brain, older: str, newer: str, marked: list[Marked]) -> None:
         return
     try:
         with brain.database.writing() as connection:
-            superseding.supersede(connection, older, newer, timestamp())
+            supersede.supersede(connection, older, newer, timestamp())
     except Conflict as conflict:
         screen.say(conflict.told)
         return

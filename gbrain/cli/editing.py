@@ -17,9 +17,9 @@ from gbrain.cli.timeline import FILE_IS_BEHIND, check_text, tell_added
 from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
 from gbrain.folders import refuse_unread
 from gbrain.output import screen
-from gbrain.store import asked, pages
+from gbrain.store import pages, usage_log
+from gbrain.store.page_writer import Written, write_page
 from gbrain.store.timeline import add_to_timeline
-from gbrain.store.writing import Written, write_page
 from gbrain.text.slug import slug_of
 
 command = Module()
@@ -43,9 +43,9 @@ def open_(
     """
     with open_brain(db) as brain:
         with brain.database.reading() as connection:
-            place = asked.recall(connection, number)
+            place = usage_log.recall(connection, number)
             if place is None:
-                raise _no_such_hit(number, asked.recall(connection, 1) is not None)
+                raise _no_such_hit(number, usage_log.recall(connection, 1) is not None)
             page = pages.require_page(connection, place.slug)
         _edit(brain, page.slug, page, line=place.line, quiet=quiet, json=json)
 

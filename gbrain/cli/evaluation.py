@@ -25,7 +25,7 @@ from gbrain.output.evaluation import (
 )
 from gbrain.output.progress import progress
 from gbrain.output.text import counted
-from gbrain.store.whole import refuse_others, write_drawing
+from gbrain.store.atomic_files import refuse_others, write_drawing
 
 command = Module()
 

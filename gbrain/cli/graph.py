@@ -12,7 +12,7 @@ from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.graph import dot_text, graph_document, graph_page, show_tree, tree_lines, tree_of
-from gbrain.store.whole import write_drawing
+from gbrain.store.atomic_files import write_drawing
 
 command = Module()
 

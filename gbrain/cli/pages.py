@@ -36,8 +36,8 @@ from gbrain.output.text import counted
 from gbrain.text.slug import slug_of
 
 if TYPE_CHECKING:
-    from gbrain.store.nearness import Near
-    from gbrain.store.writing import Written
+    from gbrain.store.duplicates import Near
+    from gbrain.store.page_writer import Written
 
 command = Module()
 
@@ -83,7 +83,7 @@ def _twin(brain: Brain, written: Written) -> Near | None:
     """Another page that says nearly the same as the one just written."""
     if written.outcome == "unchanged":
         return None
-    from gbrain.store.nearness import nearly_the_same
+    from gbrain.store.duplicates import nearly_the_same
 
     with brain.database.reading() as connection:
         return nearly_the_same(connection, written.slug)

@@ -11,7 +11,7 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, open_brain
 from gbrain.errors import UsageError
 from gbrain.output import screen
-from gbrain.store import superseding
+from gbrain.store import supersede as superseding
 from gbrain.text.slug import slug_of
 
 command = Module()

@@ -189,7 +189,7 @@ def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
     )
     if answer.hits or scope.unlimited:
         return answer
-    from gbrain.store.absent import absent_values
+    from gbrain.store.filter_hints import absent_values
 
     with brain.database.reading() as connection:
         notices = (answer.notice, *absent_values(connection, scope))

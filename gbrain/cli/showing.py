@@ -71,8 +71,7 @@ def _remembered(answer: Answer, db: Path | None) -> Iterator[None]:
     """Keeps which page has which number, for `open`, while the block shows them."""
     from threading import Thread
 
-    from gbrain.store.asked import Place, remember
-    from gbrain.store.notes import take_note
+    from gbrain.store.usage_log import Place, remember, take_note
 
     places = [
         Place(hit.rank, hit.slug, hit.chunk.lines[0] if hit.chunk else None) for hit in answer.hits

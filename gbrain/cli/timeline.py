@@ -36,7 +36,7 @@ from gbrain.output.chronicle import (
     show_chronicle,
     show_timeline,
 )
-from gbrain.store.writing import Written
+from gbrain.store.page_writer import Written
 
 command = Module()
 

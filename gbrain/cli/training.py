@@ -10,7 +10,7 @@ from gbrain.output import screen
 from gbrain.output.text import counted
 from gbrain.ranking.learned import FEATURES, written
 from gbrain.ranking.training import Asked, Trained, train
-from gbrain.store.learned import RERANKER, keep, lessons
+from gbrain.store.reranker_weights import RERANKER, keep, lessons
 
 # With fewer, the gain on unseen questions is within chance whatever was learned.
 LEAST_OPENED = 50

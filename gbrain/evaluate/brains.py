@@ -15,7 +15,7 @@ from gbrain.evaluate.datasets import Document, LabelledSet
 from gbrain.places import cache_folder, make_folder
 from gbrain.store import settings
 from gbrain.store.connection import Database, create
-from gbrain.store.writing import delete_page, write_page
+from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, get_args
 
 from gbrain.evaluate.wording import misspelt, paraphrased, pick, prose, sentences, telling_words
 from gbrain.store.links import links_from
-from gbrain.store.names import named
+from gbrain.store.page_names import named
 from gbrain.store.pages import page_text, require_page
 from gbrain.text.query import match_expression, unspaced
 from gbrain.text.sections import names_timeline

@@ -12,7 +12,7 @@ from gbrain.explanation import moves, unfound
 from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, setting
 from gbrain.pipeline import Workings
 from gbrain.ranking.cut import bar
-from gbrain.store.superseding import replacement
+from gbrain.store.supersede import replacement
 from gbrain.types import Answer, Ranked
 
 _NONE: Mapping[str, str] = MappingProxyType({})

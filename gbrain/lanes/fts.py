@@ -8,7 +8,7 @@ from collections.abc import Container, Mapping, Sequence
 from itertools import combinations
 
 from gbrain.config import Settings
-from gbrain.store.names import slugs_of
+from gbrain.store.page_names import slugs_of
 from gbrain.store.scope import page_condition, passage_days
 from gbrain.text.query import match_expression, unspaced
 from gbrain.trace import Trace

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gbrain.config import Settings
 from gbrain.store.links import links_between
-from gbrain.store.names import named_any, slugs_of
+from gbrain.store.page_names import named_any, slugs_of
 from gbrain.store.scope import page_condition
 from gbrain.text.query import STOP_WORDS
 from gbrain.text.slug import fold

@@ -6,7 +6,7 @@ import re
 import sqlite3
 from typing import NamedTuple
 
-from gbrain.store.names import Named, named, names_like
+from gbrain.store.page_names import Named, named, names_like
 from gbrain.store.scope import page_condition
 from gbrain.text.query import match_expression
 from gbrain.text.slug import fold

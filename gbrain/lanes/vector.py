@@ -6,7 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
-from gbrain.store.names import slugs_of
+from gbrain.store.page_names import slugs_of
 from gbrain.store.vectors import VectorSpace, approximate, exact, slots_in_scope
 from gbrain.types import Candidate, Found, Query, ScoredChunk
 

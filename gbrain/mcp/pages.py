@@ -10,7 +10,7 @@ from gbrain.mcp.sizes import part_of, shortened
 from gbrain.output.documents import listed_document, near_document, page_document
 from gbrain.output.json import Document
 from gbrain.output.text import columns
-from gbrain.store.writing import Written
+from gbrain.store.page_writer import Written
 from gbrain.text.slug import slug_of
 
 
@@ -33,7 +33,7 @@ def get(brain: Brain, arguments: Arguments) -> Reply:
 
 
 def put(brain: Brain, arguments: Arguments) -> Reply:
-    from gbrain.store.nearness import nearly_the_same
+    from gbrain.store.duplicates import nearly_the_same
 
     written = brain.put(
         arguments["slug"],

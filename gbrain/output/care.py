@@ -15,7 +15,7 @@ from gbrain.store.stats import Counted, Stats
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from gbrain.store.health import Finding
+    from gbrain.store.doctor.examine import Finding
 
 SHOWN_DETAILS = 5
 

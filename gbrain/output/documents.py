@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from gbrain.ingest import Report
 from gbrain.output.json import Document
+from gbrain.store.duplicates import Near
 from gbrain.store.history import Version
-from gbrain.store.nearness import Near
 from gbrain.store.pages import Stored
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gbrain.errors import GbrainError
 from gbrain.output.text import CONTROL
-from gbrain.store.passages import MARK_OFF, MARK_ON
+from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Candidate, Hit, Piece
 
 Document = dict[str, Any]

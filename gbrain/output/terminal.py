@@ -17,7 +17,7 @@ from rich.text import Text
 from gbrain.output.pager import paged
 from gbrain.output.screen import console
 from gbrain.output.text import counted, left_out, one_line, printable, read_as, unanswered
-from gbrain.store.passages import MARK_OFF, MARK_ON
+from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Budget, Candidate, Hit, Piece
 
 Files = Mapping[str, Path]

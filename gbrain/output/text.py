@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from gbrain.store.passages import MARK_OFF, MARK_ON
+from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Hit, Piece
 
 _NEAREST = 3

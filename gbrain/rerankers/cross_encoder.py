@@ -7,9 +7,9 @@ from collections.abc import Container, Mapping, Sequence
 from gbrain.ranking.confidence import relevance, telling_titles, together, trust
 from gbrain.ranking.rerank import contested, reordered
 from gbrain.rerankers.head import Head, Opinions
-from gbrain.store.around import followed
-from gbrain.store.facts import facts
-from gbrain.store.passages import Passage
+from gbrain.store.boost_data import facts
+from gbrain.store.chunk_context import followed
+from gbrain.store.chunks import Passage
 from gbrain.text.chunking import content_hash, embedding_text
 
 # Pages, the best by one passage of each, of which the other passages are read as well.

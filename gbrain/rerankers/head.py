@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
-from gbrain.store.passages import Passage
+from gbrain.store.chunks import Passage
 from gbrain.types import Query, Ranked
 
 if TYPE_CHECKING:

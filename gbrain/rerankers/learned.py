@@ -6,8 +6,8 @@ from gbrain.errors import GbrainError
 from gbrain.ranking.fusion import min_max
 from gbrain.ranking.learned import HALF_LIFE_DAYS, features, read
 from gbrain.rerankers.head import Head, Opinions
-from gbrain.store.facts import Wanted, facts
-from gbrain.store.learned import RERANKER, find
+from gbrain.store.boost_data import Wanted, facts
+from gbrain.store.reranker_weights import RERANKER, find
 
 
 def opinions(head: Head) -> Opinions:

@@ -12,7 +12,7 @@ from gbrain.errors import GbrainError
 from gbrain.ranking.agreement import lanes_agree
 from gbrain.ranking.rerank import best_chunks, reordered
 from gbrain.rerankers.head import Head, Helpers, Opinions
-from gbrain.store.passages import Passage, passages
+from gbrain.store.chunks import Passage, passages
 from gbrain.types import Found, Query, Ranked
 
 # The module of each kind, loaded when it is asked.

@@ -15,7 +15,7 @@ from gbrain.ranking.boosts import (
     may_mention_time,
     wants_passages,
 )
-from gbrain.store.facts import Wanted, facts
+from gbrain.store.boost_data import Wanted, facts
 from gbrain.types import Query, Ranked
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gbrain.config import Settings
 from gbrain.ranking.verdict import verdict
-from gbrain.store.held import brain_size, packaged_is_active, term_facts
+from gbrain.store.term_statistics import brain_size, packaged_is_active, term_facts
 from gbrain.text.slug import fold
 from gbrain.types import Found, Hit, Query, Ranked, Term, Verdict
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gbrain.config import Settings
 from gbrain.ranking.mmr import by_vectors, by_words, diversify
-from gbrain.store.passages import passages
+from gbrain.store.chunks import passages
 from gbrain.store.vectors import active_space, chunk_vectors
 from gbrain.types import Ranked
 

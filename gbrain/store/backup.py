@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import BadBrain, UsageError
+from gbrain.store.atomic_files import alone, in_use, place, remove, take_over, unfinished
 from gbrain.store.connection import Database, check_file, explained, locator, make_folder
-from gbrain.store.copies import copy_to
-from gbrain.store.placing import alone, in_use, place
 from gbrain.store.schema import SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
 
 # Pages of a keyword index that are merged in one go, so that other writers get their turn.
@@ -86,7 +85,7 @@ def _overwrite(brain: sqlite3.Connection, copy: sqlite3.Connection, kept: Path) 
 @contextmanager
 def _sound(source: Path) -> Iterator[sqlite3.Connection]:
     """The file, open for reading and left as it is, if it is a brain without a fault."""
-    from gbrain.store import faults
+    from gbrain.store.doctor import file_problems
 
     check_file(source)
     with (
@@ -101,12 +100,12 @@ def _sound(source: Path) -> Iterator[sqlite3.Connection]:
         if foreign:
             hint = "Somebody else changed it; name another copy."
             raise _unsound(source, f"it holds a {' '.join(foreign[0])} that is not gbrain's", hint)
-        if faults.parts(copy).get("pages") != "table":
+        if file_problems.parts(copy).get("pages") != "table":
             raise _unsound(source, "it holds no pages", "Name another copy.")
-        damaged = faults.damage(copy, full=True)
+        damaged = file_problems.damage(copy, full=True)
         if damaged:
             raise _unsound(source, f"it is damaged: {damaged[0]}", "Name another copy.")
-        missing = list(faults.missing_parts(copy)) if version == SCHEMA_VERSION else []
+        missing = list(file_problems.missing_parts(copy)) if version == SCHEMA_VERSION else []
         if missing:
             hint = f"gbrain doctor --repair --db {source} mends it."
             raise _unsound(source, f"{missing[0]} is missing", hint)
@@ -208,7 +207,7 @@ def _temporary_folder() -> str:
 
 def _prune(database: Database) -> tuple[int, int]:
     """How many vectors and jobs went because no passage has their text any more."""
-    from gbrain.store.faults import spaces
+    from gbrain.store.doctor.file_problems import spaces
     from gbrain.store.jobs import drop_gone
     from gbrain.store.vectors import prune
 
@@ -220,7 +219,7 @@ def _prune(database: Database) -> tuple[int, int]:
 
 
 def _merge_indexes(database: Database) -> None:
-    from gbrain.store.faults import KEYWORD_INDEXES
+    from gbrain.store.doctor.file_problems import KEYWORD_INDEXES
 
     for table in KEYWORD_INDEXES:
         # The first, negative, number begins a merge of the whole index; the others go on with it.
@@ -234,3 +233,110 @@ def _merge_indexes(database: Database) -> None:
                 # SQLite counts the command itself as one change.
                 merged = connection.total_changes - before >= 2
             pages = _MERGED_AT_ONCE
+
+
+# Set to any value, it lets a brain be brought up to date where there is no room for a copy.
+WITHOUT_COPY = "GBRAIN_MIGRATE_WITHOUT_BACKUP"
+
+
+class BackedUp(NamedTuple):
+    """What a backup made."""
+
+    file: Path
+    bytes: int
+    pages: int
+
+
+def back_up(
+    database: Database, target: Path | None, name: str, *, replace: bool = False
+) -> BackedUp:
+    """Copies the brain to the file `target`; to one of that `name` in a folder or beside it."""
+    file = target.expanduser() if target else database.path.with_name(name)
+    if file.is_dir():
+        file = file / name
+    if file.exists() and file.samefile(database.path):
+        raise UsageError(f"{file} is the brain itself", hint="Name another file.")
+    with database.reading() as connection:
+        pages: int = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+        copy_to(connection, file, replace=replace)
+    return BackedUp(file, file.stat().st_size, pages)
+
+
+def copy_to(
+    connection: sqlite3.Connection, target: Path, *, replace: bool = False, check: bool = True
+) -> bool:
+    """Copies the brain as it stands now to `target`, which appears whole or not at all.
+
+    Raises BadBrain if a file is there, unless it may be `replace`d, or if the copy fails its
+    `check`. False, and no copy, when the brain got another version in the meantime.
+    """
+    building = unfinished(target)
+    version = connection.execute("PRAGMA user_version").fetchone()
+    try:
+        os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with explained(target), closing(sqlite3.connect(building, isolation_level=None)) as copy:
+            connection.backup(copy)
+            if copy.execute("PRAGMA user_version").fetchone() != version:
+                return False
+            if check:
+                _refuse_damage(copy, target)
+        _sync(building)
+        (take_over if replace else place)(building, target)
+        _sync(target.parent)
+    except FileExistsError:
+        raise BadBrain(
+            f"{target} is there already",
+            hint="Name another file, or replace that one with --force.",
+            code="file_exists",
+        ) from None
+    except OSError as error:
+        raise BadBrain(
+            f"Cannot write {target}: {error.strerror}",
+            hint="Name another place; nothing was half written.",
+            code="cannot_write",
+        ) from None
+    finally:
+        remove(building)
+    return True
+
+
+def _refuse_damage(copy: sqlite3.Connection, target: Path) -> None:
+    from gbrain.store.doctor.file_problems import damage
+
+    found = damage(copy, full=False)
+    if found:
+        raise BadBrain(
+            f"{target} would be damaged, as the brain itself is: {found[0]}",
+            hint="gbrain doctor --repair mends what it can.",
+            code="damaged",
+        )
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file or a folder's list of names is on the disk, where that can be had."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def keep_before_migration(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """Keeps a copy of a brain of an earlier schema beside it, before it is brought up to date."""
+    if os.environ.get(WITHOUT_COPY):
+        return
+    try:
+        # Not checked: what is wrong with the brain is the doctor's to say, after it was opened.
+        copy_to(
+            connection,
+            path.with_name(f"{path.name}.schema-{version}.backup"),
+            replace=True,
+            check=False,
+        )
+    except BadBrain as error:
+        raise BadBrain(
+            f"{path} has an older schema and must be copied before it changes: {error.message}",
+            hint=f"Make room beside it, or set {WITHOUT_COPY}=1 to go without a copy.",
+            code="no_backup",
+        ) from None

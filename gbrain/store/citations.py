@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from gbrain.store.packing import unpacked
+from gbrain.store.history import unpacked
 from gbrain.store.pages import page_text
 from gbrain.text.citations import Citation, lines_hash, places_of, split_lines
 from gbrain.text.query import match_expression

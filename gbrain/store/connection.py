@@ -86,7 +86,7 @@ class Database:
         if version < SCHEMA_VERSION or not self._allow_foreign:
             self._refuse_foreign_parts(connection, version)
         if version < SCHEMA_VERSION and not self.read_only:
-            from gbrain.store.copies import keep_before_migration
+            from gbrain.store.backup import keep_before_migration
             from gbrain.store.migrations import migrate
 
             if version:
@@ -183,9 +183,8 @@ class Database:
 
 def create(path: Path) -> None:
     """Makes an empty brain at `path`, readable by its owner only; leaves an existing file alone."""
-    from gbrain.store.leftovers import remove, unfinished
+    from gbrain.store.atomic_files import place, remove, unfinished
     from gbrain.store.migrations import migrate
-    from gbrain.store.placing import place
 
     make_folder(path.parent)
     # Built beside and then linked: a file under the final name is always a whole brain.

@@ -11,9 +11,9 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from gbrain.errors import BadPage
-from gbrain.store.asked import Asking, askings
-from gbrain.store.names import KIND_ORDER
-from gbrain.store.packing import unpacked
+from gbrain.store.history import unpacked
+from gbrain.store.page_names import KIND_ORDER
+from gbrain.store.usage_log import Asking, askings
 from gbrain.text.query import read_terms
 from gbrain.text.slug import fold, slug_of
 

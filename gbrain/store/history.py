@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gbrain.errors import NotFound
-from gbrain.store.packing import unpacked
 from gbrain.store.pages import Stored, find_page, page_text, require_page
 from gbrain.text.page import parse_page
 
@@ -137,3 +136,17 @@ def page_then(connection: sqlite3.Connection, slug: str, version: int) -> tuple[
         aliases=page.aliases,
     )
     return stored, page.meta, text
+
+
+def unpacked(content: bytes) -> str:
+    """The text of a version; raises ValueError or zlib.error for what is none.
+
+    A file from elsewhere may hold a few bytes that unpack to more than there is room for.
+    """
+    from gbrain.text.page import MAX_PAGE_BYTES
+
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(content, MAX_PAGE_BYTES + 1)
+    if not unpacker.eof or len(data) > MAX_PAGE_BYTES:
+        raise ValueError("a version that is cut short or too large")
+    return data.decode()

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.store.names import KIND_ORDER
+from gbrain.store.page_names import KIND_ORDER
 
 if TYPE_CHECKING:
     from gbrain.store.pages import Stored

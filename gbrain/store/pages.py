@@ -122,3 +122,17 @@ def page_meta(connection: sqlite3.Connection, page_id: int) -> dict[str, object]
     row = connection.execute("SELECT meta FROM pages WHERE id = ?", (page_id,)).fetchone()
     meta: dict[str, object] = json.loads(row[0])
     return meta
+
+
+def tag_counts(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Tags with the number of their pages, most used first; of spellings that differ in case only,
+    the most used one."""
+    rows = connection.execute(
+        "SELECT tag, count(*) FROM tags GROUP BY tag COLLATE BINARY ORDER BY count(*) DESC, tag"
+    )
+    spelling: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for tag, count in rows:
+        kept = spelling.setdefault(tag.lower(), tag)
+        counts[kept] = counts.get(kept, 0) + count
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from gbrain.store import links, names, pages
+from gbrain.store import links, page_names, pages
 from gbrain.text.links import front_matter_links
 from gbrain.text.slug import fold
 
@@ -116,7 +116,7 @@ def _own(connection: sqlite3.Connection, page: pages.Stored) -> Iterator[Cause]:
             if inside is None:
                 yield Cause(kind, written, None, None, "outside")
                 continue
-            known = names.named(connection, fold(inside.target))
+            known = page_names.named(connection, fold(inside.target))
             if known:
                 title = pages.require_page(connection, known[0].slug).title
                 yield Cause(kind, known[0].slug, title, None, "page")

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gbrain.store.aliases import all_aliases
+from gbrain.store.folders import vaults
 from gbrain.store.models import active_model
-from gbrain.store.vaults import vaults
 from gbrain.store.vectors import active_space
 
 NEWEST = 5

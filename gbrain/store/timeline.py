@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from gbrain.errors import NotFound
-from gbrain.store import pages, writing
+from gbrain.store import page_writer, pages
 from gbrain.store.scope import chunk_condition
 from gbrain.text.timeline import add_entry, parse_entry
 from gbrain.types import Scope
@@ -95,7 +95,7 @@ def add_to_timeline(
     now: str,
     *,
     expected_version: int | None = None,
-) -> writing.Written:
+) -> page_writer.Written:
     """Writes an entry into a page's timeline; to be called within one writing transaction.
 
     Raises NotFound when there is no such page.
@@ -110,6 +110,6 @@ def add_to_timeline(
             f"There is no page {slug}", hint=f"{meant}gbrain put {slug} FILE makes the page first."
         )
     grown = add_entry(pages.page_text(connection, page.id), date, words, source)
-    return writing.write_page(
+    return page_writer.write_page(
         connection, parse_page(page.path, grown.encode()), now, expected_version=expected_version
     )

@@ -20,7 +20,7 @@ from vaults import pages, sentences
 
 from gbrain.brain import Brain, timestamp
 from gbrain.store import vectors
-from gbrain.store.writing import write_page
+from gbrain.store.page_writer import write_page
 from gbrain.text.page import parse_page
 
 WORD_QUERIES = (

@@ -14,7 +14,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.output import screen
 from gbrain.output.care import months_until, show_finding, show_stats
-from gbrain.store.health import CHECKS, Finding
+from gbrain.store.doctor.examine import CHECKS, Finding
 from gbrain.store.stats import Counted, read_stats
 
 Run = Callable[..., Any]

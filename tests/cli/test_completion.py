@@ -23,7 +23,7 @@ from gbrain.cli.completing import candidates
 from gbrain.cli.completion import SCRIPTS
 from gbrain.config import known_settings
 from gbrain.profiles import PROFILES
-from gbrain.store import suggestions
+from gbrain.store import completion_values
 
 BREAKS = " \t\n\"'><=;|&(:"
 
@@ -125,7 +125,7 @@ def test_the_brain_may_be_named_on_the_line(sample: Path, monkeypatch, tmp_path:
 
 
 def test_of_many_pages_the_folders_are_offered(brain: Brain, monkeypatch) -> None:
-    monkeypatch.setattr(suggestions, "MANY", 3)
+    monkeypatch.setattr(completion_values, "MANY", 3)
     for slug in ("a/b/one", "a/b/two", "a/c", "top"):
         brain.put(slug, b"text")
     assert values("get", "") == ["a/", "top"]
@@ -339,7 +339,7 @@ def test_the_tab_key_loads_no_command(environment) -> None:
     )
     assert "people/alice-chen\tAlice Chen\n" in loaded.stdout
     names = set(re.findall(r"\| +(\S+)$", loaded.stderr, re.M))
-    assert "gbrain.store.suggestions" in names
+    assert "gbrain.store.completion_values" in names
     assert names.isdisjoint({"typer", "rich", "pathlib", "gbrain.brain", "gbrain.cli.app", "numpy"})
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store import asked
+from gbrain.store import usage_log
 from gbrain.text.citations import Citation, lines_hash
 
 KEYS = {"kind", "name", "asked", "opens", "backlinks", "day", "why", "command"}
@@ -19,7 +19,7 @@ def lacking(run, brain_path):
     run("put", "a", stdin=b"# A\n\nKnows [[people/dora-quill]] and [[b]].\n")
     run("put", "b", stdin=b"# B\n")
     with Brain.open(brain_path) as brain, brain.database.writing() as connection:
-        asked.record(
+        usage_log.record(
             connection, "who is Dora?", "2026-11-16T11:00:00.000Z", "hybrid", "nothing", (), 10
         )
 

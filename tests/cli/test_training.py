@@ -11,7 +11,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.ranking.learned import FEATURES, read
-from gbrain.store.learned import RERANKER, find
+from gbrain.store.reranker_weights import RERANKER, find
 
 NOON = "2026-11-16T12:00:00.000Z"
 

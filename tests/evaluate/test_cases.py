@@ -15,7 +15,7 @@ from gbrain.evaluate.cases import labelled_cases, mined_cases, opened_cases
 from gbrain.evaluate.datasets import load_set
 from gbrain.evaluate.mining import mine
 from gbrain.evaluate.tuning import merged, present_fit, score
-from gbrain.store import asked
+from gbrain.store import usage_log
 from gbrain.types import Scope
 
 
@@ -84,10 +84,10 @@ def test_mined_questions_are_grouped_by_their_page(brain: Brain) -> None:
 
 def test_questions_asked_count_once_enough_led_to_a_page(brain: Brain) -> None:
     page = brain.get("people/alice-chen")
-    shown = [asked.Shown(page.id, ())]
+    shown = [usage_log.Shown(page.id, ())]
     with brain.database.writing() as connection:
         for number in range(40):
-            asked.record(connection, f"wrist {number}", "2026", "auto", "strong", shown, 1000)
+            usage_log.record(connection, f"wrist {number}", "2026", "auto", "strong", shown, 1000)
     assert opened_cases(brain, silent) == []
     with brain.database.writing() as connection:
         connection.execute("UPDATE question_hits SET opened_at = '2026'")

@@ -93,7 +93,13 @@ def load_program() -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     for name in {module for module, _ in COMMANDS.values()} - {"serve"}:
         import_module(f"gbrain.cli.{name}")
-    for name in ("numpy", "sqlite_utils", "gbrain.ingest", "gbrain.store.health", "gbrain.export"):
+    for name in (
+        "numpy",
+        "sqlite_utils",
+        "gbrain.ingest",
+        "gbrain.store.doctor.examine",
+        "gbrain.export",
+    ):
         import_module(name)
 
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from gbrain.brain import Brain
-from gbrain.store.health import examine
+from gbrain.store.doctor.examine import examine
 
 NOW = "2026-11-16T12:00:00"
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gbrain.brain import Brain
 from gbrain.config import Settings
 from gbrain.lanes.fts import search
-from gbrain.store.writing import write_page
+from gbrain.store.page_writer import write_page
 from gbrain.text.page import parse_page
 from gbrain.text.query import read_query
 from gbrain.types import Scope

@@ -14,7 +14,7 @@ from gbrain.config import Settings, with_values
 from gbrain.errors import GbrainError
 from gbrain.rerankers.command import opinions
 from gbrain.rerankers.head import Head, Helpers
-from gbrain.store.passages import Passage
+from gbrain.store.chunks import Passage
 from gbrain.types import Query, Ranked, Scope
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from gbrain.brain import Brain
 from gbrain.rerankers.cross_encoder import READ_ON
+from gbrain.store.chunks import page_passages
 from gbrain.store.pages import require_page
-from gbrain.store.passages import page_passages
 
 
 def test_it_knows_the_answer_from_what_only_sounds_like_it(ask: Callable) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from gbrain.ranking.learned import FEATURES, Network, written
 from gbrain.store.connection import Database
-from gbrain.store.learned import RERANKER, keep
+from gbrain.store.reranker_weights import RERANKER, keep
 
 NOON = "2026-11-16T12:00:00.000Z"
 

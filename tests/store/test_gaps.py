@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store import asked, use
-from gbrain.store.asked import Shown
+from gbrain.store import usage_log
 from gbrain.store.gaps import Gap, GapKind, find_gaps
+from gbrain.store.usage_log import Shown
 
 TODAY = date(2026, 11, 16)
 
@@ -23,13 +23,13 @@ def ask(brain: Brain, text: str, verdict: str, *shown: int, hour: int = 9) -> No
     now = f"2026-11-10T{hour:02}:00:00.000Z"
     with brain.database.writing() as connection:
         hits = [Shown(page_id, ()) for page_id in shown]
-        asked.record(connection, text, now, "hybrid", verdict, hits, 100)
+        usage_log.record(connection, text, now, "hybrid", verdict, hits, 100)
 
 
 def open_page(brain: Brain, slug: str, hour: int = 9, times: int = 1) -> None:
     with brain.database.writing() as connection:
         for _ in range(times):
-            use.opened(connection, brain.get(slug).id, f"2026-11-10T{hour:02}:05:00.000Z")
+            usage_log.opened(connection, brain.get(slug).id, f"2026-11-10T{hour:02}:05:00.000Z")
 
 
 def put(brain: Brain, slug: str, body: str, monkeypatch: pytest.MonkeyPatch, day: str) -> None:

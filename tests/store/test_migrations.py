@@ -13,8 +13,8 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain
 from gbrain.store import migrations
+from gbrain.store.backup import WITHOUT_COPY
 from gbrain.store.connection import Database
-from gbrain.store.copies import WITHOUT_COPY
 from gbrain.store.schema import SCHEMA_VERSION
 
 BRAINS = Path(__file__).parents[2] / "fixtures" / "brains"

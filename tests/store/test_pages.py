@@ -15,7 +15,7 @@ from gbrain.brain import Brain
 from gbrain.errors import Conflict, GbrainError, NotFound
 from gbrain.store import history as store_history
 from gbrain.store.connection import Database
-from gbrain.store.writing import Written
+from gbrain.store.page_writer import Written
 
 
 def check_index(database: Database) -> None:

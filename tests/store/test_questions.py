@@ -9,7 +9,7 @@ from gbrain.brain import Brain
 from gbrain.config import Settings
 from gbrain.lanes.fts import search
 from gbrain.store import questions
-from gbrain.store.health import examine
+from gbrain.store.doctor.examine import examine
 from gbrain.text.query import read_query
 from gbrain.types import Scope
 

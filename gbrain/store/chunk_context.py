@@ -1,0 +1,123 @@
+"""Passages and what is around them: which share text, follow, stand near, bring a query's terms."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from gbrain.store.chunks import Passage, first_passage, neighbours, passages
+from gbrain.store.links import linked_pages
+from gbrain.store.scope import page_condition
+from gbrain.text.query import match_expression, unspaced
+from gbrain.types import Role, Scope, Term
+
+
+class Placed(NamedTuple):
+    """Where a passage stands on its page, in bytes."""
+
+    id: int
+    page_id: int
+    start: int
+    stop: int
+
+
+def sharing(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, list[Placed]]:
+    """For each of the passages, in their order, itself and those beside it in its section.
+
+    A passage begins with the end of the one before, so no others can share text with it.
+    """
+    rows = connection.execute(
+        "SELECT one.id, other.id, other.page_id, other.byte_start, other.byte_stop "
+        "FROM json_each(?) AS wanted CROSS JOIN chunks AS one ON one.id = wanted.value "
+        "CROSS JOIN chunks AS other ON other.page_id = one.page_id "
+        "AND other.section = one.section AND other.part BETWEEN one.part - 1 AND one.part + 1 "
+        "ORDER BY wanted.key, other.part",
+        (json.dumps(list(chunk_ids)),),
+    )
+    found: dict[int, list[Placed]] = defaultdict(list)
+    for chunk_id, *placed in rows:
+        found[chunk_id].append(Placed(*placed))
+    return found
+
+
+def followed(connection: sqlite3.Connection, chosen: Iterable[Passage]) -> dict[int, str]:
+    """The text of each passage and on to the end of the next one in its section, by number.
+
+    What matches a question is often a question itself, or an announcement: the answer follows.
+    """
+    texts = {passage.id: passage.text for passage in chosen}
+    rows = connection.execute(
+        "SELECT one.id, substr(CAST(front_matter || compiled_truth || timeline AS BLOB), "
+        "one.byte_stop + 1, next.byte_stop - one.byte_stop) FROM json_each(?) AS wanted "
+        "CROSS JOIN chunks AS one ON one.id = wanted.value "
+        "CROSS JOIN chunks AS next ON next.page_id = one.page_id "
+        "AND next.section = one.section AND next.part = one.part + 1 "
+        "CROSS JOIN pages ON pages.id = one.page_id",
+        (json.dumps(list(texts)),),
+    )
+    for passage_id, after in rows:
+        texts[passage_id] += f"\n{after.decode(errors='replace').strip()}"
+    return texts
+
+
+def nearby(
+    connection: sqlite3.Connection, chunk_ids: Sequence[int], scope: Scope
+) -> Iterator[tuple[Passage, Role]]:
+    """Neighbours of the passages in their order, then the beginnings of pages these link to."""
+    known = passages(connection, chunk_ids)
+    here = [known[chunk_id] for chunk_id in chunk_ids if chunk_id in known]
+    for passage in here:
+        for other in neighbours(connection, passage, 1):
+            if other.id not in known:
+                yield other, "neighbour"
+    seen = {passage.page_id for passage in here}
+    for page_id in dict.fromkeys(passage.page_id for passage in here):
+        for linked in linked_pages(connection, page_id):
+            first = first_passage(connection, linked)
+            if linked not in seen and first and _within(connection, linked, scope):
+                seen.add(linked)
+                yield first, "linked"
+
+
+def _within(connection: sqlite3.Connection, page_id: int, scope: Scope) -> bool:
+    condition = page_condition(scope)
+    found = connection.execute(
+        f"SELECT 1 FROM pages WHERE id = ? AND {condition.sql}", (page_id, *condition.values)
+    )
+    return found.fetchone() is not None
+
+
+def brought(
+    connection: sqlite3.Connection,
+    terms: Iterable[Term],
+    taken: Iterable[int],
+    offered: Iterable[int],
+) -> dict[int, set[Term]]:
+    """The terms that none of the passages taken holds, by the passages offered that do."""
+    brings: dict[int, set[Term]] = {}
+    for term in terms:
+        if next(_holding(connection, term, taken), None) is None:
+            for chunk_id in sorted(_holding(connection, term, offered)):
+                brings.setdefault(chunk_id, set()).add(term)
+    return brings
+
+
+def _holding(connection: sqlite3.Connection, term: Term, chunk_ids: Iterable[int]) -> Iterator[int]:
+    """Which of the passages hold a term, in their title, headings or text."""
+    ids = json.dumps(list(chunk_ids))
+    matched = connection.execute(
+        "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? "
+        "AND rowid IN (SELECT value FROM json_each(?))",
+        (match_expression((term,)), ids),
+    )
+    yield from (row[0] for row in matched)
+    if any(map(unspaced, term.words)):
+        written = connection.execute(
+            "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
+            "AND instr(text, ?) > 0",
+            (ids, " ".join(term.words)),
+        )
+        yield from (row[0] for row in written)

@@ -1,0 +1,149 @@
+"""Questions and what they found, kept while `record_queries` is on; and the last answer."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from gbrain.store.connection import Database
+
+
+class Shown(NamedTuple):
+    """A page that an answer showed, with the numbers a learned reranker knows it by."""
+
+    page_id: int
+    features: Sequence[float]
+
+
+class Asking(NamedTuple):
+    """A recorded question; `opened` says whether one of its pages was opened afterwards."""
+
+    text: str
+    asked_at: str
+    verdict: str
+    hits: int
+    opened: bool
+
+
+class Place(NamedTuple):
+    """Where a hit of the last answer stands; `line` is that of its passage, from 1."""
+
+    rank: int
+    slug: str
+    line: int | None
+
+
+def record(
+    connection: sqlite3.Connection,
+    text: str,
+    now: str,
+    mode: str,
+    verdict: str,
+    shown: Sequence[Shown],
+    keep: int,
+) -> None:
+    """Keeps a question with its pages, best first, and of all questions the `keep` latest."""
+    number = connection.execute(
+        "INSERT INTO questions (text, asked_at, mode, verdict, hits) VALUES (?, ?, ?, ?, ?)",
+        (text, now, mode, verdict, len(shown)),
+    ).lastrowid
+    assert number is not None
+    connection.executemany(
+        "INSERT INTO question_hits (question_id, rank, page_id, features) VALUES (?, ?, ?, ?)",
+        [
+            (number, rank, page_id, json.dumps(list(features)))
+            for rank, (page_id, features) in enumerate(shown, 1)
+        ],
+    )
+    connection.execute("DELETE FROM questions WHERE id <= ?", (number - keep,))
+
+
+def askings(connection: sqlite3.Connection) -> Iterator[Asking]:
+    """Every recorded question, the latest first."""
+    rows = connection.execute(
+        "SELECT text, asked_at, verdict, hits, EXISTS (SELECT 1 FROM question_hits "
+        "WHERE question_id = id AND opened_at IS NOT NULL) FROM questions ORDER BY id DESC"
+    )
+    for text, asked_at, verdict, hits, opened in rows:
+        yield Asking(text, asked_at, verdict, hits, bool(opened))
+
+
+def remember(connection: sqlite3.Connection, places: Sequence[Place]) -> None:
+    """Keeps where the hits of this answer stand, in place of the one before."""
+    connection.execute("DELETE FROM last_answer")
+    connection.executemany("INSERT INTO last_answer (rank, slug, line) VALUES (?, ?, ?)", places)
+
+
+def recall(connection: sqlite3.Connection, rank: int) -> Place | None:
+    """The hit of the last answer with this number."""
+    row = connection.execute(
+        "SELECT rank, slug, line FROM last_answer WHERE rank = ?", (rank,)
+    ).fetchone()
+    return Place(*row) if row else None
+
+
+# A page opened so long after a question was still opened because of it.
+_LED_TO = timedelta(minutes=30)
+
+
+def opened(connection: sqlite3.Connection, page_id: int, now: str) -> None:
+    """Counts that a page was opened, and marks it with the latest questions that showed it."""
+    connection.execute(
+        "INSERT INTO page_use (page_id, opens, last_opened) SELECT id, 1, ?2 FROM pages "
+        "WHERE id = ?1 ON CONFLICT (page_id) DO UPDATE SET opens = opens + 1, last_opened = ?2",
+        (page_id, now),
+    )
+    connection.executemany(
+        "UPDATE question_hits SET opened_at = ? WHERE question_id = ? AND page_id = ? "
+        "AND opened_at IS NULL",
+        [(now, question, page_id) for question in _asked_lately(connection, now)],
+    )
+
+
+def _asked_lately(connection: sqlite3.Connection, now: str) -> Iterator[int]:
+    """The latest questions, by their numbers."""
+    earliest = (datetime.fromisoformat(now) - _LED_TO).isoformat(timespec="milliseconds")
+    for question, asked_at in connection.execute(
+        "SELECT id, asked_at FROM questions ORDER BY id DESC"
+    ):
+        if asked_at < earliest:
+            return
+        yield question
+
+
+def opens_of(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, int]:
+    """How often each of these pages was opened; those never opened are left out."""
+    rows = connection.execute(
+        "SELECT page_id, opens FROM page_use WHERE page_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(page_ids)),),
+    )
+    return dict(rows.fetchall())
+
+
+def take_note(database: Database, write: Callable[[sqlite3.Connection], None]) -> bool:
+    """Lets `write` write all or nothing; False when the file is busy, full or read-only.
+
+    A note may be lost when the machine fails, so that its writer need not wait for the disk.
+    """
+    connection = database.connection
+    if database.read_only or connection.in_transaction:
+        return False
+    patience = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+    safety = connection.execute("PRAGMA synchronous").fetchone()[0]
+    connection.execute("PRAGMA busy_timeout = 0")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        write(connection)
+        connection.execute("COMMIT")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        connection.execute(f"PRAGMA busy_timeout = {patience}")
+        connection.execute(f"PRAGMA synchronous = {safety}")
+    return True

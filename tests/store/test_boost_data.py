@@ -1,0 +1,116 @@
+"""What boosts learn of pages: front matter, dates, passages, opens and phrases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.store.boost_data import Wanted, facts
+from gbrain.text.query import read_terms
+from gbrain.types import Facts
+
+
+def put(brain: Brain, slug: str, front: dict[str, object], body: str = "Words.") -> int:
+    lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in front.items())
+    brain.put(slug, f"---\n{lines}---\n{body}\n".encode())
+    return brain.get(slug).id
+
+
+def of(brain: Brain, page_id: int, chunk: int | None = None, wanted: Wanted = Wanted()) -> Facts:
+    with brain.database.reading() as connection:
+        return facts(connection, {page_id: chunk}, wanted)[page_id]
+
+
+def test_what_the_page_itself_says(brain: Brain) -> None:
+    front = {"title": "Old plan", "tags": ["a b", "c"], "date": "2026-05", "wing": "projects"}
+    known = of(brain, put(brain, "plan", front))
+    assert (known.title, known.wing, known.tags) == ("Old plan", "projects", ("a b", "c"))
+    assert (known.first_day, known.last_day) == ("2026-05-01", "2026-05-31")
+    assert known.written == "2026-11-16"
+    assert (known.superseded_by, known.pinned, known.importance) == (None, False, None)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("plans/new", "plans/new"),
+        (["plans/new", "plans/newer"], "plans/new"),
+        ("", None),
+        (" ", None),
+        ([], None),
+        (None, None),
+        (False, None),
+        ({"page": "x"}, None),
+    ],
+)
+def test_the_page_that_replaces_it(brain: Brain, written: object, read: str | None) -> None:
+    page = put(brain, "plan", {"superseded_by": written, "pinned": True})
+    assert of(brain, page).superseded_by == read
+    assert of(brain, page).pinned
+
+
+@pytest.mark.parametrize("pinned", ["true", 1, None, False])
+def test_only_true_pins(brain: Brain, pinned: object) -> None:
+    assert not of(brain, put(brain, "plan", {"superseded_by": "x", "pinned": pinned})).pinned
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [(0, 0.0), (0.3, 0.3), (1, 1.0), (7, 0.7), (10, 1.0), (11, None), (-1, None), (True, None),
+     ("high", None), ([1], None)],
+)  # fmt: skip
+def test_importance_is_a_share_or_one_of_ten(
+    brain: Brain, written: object, read: float | None
+) -> None:
+    assert of(brain, put(brain, "plan", {"importance": written})).importance == read
+
+
+def test_front_matter_that_is_no_json_any_more_says_nothing(brain: Brain) -> None:
+    page = put(brain, "plan", {"superseded_by": "x"})
+    with brain.database.writing() as connection:
+        connection.execute("UPDATE pages SET meta = '{\"superseded_by\"'")
+    assert of(brain, page).superseded_by is None
+
+
+def test_the_passage_that_speaks_for_it_is_read_on_request(brain: Brain) -> None:
+    page = put(brain, "plan", {}, "Truth.\n\n---\n## Timeline\n- 2026-04-03 — Began")
+    with brain.database.reading() as connection:
+        sql = "SELECT id FROM chunks WHERE kind = 'timeline'"
+        chunk = connection.execute(sql).fetchone()[0]
+    assert of(brain, page, chunk).passage_text == ""
+    known = of(brain, page, chunk, Wanted(passages=True))
+    assert (known.passage_kind, known.passage_first_day) == ("timeline", "2026-04-03")
+    assert "Began" in known.passage_text
+    assert of(brain, page, None, Wanted(passages=True)).passage_kind is None
+
+
+def test_times_opened(brain: Brain) -> None:
+    page = put(brain, "plan", {})
+    with brain.database.writing() as connection:
+        connection.execute("INSERT INTO page_use VALUES (?, 3, '2026-11-16')", (page,))
+    assert of(brain, page).opens == 0
+    assert of(brain, page, wanted=Wanted(opens=True)).opens == 3
+
+
+def test_a_brain_that_counts_no_opens(brain: Brain) -> None:
+    page = put(brain, "plan", {})
+    with brain.database.writing() as connection:
+        connection.execute("DROP TABLE page_use")
+    assert of(brain, page, wanted=Wanted(opens=True)).opens == 0
+
+
+def test_pages_that_hold_every_quoted_phrase(brain: Brain) -> None:
+    one = put(brain, "one", {}, "The cold start of a warm engine.")
+    two = put(brain, "two", {}, "Cold engines never start warm; a cold start hurts.")
+    phrases = read_terms('"cold start" "warm engine"')
+    with brain.database.reading() as connection:
+        known = facts(connection, {one: None, two: None}, Wanted(phrases=phrases))
+    assert (known[one].phrase, known[two].phrase) == (True, False)
+
+
+def test_a_page_that_is_gone_is_left_out(sample: Path) -> None:
+    with Brain.open(sample) as brain, brain.database.reading() as connection:
+        assert facts(connection, {10**9: 10**9}, Wanted(passages=True, opens=True)) == {}

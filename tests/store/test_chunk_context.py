@@ -1,0 +1,77 @@
+"""What stands around passages: sharing their text, beside them, or a link away."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.store.chunk_context import brought, followed, nearby, sharing
+from gbrain.store.chunks import page_passages
+from gbrain.store.pages import page_text, require_page
+from gbrain.types import Scope, Term
+
+
+@pytest.fixture
+def connection(brain: Brain) -> Iterator[sqlite3.Connection]:
+    talk = "\n".join(f"Line {n} tells of herons and reeds at some length." for n in range(60))
+    brain.put("talk", f"# Talk\n{talk}\n## Links\n[[mill]] [[people/ada]] [[mill]]\n".encode())
+    brain.put("mill", b"## First\nThe windmill.\n## Second\nIts sails.\n")
+    brain.put("people/ada", "Ada keeps 知识管理 notes, see [[talk]].\n".encode())
+    with brain.database.reading() as reading:
+        yield reading
+
+
+def chunks(connection: sqlite3.Connection, slug: str) -> list[int]:
+    page = require_page(connection, slug)
+    return [passage.id for passage in page_passages(connection, page.id)]
+
+
+def test_those_that_share_text_are_the_ones_beside_it(connection: sqlite3.Connection) -> None:
+    first, second, third, *_ = talk = chunks(connection, "talk")
+    found = sharing(connection, [second, first, talk[-1]])
+    assert list(found) == [second, first, talk[-1]]
+    assert [placed.id for placed in found[second]] == [first, second, third]
+    assert [placed.id for placed in found[first]] == [first, second]
+    assert [placed.id for placed in found[talk[-1]]] == [talk[-1]]
+    before, own, after = found[second]
+    assert own.start < before.stop <= after.start < own.stop
+
+
+def test_unknown_passages_share_nothing(connection: sqlite3.Connection) -> None:
+    assert sharing(connection, [987654]) == {}
+    assert list(nearby(connection, [987654], Scope())) == []
+
+
+def test_what_follows_in_a_section_is_read_on(connection: sqlite3.Connection) -> None:
+    page = require_page(connection, "talk")
+    first, second, third, *_, last, links = page_passages(connection, page.id)
+    read = followed(connection, [second, last, first, links])
+    assert list(read) == [second.id, last.id, first.id, links.id]
+    assert read[first.id].startswith(first.text)
+    assert read[first.id].endswith(second.text)
+    assert f"\n{read[first.id]}\n" in page_text(connection, page.id)
+    assert read[second.id].endswith(third.text)
+    assert (read[last.id], read[links.id]) == (last.text, links.text)
+
+
+def test_near_are_neighbours_then_linked_pages_once(connection: sqlite3.Connection) -> None:
+    talk, mill, ada = (chunks(connection, slug) for slug in ("talk", "mill", "people/ada"))
+    found = [(passage.id, role) for passage, role in nearby(connection, [talk[-1]], Scope())]
+    assert found == [(talk[-2], "neighbour"), (mill[0], "linked"), (ada[0], "linked")]
+    people = [passage.id for passage, _ in nearby(connection, talk, Scope(wing="people"))]
+    assert people == [ada[0]]
+
+
+def test_what_is_brought_is_what_was_missing(connection: sqlite3.Connection) -> None:
+    talk, mill, ada = (chunks(connection, slug) for slug in ("talk", "mill", "people/ada"))
+    heron, mills, sail, wisdom = (Term((word,)) for word in ("heron", "windmills", "sail", "知识"))
+    terms = (heron, mills, sail, wisdom)
+    assert brought(connection, terms, talk, [*mill, *ada]) == {
+        mill[0]: {mills},
+        mill[1]: {sail},
+        ada[0]: {wisdom},
+    }
+    assert brought(connection, terms, [*talk, *mill, *ada], talk) == {}

@@ -1,0 +1,78 @@
+"""A page says in its own front matter what replaces it."""
+
+from __future__ import annotations
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.errors import Conflict, NotFound
+from gbrain.store.supersede import restore, supersede, superseded
+
+NOW = "2026-11-16T12:00:00.000Z"
+
+
+@pytest.fixture
+def four(brain: Brain) -> Brain:
+    for name in "abcd":
+        brain.put(f"notes/{name}", f"---\ntitle: {name.upper()}\n---\nPage {name}.\n".encode())
+    return brain
+
+
+def mark(brain: Brain, old: str, new: str) -> str:
+    with brain.database.writing() as connection:
+        return supersede(connection, f"notes/{old}", f"notes/{new}", NOW)[1]
+
+
+def test_it_is_a_version_like_any_other(four: Brain):
+    assert mark(four, "a", "b") == "notes/b"
+    assert four.text("notes/a") == "---\ntitle: A\nsuperseded_by: notes/b\n---\nPage a.\n"
+    assert four.get("notes/a").version == 2
+    assert four.page("notes/a")[1]["superseded_by"] == "notes/b"
+    assert four.backlinks("notes/b")[0].slug == "notes/a"
+    with four.database.writing() as connection:
+        assert restore(connection, "notes/a", NOW).version == 3
+    assert four.text("notes/a") == four.text("notes/a", 1)
+
+
+def test_twice_changes_nothing(four: Brain):
+    mark(four, "a", "b")
+    mark(four, "a", "b")
+    assert four.get("notes/a").version == 2
+
+
+def test_a_chain_is_fine_and_a_circle_is_not(four: Brain):
+    mark(four, "a", "b")
+    mark(four, "b", "c")
+    mark(four, "c", "d")
+    with pytest.raises(Conflict, match="a circle: notes/d → notes/a → notes/b → notes/c → notes/d"):
+        mark(four, "d", "a")
+    with pytest.raises(Conflict, match="notes/d cannot be superseded by itself"):
+        mark(four, "d", "d")
+
+
+def test_a_circle_that_others_wrote_is_no_trap(four: Brain):
+    for old, new in (("a", "b"), ("b", "a")):
+        four.put(f"notes/{old}", f"---\nsuperseded_by: notes/{new}\n---\n".encode())
+    assert mark(four, "c", "a") == "notes/a"
+
+
+@pytest.mark.parametrize("value", ["notes/b", '"[[B]]"', "[B]", "notes/B.md"])
+def test_whatever_names_the_page_leads_to_it(four: Brain, value: str):
+    four.put("notes/a", f"---\nsuperseded_by: {value}\npinned: true\n---\n".encode())
+    with four.database.reading() as connection:
+        [page] = superseded(connection)
+    assert (page.slug, page.replacement, page.pinned) == ("notes/a", "notes/b", True)
+    with pytest.raises(Conflict):
+        mark(four, "b", "a")
+
+
+def test_a_replacement_that_is_not_there(four: Brain):
+    four.put("notes/a", b"---\nsuperseded_by: notes/gone\n---\n")
+    with four.database.reading() as connection:
+        assert superseded(connection)[0].replacement is None
+
+
+def test_both_pages_must_be_there(four: Brain):
+    for pair in (("x", "a"), ("a", "x")):
+        with pytest.raises(NotFound, match="There is no page notes/x"):
+            mark(four, *pair)
