@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 from gbrain.config import Settings, known_settings, read_value, with_values, written_value
 from gbrain.errors import BadBrain, BadSetting, GbrainError, ModelUnavailable
-from gbrain.pipeline import Plan, Workings, answer
 from gbrain.places import default_path as default_path
+from gbrain.search.pipeline import Plan, Workings, answer
 from gbrain.store import aliases, settings
 from gbrain.store.connection import Database, create
 from gbrain.text.query import read_query
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from gbrain.models.embedder import Embedder
     from gbrain.models.reranker import CrossEncoder
     from gbrain.models.tokens import Tokens
-    from gbrain.ranking.boosts import CustomBoost
-    from gbrain.rerankers.head import Helpers
+    from gbrain.search.boosts import CustomBoost
+    from gbrain.search.rerank.head import Helpers
     from gbrain.store import history, links, models, page_writer, pages
     from gbrain.store.backup import BackedUp, Compacted
     from gbrain.store.graph import LinkGraph
@@ -209,7 +209,7 @@ class Brain:
 
     def _record(self, answered: Answer, workings: Workings) -> None:
         """Keeps a question with the pages it found, unless somebody would have to wait for it."""
-        from gbrain.ranking.learned import HALF_LIFE_DAYS, features
+        from gbrain.search.rerank.learned import HALF_LIFE_DAYS, features
         from gbrain.store import usage_log
         from gbrain.store.boost_data import Wanted, facts
         from gbrain.store.usage_log import take_note
@@ -236,7 +236,7 @@ class Brain:
         )
 
     def _helpers(self) -> Helpers:
-        from gbrain.rerankers.head import Helpers
+        from gbrain.search.rerank.head import Helpers
 
         return Helpers(
             cross_encoder=lambda: self.cross_encoder,

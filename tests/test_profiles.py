@@ -12,9 +12,9 @@ from gbrain.brain import Brain
 from gbrain.config import Settings, known_settings, with_values
 from gbrain.errors import NotFound
 from gbrain.profiles import NOT_OF_PROFILES, PROFILES, find_profile, in_force, profile_values
-from gbrain.ranking.boosts import boost
-from gbrain.ranking.fusion import fuse
-from gbrain.ranking.intent import lane_weights, read_intent
+from gbrain.search.boosts import boost
+from gbrain.search.fusion import fuse
+from gbrain.search.intent import lane_weights, read_intent
 from gbrain.types import Candidate, Facts, Found, Merge, Query, Ranked, Scope
 
 TODAY = date(2026, 11, 16)

@@ -21,7 +21,7 @@ from gbrain.errors import NotFound
 from gbrain.models.catalog import packaged
 from gbrain.output import schemas
 from gbrain.output.schemas import documents, schema
-from gbrain.ranking.learned import FEATURES
+from gbrain.search.rerank.learned import FEATURES
 from gbrain.store.usage_log import Place, remember
 
 ROOT = Path(__file__).parent.parent

@@ -17,7 +17,7 @@ from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.progress import progress
 from gbrain.output.text import answer_text
-from gbrain.pipeline import Workings
+from gbrain.search.pipeline import Workings
 from gbrain.types import Answer
 
 command = Module()

@@ -15,7 +15,7 @@ from gbrain.errors import BadPage, NotFound, UsageError
 from gbrain.types import Merge, Mode, Scope
 
 if TYPE_CHECKING:
-    from gbrain.ranking.boosts import CustomBoost
+    from gbrain.search.boosts import CustomBoost
 
 Db = Annotated[
     Path | None,
@@ -119,7 +119,7 @@ def boosts_of(written: list[str] | None) -> tuple[CustomBoost, ...]:
     """The values of --boost; raises UsageError for one that cannot be read."""
     if not written:
         return ()
-    from gbrain.ranking.boosts import read_boost
+    from gbrain.search.boosts import read_boost
 
     return tuple(read_boost(one) for one in written)
 

@@ -8,8 +8,8 @@ from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import GbrainError
 from gbrain.output import screen
 from gbrain.output.text import counted
-from gbrain.ranking.learned import FEATURES, written
-from gbrain.ranking.training import Asked, Trained, train
+from gbrain.search.rerank.learned import FEATURES, written
+from gbrain.search.rerank.training import Asked, Trained, train
 from gbrain.store.reranker_weights import RERANKER, keep, lessons
 
 # With fewer, the gain on unseen questions is within chance whatever was learned.

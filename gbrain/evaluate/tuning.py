@@ -11,8 +11,8 @@ from gbrain.errors import GbrainError
 from gbrain.evaluate.cases import FEWEST_QUESTIONS, Case, Progress
 from gbrain.evaluate.metrics import ndcg
 from gbrain.evaluate.wording import pick
-from gbrain.ranking.cut import cut
-from gbrain.ranking.fusion import fuse
+from gbrain.search.fusion import fuse
+from gbrain.search.threshold import cut
 from gbrain.types import Merge
 
 FOLDS = 5

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gbrain.config import Settings
-from gbrain.pipeline import Workings
-from gbrain.ranking.fusion import min_max, parts_by_page
+from gbrain.search.fusion import min_max, parts_by_page
+from gbrain.search.pipeline import Workings
 from gbrain.types import Candidate, Found, Ranked
 
 
@@ -138,7 +138,7 @@ def intent_factors(work: Workings) -> dict[str, float]:
     """What the intent makes of each lane's weight; empty if it has no say."""
     if not (work.plan.settings.intent_weights and work.intent and work.intent.english):
         return {}
-    from gbrain.ranking.intent import lane_weights
+    from gbrain.search.intent import lane_weights
 
     even = Settings(
         semantic_weight=1.0, keyword_weight=1.0, graph_weight=1.0, associative_weight=1.0,

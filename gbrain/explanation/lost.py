@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from gbrain.brain import Brain
 from gbrain.explanation import moves, unfound
 from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, setting
-from gbrain.pipeline import Workings
-from gbrain.ranking.cut import bar
+from gbrain.search.pipeline import Workings
+from gbrain.search.threshold import bar
 from gbrain.store.supersede import replacement
 from gbrain.types import Answer, Ranked
 

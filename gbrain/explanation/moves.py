@@ -16,7 +16,7 @@ from gbrain.explanation.remedies import (
     nth,
     setting,
 )
-from gbrain.pipeline import Workings
+from gbrain.search.pipeline import Workings
 from gbrain.types import Ranked
 
 

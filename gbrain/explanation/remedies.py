@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gbrain.brain import Brain
 from gbrain.config import Value, find_setting, written_value
-from gbrain.pipeline import Workings
+from gbrain.search.pipeline import Workings
 from gbrain.types import Answer
 
 Lost = tuple[str, str, str | None]

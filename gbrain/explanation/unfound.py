@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gbrain.explanation.moves import place_of
 from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, nth, setting
-from gbrain.pipeline import Workings
+from gbrain.search.pipeline import Workings
 from gbrain.store.scope import page_condition
 from gbrain.text.query import match_expression
 from gbrain.text.query_format import written

@@ -11,9 +11,9 @@ from gbrain.output.charts import bar
 from gbrain.output.explanation_document import scope_document
 from gbrain.output.sums import number
 from gbrain.output.text import one_line, unbroken
-from gbrain.pipeline import Workings
-from gbrain.ranking import cut
-from gbrain.ranking.intent import Intent
+from gbrain.search import threshold
+from gbrain.search.intent import Intent
+from gbrain.search.pipeline import Workings
 from gbrain.text.query_format import describe
 from gbrain.trace import Detail
 from gbrain.types import Answer, Found
@@ -202,7 +202,7 @@ def _rerank_lines(work: Workings) -> Iterator[str]:
 
 def _cut_lines(answer: Answer, work: Workings) -> Iterator[str]:
     yield f"{_pages(len(work.cut.kept))} kept, {len(answer.hits)} shown"
-    settings, least = work.plan.settings, cut.bar(work.cut.kept, work.plan.settings)
+    settings, least = work.plan.settings, threshold.bar(work.cut.kept, work.plan.settings)
     share = f" of the best, {number(least)}" if least is not None else ""
     for why, slugs in (
         (f"relevance_floor {settings.relevance_floor:g}", work.cut.below_floor),

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from gbrain.explanation import arithmetic
 from gbrain.explanation.lost import WhyNot
 from gbrain.output.json import Document, answer_document
-from gbrain.pipeline import Workings
-from gbrain.ranking.cut import bar
+from gbrain.search.pipeline import Workings
+from gbrain.search.threshold import bar
 from gbrain.text.query_format import describe
 from gbrain.types import Answer, Candidate, Found, Ranked, Scope
 

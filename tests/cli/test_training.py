@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.ranking.learned import FEATURES, read
+from gbrain.search.rerank.learned import FEATURES, read
 from gbrain.store.reranker_weights import RERANKER, find
 
 NOON = "2026-11-16T12:00:00.000Z"

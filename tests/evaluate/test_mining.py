@@ -8,7 +8,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.evaluate.mining import KINDS, Question, holds, mine, renewed
-from gbrain.lanes.sms import look_up
+from gbrain.search.name_match import look_up
 from gbrain.text.query import read_terms
 from gbrain.types import Query, Scope
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gbrain.brain import Brain
 from gbrain.config import Settings
-from gbrain.lanes.fts import search
+from gbrain.search.lanes.keyword import search
 from gbrain.store import questions
 from gbrain.store.doctor.examine import examine
 from gbrain.text.query import read_query

@@ -1,0 +1,112 @@
+"""Lanes into one list: set-union by score or by rank, reciprocal rank fusion, or a blend."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from gbrain.config import Settings
+from gbrain.types import Candidate, Found, Merge, Ranked
+
+
+def fuse(
+    lanes: Mapping[str, Found], weights: Mapping[str, float], merge: Merge, settings: Settings
+) -> list[Ranked]:
+    """Each page once, best first, ties by slug; the order of the lanes does not matter.
+
+    A lane of weight 0 lets nobody in.
+    """
+    seen: dict[int, dict[str, Candidate]] = {}
+    parts = parts_by_page(lanes, weights, merge, settings)
+    for lane in sorted(lanes):
+        for candidate in (*lanes[lane].pages, *lanes[lane].beyond):
+            if lane in parts.get(candidate.page_id, ()):
+                seen.setdefault(candidate.page_id, {})[lane] = candidate
+    fused = [
+        Ranked(
+            page_id,
+            next(iter(by_lane.values())).slug,
+            _combined(parts[page_id].values(), merge, settings),
+            by_lane,
+        )
+        for page_id, by_lane in seen.items()
+    ]
+    return sorted(fused, key=lambda ranked: (-ranked.score, ranked.slug))
+
+
+def parts_by_page(
+    lanes: Mapping[str, Found], weights: Mapping[str, float], merge: Merge, settings: Settings
+) -> dict[int, dict[str, float]]:
+    """What each lane adds for each page of some lane's pool, weighted; lanes by name."""
+    used = [lane for lane in sorted(lanes) if weights.get(lane, 1.0) > 0]
+    parts: dict[int, dict[str, float]] = {
+        candidate.page_id: {} for lane in used for candidate in lanes[lane].pages
+    }
+    for lane in used:
+        for page_id, part in _parts(lanes[lane], merge, settings).items():
+            if page_id in parts:
+                parts[page_id][lane] = weights.get(lane, 1.0) * part
+    if merge == "set-union" and {"fts", "vector"} <= set(used):
+        share = settings.passage_bonus * weights.get("vector", 1.0)
+        for page_id, worth in lanes["vector"].shared.items():
+            if "vector" in parts.get(page_id, ()):
+                parts[page_id]["vector"] += share * worth
+    return parts
+
+
+def shared_passages(one: Found, other: Found) -> dict[int, float]:
+    """How well the best passage of each page does in two lanes together, from 0 to 1."""
+    worth: dict[int, float] = {}
+    page_of: dict[int, int] = {}
+    for found in (one, other):
+        scaled = min_max([chunk.score for chunk in found.chunks])
+        for chunk, part in zip(found.chunks, scaled, strict=True):
+            page_of[chunk.chunk_id] = chunk.page_id
+            worth[chunk.chunk_id] = worth.get(chunk.chunk_id, 0.0) + part / 2
+    best: dict[int, float] = {}
+    for chunk_id, together in worth.items():
+        page_id = page_of[chunk_id]
+        best[page_id] = max(best.get(page_id, 0.0), together)
+    return best
+
+
+def _parts(found: Found, merge: Merge, settings: Settings) -> dict[int, float]:
+    """What the lane says of each page it scored, on the scale that `merge` adds up.
+
+    Ranks count within the pool alone; scores are as good beyond it.
+    """
+    if merge == "rrf":
+        return {page.page_id: 1 / (settings.rrf_k + page.rank) for page in found.pages}
+    if merge == "set-union-rank":
+        return {page.page_id: 1 / page.rank for page in found.pages}
+    scored = (*found.pages, *found.beyond)
+    scaled = min_max([page.score for page in scored], found.floor)
+    return {page.page_id: part for page, part in zip(scored, scaled, strict=True)}
+
+
+def _combined(parts: Collection[float], merge: Merge, settings: Settings) -> float:
+    if merge == "set-union":
+        return max(parts) + settings.both_bonus * (sum(parts) - max(parts))
+    if merge == "set-union-rank":
+        return max(parts) + settings.rank_bonus * (len(parts) > 1)
+    return sum(parts)
+
+
+def min_max(scores: Sequence[float], floor: float | None = None) -> list[float]:
+    """Scores on a scale from 0 (`floor`, else the lowest) to 1 (the highest); all 1 if equal."""
+    if not scores:
+        return []
+    low, high = min([*scores] if floor is None else [floor, *scores]), max(scores)
+    return [(score - low) / (high - low) if high > low else 1.0 for score in scores]
+
+
+FIRST, SHARED = 3, 2
+
+
+def lanes_agree(lanes: Mapping[str, Found]) -> bool:
+    """Whether the keyword and the vector lane share at least two of their first three pages."""
+    if "fts" not in lanes or "vector" not in lanes:
+        return False
+    keyword, meaning = (
+        {page.page_id for page in lanes[lane].pages[:FIRST]} for lane in ("fts", "vector")
+    )
+    return len(keyword & meaning) >= SHARED

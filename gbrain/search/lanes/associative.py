@@ -1,0 +1,55 @@
+"""The associative lane: one step of a modern Hopfield network, then the pages nearest to it."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from gbrain.config import Settings
+from gbrain.search.lanes import vector
+from gbrain.store.vectors import VectorSpace, approximate, vectors_at
+from gbrain.types import Found, Query
+
+if TYPE_CHECKING:
+    from gbrain.store.vectors import Floats
+
+# The memory that is recalled from. Softmax gives what is farther from the query little weight, and
+# all vectors together would pull every query towards their mean.
+_MEMORY = 1000
+
+
+def search(
+    connections: tuple[sqlite3.Connection, sqlite3.Connection],
+    space: VectorSpace,
+    embedded: Floats,
+    query: Query,
+    settings: Settings,
+    scan: vector.Scan | None = None,
+) -> Found:
+    """Pages by their best passage's cosine with what the query recalls, best first.
+
+    Recalled is from the thousand vectors in scope that are about nearest to the query.
+    """
+    import numpy as np
+
+    scores = scan() if scan else approximate(connections, space, embedded)
+    slots = vector.slots_seen(connections[0], space, query, len(scores))
+    if len(slots) > _MEMORY:
+        slots = slots[np.argpartition(-scores[slots], _MEMORY)[:_MEMORY]]
+    _, memory = vectors_at(connections[0], space, slots)
+    if not len(memory):
+        return Found(())
+    recalled = recall(memory, embedded, settings.hopfield_beta)
+    return vector.search(connections, space, recalled, query, settings)
+
+
+def recall(memory: Floats, state: Floats, beta: float) -> Floats:
+    """The next state, X^T softmax(beta X state) for memories X a row each, as a unit vector."""
+    import numpy as np
+
+    energy = beta * (memory @ state)
+    weights = np.exp(energy - energy.max())
+    recalled = memory.T @ (weights / weights.sum())
+    length = np.linalg.norm(recalled)
+    unit: Floats = (recalled / (length or 1)).astype(np.float32)
+    return unit

@@ -1,0 +1,108 @@
+"""The reranker of a user's own: a command that reads a question and passages and writes scores."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import signal
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+
+from gbrain.errors import GbrainError
+from gbrain.search.fusion import min_max
+from gbrain.search.rerank.head import Head, Opinions
+
+_SET = "gbrain config set rerank_command takes a program and its arguments."
+_TRY = """Try it: echo '{"query": "x", "passages": []}' | COMMAND should print []."""
+_PRINTS = "It has to print a JSON list with a number or null for each passage, in order."
+
+
+def opinions(head: Head) -> Opinions:
+    """The command's scores, brought to 0 to 1; null leaves a page where it is.
+
+    It gets {"query", "passages": [{"slug", "text"}]} on standard input, pages best first, and
+    prints a JSON list of as many numbers.
+    """
+    pages = [page for page in head.pages if head.passages.get(page.page_id)]
+    asked = {
+        "query": head.question,
+        "passages": [
+            {
+                "slug": page.slug,
+                "text": "\n\n".join(passage.text for passage in head.passages[page.page_id]),
+            }
+            for page in pages
+        ],
+    }
+    answer = _run(head.helpers.command, json.dumps(asked), head.settings.rerank_seconds)
+    scores = _scores(answer, len(pages))
+    given = [(page, score) for page, score in zip(pages, scores, strict=True) if score is not None]
+    scaled = min_max([score for _, score in given])
+    by_page = {page.page_id: score for (page, _), score in zip(given, scaled, strict=True)}
+    return Opinions(by_page, head.settings.rerank_mix, head.passage_count)
+
+
+def _run(command: str, text: str, seconds: float) -> bytes:
+    """What the command prints, given `text`; it is ended with all it started after `seconds`."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise _failure(f"cannot be read: {error}", _SET) from None
+    if not words:
+        raise _failure("is empty", _SET)
+    try:
+        process = Popen(
+            words, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=os.name == "posix"
+        )
+    except (OSError, ValueError) as error:
+        raise _failure(f"did not start: {error}", _SET) from None
+    try:
+        printed, _ = process.communicate(text.encode("utf-8", "replace"), timeout=seconds)
+    except TimeoutExpired:
+        raise _failure(
+            f"took longer than {seconds:g} seconds",
+            "gbrain config set rerank_seconds gives it more.",
+        ) from None
+    finally:
+        _end(process)
+    if process.returncode:
+        raise _failure(f"failed with exit code {process.returncode}", _TRY)
+    return printed
+
+
+def _end(process: Popen[bytes]) -> None:
+    if process.poll() is None:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.communicate()
+
+
+def _scores(printed: bytes, count: int) -> list[float | None]:
+    try:
+        scores = json.loads(printed)
+    except (ValueError, RecursionError):
+        raise _failure("did not print JSON", _PRINTS) from None
+    if not isinstance(scores, list) or len(scores) != count:
+        raise _failure(f"did not print a list of {count} scores", _PRINTS)
+    return [_score(score) for score in scores]
+
+
+def _score(written: object) -> float | None:
+    if written is None:
+        return None
+    if isinstance(written, bool) or not isinstance(written, int | float):
+        raise _failure("printed a score that is not a number", _PRINTS)
+    try:
+        number = float(written)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise _failure("printed a score that is not a finite number", _PRINTS)
+    return number
+
+
+def _failure(what: str, hint: str) -> GbrainError:
+    return GbrainError(f"rerank_command {what}", hint=hint)

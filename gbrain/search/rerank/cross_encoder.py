@@ -1,0 +1,121 @@
+"""The packaged cross-encoder: reads the question and a passage together."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Container, Mapping, Sequence
+
+from gbrain.search.rerank.head import Head, Opinions
+from gbrain.search.rerank.rerank import contested, reordered
+from gbrain.store.boost_data import facts
+from gbrain.store.chunk_context import followed
+from gbrain.store.chunks import Passage
+from gbrain.text.chunking import content_hash, embedding_text
+
+# Pages, the best by one passage of each, of which the other passages are read as well.
+READ_ON = 10
+
+
+def opinions(head: Head) -> Opinions:
+    """How relevant a page's best passages are, weighed by the kind of question.
+
+    A page that so light an opinion could not move is not read; of one that does not get ahead by
+    its best passage, nothing more is.
+    """
+    weight = head.settings.rerank_mix * trust(head.question)
+    texts = _texts(head, contested(head.pages, len(head.pages), weight))
+    logits = _read(head, {page: found[:1] for page, found in texts.items()})
+    ahead = reordered(head.pages, _by_page(logits), len(head.pages), weight)[:READ_ON]
+    more = _read(head, {page.page_id: texts.get(page.page_id, [])[1:] for page in ahead})
+    logits = {page: [*read, *more.get(page, ())] for page, read in logits.items()}
+    return Opinions(_by_page(logits), weight, sum(map(len, logits.values())))
+
+
+def _by_page(logits: Mapping[int, Sequence[float]]) -> dict[int, float]:
+    return {page_id: relevance(together(read)) for page_id, read in logits.items()}
+
+
+def _texts(head: Head, movable: Container[int]) -> dict[int, list[str]]:
+    """What there is to read of these pages, best first, each passage with what follows it."""
+    known = facts(head.connection, dict.fromkeys(head.passages))
+    titles = telling_titles({page_id: page.title for page_id, page in known.items()})
+    asked = {page: found for page, found in head.passages.items() if found and page in movable}
+    whole = followed(head.connection, [passage for found in asked.values() for passage in found])
+    return {
+        page_id: [
+            _text(titles[page_id], known[page_id].title, passage._replace(text=whole[passage.id]))
+            for passage in found
+        ]
+        for page_id, found in asked.items()
+    }
+
+
+def _read(head: Head, texts: Mapping[int, Sequence[str]]) -> dict[int, list[float]]:
+    """The logits of these texts, by page."""
+    names = {text: content_hash(text) for read in texts.values() for text in read}
+    logits = head.helpers.cross_encoder().scores(
+        head.question, {name: text for text, name in names.items()}
+    )
+    return {page_id: [logits[names[text]] for text in read] for page_id, read in texts.items()}
+
+
+def _text(shown_title: str, title: str, passage: Passage) -> str:
+    """Where a passage stands, then what it says; a page's first heading repeats its title."""
+    path = (
+        passage.heading_path[1:] if passage.heading_path[:1] == (title,) else passage.heading_path
+    )
+    return embedding_text(shown_title, path, passage.date, passage.text)
+
+
+# Logits between which nearly all pairs lie. As probabilities, good passages would be all alike.
+LOWEST, HIGHEST = -11.5, 9.5
+# Claims, notes and instructions are not what it was trained on.
+TRUST_IN_STATEMENTS = 0.1
+# Words up to which a question is a short one.
+SHORT = 12
+
+_OPENING = frozenset(
+    """who whom whose who's what what's when where where's why which how is are was were am do does
+    did has have had can could will would should shall may might must""".split()
+)
+_MARKS = ("?", "？", "؟")
+
+
+def relevance(logit: float) -> float:
+    """A logit on a scale from 0 to 1, in proportion."""
+    return min(max((logit - LOWEST) / (HIGHEST - LOWEST), 0.0), 1.0)
+
+
+def trust(text: str) -> float:
+    """The share of its weight that an opinion on this query deserves, above 0 up to 1."""
+    words = text.split()
+    kind = 1.0 if _is_question(words) else TRUST_IN_STATEMENTS
+    return kind * min(1.0, SHORT / max(len(words), 1)) ** 2
+
+
+def together(logits: Collection[float]) -> float:
+    """One logit for a page from its passages': the best, and a little more for others as good."""
+    best = max(logits)
+    return best + math.log(sum(math.exp(max(logit - best, -50)) for logit in logits))
+
+
+def telling_titles(titles: Mapping[int, str]) -> dict[int, str]:
+    """The titles, empty for pages of a series that half of them or more belong to.
+
+    "Weekly call 12" before each passage tells those pages apart by nothing but noise.
+    """
+    series = {page: re.sub(r"\d+", "", title.casefold()) for page, title in titles.items()}
+    counted = Counter(series.values())
+    return {
+        page: "" if counted[series[page]] >= max(2, len(titles) / 2) else title
+        for page, title in titles.items()
+    }
+
+
+def _is_question(words: list[str]) -> bool:
+    return bool(words) and (
+        words[-1].rstrip("\"'”’»)").endswith(_MARKS)
+        or words[0].strip("\"'“‘«(¿,").casefold() in _OPENING
+    )

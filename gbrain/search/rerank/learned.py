@@ -1,0 +1,147 @@
+"""A reranker learned from use: ten features of a page, two layers, one number."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from gbrain.errors import GbrainError
+from gbrain.search.fusion import min_max
+from gbrain.search.rerank.head import Head, Opinions
+from gbrain.store.boost_data import Wanted, facts
+from gbrain.store.reranker_weights import RERANKER, find
+from gbrain.types import Facts, Ranked
+
+# In this order wherever features are a row of numbers.
+FEATURES = (
+    "cosine", "bm25", "fts_place", "vector_place", "fused",
+    "importance", "opens", "age", "retention", "lanes",
+)  # fmt: skip
+MIDDLING_IMPORTANCE = 0.5
+# For brains whose notes do not fade.
+HALF_LIFE_DAYS = 30.0
+LN_2 = 0.693
+
+Row = tuple[float, ...]
+
+
+class Network(NamedTuple):
+    """Weights of the two layers; `mean` and `scale` bring each feature to the same size first."""
+
+    mean: Row
+    scale: Row
+    hidden: tuple[Row, ...]
+    hidden_bias: Row
+    out: Row
+
+    def score(self, row: Sequence[float]) -> float:
+        """How well a page answers, higher is better; comparable within one question only."""
+        inputs = [(x - m) / s for x, m, s in zip(row, self.mean, self.scale, strict=True)]
+        total = 0.0
+        for weights, bias, out in zip(self.hidden, self.hidden_bias, self.out, strict=True):
+            total += out * math.tanh(
+                bias + sum(w * x for w, x in zip(weights, inputs, strict=True))
+            )
+        return total
+
+
+def features(
+    ranked: Sequence[Ranked], facts: Mapping[int, Facts], today: str, half_life_days: float
+) -> dict[int, Row]:
+    """The ten numbers of each page, in the order of FEATURES, by page.
+
+    Scores are shares of the best page's, places are 1 / rank, 0 for what a lane did not find;
+    opens and age (in days) are ln(1 + n). Undated pages count as new. `ranked` is the whole
+    answer: shares are of its best. `today` is an ISO day.
+    """
+    best_bm25 = max((page.lanes["fts"].score for page in ranked if "fts" in page.lanes), default=0)
+    best = max((page.score for page in ranked), default=0)
+    lanes = len({lane for page in ranked for lane in page.lanes})
+    return {
+        page.page_id: _row(page, facts.get(page.page_id), (best_bm25, best, lanes), today,
+                           half_life_days)
+        for page in ranked
+    }  # fmt: skip
+
+
+def _row(
+    page: Ranked,
+    facts: Facts | None,
+    whole: tuple[float, float, int],
+    today: str,
+    half_life_days: float,
+) -> Row:
+    best_bm25, best, lanes = whole
+    fts, vector = page.lanes.get("fts"), page.lanes.get("vector")
+    importance = facts.importance if facts else None
+    age = _days_since(facts.last_day, today) if facts else 0
+    return (
+        vector.score if vector else 0.0,
+        fts.score / best_bm25 if fts and best_bm25 > 0 else 0.0,
+        1 / fts.rank if fts else 0.0,
+        1 / vector.rank if vector else 0.0,
+        page.score / best if best > 0 else 0.0,
+        MIDDLING_IMPORTANCE if importance is None else importance,
+        math.log1p(facts.opens) if facts else 0.0,
+        math.log1p(age),
+        math.exp(-LN_2 * age / half_life_days),
+        len(page.lanes) / lanes if lanes else 0.0,
+    )
+
+
+def _days_since(day: str | None, today: str) -> int:
+    """Whole days, 0 for days to come and for what is no day."""
+    try:
+        return max((date.fromisoformat(today[:10]) - date.fromisoformat((day or "")[:10])).days, 0)
+    except ValueError:
+        return 0
+
+
+def written(network: Network) -> str:
+    """The network as it is kept in the brain; `read` turns it back."""
+    return json.dumps({"features": FEATURES, **network._asdict()})
+
+
+def read(text: str) -> Network | None:
+    """The network that `written` wrote, None for anything else or one of other features."""
+    try:
+        kept = json.loads(text)
+        if tuple(kept["features"]) != FEATURES:
+            return None
+        hidden = tuple(_numbers(row, len(FEATURES)) for row in kept["hidden"])
+        return Network(
+            _numbers(kept["mean"], len(FEATURES)),
+            _numbers(kept["scale"], len(FEATURES)),
+            hidden,
+            _numbers(kept["hidden_bias"], len(hidden)),
+            _numbers(kept["out"], len(hidden)),
+        )
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def _numbers(values: Sequence[float], count: int) -> Row:
+    row = tuple(float(value) for value in values)
+    if len(row) != count or not all(map(math.isfinite, row)):
+        raise ValueError(row)
+    return row
+
+
+def opinions(head: Head) -> Opinions:
+    """The network's scores, brought to 0 to 1; they alone decide, for so they were judged."""
+    network = read(find(head.connection, RERANKER) or "")
+    if network is None:
+        raise GbrainError(
+            "nothing is learned yet",
+            hint="gbrain train-reranker learns from what was opened.",
+            code="nothing_learned",
+        )
+    chosen = {page.page_id: page.chunk_id for page in head.pages}
+    known = facts(head.connection, chosen, Wanted(opens=True))
+    half_life = head.settings.recency_half_life_days or HALF_LIFE_DAYS
+    rows = features(head.pages, known, head.helpers.today, half_life)
+    scaled = min_max([network.score(row) for row in rows.values()])
+    return Opinions(dict(zip(rows, scaled, strict=True)), weight=1.0, passages=0)

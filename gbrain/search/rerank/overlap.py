@@ -1,0 +1,109 @@
+"""The reranker without a model of its own: rare words, and sentences near in meaning."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+
+from gbrain.search.rerank.head import Head, Opinions
+from gbrain.text.query import match_expression
+
+# What the words and sentences are worth beside a cross-encoder's opinion.
+SHARE = 0.2
+
+
+def opinions(head: Head) -> Opinions:
+    """The question's rare words in a page's passages, evenly mixed with its nearest sentence.
+
+    Sentences count only if the vector lane ran, for then the embedding model is open anyway.
+    """
+    found = _term_scores(head)
+    if any("vector" in page.lanes for page in head.pages):
+        near = _near(head)
+        found = {page_id: (words + near[page_id]) / 2 for page_id, words in found.items()}
+    return Opinions(found, SHARE * head.settings.rerank_mix, head.passage_count)
+
+
+def _term_scores(head: Head) -> dict[int, float]:
+    """The share of the question's terms, by rarity, in the passage that holds most of them."""
+    everything = head.connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+    ids = json.dumps([passage.id for found in head.passages.values() for passage in found])
+    rarities, holders = [], []
+    for term in head.query.terms:
+        match = match_expression((term,))
+        count = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?"
+        rarities.append(rarity(head.connection.execute(count, (match,)).fetchone()[0], everything))
+        rows = head.connection.execute(
+            "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? "
+            "AND +rowid IN (SELECT value FROM json_each(?))",
+            (match, ids),
+        )
+        holders.append({row[0] for row in rows})
+    return {
+        page_id: max(
+            covered(rarities, [passage.id in held for held in holders]) for passage in found
+        )
+        for page_id, found in head.passages.items()
+        if found
+    }
+
+
+def _near(head: Head) -> dict[int, float]:
+    """How near the nearest sentence of each page's best passage is to the question."""
+    embedder = head.helpers.embedder()
+    query = embedder.embed_query(head.question)
+    pages = {
+        page_id: sentences(found[0].text, head.question)
+        for page_id, found in head.passages.items()
+        if found
+    }
+    vectors = embedder.embed_passages(part for parts in pages.values() for part in parts)
+    return {
+        page_id: nearness(max(float(query @ next(vectors)) for _ in parts))
+        for page_id, parts in pages.items()
+    }
+
+
+# Fewer letters are a heading, a bullet or an "I see."
+_LEAST_LETTERS = 16
+# Each costs a run of the embedding model.
+_MOST_SENTENCES = 4
+# Cosines of this model between a question and any sentence at all, and one that says the same.
+_UNRELATED, _SAME = 0.5, 0.9
+
+_WORD = re.compile(r"\w+")
+_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
+
+
+def sentences(text: str, question: str) -> list[str]:
+    """The few sentences of a passage that share most words with the question, the first of equals.
+
+    The whole passage if it has no sentences to speak of.
+    """
+    asked = _words(question)
+    parts = [part.strip() for part in _END.split(text)]
+    telling = [part for part in parts if len(part) >= _LEAST_LETTERS]
+    shared = sorted(telling, key=lambda part: -len(asked & _words(part)))
+    return shared[:_MOST_SENTENCES] or [text]
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def rarity(holding: int, all_passages: int) -> float:
+    """What a term is worth that stands in `holding` of all passages (BM25's IDF, above 0)."""
+    return math.log(1 + (max(all_passages - holding, 0) + 0.5) / (holding + 0.5))
+
+
+def covered(rarities: Sequence[float], held: Sequence[bool]) -> float:
+    """The share of the question's terms, by rarity, that a passage holds; 0 without terms."""
+    total = sum(rarities)
+    return sum(worth for worth, holds in zip(rarities, held, strict=True) if holds) / (total or 1)
+
+
+def nearness(cosine: float) -> float:
+    """A cosine as a number from 0 (any sentence) to 1 (one that says the same)."""
+    return min(max((cosine - _UNRELATED) / (_SAME - _UNRELATED), 0.0), 1.0)

@@ -1,0 +1,221 @@
+"""The keyword lane: any string is a query, and words find the pages that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gbrain.brain import Brain
+from gbrain.config import Settings
+from gbrain.search.lanes.keyword import search
+from gbrain.store.page_writer import write_page
+from gbrain.text.page import parse_page
+from gbrain.text.query import read_query
+from gbrain.types import Scope
+
+PAGES = {
+    "auth": "# Login\n\nWe must fix the auth-middleware bug before the release on Friday.\n",
+    "auth-notes": "# Middleware\n\nSome words on auth in general, and on middleware.\n",
+    "cpp": "# Languages\n\nTemplates in C++ are hard.\n",
+    "chinese": "# 笔记\n\n我的知识库在这里。\n",
+    "rocket": "# Launch\n\nWe go 🚀 tomorrow.\n",
+    "long": "# Long\n\n" + "filler words about nothing at all. " * 200 + "\n\nThe heron stands.\n",
+    "tagged": "---\ntags: [heronry]\naliases: [Old Bird House]\n---\n# Tagged\n\nNothing.\n",
+    "dated": "# Dated\n\n---\n## Timeline\n- 2026-04-03 — saw an egret\n- 2025 — saw nothing\n",
+}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
+    with Brain.open(tmp_path_factory.mktemp("fts") / "brain.db", make=True) as brain:
+        for name, text in PAGES.items():
+            brain.put(name, text.encode())
+        yield brain
+
+
+def found(brain: Brain, query: str, **scope: str) -> list[str]:
+    return [hit.slug for hit in brain.search(query, scope=Scope(**scope)).hits]  # type: ignore[arg-type]
+
+
+def matched(brain: Brain, text: str, scope: Scope = Scope()) -> list[str]:
+    """What the lane itself finds, without a second try."""
+    with brain.database.reading() as connection:
+        query = read_query(text, {}, date(2026, 11, 16), scope, 10)
+        return [page.slug for page in search(connection, query, Settings()).pages]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("fix the auth-middleware bug", "auth"),
+        ("where do we fix that middleware bug of last winter in the old release", "auth"),
+        ("templates in C++", "cpp"),
+        ('"auth-middleware bug', "auth"),
+        ("NEAR( heron", "long"),
+        ("egret AND", "dated"),
+        ("egret NOT heron", "dated"),
+        ("templat*", "cpp"),
+        ("知识", "chinese"),
+        ("我的知识库在这里", "chinese"),
+        ("🚀", "rocket"),
+        ("heronry", "tagged"),
+        ("stands heron\0", "long"),
+        ("template", "cpp"),
+        ("bird house", "tagged"),
+    ],
+)
+def test_words_find_their_page(filled: Brain, query: str, first: str) -> None:
+    assert found(filled, query)[0] == first
+
+
+def test_a_phrase_is_found_only_in_its_order(filled: Brain) -> None:
+    assert matched(filled, '"words on auth"') == ["auth-notes"]
+    assert matched(filled, '"auth on words"') == []
+
+
+@pytest.mark.parametrize("query", ["", " ", '""', "(((", "***", "\0", "zzzz qqqq", "^"])
+def test_nothing_is_found_without_an_error(filled: Brain, query: str) -> None:
+    assert found(filled, query) == []
+
+
+@settings(deadline=None)
+@given(st.text())
+@example("a AND")
+@example("NEAR(a b, 3) OR {title}: x")
+@example('"unclosed')
+@example("word " * 2000)
+@example("x" * 10_000)
+@example('"' + "a b " * 2500 + '"')
+@example("知识" * 5000)
+@example("🚀" * 2500)
+@example("\0" * 100)
+@example("a" + "!" * 100_000 + "a")
+@example("%_'; DROP TABLE pages; --")
+def test_any_string_is_a_query(filled: Brain, query: str) -> None:
+    answer = filled.search(query)
+    assert [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
+
+
+def test_the_best_passage_speaks_for_its_page_with_its_words_marked(filled: Brain) -> None:
+    hit = filled.search("egrets seen").hits[0]
+    assert hit.chunk is not None
+    assert (hit.chunk.kind, hit.chunk.date, hit.chunk.lines) == ("timeline", "2026-04-03", (5, 5))
+    assert hit.snippet == "- 2026-04-03 — saw an \x02egret\x03"
+    assert hit.date == "2026-04-03"
+
+
+def test_a_word_deep_in_a_long_page_is_shown_from_there(filled: Brain) -> None:
+    hit = filled.search("heron stands").hits[0]
+    assert "\x02heron\x03 \x02stands\x03" in hit.snippet
+
+
+def test_a_page_that_holds_all_words_comes_before_one_that_holds_some(brain: Brain) -> None:
+    brain.put(
+        "all", b"# One\n\nheron and egret, with a good deal more text around the two of them\n"
+    )
+    brain.put("some", b"# Two\n\nheron heron heron heron\n")
+    brain.put("other", b"# Three\n\nnothing\n")
+    assert found(brain, "heron egret") == ["all", "some"]
+
+
+def test_words_of_a_script_without_spaces_are_found_among_others(filled: Brain) -> None:
+    assert found(filled, "知识 这里") == ["chinese"]
+
+
+def test_an_exact_word_does_not_hide_the_pages_that_hold_it_inside_a_longer_one(
+    brain: Brain,
+) -> None:
+    brain.put("exact", "# 词\n\n知识\n".encode())
+    brain.put("inside", "# 库\n\n我的知识库\n".encode())
+    assert set(found(brain, "知识")) == {"exact", "inside"}
+
+
+def test_filters_hold(filled: Brain) -> None:
+    assert found(filled, "auth middleware", slug_prefix="auth-") == ["auth-notes"]
+    assert found(filled, "saw", since="2026-01-01") == ["dated"]
+    assert found(filled, "saw", since="2026-05-01") == []
+    assert found(filled, "知识", slug_prefix="auth") == []
+
+
+def test_pages_scored_after_the_pool_follow_it(brain: Brain) -> None:
+    for number in range(120):
+        brain.put(f"many/{number:03}", b"# Heron\n\n" + b"heron and more words " * (1 + number % 7))
+    with brain.database.reading() as connection:
+        query = read_query("heron", {}, date(2026, 11, 16), Scope(), 10)
+        found = search(connection, query, Settings())
+    everyone = [*found.pages, *found.beyond]
+    assert len(found.pages) == Settings().candidate_pool
+    assert len({page.page_id for page in everyone}) == len(everyone) == 120
+    assert [page.rank for page in everyone] == list(range(1, 121))
+    assert [page.score for page in everyone] == sorted((p.score for p in everyone), reverse=True)
+
+
+def test_a_narrow_filter_finds_its_pages_beyond_the_pool(brain: Brain) -> None:
+    for number in range(120):
+        brain.put(f"many/{number}", b"# Heron heron\n\nheron heron heron\n")
+    brain.put("few/one", b"# Lone\n\n" + b"some other words " * 50 + b"heron\n")
+    assert found(brain, "heron", slug_prefix="few/") == ["few/one"]
+
+
+@pytest.mark.parametrize(
+    ("text", "slugs"),
+    [
+        ("auth AND middleware", ["auth-notes", "auth"]),
+        ("auth AND words", ["auth-notes"]),
+        ("auth AND heron", []),
+        ("auth OR heron", ["auth-notes", "auth", "long"]),
+        ("middleware NOT words", ["auth"]),
+        ("middleware NOT (words OR release)", []),
+        ("(heron OR egret) AND stands", ["long"]),
+        ("title:middleware", ["auth-notes"]),
+        ("auth title:middleware", ["auth-notes"]),
+        ("tag:heronry", ["tagged"]),
+        ("tag:heronry OR egret", ["dated", "tagged"]),
+        ("saw after:2026", ["dated"]),
+        ("saw before:2025", []),
+        ("templates AND", ["cpp"]),
+    ],
+)
+def test_operators_and_fields_mean_what_they_say(
+    filled: Brain, text: str, slugs: list[str]
+) -> None:
+    assert matched(filled, text) == slugs
+
+
+def test_without_a_word_to_match_the_latest_pages_come_first(filled: Brain) -> None:
+    assert matched(filled, "NOT nothing") == ["auth", "auth-notes", "chinese", "cpp", "rocket"]
+    assert matched(filled, "NOT auth", Scope(slug_prefix="d")) == ["dated"]
+    assert matched(filled, "NOT auth")[0] == "dated"
+
+
+def test_excluded_pages_make_room_for_others(brain: Brain) -> None:
+    for number in range(150):
+        brain.put(f"many/{number:03}", b"# Heron heron\n\nheron heron heron\n")
+    brain.put("other", b"# Lone\n\nsome other words and a heron\n")
+    pool = Settings().candidate_pool
+    unwanted = tuple(f"many/{number:03}" for number in range(120))
+    everyone = matched(brain, "heron")
+    assert len(everyone) == pool
+    left = matched(brain, "heron", Scope(exclude=unwanted))
+    assert (len(left), left[-1]) == (31, "other")
+    assert len(matched(brain, "heron", Scope(exclude=unwanted[:90]))) == pool
+
+
+def test_frequent_words_beside_a_rare_one_are_searched_when_its_pages_are_kept_out(
+    brain: Brain,
+) -> None:
+    with brain.database.writing() as connection:
+        for number in range(2100):
+            page = parse_page(f"many/{number}.md", b"# Heron\n")
+            write_page(connection, page, "2026-11-16T12:00:00.000Z", enqueue=False)
+    brain.put("rare/one", b"# Heron and egret\n")
+    brain.put("rare/two", b"# Another egret\n")
+    assert set(matched(brain, "heron egret")) == {"rare/one", "rare/two"}
+    assert len(matched(brain, "heron zebra")) == 50
+    assert len(matched(brain, "heron egret", Scope(exclude=("rare/one",)))) == 50
+    assert len(matched(brain, "heron egret NOT another")) == 50
+    assert matched(brain, "heron egret", Scope(slug_prefix="many/20"))[0] == "many/20"

@@ -1,0 +1,101 @@
+"""The user's own command: scores in, and every way it can fail is a sentence."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from gbrain.config import Settings, with_values
+from gbrain.errors import GbrainError
+from gbrain.search.rerank.command import opinions
+from gbrain.search.rerank.head import Head, Helpers
+from gbrain.store.chunks import Passage
+from gbrain.types import Query, Ranked, Scope
+
+
+def passage(page_id: int, part: int, text: str) -> Passage:
+    return Passage(
+        10 * page_id + part, page_id, 0, part, "truth", (), None, 0, 1, 1, 1, b"hash", text
+    )
+
+
+def never() -> None:
+    raise AssertionError("no model is needed")
+
+
+def head(command: str, seconds: str = "10") -> Head:
+    return Head(
+        sqlite3.connect(":memory:"),
+        Query("which bird?", (), Scope(), 10),
+        [Ranked(page, f"p{page}", 1 / page, {}) for page in (1, 2, 3, 4)],
+        {1: [passage(1, 0, "Heron."), passage(1, 1, "Ünd 🦜.")], 2: [passage(2, 0, "Wren.")],
+         3: [], 4: [passage(4, 0, "Kite.")]},
+        with_values(Settings(), {"rerank_seconds": seconds}),
+        Helpers(never, never, command, "2026-11-16"),  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def python(program: str) -> str:
+    return shlex.join([sys.executable, "-c", program])
+
+
+def test_it_is_given_question_and_passages_and_prints_scores(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    program = (
+        f"import sys; open({str(seen)!r}, 'wb').write(sys.stdin.buffer.read()); print([3, -1, 1])"
+    )
+    given = opinions(head(python(program)))
+    assert given.by_page == {1: 1.0, 2: 0.0, 4: 0.5}
+    assert given.weight == Settings().rerank_mix
+    assert seen.read_text("ascii") == (
+        '{"query": "which bird?", "passages": [{"slug": "p1", "text": "Heron.\\n\\n\\u00dcnd '
+        '\\ud83e\\udd9c."}, {"slug": "p2", "text": "Wren."}, {"slug": "p4", "text": "Kite."}]}'
+    )
+
+
+def test_null_leaves_a_page_where_it_is() -> None:
+    assert opinions(head(python("print('[null, 0.5, 2]')"))).by_page == {2: 0.0, 4: 1.0}
+    assert opinions(head(python("print('[null, null, null]')"))).by_page == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("", "is empty"),
+        ("'", "cannot be read: No closing quotation"),
+        ("/no/such/program --now", "did not start: .*No such file"),
+        ("a\0b", "did not start"),
+        (python("raise SystemExit(3)"), "failed with exit code 3"),
+        (python("print('hello')"), "did not print JSON"),
+        (python("print('[' * 100000)"), "did not print JSON"),
+        (python("print([1, 2])"), "did not print a list of 3 scores"),
+        (python("print({})"), "did not print a list of 3 scores"),
+        (python("print('[1, 2, true]')"), "score that is not a number"),
+        (python("print('[1, 2, NaN]')"), "score that is not a finite number"),
+        (python("print([1, 2, 10**400])"), "score that is not a finite number"),
+    ],
+    ids=range(12),
+)
+def test_what_goes_wrong_is_said(command: str, reason: str) -> None:
+    with pytest.raises(GbrainError, match=f"rerank_command.*{reason}"):
+        opinions(head(command))
+
+
+def test_it_is_ended_when_it_takes_too_long(tmp_path: Path) -> None:
+    note = tmp_path / "number"
+    program = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    with pytest.raises(GbrainError, match="took longer than 2 seconds"):
+        opinions(head(python(program), "2"))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+
+
+def test_no_shell_reads_it(tmp_path: Path) -> None:
+    with pytest.raises(GbrainError):
+        opinions(head(python("print([1])") + f" ; touch {tmp_path / 'made'}"))
+    assert not (tmp_path / "made").exists()

@@ -1,0 +1,62 @@
+"""Fading with age, by hand."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.config import Settings
+from gbrain.search.boosts import age_days, fading, tau_days
+from gbrain.types import Facts
+
+TODAY = date(2026, 11, 16)
+NOTE = Facts("A note", "general", "note", last_day="2026-11-09", written="2026-11-15")
+
+
+def test_after_tau_a_page_has_faded_to_one_over_e() -> None:
+    assert fading(NOTE, TODAY, Settings(recency_tau_days=7.0)) == pytest.approx(math.exp(-1))
+
+
+def test_after_the_half_life_it_is_a_half() -> None:
+    assert fading(NOTE, TODAY, Settings(recency_half_life_days=7.0)) == pytest.approx(0.5)
+
+
+@given(st.floats(0.01, 10_000))
+def test_tau_and_half_life_agree(tau: float) -> None:
+    by_half_life = Settings(recency_half_life_days=tau * math.log(2))
+    assert tau_days(by_half_life) == pytest.approx(tau_days(Settings(recency_tau_days=tau)))
+
+
+def test_of_both_tau_goes_first() -> None:
+    assert tau_days(Settings(recency_tau_days=3.0, recency_half_life_days=9.0)) == 3.0
+
+
+def test_nothing_fades_by_default() -> None:
+    assert fading(NOTE, TODAY, Settings()) == 1.0
+
+
+def test_the_entry_that_speaks_is_older_or_newer_than_its_page() -> None:
+    entry = NOTE._replace(passage_last_day="2026-11-02")
+    assert fading(entry, TODAY, Settings(recency_tau_days=7.0)) == pytest.approx(math.exp(-2))
+
+
+def test_a_note_without_a_date_keeps_its_score_unless_all_fade() -> None:
+    undated = NOTE._replace(last_day=None)
+    assert fading(undated, TODAY, Settings(recency_tau_days=1.0)) == 1.0
+    everything = Settings(recency_tau_days=1.0, recency_of="all")
+    assert fading(undated, TODAY, everything) == pytest.approx(math.exp(-1))
+
+
+def test_no_page_fades_below_the_floor() -> None:
+    assert fading(NOTE, TODAY, Settings(recency_tau_days=0.001, recency_floor=0.2)) == 0.2
+
+
+@pytest.mark.parametrize(
+    ("day", "age"), [("2026-11-15", 1), ("2026-11-16", 0), ("2027-01-01", 0), ("long ago", 0)]
+)
+def test_days_to_come_have_no_age(day: str, age: int) -> None:
+    assert age_days(day, TODAY) == age

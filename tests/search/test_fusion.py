@@ -1,0 +1,176 @@
+"""The laws of fusion, by hand and for all lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.config import Settings
+from gbrain.search.fusion import fuse, min_max, parts_by_page, shared_passages
+from gbrain.types import Candidate, Found, Merge, ScoredChunk
+
+SETTINGS = Settings()
+MERGES: tuple[Merge, ...] = ("set-union", "set-union-rank", "rrf", "blend")
+EVEN: Mapping[str, float] = {}
+
+
+def lane(*pages: str, scores: tuple[float, ...] = ()) -> Found:
+    """A lane that found these pages, best first."""
+    given = scores or tuple(float(len(pages) - at) for at in range(len(pages)))
+    return Found(
+        tuple(
+            Candidate(ord(page), page, None, rank, score)
+            for rank, (page, score) in enumerate(zip(pages, given, strict=True), 1)
+        )
+    )
+
+
+@st.composite
+def lanes(draw: st.DrawFn) -> Found:
+    pages = draw(st.lists(st.sampled_from("abcdefgh"), unique=True))
+    number = st.floats(0, 30)
+    scores = sorted(draw(st.lists(number, min_size=len(pages), max_size=len(pages))), reverse=True)
+    return lane(*pages, scores=tuple(scores))
+
+
+merges = st.sampled_from(MERGES)
+
+
+def scores(found: Mapping[str, Found], merge: Merge) -> dict[str, float]:
+    return {ranked.slug: ranked.score for ranked in fuse(found, EVEN, merge, SETTINGS)}
+
+
+def test_rrf_adds_one_over_sixty_and_the_rank() -> None:
+    fused = scores({"fts": lane("a", "b"), "vector": lane("c", "d", "b", "a")}, "rrf")
+    assert fused["a"] == pytest.approx(1 / 61 + 1 / 64)
+    assert fused["b"] == pytest.approx(1 / 62 + 1 / 63)
+    assert fused["c"] == pytest.approx(1 / 61)
+
+
+def test_set_union_takes_the_better_lane_and_a_share_of_the_other() -> None:
+    found = {
+        "fts": lane("a", "b", "c", scores=(10.0, 6.0, 2.0)),
+        "vector": lane("b", "d", scores=(0.9, 0.5)),
+    }
+    fused = scores(found, "set-union")
+    assert fused == pytest.approx({"a": 1.0, "b": 1.0 + 0.6 * 0.5, "c": 0.0, "d": 0.0})
+
+
+def passages(*scored: tuple[int, str, float]) -> tuple[ScoredChunk, ...]:
+    """Passages by number, page and score, best first."""
+    return tuple(ScoredChunk(number, ord(page), score) for number, page, score in scored)
+
+
+def test_the_best_passage_counts_by_what_both_lanes_say_of_it() -> None:
+    words = Found((), passages((1, "a", 8.0), (2, "b", 6.0), (3, "b", 4.0)))
+    meaning = Found((), passages((3, "b", 0.9), (2, "b", 0.8), (4, "c", 0.5)))
+    assert shared_passages(words, meaning) == pytest.approx(
+        {ord("a"): 0.5, ord("b"): (0.5 + 0.75) / 2, ord("c"): 0.0}
+    )
+
+
+def test_set_union_favours_a_passage_that_words_and_meaning_share() -> None:
+    found = {
+        "fts": lane("a", "b", "c", scores=(9.0, 9.0, 1.0)),
+        "vector": lane("a", "b", "c", scores=(0.9, 0.9, 0.1))._replace(
+            shared={ord("a"): 0.5, ord("b"): 1.0}
+        ),
+    }
+    some = Settings(passage_bonus=0.4)
+    fused = fuse(found, EVEN, "set-union", some)
+    assert [page.slug for page in fused] == ["b", "a", "c"]
+    assert [page.score for page in fused] == pytest.approx([1.4 + 0.6, 1.2 + 0.6, 0.0])
+    off = fuse(found, EVEN, "set-union", Settings(passage_bonus=0.0))
+    assert [page.slug for page in off] == ["a", "b", "c"]
+    alone = fuse(found, {"fts": 0.0}, "set-union", some)
+    assert [page.score for page in alone] == pytest.approx([1.0, 1.0, 0.0])
+
+
+def test_a_page_beyond_one_lanes_pool_keeps_its_score_when_another_lets_it_in() -> None:
+    found = {
+        "fts": lane("a", "b", "c", scores=(10.0, 6.0, 0.0)),
+        "vector": lane("b", scores=(0.9,))._replace(
+            beyond=(
+                Candidate(ord("a"), "a", None, 2, 0.7),
+                Candidate(ord("z"), "z", None, 3, 0.6),
+            ),
+            floor=0.5,
+        ),
+    }
+    fused = {page.slug: page for page in fuse(found, EVEN, "set-union", SETTINGS)}
+    assert set(fused) == {"a", "b", "c"}
+    assert fused["a"].score == pytest.approx(1.0 + 0.6 * 0.5)
+    assert fused["a"].lanes["vector"].rank == 2
+    assert parts_by_page(found, EVEN, "set-union", SETTINGS)[ord("a")] == pytest.approx(
+        {"fts": 1.0, "vector": 0.5}
+    )
+
+
+@pytest.mark.parametrize("merge", ["rrf", "set-union-rank"])
+def test_ranks_beyond_a_pool_count_for_nothing(merge: Merge) -> None:
+    found = {"fts": lane("a", "b"), "vector": lane("b")}
+    beyond = (Candidate(ord("a"), "a", None, 2, 0.5),)
+    longer = {**found, "vector": found["vector"]._replace(beyond=beyond)}
+    assert fuse(longer, EVEN, merge, SETTINGS) == fuse(found, EVEN, merge, SETTINGS)
+
+
+def test_set_union_by_rank_takes_the_better_rank_and_a_bonus_for_both() -> None:
+    fused = scores({"fts": lane("a", "b"), "vector": lane("c", "b")}, "set-union-rank")
+    assert fused == pytest.approx({"a": 1.0, "b": 0.5 + 0.25, "c": 1.0})
+
+
+def test_blend_adds_scaled_scores_by_weight() -> None:
+    found = {"fts": lane("a", "b"), "vector": lane("b", "c")}
+    fused = fuse(found, {"fts": 0.6, "vector": 0.4}, "blend", SETTINGS)
+    assert [(ranked.slug, ranked.score) for ranked in fused] == [
+        ("a", pytest.approx(0.6)),
+        ("b", pytest.approx(0.4)),
+        ("c", 0.0),
+    ]
+
+
+@given(lanes(), lanes(), merges)
+def test_the_order_of_the_lanes_does_not_matter(one: Found, other: Found, merge: Merge) -> None:
+    forward = fuse({"fts": one, "vector": other}, EVEN, merge, SETTINGS)
+    assert fuse({"vector": other, "fts": one}, EVEN, merge, SETTINGS) == forward
+
+
+@given(lanes(), lanes(), merges)
+def test_a_lane_of_weight_nothing_lets_nobody_in(one: Found, other: Found, merge: Merge) -> None:
+    alone = fuse({"fts": one}, EVEN, merge, SETTINGS)
+    assert fuse({"fts": one, "vector": other}, {"vector": 0.0}, merge, SETTINGS) == alone
+
+
+@given(lanes(), lanes(), merges)
+def test_every_page_comes_once_best_first_and_ties_by_slug(
+    one: Found, other: Found, merge: Merge
+) -> None:
+    fused = fuse({"fts": one, "vector": other}, EVEN, merge, SETTINGS)
+    assert {ranked.slug for ranked in fused} == {c.slug for c in [*one.pages, *other.pages]}
+    assert len({ranked.page_id for ranked in fused}) == len(fused)
+    assert fused == sorted(fused, key=lambda ranked: (-ranked.score, ranked.slug))
+
+
+@given(lanes(), merges)
+def test_one_lane_alone_keeps_its_order(one: Found, merge: Merge) -> None:
+    fused = {ranked.slug: ranked.score for ranked in fuse({"fts": one}, EVEN, merge, SETTINGS)}
+    in_lane = [fused[candidate.slug] for candidate in one.pages]
+    assert in_lane == sorted(in_lane, reverse=True)
+
+
+def test_a_page_keeps_what_each_lane_said_of_it() -> None:
+    found = {"fts": lane("a", "b"), "vector": lane("b")}
+    fused = {ranked.slug: ranked for ranked in fuse(found, EVEN, "rrf", SETTINGS)}
+    assert fused["b"].lanes == {"fts": found["fts"].pages[1], "vector": found["vector"].pages[0]}
+    assert list(fused["a"].lanes) == ["fts"]
+
+
+@pytest.mark.parametrize(
+    ("given_", "scaled"),
+    [([], []), ([3.0], [1.0]), ([2.0, 2.0], [1.0, 1.0]), ([5.0, 3.0, 1.0], [1.0, 0.5, 0.0])],
+)
+def test_scores_are_scaled_from_lowest_to_highest(given_: list[float], scaled: list[float]) -> None:
+    assert min_max(given_) == scaled

@@ -1,0 +1,75 @@
+"""Variety among hits: the arithmetic by hand, and what holds for any list."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.search.mmr import by_vectors, by_words, diversify
+from gbrain.types import Candidate, Ranked
+
+
+def page(slug: str, score: float) -> Ranked:
+    number = ord(slug)
+    return Ranked(number, slug, score, {"vector": Candidate(number, slug, number, 1, score)})
+
+
+PAGES = [page("a", 1.0), page("b", 0.9), page("c", 0.5)]
+TEXTS = {ord("a"): "red apple pie", ord("b"): "red apple pie", ord("c"): "blue boat"}
+
+
+def slugs(pages: list[Ranked]) -> str:
+    return "".join(one.slug for one in pages)
+
+
+def test_a_double_goes_behind_what_is_new() -> None:
+    # b: 0.5 x 0.9 - 0.5 x 1 is less than c: 0.5 x 0.5 - 0.
+    assert slugs(diversify(PAGES, by_words(TEXTS), 0.5)) == "acb"
+
+
+def test_relevance_can_outweigh_likeness() -> None:
+    # b: 0.8 x 0.9 - 0.2 x 1 = 0.52 is more than c: 0.8 x 0.5 = 0.4.
+    assert slugs(diversify(PAGES, by_words(TEXTS), 0.8)) == "abc"
+
+
+def test_one_changes_nothing_and_scores_stay() -> None:
+    assert diversify(PAGES, by_words(TEXTS), 1.0) == PAGES
+    assert sorted(diversify(PAGES, by_words(TEXTS), 0.1)) == sorted(PAGES)
+
+
+def test_only_the_first_fifty_move() -> None:
+    many = [Ranked(n, f"{n:02}", 1.0, {}) for n in range(60)]
+    texts = {n: "same" if n < 49 else "other" for n in range(60)}
+    found = diversify(many, by_words(texts), 0.5)
+    assert [one.page_id for one in found[:2]] == [0, 49]
+    assert found[50:] == many[50:]
+
+
+def test_likeness_by_words_is_the_share_in_common() -> None:
+    alike = by_words({ord("a"): "Red apple", ord("b"): "red pear"})
+    assert alike(PAGES[0], PAGES[1]) == pytest.approx(1 / 3)
+    assert alike(PAGES[0], PAGES[2]) == 0.0
+
+
+def test_likeness_by_vectors_is_the_cosine_of_the_speaking_passages() -> None:
+    vectors = {ord("a"): np.array([1, 0], np.float32), ord("b"): np.array([0.6, 0.8], np.float32)}
+    alike = by_vectors(vectors)
+    assert alike(PAGES[0], PAGES[1]) == pytest.approx(0.6)
+    assert alike(PAGES[0], PAGES[2]) == 0.0
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(0, 2)), unique_by=lambda p: p[0]),
+    st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["x", "x y", "y z", "z"])),
+    st.floats(0, 1),
+)
+def test_every_page_stays_and_the_first_stays_first(
+    scored: list[tuple[str, float]], texts: dict[str, str], lambda_: float
+) -> None:
+    pages = [page(slug, score) for slug, score in scored]
+    alike = by_words({ord(slug): text for slug, text in texts.items()})
+    found = diversify(pages, alike, lambda_)
+    assert sorted(found) == sorted(pages)
+    assert found[:1] == pages[:1]

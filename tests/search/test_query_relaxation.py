@@ -1,0 +1,143 @@
+"""What is tried when no page holds the query's words, rung by rung."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.config import Settings
+from gbrain.search.lanes import keyword
+from gbrain.text.query import read_query
+from gbrain.trace import Trace
+from gbrain.types import Found, Scope
+
+PAGES = {
+    "baking": "# Bread\n\nKeep the sourdough starter warm.\n",
+    "cars": "# Cars\n\nThe starter motor of the old car is broken.\n",
+    "cluster": "# Cluster\n\nKubernetes runs the pods.\n",
+    "pods": "# Pods\n\nWhales live in pods, warm ones.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
+    with Brain.open(tmp_path_factory.mktemp("ladder") / "brain.db", make=True) as brain:
+        for name, text in PAGES.items():
+            brain.put(name, text.encode())
+        yield brain
+
+
+def find(
+    brain: Brain, text: str, settings: Settings = Settings(), scope: Scope = Scope()
+) -> tuple[list[str], Trace, Found]:
+    trace = Trace()
+    query = read_query(text, {"boats": ("whales",)}, date(2026, 11, 16), scope, 10)
+    with brain.database.reading() as connection:
+        found = keyword.find(connection, query, settings, trace)
+    return [page.slug for page in found.pages], trace, found
+
+
+def stages(trace: Trace) -> list[str]:
+    return [stage.name for stage in trace.stages]
+
+
+def test_a_query_that_finds_something_does_not_climb(filled: Brain) -> None:
+    slugs, trace, _ = find(filled, "kubernetes")
+    assert slugs == ["cluster"]
+    assert stages(trace) == ["fts"]
+
+
+def test_a_typo_is_repaired_on_the_last_rung_and_every_rung_is_told(filled: Brain) -> None:
+    slugs, trace, found = find(filled, "where is kuberntes")
+    assert slugs == ["cluster"]
+    assert trace.stages[1].name == "retry_ladder"
+    assert trace.stages[1].detail == {
+        "rungs": [
+            "initial: where is kuberntes = 0",
+            "strongest_term: kuberntes = 0",
+            "force-refresh",
+            "refreshed_sanitised: kuberntes = 0",
+            "refreshed_strongest: kuberntes = 0",
+            "trigram_fuzzy: kuberntes → kubernetes = 1",
+        ],
+        "won": "trigram_fuzzy",
+    }
+    assert [term.also for term in found.terms] == [("kubernetes",)]
+
+
+def test_the_strongest_term_is_the_rarest_and_the_first_rung_with_a_hit_wins(
+    filled: Brain,
+) -> None:
+    slugs, trace, _ = find(filled, "warm AND pods AND kubernetes AND nothing")
+    assert slugs == ["cluster"]
+    assert trace.stages[1].detail == {
+        "rungs": [
+            "initial: warm AND pods AND kubernetes AND nothing = 0",
+            "strongest_term: kubernetes = 1",
+        ],
+        "won": "strongest_term",
+    }
+
+
+def test_of_two_terms_as_rare_the_longer_is_the_stronger(filled: Brain) -> None:
+    assert find(filled, "broken AND sourdough")[0] == ["baking"]
+    assert find(filled, "whales AND sourdough")[0] == ["baking"]
+
+
+def test_a_phrase_that_no_page_holds_is_taken_apart(filled: Brain) -> None:
+    slugs, trace, _ = find(filled, '"the pods kubernetes"')
+    assert slugs == ["cluster"]
+    assert trace.stages[1].detail["won"] == "strongest_term"
+
+
+def test_stop_words_are_left_out_of_the_sanitised_query(filled: Brain) -> None:
+    _, trace, _ = find(filled, "xyz AND these")
+    rungs = trace.stages[1].detail["rungs"]
+    assert isinstance(rungs, list)
+    assert "refreshed_sanitised: xyz = 0" in rungs
+
+
+def test_what_the_query_forbids_stays_forbidden_on_every_rung(filled: Brain) -> None:
+    assert find(filled, "kuberntes NOT pods")[0] == []
+    assert find(filled, "kuberntes NOT whales")[0] == ["cluster"]
+    assert find(filled, "warm AND nothing NOT bread")[0] == ["pods"]
+    assert find(filled, "kuberntes", scope=Scope(exclude=("cluster",)))[0] == []
+
+
+def test_an_unknown_word_that_is_a_slip_is_repaired_beside_words_that_are_known(
+    filled: Brain,
+) -> None:
+    slugs, trace, found = find(filled, "sourdogh starter")
+    assert slugs == ["baking", "cars"]
+    assert stages(trace) == ["fts", "repair"]
+    assert trace.stages[1].detail == {"words": ["sourdogh → sourdough"]}
+    assert found.terms[0].also == ("sourdough",)
+
+
+@pytest.mark.parametrize(
+    "text", ["sourpuss starter", "dough starter", "sour starter", "starter sourdou*", "pods 12345"]
+)
+def test_a_word_that_may_just_be_unknown_is_left_alone(filled: Brain, text: str) -> None:
+    found = find(filled, text)[2]
+    assert found.pages
+    assert found.terms == ()
+
+
+def test_both_can_be_switched_off(filled: Brain) -> None:
+    assert find(filled, "kuberntes", Settings(retry_ladder=False))[0] == []
+    _, trace, found = find(filled, "sourdogh starter", Settings(repair_words=False))
+    assert (stages(trace), found.terms) == (["fts"], ())
+    assert find(filled, "kuberntes", Settings(fuzzy_similarity=0.9))[0] == []
+
+
+@pytest.mark.parametrize("text", ["", "🚀", "zzzz", "NOT kubernetes tag:none", "tag:none", "知识"])
+def test_the_ladder_ends_where_there_is_nothing(filled: Brain, text: str) -> None:
+    assert find(filled, text)[0] == []
+
+
+def test_an_alias_is_kept_on_every_rung(filled: Brain) -> None:
+    slugs, _, _ = find(filled, "boats AND nothing")
+    assert slugs == ["pods"]

@@ -1,0 +1,154 @@
+"""Verdicts: by hand from the formula, and the laws that any of them keeps."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.config import Settings
+from gbrain.search.verdict import verdict
+from gbrain.types import Candidate, Found, Query, Ranked, Scope, Term, TermFact, Verdict
+
+SETTINGS = Settings()
+
+
+def lane(*scores: float, first: int = 1) -> Found:
+    """Pages numbered from `first` with these scores, best first."""
+    return Found(
+        tuple(
+            Candidate(number, f"page-{number}", None, rank, score)
+            for rank, (number, score) in enumerate(enumerate(scores, first), 1)
+        )
+    )
+
+
+def judged(
+    facts: tuple[TermFact, ...] = (),
+    text: str = "what is it",
+    title: str | None = None,
+    short_circuit: str | None = None,
+    settings: Settings = SETTINGS,
+    calibrated: bool = True,
+    **lanes: Found,
+) -> Verdict:
+    found = max(lanes.values(), key=lambda lane: len(lane.pages), default=Found(()))
+    ranked = [Ranked(page.page_id, page.slug, page.score, {}) for page in found.pages]
+    query = Query(text, (Term(("it",)),), Scope(), 10)
+    return verdict(
+        query,
+        ranked,
+        lanes,
+        facts,
+        1000,
+        settings,
+        title=title,
+        short_circuit=short_circuit,
+        calibrated=calibrated,
+    )
+
+
+HELD = (TermFact("sourdough", 3, True), TermFact("starter", 5, True))
+MISSING = (TermFact("Cobblewick", 0, False), TermFact("partnership", 0, False))
+
+
+def test_no_page_is_nothing() -> None:
+    assert judged() == Verdict("nothing", 0.0, ("no page was found",))
+
+
+@pytest.mark.parametrize(("how", "confidence"), [("slug", 1.0), ("alias", 1.0), ("near", 0.9)])
+def test_a_page_named_outright_is_strong(how: str, confidence: float) -> None:
+    found = judged(short_circuit=how, fts=lane(1.0))
+    assert (found.grade, found.confidence) == ("strong", confidence)
+    assert "page-1" in found.reasons[0]
+
+
+def test_words_and_meaning_by_hand() -> None:
+    found = judged(HELD, fts=lane(9.0, 3.0), vector=lane(0.8, 0.6, 0.6))
+    signal = -5.87 + 4.18 * 0.8 + 11.84 * 0.2 + 0.82 + 3.20
+    assert found.confidence == pytest.approx(1 / (1 + math.exp(-signal)), abs=1e-4)
+    assert found.grade == "strong"
+    assert found.reasons == (
+        "it holds 2 of 2 words, 100% by weight",
+        "the nearest passage has cosine 0.80",
+        "it is 0.20 ahead of the next pages",
+        "the lanes agree on the first page",
+    )
+
+
+def test_words_alone_by_hand() -> None:
+    found = judged(HELD, fts=lane(9.0, 3.0))
+    signal = -4.45 + 5.61 + 0.69 * math.log(2)
+    assert found.confidence == pytest.approx(1 / (1 + math.exp(-signal)), abs=1e-4)
+    assert found.reasons == ("it holds 2 of 2 words, 100% by weight",)
+
+
+def test_another_models_cosines_say_nothing() -> None:
+    alone = judged(HELD, fts=lane(9.0))
+    assert judged(HELD, calibrated=False, fts=lane(9.0), vector=lane(0.1)) == alone
+
+
+def test_small_talk_finds_nothing() -> None:
+    found = judged(MISSING, fts=lane(), vector=lane(0.5, 0.49, 0.48))
+    assert found.grade == "nothing"
+    assert "no page holds Cobblewick, partnership" in found.reasons[0]
+
+
+def test_a_page_that_the_query_names_is_never_nothing() -> None:
+    weak = lane(0.5, 0.49)
+    named = judged(MISSING, "did Alice Chen, call?", "Alice Chen", vector=weak)
+    assert named.grade == "partial"
+    assert named.reasons[0] == "the query names page-1"
+    assert judged(MISSING, "did Alice Cheney call?", "Alice Chen", vector=weak).grade == "nothing"
+
+
+def test_rare_words_weigh_more_than_common_ones() -> None:
+    rare = (TermFact("sourdough", 1, True), TermFact("bread", 900, False))
+    common = (TermFact("sourdough", 1, False), TermFact("bread", 900, True))
+    assert judged(rare, fts=lane(1.0)).confidence > judged(common, fts=lane(1.0)).confidence
+
+
+def test_an_unknown_name_weighs_more_than_an_unknown_word() -> None:
+    known = TermFact("emailed", 20, True)
+    name = judged((known, TermFact("Cobblewick", 0, False)), fts=lane(1.0))
+    word = judged((known, TermFact("cobblewick", 0, False)), fts=lane(1.0))
+    assert name.confidence < word.confidence
+
+
+def test_thresholds_are_settings() -> None:
+    sure = judged(HELD, fts=lane(9.0))
+    assert sure.grade == "strong"
+    assert judged(HELD, settings=Settings(verdict_strong=1.0), fts=lane(9.0)).grade == "partial"
+    strict = Settings(verdict_strong=1.0, verdict_nothing=1.0)
+    assert judged(HELD, settings=strict, fts=lane(9.0)).grade == "nothing"
+
+
+facts = st.lists(
+    st.builds(TermFact, st.text(max_size=8), st.integers(0, 2000), st.booleans()), max_size=12
+).map(tuple)
+cosines = st.lists(st.floats(-1, 1), max_size=12).map(lambda s: sorted(s, reverse=True))
+scores = st.lists(st.floats(0, 1e6), max_size=12).map(lambda s: sorted(s, reverse=True))
+
+
+@given(facts, scores, cosines, st.integers(1, 3))
+def test_any_answer_has_a_verdict(
+    held: tuple[TermFact, ...], keyword: list[float], meaning: list[float], first: int
+) -> None:
+    found = judged(held, fts=lane(*keyword), vector=lane(*meaning, first=first))
+    assert 0 <= found.confidence <= 1
+    assert found.grade in ("strong", "partial", "nothing")
+    assert found == judged(held, fts=lane(*keyword), vector=lane(*meaning, first=first))
+
+
+@given(facts, st.integers(0, 11), cosines)
+def test_holding_one_word_more_never_harms(
+    held: tuple[TermFact, ...], at: int, meaning: list[float]
+) -> None:
+    if at >= len(held) or not held[at].pages:
+        return
+    more = (*held[:at], held[at]._replace(held=True), *held[at + 1 :])
+    less = (*held[:at], held[at]._replace(held=False), *held[at + 1 :])
+    lanes = {"fts": lane(1.0), "vector": lane(*meaning)}
+    assert judged(more, **lanes).confidence >= judged(less, **lanes).confidence
