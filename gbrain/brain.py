@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 from gbrain.config import Settings, known_settings, read_value, with_values, written_value
 from gbrain.errors import BadBrain, BadSetting, GbrainError, ModelUnavailable
-from gbrain.places import default_path as default_path
+from gbrain.paths import default_path as default_path
 from gbrain.search.pipeline import Plan, Workings, answer
 from gbrain.store import aliases, settings
 from gbrain.store.connection import Database, create
@@ -24,7 +24,8 @@ from gbrain.trace import Trace
 from gbrain.types import Answer, Depth, Merge, Mode, Scope
 
 if TYPE_CHECKING:
-    from gbrain.ingest import Progress, Report
+    from gbrain.importing.embed_worker import Embedded
+    from gbrain.importing.importer import Progress, Report
     from gbrain.models.catalog import ModelSpec
     from gbrain.models.embedder import Embedder
     from gbrain.models.reranker import CrossEncoder
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from gbrain.store.stats import Stats
     from gbrain.store.timeline import DatedEntry
     from gbrain.store.vectors import Floats
-    from gbrain.worker import Embedded
 
 
 NO_CHANGES: Mapping[str, str] = {}
@@ -383,8 +383,8 @@ class Brain:
         progress: Progress = lambda done, total: None,
     ) -> Embedded:
         """Embeds what is due, of one page or all; `everything` also what waits after a failure."""
+        from gbrain.importing.embed_worker import Limits, embed_due
         from gbrain.store import jobs
-        from gbrain.worker import Limits, embed_due
 
         space = self.active_model().space
         page_id = self.get(name).id if name else None
@@ -583,7 +583,7 @@ class Brain:
         progress: Progress = lambda done, total: None,
     ) -> Report:
         """Brings a folder of Markdown pages into the brain; see `ingest.take_in`."""
-        from gbrain.ingest import take_in
+        from gbrain.importing.importer import take_in
 
         return take_in(
             self.database,
@@ -597,7 +597,7 @@ class Brain:
 
     def take_in_lines(self, source: BinaryIO, *, dry_run: bool = False) -> Report:
         """Brings pages into the brain, a JSON object a line; see `ingest.take_in_lines`."""
-        from gbrain.ingest import take_in_lines
+        from gbrain.importing.importer import take_in_lines
 
         return take_in_lines(self.database, source, timestamp(), dry_run=dry_run)
 
@@ -616,7 +616,7 @@ class Brain:
         progress: Progress = lambda done, total: None,
     ) -> tuple[int, int]:
         """Writes every page to a file below `folder`; see `export.write_files`."""
-        from gbrain.export import write_files
+        from gbrain.importing.export import write_files
 
         return write_files(self.database, folder, progress, force=force)
 
@@ -688,8 +688,8 @@ def _usable(stored: Mapping[str, str]) -> Settings:
 
 def _new_path(name: str) -> str:
     """Where a new page of that name is kept; raises BadPage if import would pass over it."""
-    from gbrain.folders import refuse_unread
-    from gbrain.records import page_path
+    from gbrain.importing.jsonl import page_path
+    from gbrain.importing.scan import refuse_unread
 
     path = page_path(name)
     refuse_unread(path)

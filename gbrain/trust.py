@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from gbrain.errors import GbrainError
-from gbrain.places import make_folder, state_folder
+from gbrain.paths import make_folder, state_folder
 
 
 def agreed(brain: str, thing: str) -> bool:

@@ -159,7 +159,7 @@ def _brain_file(db: str | None) -> str:
     named = db or os.environ.get("GBRAIN_DB")
     if named:
         return os.path.expanduser(named)
-    from gbrain.places import default_path
+    from gbrain.paths import default_path
 
     return str(default_path())
 

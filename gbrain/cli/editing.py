@@ -15,7 +15,7 @@ from gbrain.cli.editor import Draft, HungUp, earlier_drafts, heard
 from gbrain.cli.options import Db, Json, Quiet, open_brain, read_input, today
 from gbrain.cli.timeline import FILE_IS_BEHIND, check_text, tell_added
 from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
-from gbrain.folders import refuse_unread
+from gbrain.importing.scan import refuse_unread
 from gbrain.output import screen
 from gbrain.store import pages, usage_log
 from gbrain.store.page_writer import Written, write_page

@@ -15,12 +15,12 @@ from types import FrameType
 from gbrain.brain import Brain, clock, timestamp
 from gbrain.cli.options import open_brain
 from gbrain.errors import BadBrain, GbrainError, ModelUnavailable
-from gbrain.ingest import Problem, Report, take_in
+from gbrain.importing.importer import Problem, Report, take_in
+from gbrain.importing.watcher import Changed, rounds
 from gbrain.output import screen
 from gbrain.output.documents import report_document
 from gbrain.output.text import counted
 from gbrain.store.jobs import due
-from gbrain.watching import Changed, rounds
 
 # What passes by itself: another program has its turn, or somebody makes room.
 _PASSING = ("locked", "disk_full")

@@ -30,8 +30,8 @@ def open_brain_as_of(db: Path | None, as_of: str | None) -> Iterator[Brain]:
         with open_brain(db) as brain:
             yield brain
         return
+    from gbrain.as_of import brain_as_of
     from gbrain.output.progress import progress
-    from gbrain.past import brain_as_of
     from gbrain.text.dates import parse_bound
 
     day = parse_bound(as_of, today()).last

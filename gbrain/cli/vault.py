@@ -15,8 +15,8 @@ from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
-from gbrain.folders import require_folder
-from gbrain.ingest import Problem, Report
+from gbrain.importing.importer import Problem, Report
+from gbrain.importing.scan import require_folder
 from gbrain.output import screen
 from gbrain.output.documents import report_document
 from gbrain.output.progress import progress
@@ -243,7 +243,7 @@ def _export(
     brain: Brain, folder: Path, format_: Format, force: bool, quiet: bool
 ) -> tuple[int, int]:
     """How many files were written, and how many stood there already."""
-    from gbrain.export import write_files, write_lines
+    from gbrain.importing.export import write_files, write_lines
 
     with progress("Writing", quiet=quiet) as show:
         if format_ is Format.md:
@@ -257,7 +257,7 @@ def _export(
 
 def _name_unread(brain: Brain) -> None:
     """Says which of the files an import would not take back."""
-    from gbrain.export import unread_by_import
+    from gbrain.importing.export import unread_by_import
 
     with brain.database.reading() as connection:
         unread = unread_by_import(connection)
@@ -271,7 +271,7 @@ def _name_unread(brain: Brain) -> None:
 
 
 def _write_lines(brain: Brain) -> None:
-    from gbrain.export import page_lines
+    from gbrain.importing.export import page_lines
 
     with brain.database.reading() as connection:
         sys.stdout.buffer.writelines(line.encode() for line in page_lines(connection))

@@ -12,7 +12,7 @@ from gbrain import __version__
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadPage, GbrainError
 from gbrain.evaluate.datasets import Document, LabelledSet
-from gbrain.places import cache_folder, make_folder
+from gbrain.paths import cache_folder, make_folder
 from gbrain.store import settings
 from gbrain.store.connection import Database, create
 from gbrain.store.page_writer import delete_page, write_page

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gbrain.beside import Beside
 from gbrain.errors import ModelUnavailable
 from gbrain.models.files import TOKENIZER, check
 from gbrain.models.network import Network
 from gbrain.models.runtime import open_both, usable_cores
 from gbrain.models.tokens import Tokens
+from gbrain.threads import Beside
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gbrain.beside import Beside
 from gbrain.errors import ModelUnavailable
 from gbrain.models.files import REINSTALL, TOKENIZER, check, verify
 from gbrain.models.runtime import Session, open_both, usable_cores
+from gbrain.threads import Beside
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

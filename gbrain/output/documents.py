@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gbrain.ingest import Report
+from gbrain.importing.importer import Report
 from gbrain.output.json import Document
 from gbrain.store.duplicates import Near
 from gbrain.store.history import Version

@@ -8,12 +8,12 @@ from contextlib import closing
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.beside import Beside
 from gbrain.config import Settings
 from gbrain.errors import ModelUnavailable
 from gbrain.search.fusion import shared_passages
 from gbrain.search.lanes import keyword
 from gbrain.store.connection import Database
+from gbrain.threads import Beside
 from gbrain.trace import Trace
 from gbrain.types import Found, Mode, Query
 

@@ -10,7 +10,7 @@ from errno import EACCES, EINVAL
 from pathlib import Path
 from stat import S_ISREG
 
-from gbrain import places
+from gbrain import paths
 from gbrain.errors import BadBrain, NotFound
 from gbrain.store.schema import APPLICATION_ID, SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
 
@@ -213,7 +213,7 @@ def create(path: Path) -> None:
 def make_folder(folder: Path) -> None:
     """Makes the folder that a brain is to be in, if it is not there."""
     try:
-        places.make_folder(folder)
+        paths.make_folder(folder)
     except OSError as error:
         raise BadBrain(
             f"Cannot make the folder {folder}: {error.strerror}",

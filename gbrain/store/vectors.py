@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from gbrain.beside import Beside
 from gbrain.errors import BadBrain
 from gbrain.store.schema import VECTORS
 from gbrain.store.scope import chunk_condition
+from gbrain.threads import Beside
 from gbrain.types import Scope, ScoredChunk
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.places import default_path
+from gbrain.paths import default_path
 
 Cron = Callable[..., subprocess.CompletedProcess[str]]
 PROGRAM = [sys.executable, "-m", "gbrain"]

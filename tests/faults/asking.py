@@ -96,9 +96,9 @@ def load_program() -> None:
     for name in (
         "numpy",
         "sqlite_utils",
-        "gbrain.ingest",
+        "gbrain.importing.importer",
         "gbrain.store.doctor.examine",
-        "gbrain.export",
+        "gbrain.importing.export",
     ):
         import_module(name)
 

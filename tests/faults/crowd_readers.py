@@ -15,7 +15,7 @@ from crowd import GONE, STAMP, Crowd, is_counted, stamp_of, token
 
 from gbrain.brain import Brain
 from gbrain.errors import NotFound
-from gbrain.export import page_lines
+from gbrain.importing.export import page_lines
 from gbrain.types import Answer
 
 

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from gbrain.brain import Brain
 from gbrain.cli.app import app
 from gbrain.errors import GbrainError
-from gbrain.folders import walk
+from gbrain.importing.scan import walk
 from gbrain.output.json import answer_document
 from gbrain.output.schemas import schema
 from gbrain.output.site import site

@@ -26,7 +26,7 @@ from acts import ACTS, LOG, Plan, State, World
 from soundness import NOW, check_sound, texts
 
 from gbrain.brain import Brain
-from gbrain.ingest import _BATCH_PAGES
+from gbrain.importing.importer import _BATCH_PAGES
 from gbrain.store.schema import SCHEMA_VERSION
 
 OLD_BRAIN = Path(__file__).parents[2] / "fixtures" / "brains" / "schema-1.db.gz"

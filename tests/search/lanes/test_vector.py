@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from gbrain.brain import Brain
 from gbrain.config import Settings
+from gbrain.importing.embed_worker import embed_due
 from gbrain.models.embedder import Embedder
 from gbrain.search.lanes import vector
 from gbrain.store import vectors
 from gbrain.store.vectors import VectorSpace
 from gbrain.types import Found, Query, Scope
-from gbrain.worker import embed_due
 
 SAMPLE = Path(__file__).parent.parent.parent / "gbrain" / "sample"
 SETTINGS = Settings()

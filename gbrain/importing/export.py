@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from gbrain.errors import GbrainError
-from gbrain.folders import never_read
-from gbrain.places import make_folder
+from gbrain.importing.scan import never_read
+from gbrain.paths import make_folder
 from gbrain.store.atomic_files import clear, whole_file
 from gbrain.store.connection import Database
 from gbrain.store.folders import wrote_files

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import sleep
 
 from gbrain.errors import GbrainError
-from gbrain.folders import IGNORE_FILE
+from gbrain.importing.scan import IGNORE_FILE
 from gbrain.text.slug import is_page_file
 
 # Paths below a folder that changed; None where anything may have.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.places import cache_folder, state_folder
+from gbrain.paths import cache_folder, state_folder
 
 HOME = Path("/home/ada")
 

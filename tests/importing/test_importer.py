@@ -10,7 +10,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadPage, GbrainError, NotFound
-from gbrain.ingest import Report, take_in
+from gbrain.importing.importer import Report, take_in
 
 
 @pytest.fixture

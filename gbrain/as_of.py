@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadBrain, ModelUnavailable
-from gbrain.places import cache_folder, make_folder
+from gbrain.paths import cache_folder, make_folder
 from gbrain.store import as_of
 from gbrain.store.connection import explained
 from gbrain.store.vectors import active_space, has_vectors

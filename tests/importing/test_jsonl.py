@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain import records
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadPage
-from gbrain.export import page_lines
-from gbrain.ingest import Report, take_in_lines
-from gbrain.records import Record, page_path, read_records
+from gbrain.importing import jsonl
+from gbrain.importing.export import page_lines
+from gbrain.importing.importer import Report, take_in_lines
+from gbrain.importing.jsonl import Record, page_path, read_records
 from gbrain.text.frontmatter import split
 
 AWKWARD = Path(__file__).parent.parent / "fixtures" / "awkward"
@@ -88,7 +88,7 @@ def test_what_is_wrong_with_a_line(line: bytes, reason: str) -> None:
 def test_a_line_that_is_too_long_does_not_hide_the_next(
     monkeypatch: pytest.MonkeyPatch, length: int
 ) -> None:
-    monkeypatch.setattr(records, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 100)
     good = b'{"slug": "a", "text": ""}'
     long = b'{"slug": "b", "text": "' + b"x" * length + b'"}'
     assert read(long, good) == [(1, "the line is too long"), (2, Record("a", b""))]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gbrain import past
+from gbrain import as_of
+from gbrain.as_of import brain_as_of
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain
-from gbrain.past import brain_as_of
-from gbrain.places import cache_folder
+from gbrain.paths import cache_folder
 
 On = Callable[[str], None]
 
@@ -202,12 +202,12 @@ def test_only_the_copies_used_last_are_kept(brain: Brain):
         pages(brain, f"2026-11-0{number}")
         for age, copy in enumerate(sorted(copies(), key=lambda path: path.stat().st_mtime)):
             os.utime(copy, (age, age))
-    assert len(copies()) == past.KEPT
+    assert len(copies()) == as_of.KEPT
     left.write_bytes(b"x")
     os.utime(left, (1, 1))
     pages(brain, "2026-11-05")
     assert not left.exists()
-    assert len(copies()) == past.KEPT
+    assert len(copies()) == as_of.KEPT
 
 
 def test_settings_are_those_of_now(brain: Brain):
@@ -258,7 +258,7 @@ def test_a_failure_leaves_nothing_behind(brain: Brain, monkeypatch: pytest.Monke
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(past, "_put_back", fail)
+    monkeypatch.setattr(as_of, "_put_back", fail)
     with pytest.raises(BadBrain, match="No space left"):
         brain_as_of(brain, "2026-11-16")
     assert copies() == []

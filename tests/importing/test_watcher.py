@@ -9,7 +9,7 @@ from time import monotonic
 
 import pytest
 
-from gbrain.watching import Changed, _by_root, _matters, rounds
+from gbrain.importing.watcher import Changed, _by_root, _matters, rounds
 
 Rounds = Iterator[Mapping[str, Changed]]
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain, ModelUnavailable
+from gbrain.importing.embed_worker import Embedded, Limits, embed_due
 from gbrain.models.catalog import ModelSpec
 from gbrain.store import jobs, vectors
 from gbrain.store.vectors import VectorSpace
 from gbrain.types import Scope
-from gbrain.worker import Embedded, Limits, embed_due
 
 DIMENSION = 16
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from gbrain.errors import BadPage, GbrainError
-from gbrain.folders import Problem as Problem
-from gbrain.folders import walk
-from gbrain.reading import File, read_all
+from gbrain.importing.parse_worker import File, read_all
+from gbrain.importing.scan import Problem as Problem
+from gbrain.importing.scan import walk
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
 from gbrain.store.folders import Known, Vault, add_vault, known_page, known_pages
@@ -108,7 +108,7 @@ def take_in_lines(
 
     A line that holds no page is a problem that names it; the others go in.
     """
-    from gbrain.records import page_path, read_records
+    from gbrain.importing.jsonl import page_path, read_records
 
     report = Report()
     with database.reading() as connection:
