@@ -149,7 +149,7 @@ def use(
     pages, and stays unused when answers get worse. For one that has not, how the brain answers now
     is kept, so that gbrain selftest can compare once gbrain embed is done.
     """
-    from gbrain.evaluate.changes import Switched, switch_model
+    from gbrain.evaluate.model_switch import Switched, switch_model
 
     with open_brain(db) as brain:
         before = brain.active_model()

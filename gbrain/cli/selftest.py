@@ -9,7 +9,7 @@ import typer
 
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
-from gbrain.evaluate.mining import MOST
+from gbrain.evaluate.question_mining import MOST
 from gbrain.evaluate.selftest import TOLERANCE
 from gbrain.output import screen
 from gbrain.output.progress import progress
@@ -17,7 +17,7 @@ from gbrain.output.text import counted
 
 if TYPE_CHECKING:
     from gbrain.brain import Brain
-    from gbrain.evaluate.cases import Case
+    from gbrain.evaluate.tune_questions import Case
 
 command = Module()
 
@@ -116,7 +116,7 @@ def tune_(
     of settings chosen without the questions they are measured on, with its uncertainty. Nothing is
     written without --apply, and never when the gain could be chance.
     """
-    from gbrain.evaluate.tuning import tune
+    from gbrain.evaluate.tune import tune
     from gbrain.output.tuning import show_tuned, tuned_document, tuned_text, verdict
 
     with open_brain(db) as brain:
@@ -149,8 +149,8 @@ def _cases(
     brain: Brain, folder: Path | None, questions: int, silent: bool
 ) -> tuple[list[Case], str]:
     """The questions to fit on, the best there are, and where they come from."""
-    from gbrain.evaluate.cases import labelled_cases, mined_cases, opened_cases
     from gbrain.evaluate.datasets import load_set
+    from gbrain.evaluate.tune_questions import labelled_cases, mined_cases, opened_cases
 
     with progress("Asking", quiet=silent) as show:
         if folder is not None:

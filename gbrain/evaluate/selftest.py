@@ -11,9 +11,8 @@ from typing import NamedTuple
 from gbrain import __version__
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import NotFound
-from gbrain.evaluate.comparison import Comparison, compare
-from gbrain.evaluate.metrics import Scores, mean_scores, scores
-from gbrain.evaluate.mining import KINDS, MOST, Kind, Question, mine, renewed
+from gbrain.evaluate.metrics import Comparison, Scores, compare, mean_scores, scores
+from gbrain.evaluate.question_mining import KINDS, MOST, Kind, Question, mine, renewed
 from gbrain.store import baselines, models
 from gbrain.types import Scope
 

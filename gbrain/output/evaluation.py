@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 
-from gbrain.evaluate.comparison import Comparison
-from gbrain.evaluate.evaluation import Evaluation
-from gbrain.evaluate.losses import Loss
+from gbrain.evaluate.metrics import Comparison
+from gbrain.evaluate.runs import Evaluation
+from gbrain.evaluate.worst_queries import Loss
 from gbrain.output.json import Document
 from gbrain.output.plots import Point
 from gbrain.output.text import columns

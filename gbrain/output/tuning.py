@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gbrain.evaluate.tuning import Tuned
+from gbrain.evaluate.tune import Tuned
 from gbrain.output import screen
 from gbrain.output.charts import bar
 from gbrain.output.json import Document

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.evaluate.brains import open_set_brain
+from gbrain.evaluate.dataset_cache import open_set_brain
 from gbrain.evaluate.datasets import load_set
 
 ALLOTMENTS = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments"

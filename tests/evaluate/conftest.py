@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.evaluate.brains import SetBrain, open_set_brain
+from gbrain.evaluate.dataset_cache import SetBrain, open_set_brain
 from gbrain.evaluate.datasets import LabelledSet, load_set
 
 ALLOTMENTS = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.evaluate.brains import SetBrain, open_set_brain
 from gbrain.evaluate.configurations import STANDARD, Configuration
-from gbrain.evaluate.datasets import Document, LabelledSet, Question
-from gbrain.evaluate.runs import TIMED, Run, run_all, spread
+from gbrain.evaluate.dataset_cache import SetBrain, open_set_brain
+from gbrain.evaluate.datasets import Document, Grades, LabelledSet, Question
+from gbrain.evaluate.metrics import scores
+from gbrain.evaluate.runs import TIMED, Asked, Run, gather, run_all, spread
 from gbrain.types import Scope
 
 FTS, SEMANTIC, UNION = STANDARD[:3]
@@ -87,3 +89,41 @@ def test_the_timed_are_spread_over_the_set(count: int) -> None:
     assert all(0 <= number < count for number in numbers)
     gaps = {later - sooner for sooner, later in pairwise(numbers)}
     assert not gaps or max(gaps) - min(gaps) <= 1
+
+
+RELEVANT: dict[str, Grades] = {"q": {"a": 1}, "r": {"b": 1}}
+SET = LabelledSet(Path("set"), Path("set/qrels.tsv"), (), (), RELEVANT, ("A note.",))
+
+
+def run_of(name: str, *, fell_back: bool = False, **rankings: str) -> Run:
+    asked = (
+        Asked(Question(key, f"{key}?", Scope()), tuple(ranking),
+              scores(ranking, ranking, RELEVANT[key]), None, fell_back)
+        for key, ranking in rankings.items()
+    )  # fmt: skip
+    return Run(Configuration(name, {}), tuple(asked))
+
+
+def test_the_first_is_what_the_others_are_compared_with() -> None:
+    runs = [run_of("one", q="a", r="b"), run_of("two", q="a", r="xb"), run_of("three", q="", r="")]
+    found = gather(SET, "brain.db", runs, (), 1, seed=1)
+    assert list(found.comparisons) == ["two", "three"]
+    assert found.comparisons["two"][2:] == (0, 1, 1)
+    assert found.comparisons["three"].difference == -1
+    assert found.losses is not None
+    assert {name: len(lost) for name, lost in found.losses.items()} == {"two": 1, "three": 1}
+    assert found.notes == ["A note."]
+
+
+def test_one_alone_is_compared_with_nobody() -> None:
+    found = gather(SET, "brain.db", [run_of("one", q="a", r="xb")], (), 5, seed=1)
+    assert found.comparisons == {}
+    assert found.losses is not None
+    assert [loss.question.id for loss in found.losses["one"]] == ["r"]
+    assert gather(SET, "brain.db", [run_of("one", q="a")], (), None, seed=1).losses is None
+
+
+def test_who_had_no_vectors_is_noted() -> None:
+    runs = [run_of("rrf", q="a", r="b", fell_back=True)]
+    notes = gather(SET, "brain.db", runs, (), None, seed=1).notes
+    assert notes == ["A note.", "rrf: 2 answered by keywords alone."]

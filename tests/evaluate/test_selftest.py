@@ -10,7 +10,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import NotFound
-from gbrain.evaluate.mining import Kind, Question
+from gbrain.evaluate.question_mining import Kind, Question
 from gbrain.evaluate.selftest import (
     Asked,
     Baseline,

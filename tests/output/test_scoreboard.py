@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.evaluate.comparison import Comparison
 from gbrain.evaluate.configurations import Configuration
+from gbrain.evaluate.context_recall import Shares
 from gbrain.evaluate.datasets import LabelledSet, Question
-from gbrain.evaluate.evaluation import Evaluation
-from gbrain.evaluate.evidence import Shares
-from gbrain.evaluate.losses import Expected, Loss
-from gbrain.evaluate.metrics import Scores
-from gbrain.evaluate.runs import Asked, Run
+from gbrain.evaluate.metrics import Comparison, Scores
+from gbrain.evaluate.runs import Asked, Evaluation, Run
+from gbrain.evaluate.worst_queries import Expected, Loss
 from gbrain.output.scoreboard import show_evaluation
 from gbrain.types import Scope
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.evaluate.mining import Kind, Question
+from gbrain.evaluate.question_mining import Kind, Question
 from gbrain.evaluate.selftest import Asked, Baseline, Report, State, compared
 from gbrain.output.selftest import report_summary, report_text, show_report
 

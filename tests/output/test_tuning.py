@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.evaluate.tuning import Fit, Tuned
+from gbrain.evaluate.tune import Fit, Tuned
 from gbrain.output.tuning import show_tuned, tuned_text, verdict
 
 PRESENT = Fit("set-union", 1.0, 1.0, 0.6)

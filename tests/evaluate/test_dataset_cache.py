@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gbrain.errors import BadPage, GbrainError
-from gbrain.evaluate import brains
-from gbrain.evaluate.brains import SetBrain, default_cache, open_set_brain, page_code
+from gbrain.evaluate import dataset_cache
+from gbrain.evaluate.dataset_cache import SetBrain, default_cache, open_set_brain, page_code
 from gbrain.evaluate.datasets import Document, LabelledSet
 from gbrain.store import settings
 
@@ -54,7 +54,7 @@ def test_other_code_for_pages_writes_them_anew_and_keeps_vectors(allotments, cac
 
 
 def test_the_code_for_pages_is_what_their_making_imports(tmp_path: Path) -> None:
-    package = Path(brains.__file__).parent.parent
+    package = Path(dataset_cache.__file__).parent.parent
     for part in ("text", "store"):
         shutil.copytree(package / part, tmp_path / part)
     assert page_code(tmp_path) == page_code()

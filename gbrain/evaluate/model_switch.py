@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import NotFound
-from gbrain.evaluate.mining import mine
+from gbrain.evaluate.question_mining import mine
 from gbrain.evaluate.selftest import (
     TOLERANCE,
     Baseline,

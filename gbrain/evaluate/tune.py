@@ -8,9 +8,9 @@ from typing import NamedTuple, cast
 
 from gbrain.config import Settings, written_value
 from gbrain.errors import GbrainError
-from gbrain.evaluate.cases import FEWEST_QUESTIONS, Case, Progress
 from gbrain.evaluate.metrics import ndcg
-from gbrain.evaluate.wording import pick
+from gbrain.evaluate.question_mining import pick
+from gbrain.evaluate.tune_questions import FEWEST_QUESTIONS, Case, Progress
 from gbrain.search.fusion import fuse
 from gbrain.search.threshold import cut
 from gbrain.types import Merge

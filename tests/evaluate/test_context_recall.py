@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gbrain.evaluate.configurations import DEFAULTS, STANDARD
+from gbrain.evaluate.context_recall import evidence_of, measure_contexts, share_inside
 from gbrain.evaluate.datasets import Document, LabelledSet, load_set
-from gbrain.evaluate.evidence import evidence_of, measure_contexts, share_inside
 
 LINES = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments" / "lines"
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from gbrain.evaluate.brains import SetBrain
 from gbrain.evaluate.configurations import Configuration
+from gbrain.evaluate.dataset_cache import SetBrain
 from gbrain.evaluate.datasets import LabelledSet, Question
 
 BUDGETS = (250, 500, 1000, 2000, 4000)

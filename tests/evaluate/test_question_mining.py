@@ -5,11 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.evaluate.mining import KINDS, Question, holds, mine, renewed
+from gbrain.evaluate.question_mining import (
+    KINDS,
+    Question,
+    holds,
+    mine,
+    misspelt,
+    other_form,
+    paraphrased,
+    pick,
+    plain,
+    prose,
+    renewed,
+    sentences,
+    stem,
+    telling_words,
+)
 from gbrain.search.name_match import look_up
 from gbrain.text.query import read_terms
+from gbrain.text.similarity import edit_distance
 from gbrain.types import Query, Scope
 
 HERON = b"""# Wading birds
@@ -150,3 +168,109 @@ def test_pages_in_any_script_are_asked_for(brain: Brain) -> None:
     )
     brain.put("лес", "# Лес\n\nСтарые сосны растут возле тихого озера.\n".encode())
     assert {question.slug for question in mined(brain)} == {"雨", "лес"}
+
+
+WORDS = st.lists(st.text("abcdefghijklmnopqrstuvwxyzäß", min_size=1, max_size=12), min_size=1)
+
+
+def test_a_seed_always_picks_the_same() -> None:
+    assert [pick(seed, 100) for seed in ("one", "two", "three")] == [89, 71, 10]
+
+
+@given(st.text(), st.integers(1, 1000))
+def test_a_pick_is_one_of_the_choices(seed: str, choices: int) -> None:
+    assert 0 <= pick(seed, choices) < choices
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("see [the plan](../plan.md) now", "see the plan now"),
+        ("with [[people/alice-chen]] and [[x|her team]]", "with alice chen and her team"),
+        ("run `gbrain embed` on <b>bold</b> https://example.org/x", "run on bold"),
+        ("![a photo](x.png) of it", "of it"),
+    ],
+)
+def test_markup_leaves_what_a_reader_sees(written: str, read: str) -> None:
+    assert " ".join(plain(written).split()) == read
+
+
+def test_sentences_end_with_signs_paragraphs_and_list_items() -> None:
+    text = "One here. Two there!\n\nThree\n- four\n- five 1.5 litres"
+    assert sentences(text) == ["One here.", "Two there!", "Three", "- four", "- five 1.5 litres"]
+
+
+def test_prose_is_neither_code_nor_table_nor_heading() -> None:
+    text = "# Title\n\nSaid first.\n\n```py\nx = 1. \n```\n\n| a | b |\n\nSaid last."
+    assert prose(text) == ["Said first.", "Said last."]
+
+
+def test_telling_words_are_no_stop_words_no_numbers_and_stand_once() -> None:
+    text = "The heron and the Heron stood in 1999 at 2026-04-03, by a marsh"
+    assert telling_words(text) == ["heron", "stood", "marsh"]
+
+
+def test_words_held_out_take_their_other_forms_with_them() -> None:
+    assert telling_words("river banks and rivers", ["Rivers"]) == ["banks"]
+    assert telling_words("She writes, having written", ["write"]) == ["written"]
+
+
+def test_a_clause_without_spaces_is_asked_by_its_beginning() -> None:
+    assert telling_words("春天的第一场雨来得很早") == ["春天的第一场"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("rivers", "river"), ("studies", "study"), ("walked", "walking")]
+)
+def test_forms_of_a_word_share_their_stem(one: str, other: str) -> None:
+    assert stem(one) == stem(other)
+
+
+@given(WORDS, st.text())
+def test_one_slip_in_the_longest_word_and_nowhere_else(words: list[str], seed: str) -> None:
+    wrong = misspelt(words, seed)
+    assert len(wrong) == len(words)
+    changed = [(a, b) for a, b in zip(words, wrong, strict=True) if a != b]
+    longest = max(map(len, words))
+    assert len(changed) == (longest >= 4)
+    for right, slip in changed:
+        assert len(right) == longest
+        assert edit_distance(right, slip, 1) == 1
+        assert right[0] == slip[0]
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        ("libraries", "library"),
+        ("boats", "boat"),
+        ("question", "questions"),
+        ("fix", "repair"),
+        ("Berlin", "Berlin"),
+        ("glass", "glass"),
+        ("雨", "雨"),
+    ],
+)
+def test_another_form_of_a_word(word: str, other: str) -> None:
+    assert other_form(word) == other
+
+
+def test_a_paraphrase_turns_the_words_around_inside_a_question() -> None:
+    assert paraphrased(["fix", "bicycle", "brakes"], "a") != paraphrased(
+        ["fix", "bicycle", "brakes"], "b"
+    )
+    assert "bicycle" in paraphrased(["fix", "bicycle", "brakes"], "a")
+
+
+@given(WORDS, st.text())
+def test_a_paraphrase_keeps_every_word_in_some_form(words: list[str], seed: str) -> None:
+    said = paraphrased(words, seed)
+    assert len(said.split()) >= len(words)
+    assert said == paraphrased(words, seed)
+
+
+@given(st.text())
+def test_any_text_has_words(text: str) -> None:
+    for sentence in (*prose(text), *sentences(text)):
+        assert sentence in text
+    assert all(telling_words(text))

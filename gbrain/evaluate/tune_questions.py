@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gbrain.brain import Brain
 from gbrain.errors import GbrainError, ModelUnavailable
 from gbrain.evaluate.datasets import Grades, LabelledSet
-from gbrain.evaluate.mining import Question, mine
+from gbrain.evaluate.question_mining import Question, mine
 from gbrain.store.vectors import active_space, has_vectors
 from gbrain.types import NO_BOOSTS, Found, Scope
 

@@ -8,8 +8,8 @@ import pytest
 
 from gbrain.config import Settings, read_value
 from gbrain.errors import GbrainError
-from gbrain.evaluate.cases import Case
-from gbrain.evaluate.tuning import Fit, candidates, merged, present_fit, score, tune
+from gbrain.evaluate.tune import Fit, candidates, merged, present_fit, score, tune
+from gbrain.evaluate.tune_questions import Case
 from gbrain.types import Candidate, Found
 
 DEFAULTS = Settings()

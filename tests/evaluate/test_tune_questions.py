@@ -11,10 +11,10 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.config import with_values
 from gbrain.errors import GbrainError
-from gbrain.evaluate.cases import labelled_cases, mined_cases, opened_cases
 from gbrain.evaluate.datasets import load_set
-from gbrain.evaluate.mining import mine
-from gbrain.evaluate.tuning import merged, present_fit, score
+from gbrain.evaluate.question_mining import mine
+from gbrain.evaluate.tune import merged, present_fit, score
+from gbrain.evaluate.tune_questions import labelled_cases, mined_cases, opened_cases
 from gbrain.store import usage_log
 from gbrain.types import Scope
 

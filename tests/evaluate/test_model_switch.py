@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.evaluate.changes import switch_model, warn_of_loss
+from gbrain.evaluate.model_switch import switch_model, warn_of_loss
 from gbrain.evaluate.selftest import kept_baseline
 from gbrain.models.catalog import describe, packaged
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gbrain.evaluate.configurations import DEFAULTS
 from gbrain.evaluate.datasets import Grades, Question
-from gbrain.evaluate.losses import Expected, Loss, lost_most
 from gbrain.evaluate.metrics import scores
 from gbrain.evaluate.runs import Asked, Run
+from gbrain.evaluate.worst_queries import Expected, Loss, lost_most
 from gbrain.types import Scope
 
 RELEVANT: dict[str, Grades] = {"q": {"a": 1}, "r": {"b": 1, "c": 2}, "s": {"d": 1}}
