@@ -12,7 +12,8 @@ from gbrain.brain import default_path, timestamp
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain, today
 from gbrain.errors import BadBrain
-from gbrain.output import care, screen
+from gbrain.output import doctor as care
+from gbrain.output import screen
 from gbrain.store.connection import Database
 
 if TYPE_CHECKING:

@@ -254,7 +254,7 @@ def _show(
     elif as_csv:
         screen.write(questions_csv(evaluation))
     elif screen.on_terminal():
-        from gbrain.output.scoreboard import show_evaluation
+        from gbrain.output.evaluation import show_evaluation
 
         show_evaluation(evaluation)
     else:

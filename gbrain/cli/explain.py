@@ -78,8 +78,8 @@ def explain(
 ) -> None:
     """Show how a query is answered: every stage, its numbers and its time."""
     from gbrain.explanation.lost import why_not
-    from gbrain.output.explanation import show_explanation
-    from gbrain.output.explanation_document import explanation_document
+    from gbrain.output.explain import show_explanation
+    from gbrain.output.explain_document import explanation_document
 
     options: dict[str, Any] = {
         "scope": scope_of(wing, room, type, tag, slug_prefix, since, until, where, exclude),

@@ -30,12 +30,7 @@ from gbrain.cli.options import (
 )  # fmt: skip
 from gbrain.errors import UsageError
 from gbrain.output import screen
-from gbrain.output.chronicle import (
-    entry_document,
-    entry_rows,
-    show_chronicle,
-    show_timeline,
-)
+from gbrain.output.timeline import entry_document, entry_rows, show_chronicle, show_timeline
 from gbrain.store.page_writer import Written
 
 command = Module()

@@ -131,7 +131,7 @@ def _show(
     as_json: bool,
     pager: bool,
 ) -> None:
-    from gbrain.output.difference import show, unified
+    from gbrain.output.diff import show, unified
 
     written = {v.version: v.written_at for v in known}
     names = [

@@ -113,7 +113,7 @@ def links(brain: Brain, arguments: Arguments) -> Reply:
 
 
 def stats(brain: Brain, arguments: Arguments) -> Reply:
-    from gbrain.output.care import stats_document
+    from gbrain.output.doctor import stats_document
 
     counted = brain.stats()
     wings = ", ".join(f"{wing.name} {wing.pages}" for wing in counted.wings[:MOST])

@@ -33,7 +33,7 @@ def ask(brain: Brain, arguments: Arguments) -> Reply:
 
 def explain(brain: Brain, arguments: Arguments) -> Reply:
     from gbrain.explanation.lost import why_not
-    from gbrain.output.explanation_document import explanation_document
+    from gbrain.output.explain_document import explanation_document
 
     options = _asked(brain, arguments)
     answer, work = brain.ask(arguments["query"], **options)

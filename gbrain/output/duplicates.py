@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.output.difference import changes
+from gbrain.output.diff import changes
 from gbrain.output.json import Document
 from gbrain.output.text import one_line, printable
 from gbrain.store.duplicates import Compared, Pair

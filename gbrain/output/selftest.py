@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from gbrain.evaluate.metrics import Scores
 from gbrain.evaluate.selftest import Change, Moved, Report, State
 from gbrain.output import screen
-from gbrain.output.charts import bar
 from gbrain.output.json import Document
+from gbrain.output.plots import bar
 from gbrain.output.text import columns, one_line
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from gbrain.evaluate.tune import Tuned
 from gbrain.output import screen
-from gbrain.output.charts import bar
 from gbrain.output.json import Document
+from gbrain.output.plots import bar
 from gbrain.output.text import columns
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.output import screen
-from gbrain.output.care import months_until, show_finding, show_stats
+from gbrain.output.doctor import months_until, show_finding, show_stats
 from gbrain.store.doctor.examine import CHECKS, Finding
 from gbrain.store.stats import Counted, read_stats
 

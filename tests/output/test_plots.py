@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.output.plots import Point, even_axis, plot_svg, plot_text, ratio_axis
+from gbrain.output.plots import Point, bar, even_axis, plot_svg, plot_text, ratio_axis, sparkline
 
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS = [Point("fts", 4.0, 0.836), Point("semantic", 20.0, 0.748), Point("set-union", 22.0, 0.853)]
@@ -109,3 +109,36 @@ def test_labels_in_the_svg_do_not_cover_each_other() -> None:
     labels = [text for text in root.findall(f"{SVG}text") if text.text in ("one", "two", "three")]
     heights = sorted(float(label.attrib["y"]) for label in labels)
     assert [b - a for a, b in pairwise(heights)] == pytest.approx([15, 15])
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(8, "████"), (4, "██"), (3, "█▌"), (1, "▌"), (0.001, "▏"), (0, ""), (16, "████")],
+)
+def test_a_bar_is_as_long_as_its_value(value: float, expected: str) -> None:
+    assert bar(value, 8, 4) == expected
+
+
+def test_a_bar_beside_nothing_is_empty() -> None:
+    assert bar(0, 0, 10) == ""
+
+
+@given(st.integers(0, 10**9), st.integers(1, 10**9), st.integers(1, 80))
+def test_a_bar_never_leaves_its_width(value: int, largest: int, width: int) -> None:
+    drawn = bar(value, largest, width)
+    assert len(drawn) <= width
+    assert bool(drawn) == (value > 0)
+
+
+def test_a_line_shows_its_numbers() -> None:
+    assert sparkline([0, 1, 4, 8]) == " ▂▅█"
+    assert sparkline([5, 5]) == "██"
+    assert sparkline([0, 0]) == "  "
+    assert sparkline([]) == ""
+
+
+@given(st.lists(st.integers(0, 10**9)))
+def test_a_line_has_a_character_a_number(values: list[int]) -> None:
+    drawn = sparkline(values)
+    assert len(drawn) == len(values)
+    assert [character == " " for character in drawn] == [value == 0 for value in values]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.output import difference
-from gbrain.output.difference import unified
+from gbrain.output import diff as difference
+from gbrain.output.diff import unified
 
 
 def diff(old: str, new: str) -> list[str]:

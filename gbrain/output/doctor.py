@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gbrain.output import screen
-from gbrain.output.charts import bar, sparkline
 from gbrain.output.json import Document
+from gbrain.output.plots import bar, sparkline
 from gbrain.output.text import columns, one_line
 from gbrain.store.stats import Counted, Stats
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gbrain.explanation import arithmetic
 from gbrain.explanation.lost import WhyNot
-from gbrain.output import screen, sums
-from gbrain.output.charts import bar
-from gbrain.output.explanation_document import scope_document
-from gbrain.output.sums import number
+from gbrain.output import score_format, screen
+from gbrain.output.explain_document import scope_document
+from gbrain.output.plots import bar
+from gbrain.output.score_format import number
 from gbrain.output.text import one_line, unbroken
 from gbrain.search import threshold
 from gbrain.search.intent import Intent
@@ -156,7 +156,7 @@ def _fusion_lines(work: Workings) -> Iterator[str]:
     for place, (page, parts) in enumerate(arithmetic.parts_of(work), 1):
         if place > _SHOWN:
             break
-        yield f"{place:>3}  {sums.fused(parts, page.score, merge, settings)}  {page.slug}"
+        yield f"{place:>3}  {score_format.fused(parts, page.score, merge, settings)}  {page.slug}"
 
 
 def _scale_lines(work: Workings) -> Iterator[str]:
@@ -175,7 +175,7 @@ def _boost_lines(work: Workings) -> Iterator[str]:
     fused = arithmetic.scores_at(work.fused)
     lifted = [page for page in work.boosted.ranked if page.boosts]
     for page in lifted[: 2 * _SHOWN]:
-        yield f"{sums.boosted(fused[page.page_id], page.boosts, page.score)}  {page.slug}"
+        yield f"{score_format.boosted(fused[page.page_id], page.boosts, page.score)}  {page.slug}"
     if len(lifted) > 2 * _SHOWN:
         yield f"… and {_pages(len(lifted) - 2 * _SHOWN)} more"
 
@@ -196,7 +196,7 @@ def _rerank_lines(work: Workings) -> Iterator[str]:
     before = arithmetic.scores_at(work.boosted.ranked)
     for place, page in enumerate(reranked.ranked[:_SHOWN], 1):
         if "rerank" in page.lanes:
-            sum_ = sums.mixed(before[page.page_id], page.lanes["rerank"].score, mixing)
+            sum_ = score_format.mixed(before[page.page_id], page.lanes["rerank"].score, mixing)
             yield f"{place:>3}  {sum_} → {number(page.score)}  {page.slug}"
 
 

@@ -12,7 +12,7 @@ from gbrain.evaluate.datasets import LabelledSet, Question
 from gbrain.evaluate.metrics import Comparison, Scores
 from gbrain.evaluate.runs import Asked, Evaluation, Run
 from gbrain.evaluate.worst_queries import Expected, Loss
-from gbrain.output.scoreboard import show_evaluation
+from gbrain.output.evaluation import show_evaluation
 from gbrain.types import Scope
 
 QUESTION = Question("q1", "Who \x1b[2J waits?", Scope())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.output.chronicle import show_chronicle, show_timeline
+from gbrain.output.timeline import show_chronicle, show_timeline
 from gbrain.store.timeline import DatedEntry
 
 ENTRIES = [
