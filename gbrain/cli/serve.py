@@ -35,7 +35,7 @@ def serve(
     """Serve the brain to an agent: MCP on standard input and output."""
     opener: Callable[[], Brain] = partial(Brain.open, db)
     if read_only:
-        from gbrain.mcp.unwritable import open_unwritable
+        from gbrain.mcp.read_only import open_unwritable
 
         opener = partial(open_unwritable, db)
     # What is wrong with the file is said before a protocol begins.

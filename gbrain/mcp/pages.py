@@ -6,7 +6,7 @@ from gbrain.brain import Brain
 from gbrain.mcp.arguments import Arguments, day_of, scope_of, today
 from gbrain.mcp.reply import Reply
 from gbrain.mcp.schemas import MOST, USUAL_CHARACTERS
-from gbrain.mcp.sizes import part_of, shortened
+from gbrain.mcp.truncate import part_of, shortened
 from gbrain.output.documents import listed_document, near_document, page_document
 from gbrain.output.json import Document
 from gbrain.output.text import columns

@@ -10,7 +10,7 @@ from gbrain.mcp.arguments import Arguments, scope_of
 from gbrain.mcp.pages import get
 from gbrain.mcp.reply import Reply, for_agents
 from gbrain.mcp.schemas import MOST, MOST_TOKENS
-from gbrain.mcp.sizes import shortened
+from gbrain.mcp.truncate import shortened
 from gbrain.output.json import answer_document
 from gbrain.output.text import answer_text, one_line
 from gbrain.types import Answer, Mode

@@ -19,10 +19,10 @@ from gbrain import __version__
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain, GbrainError
 from gbrain.mcp.arguments import checked
+from gbrain.mcp.error_stream import Answering
 from gbrain.mcp.reply import Reply, error_reply
+from gbrain.mcp.session import Turns
 from gbrain.mcp.tools import TOOLS, Tool
-from gbrain.mcp.turns import Turns
-from gbrain.mcp.unreadable import Answering
 from gbrain.output.json import dumps
 from gbrain.output.text import one_line
 from gbrain.store import jobs

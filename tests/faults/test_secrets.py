@@ -33,7 +33,7 @@ from gbrain.brain import Brain
 from gbrain.cli.app import INTERNAL, ended
 from gbrain.errors import BadPage
 from gbrain.mcp.server import Service
-from gbrain.mcp.turns import Turns
+from gbrain.mcp.session import Turns
 from gbrain.text.page import parse_page
 from tests.conftest import Run
 from tests.mcp.test_read_only import ARGUMENTS

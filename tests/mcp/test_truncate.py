@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.mcp.sizes import LONGEST_VALUE, MOST_ENTRIES, part_of, shortened
+from gbrain.mcp.truncate import LONGEST_VALUE, MOST_ENTRIES, part_of, shortened
 
 PAGE = "one\ntwo\r\nthree\rfour\n"
 
