@@ -26,8 +26,11 @@ _WORTH_A_PROCESS = 300
 _GROUP = 64
 _GROUPS_AHEAD = 32
 
-_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_START = "import sys; sys.path.append(sys.argv[1]); from gbrain.importing.parse_worker import serve; serve(sys.argv[2])"
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_START = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from gbrain.importing.parse_worker import serve; serve(sys.argv[2])"
+)
 
 
 def read_all(root: str, files: Iterable[File]) -> Iterator[Read]:

@@ -93,8 +93,6 @@ def _file(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-T = TypeVar("T")
-
 # Each abandoned call holds a brain and its models until it is over.
 MOST_ABANDONED = 2
 
