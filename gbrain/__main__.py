@@ -9,7 +9,7 @@ def main() -> None:
     # Starting makes many objects and hardly any garbage.
     gc.set_threshold(100_000, 50, 50)
     if "_GBRAIN_COMPLETE" in os.environ:
-        from gbrain.cli.completing import main as run
+        from gbrain.cli.completer import main as run
     else:
         from gbrain.cli.app import main as run
     run()

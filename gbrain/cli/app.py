@@ -24,19 +24,19 @@ EVERYDAY, PAGES, STRUCTURE, QUALITY, CARE, AGENTS, START = (
 COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("search", EVERYDAY),
     "query": ("search", EVERYDAY),
-    "open": ("editing", EVERYDAY),
-    "capture": ("editing", EVERYDAY),
-    "import": ("vault", EVERYDAY),
-    "sync": ("vault", EVERYDAY),
-    "export": ("vault", EVERYDAY),
-    "edit": ("editing", PAGES),
+    "open": ("edit", EVERYDAY),
+    "capture": ("edit", EVERYDAY),
+    "import": ("import_export", EVERYDAY),
+    "sync": ("import_export", EVERYDAY),
+    "export": ("import_export", EVERYDAY),
+    "edit": ("edit", PAGES),
     "put": ("pages", PAGES),
     "get": ("pages", PAGES),
     "list": ("pages", PAGES),
     "delete": ("pages", PAGES),
     "rename": ("pages", PAGES),
-    "history": ("versions", PAGES),
-    "diff": ("versions", PAGES),
+    "history": ("history", PAGES),
+    "diff": ("history", PAGES),
     "supersede": ("provenance", PAGES),
     "dedupe": ("dedupe", PAGES),
     "timeline": ("timeline", STRUCTURE),
@@ -59,15 +59,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "embed": ("embedding", CARE),
     "jobs": ("embedding", CARE),
     "model": ("models", CARE),
-    "stats": ("care", CARE),
-    "doctor": ("care", CARE),
+    "stats": ("doctor", CARE),
+    "doctor": ("doctor", CARE),
     "backup": ("backup", CARE),
     "restore": ("backup", CARE),
     "compact": ("backup", CARE),
     "serve": ("serve", AGENTS),
     "schema": ("schema", AGENTS),
-    "init": ("first", START),
-    "demo": ("first", START),
+    "init": ("init", START),
+    "demo": ("init", START),
     "completion": ("completion", START),
 }
 
@@ -155,7 +155,7 @@ class Commands(TyperGroup):
                 report(told, as_json=self.json_wanted)
             raise typer.Exit(error.exit_code) from None
         except Exception as error:
-            from gbrain.cli.blame import damage_behind
+            from gbrain.cli.corruption import damage_behind
 
             damage = damage_behind(error, self.words)
             if damage is None:
@@ -251,7 +251,7 @@ def root(
     if not on_terminal():
         print(ctx.get_help())
         raise typer.Exit(2)
-    from gbrain.cli.first import overview
+    from gbrain.cli.init import overview
 
     overview()
 

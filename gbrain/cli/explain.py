@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gbrain.cli.as_of import AsOf, open_brain_as_of
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
     Boost,
@@ -31,7 +32,6 @@ from gbrain.cli.options import (
     changes_of,
     scope_of,
 )  # fmt: skip
-from gbrain.cli.past import AsOf, open_brain_as_of
 from gbrain.cli.search import NoDecay, Superseded
 from gbrain.output import screen
 

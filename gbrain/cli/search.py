@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gbrain.brain import Brain
+from gbrain.cli.as_of import AsOf, open_brain_as_of
 from gbrain.cli.batch import FILTERS, answers
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
@@ -35,8 +36,7 @@ from gbrain.cli.options import (
     changes_of,
     scope_of,
 )  # fmt: skip
-from gbrain.cli.past import AsOf, open_brain_as_of
-from gbrain.cli.showing import Seen, show
+from gbrain.cli.render import Seen, show
 from gbrain.output.json import Document, answer_document, dumps
 from gbrain.types import Answer, Depth
 

@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.cli.bash_words import Cursor, read_line, typed
-from gbrain.cli.completing import candidates
+from gbrain.cli.completer import Cursor, candidates, read_line, typed
 from gbrain.cli.completion import SCRIPTS
 from gbrain.config import known_settings
 from gbrain.profiles import PROFILES

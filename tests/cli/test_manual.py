@@ -12,7 +12,7 @@ import pytest
 
 from gbrain.cli import manual_prose
 from gbrain.cli.app import COMMANDS
-from gbrain.cli.completing import TABLE
+from gbrain.cli.completer import TABLE
 from gbrain.cli.manual import completion_table, manual_pages
 from gbrain.config import known_settings
 from gbrain.text.query import FIELDS

@@ -26,7 +26,7 @@ def test_every_line_of_an_answer_fits(at_terminal, sample, columns):
 
 
 def test_titles_lead_to_the_files(at_terminal, sample):
-    from gbrain.cli.first import SAMPLE
+    from gbrain.cli.init import SAMPLE
 
     _, shown = at_terminal("search", "river", "--limit", "1")
     assert f";{(SAMPLE / 'companies' / 'river-ai.md').as_uri()}\x1b\\" in shown

@@ -11,7 +11,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.errors import GbrainError
 
-AWKWARD = Path(__file__).parent.parent / "fixtures" / "awkward"
+AWKWARD = Path(__file__).parents[2] / "fixtures" / "awkward"
 
 
 def files(folder: Path) -> dict[str, bytes]:

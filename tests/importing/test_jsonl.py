@@ -18,7 +18,7 @@ from gbrain.importing.importer import Report, take_in_lines
 from gbrain.importing.jsonl import Record, page_path, read_records
 from gbrain.text.frontmatter import split
 
-AWKWARD = Path(__file__).parent.parent / "fixtures" / "awkward"
+AWKWARD = Path(__file__).parents[2] / "fixtures" / "awkward"
 
 
 def read(*lines: bytes) -> list[tuple[int, object]]:

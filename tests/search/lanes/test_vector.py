@@ -20,7 +20,7 @@ from gbrain.store import vectors
 from gbrain.store.vectors import VectorSpace
 from gbrain.types import Found, Query, Scope
 
-SAMPLE = Path(__file__).parent.parent.parent / "gbrain" / "sample"
+SAMPLE = Path(__file__).parents[3] / "gbrain" / "sample"
 SETTINGS = Settings()
 
 Floats = NDArray[np.float32]

@@ -120,7 +120,7 @@ def sync(
             report = _take_in(brain, roots, overwrite, dry_run, quiet, drop=True)
             embedded = _embed(brain, report, no_embed or dry_run, quiet)
     if watch:
-        from gbrain.cli.following import Follower
+        from gbrain.cli.sync_watch import Follower
 
         Follower(db, overwrite, not no_embed, quiet, json).follow(roots)
     else:

@@ -13,7 +13,7 @@ from time import sleep
 
 import pytest
 
-from gbrain.cli.editor import editor_command, with_place
+from gbrain.cli.edit import editor_command, with_place
 from gbrain.errors import GbrainError
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.cli.following import Follower
+from gbrain.cli.sync_watch import Follower
 
 PATIENCE = 60
 
