@@ -14,7 +14,8 @@ from gbrain.evaluate.configurations import DEFAULTS, STANDARD, choose
 from gbrain.evaluate.context_recall import BUDGETS, Shares, evidence_of, measure_contexts
 from gbrain.evaluate.dataset_cache import SetBrain, open_set_brain
 from gbrain.evaluate.datasets import LabelledSet, chosen, load_set
-from gbrain.evaluate.runs import Evaluation, gather, run_all
+from gbrain.evaluate.evaluation import Evaluation, gather
+from gbrain.evaluate.runs import run_all
 from gbrain.output import screen
 from gbrain.output.evaluation import (
     evaluation_document,

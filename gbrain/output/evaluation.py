@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from gbrain.evaluate.evaluation import Evaluation
 from gbrain.evaluate.metrics import Comparison
-from gbrain.evaluate.runs import Evaluation
 from gbrain.evaluate.worst_queries import Expected, Loss
 from gbrain.output import screen
 from gbrain.output.json import Document

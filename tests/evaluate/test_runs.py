@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from gbrain.evaluate.configurations import STANDARD, Configuration
 from gbrain.evaluate.dataset_cache import SetBrain, open_set_brain
 from gbrain.evaluate.datasets import Document, Grades, LabelledSet, Question
+from gbrain.evaluate.evaluation import gather
 from gbrain.evaluate.metrics import scores
-from gbrain.evaluate.runs import TIMED, Asked, Run, gather, run_all, spread
+from gbrain.evaluate.runs import TIMED, Asked, Run, run_all, spread
 from gbrain.types import Scope
 
 FTS, SEMANTIC, UNION = STANDARD[:3]

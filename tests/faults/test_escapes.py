@@ -19,7 +19,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hostile import ESCAPES, MARKUP, commands, craft_rows, lay_out, make, page_of
+from malicious_brain import ESCAPES, MARKUP, commands, craft_rows, lay_out, make, page_of
 
 from tests.conftest import Run
 

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import tuples
-from laws import LAWS, Law, speaker, workshop
+from properties import LAWS, Law, speaker, workshop
 
 # Examples of each law in a run of the tests; those that take long are tried less often.
 FEW = {"set": 4, "lines": 8, "query": 12, "explain": 12, "message": 10, "vault": 12, "name": 10}

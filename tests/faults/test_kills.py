@@ -22,8 +22,8 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
 
-from acts import ACTS, LOG, Plan, State, World
 from soundness import NOW, check_sound, texts
+from write_commands import ACTS, LOG, Plan, State, World
 
 from gbrain.brain import Brain
 from gbrain.importing.importer import _BATCH_PAGES

@@ -21,9 +21,9 @@ from tests.conftest import Run
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gbrain"
 # Where a process is started, and by whose wish: rerank_command; $EDITOR and $PAGER; gbrain itself.
-STARTING = {"rerankers/command.py", "output/foreground.py", "reading.py"}
+STARTING = {"search/rerank/command.py", "output/foreground.py", "importing/parse_worker.py"}
 # Where bytes of our own other process are read back as values.
-UNPICKLING = {"reading.py"}
+UNPICKLING = {"importing/parse_worker.py"}
 _MODULES = ("subprocess", "multiprocessing", "pty", "webbrowser", "concurrent.futures.process")
 _CALLS = ("system", "popen", "startfile", "fork", "forkpty", "posix_spawn", "posix_spawnp")
 _EVALUATING = ("eval", "exec", "compile", "__import__")

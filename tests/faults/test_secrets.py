@@ -24,9 +24,9 @@ from time import monotonic
 
 import anyio
 import pytest
-from hostile import commands, make, page_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from malicious_brain import commands, make, page_of
 from mcp.types import CallToolRequestParams, CallToolResult
 
 from gbrain.brain import Brain

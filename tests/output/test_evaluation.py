@@ -9,8 +9,9 @@ import pytest
 from gbrain.evaluate.configurations import Configuration
 from gbrain.evaluate.context_recall import Shares
 from gbrain.evaluate.datasets import LabelledSet, Question
+from gbrain.evaluate.evaluation import Evaluation
 from gbrain.evaluate.metrics import Comparison, Scores
-from gbrain.evaluate.runs import Asked, Evaluation, Run
+from gbrain.evaluate.runs import Asked, Run
 from gbrain.evaluate.worst_queries import Expected, Loss
 from gbrain.output.evaluation import show_evaluation
 from gbrain.types import Scope

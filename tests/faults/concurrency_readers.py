@@ -11,7 +11,7 @@ from itertools import chain, islice
 from time import perf_counter
 from typing import Any
 
-from crowd import GONE, STAMP, Crowd, is_counted, stamp_of, token
+from concurrency import GONE, STAMP, Crowd, is_counted, stamp_of, token
 
 from gbrain.brain import Brain
 from gbrain.errors import NotFound

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from time import perf_counter
 
-from crowd import DAY, GONE, LOG, SHARED, Crowd, counted, write_files
+from concurrency import DAY, GONE, LOG, SHARED, Crowd, counted, write_files
 
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import Conflict, NotFound

@@ -1,6 +1,6 @@
 """One of many at a brain, as a process of its own.
 
-    python tests/faults/crowd_member.py ROLE FOLDER NUMBER SEED SECONDS
+    python tests/faults/concurrency_member.py ROLE FOLDER NUMBER SEED SECONDS
 
 It prints a line of JSON for each thing it did and how many milliseconds that took.
 """
@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from crowd import Crowd
-from crowd_readers import agent, commands, reader
-from crowd_writers import embedder, writer
+from concurrency import Crowd
+from concurrency_readers import agent, commands, reader
+from concurrency_writers import embedder, writer
 
 ROLES: dict[str, Callable[[Crowd], None]] = {
     "writer": writer, "embedder": embedder, "reader": reader, "commands": commands, "agent": agent,

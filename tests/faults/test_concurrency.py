@@ -1,6 +1,6 @@
 """Two writers, an embedder, a watcher and eight readers at one brain: nothing lost, nothing half.
 
-    python tests/faults/test_together.py SECONDS [SEED]
+    python tests/faults/test_concurrency.py SECONDS [SEED]
 
 By hand the readers first have the brain to themselves for as long, and the times of both are
 printed side by side.
@@ -21,15 +21,15 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any, NamedTuple
 
-from crowd import GONE, LOG, SHARED, counted, stamp_of, write_files
-from crowd_readers import READERS
+from concurrency import GONE, LOG, SHARED, counted, stamp_of, write_files
+from concurrency_readers import READERS
 from soundness import check_sound, texts
 
 from gbrain.brain import Brain
 from gbrain.store.history import versions
 
 Told = list[dict[str, Any]]
-MEMBER = Path(__file__).with_name("crowd_member.py")
+MEMBER = Path(__file__).with_name("concurrency_member.py")
 WRITERS = (("writer", 1), ("writer", 2), ("embedder", 3))
 READING = (*(("reader", number) for number in range(len(READERS))), ("commands", 10), ("agent", 11))
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from endless import NOON, PAGES, QUERIES
+from long_inputs import NOON, PAGES, QUERIES
 
 # Quadratic time would show: most of these took minutes, or all the memory, before they were mended.
 LARGE, SMALL = 400_000, 60_000
@@ -40,7 +40,7 @@ def in_time(program: str, seconds: float) -> None:
 
 def test_every_page_is_parsed_in_time() -> None:
     in_time(
-        "from endless import PAGES\n"
+        "from long_inputs import PAGES\n"
         "from gbrain.errors import GbrainError\n"
         "from gbrain.text.page import parse_page\n"
         "for name, make in PAGES.items():\n"
@@ -54,7 +54,7 @@ def test_every_page_is_parsed_in_time() -> None:
 def test_the_whole_way_of_a_page_and_a_query(part: int) -> None:
     names = WHOLE_WAY[part::2]
     in_time(
-        "from endless import PAGES, seconds\n"
+        "from long_inputs import PAGES, seconds\n"
         f"for name in {names!r}:\n"
         f"    seconds(name, {SMALL} if name in PAGES and 'long' not in name else {LARGE})\n",
         200,

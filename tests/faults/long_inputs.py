@@ -1,6 +1,6 @@
 """Texts that go on and on, taken through everything that is done with a page or a query.
 
-    python tests/faults/endless.py SIZE [NAME...]
+    python tests/faults/long_inputs.py SIZE [NAME...]
 
 prints the seconds of each step at SIZE, twice and four times as much, and their ratio: 4 where time
 is linear in the input, 16 where it is quadratic.

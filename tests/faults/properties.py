@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import inputs
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from speaking import Speaker
+from mcp_client import Speaker
 from typer.testing import CliRunner
 
 from gbrain.brain import Brain

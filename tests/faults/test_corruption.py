@@ -1,6 +1,6 @@
 """Damages brain files in random and in crafted ways and asks every command about them.
 
-    python tests/faults/test_damage.py COUNT [SEED]
+    python tests/faults/test_corruption.py COUNT [SEED]
 
 A command on a damaged brain refuses in plain words or answers: never a traceback, never something
 that the file brought along, never out of bounds. Where doctor finds nothing wrong, every answer is
@@ -24,8 +24,8 @@ from time import monotonic
 
 import pytest
 from asking import MEANINGS, NOON, QUICK, READS, WRITES, Said, apart, fresh, load_program, say
+from corruptions import RANDOM, Harm, truncate
 from crafted import CRAFTED, craft, odd_files
-from harms import RANDOM, Harm, truncate
 
 from gbrain.brain import Brain
 
