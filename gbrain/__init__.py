@@ -7,10 +7,10 @@ __all__ = [
     "Brain",
     "Budget",
     "Candidate",
+    "ContextChunk",
     "GbrainError",
     "Hit",
     "HitChunk",
-    "Piece",
     "Scope",
     "Verdict",
     "__version__",
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gbrain.brain import Brain
     from gbrain.errors import GbrainError
-    from gbrain.types import Answer, Budget, Candidate, Hit, HitChunk, Piece, Scope, Verdict
+    from gbrain.types import Answer, Budget, Candidate, ContextChunk, Hit, HitChunk, Scope, Verdict
 else:
 
     def __getattr__(name: str) -> object:

@@ -15,7 +15,7 @@ from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadBrain, ModelUnavailable
 from gbrain.paths import cache_folder, make_folder
 from gbrain.store import as_of
-from gbrain.store.connection import explained
+from gbrain.store.connection import explain_errors
 from gbrain.store.vectors import active_space, has_vectors
 
 Progress = Callable[[int, int], None]
@@ -34,7 +34,7 @@ def brain_as_of(brain: Brain, day: str, progress: Progress = lambda done, total:
     are those of now. Passages that only stood then are embedded if the brain has vectors.
     """
     folder = cache_folder() / "as-of"
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         place = folder / f"{_name(brain, connection, day)}.db"
         if not place.exists():
             _make(brain, connection, day, place, progress)
@@ -61,7 +61,7 @@ def _make(
         make_folder(place.parent)
         building.unlink(missing_ok=True)
         os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with explained(building):
+        with explain_errors(building):
             target = sqlite3.connect(building, isolation_level=None)
             try:
                 as_of.copy(connection, target, progress)
@@ -84,7 +84,7 @@ def _make(
 
 def _put_back(past: Brain, day: str, progress: Progress) -> None:
     past.database.connection.execute("PRAGMA synchronous = OFF")
-    with past.database.writing() as connection:
+    with past.database.write_transaction() as connection:
         # What waits to be embedded now is not what is missing then.
         connection.execute("DELETE FROM embedding_jobs")
         changes = as_of.changes_since(connection, day, _end_of(day))
@@ -117,11 +117,11 @@ def _rows(connection: sqlite3.Connection, table: str) -> list[tuple[str, str]]:
 def _open(place: Path, shared: dict[str, list[tuple[str, str]]]) -> Brain:
     """The copy, open, with the settings and aliases of the brain as they are now."""
     past = Brain.open(place)
-    with past.database.reading() as connection:
+    with past.database.read_transaction() as connection:
         old = {name: _rows(connection, name) for name in shared}
     if old == shared:
         return past
-    with past.database.writing() as connection:
+    with past.database.write_transaction() as connection:
         for name, rows in shared.items():
             connection.execute(f"DELETE FROM {name}")
             connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows)

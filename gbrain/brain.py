@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self, cast
 from gbrain.config import Settings, known_settings, read_value, with_values, written_value
 from gbrain.errors import BadBrain, BadSetting, GbrainError, ModelUnavailable
 from gbrain.paths import default_path as default_path
-from gbrain.search.pipeline import Plan, Workings, answer
+from gbrain.search.pipeline import QueryPlan, StageResults, answer
 from gbrain.store import aliases, settings
 from gbrain.store.connection import Database, create
 from gbrain.text.query import read_query
@@ -71,7 +71,7 @@ class Brain:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        with database.reading() as connection:
+        with database.read_transaction() as connection:
             self.stored_settings = settings.stored(connection)
         self.settings: Settings = _usable(self.stored_settings)
         database.connection.execute(
@@ -130,7 +130,7 @@ class Brain:
         `depth="auto"` adds context of at most `budget` tokens. `changes` are settings for this
         query alone, written as `config set` takes them.
         """
-        answered, workings = self.ask(
+        answered, workings = self.query_with_trace(
             text, scope=scope, limit=limit, mode=mode, merge=merge, depth=depth, budget=budget,
             boosts=boosts, changes=changes,
         )  # fmt: skip
@@ -142,7 +142,7 @@ class Brain:
         """The pages that hold the words of `text`, best first; no model is touched."""
         return self.query(text, scope=scope, limit=limit, mode="bm25")
 
-    def ask(
+    def query_with_trace(
         self,
         text: str,
         *,
@@ -154,7 +154,7 @@ class Brain:
         budget: int | None = None,
         boosts: tuple[CustomBoost, ...] = (),
         changes: Mapping[str, str] = NO_CHANGES,
-    ) -> tuple[Answer, Workings]:
+    ) -> tuple[Answer, StageResults]:
         """What `query` gives, and what each stage made of the question; never recorded."""
         chosen = with_values(self.settings, changes) if changes else self.settings
         mode = mode or cast(Mode, chosen.search_mode)
@@ -165,10 +165,10 @@ class Brain:
         self.database.map_file()
         trace = Trace()
         with trace.stage("parse"):
-            with self.database.reading() as connection:
+            with self.database.read_transaction() as connection:
                 known = aliases.all_aliases(connection)
             question = read_query(text, known, day, scope, limit or chosen.default_limit)
-        plan = Plan(
+        plan = QueryPlan(
             mode=mode,
             merge=merge or cast(Merge, chosen.search_merge_strategy),
             settings=chosen,
@@ -207,7 +207,7 @@ class Brain:
                 self._tokens = Tokens.open(packaged())
         return self._tokens.count(text)
 
-    def _record(self, answered: Answer, workings: Workings) -> None:
+    def _record(self, answered: Answer, workings: StageResults) -> None:
         """Keeps a question with the pages it found, unless somebody would have to wait for it."""
         from gbrain.search.rerank.learned import HALF_LIFE_DAYS, features
         from gbrain.store import usage_log
@@ -215,7 +215,7 @@ class Brain:
         from gbrain.store.usage_log import take_note
 
         ranked = workings.boosted.ranked
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             chosen = {page.page_id: page.chunk_id for page in ranked}
             known = facts(connection, chosen, Wanted(opens=True))
         half_life = self.settings.recency_half_life_days or HALF_LIFE_DAYS
@@ -250,7 +250,7 @@ class Brain:
         from gbrain.trust import agree, agreed
 
         command = self.settings.rerank_command
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             brain = settings.identity(connection)
         if not command or agreed(brain, command):
             return
@@ -297,7 +297,7 @@ class Brain:
         spec = self.model_spec(model)
         stamp = verify_if_changed(spec, model.files_stamp)
         if stamp != model.files_stamp and not self.database.read_only:
-            with self.database.writing() as connection:
+            with self.database.write_transaction() as connection:
                 models.keep_stamp(connection, model, stamp)
         return spec
 
@@ -307,7 +307,7 @@ class Brain:
         """The model that embeds and answers; a new brain takes the packaged one."""
         from gbrain.store import models
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             active = models.active_model(connection)
         if active is None:
             from gbrain.models.catalog import PACKAGED, packaged
@@ -327,7 +327,7 @@ class Brain:
         if model.folder is None:
             return packaged(model.name)
         spec = from_description(json.loads(model.description), Path(model.folder))
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             known = agreed(settings.identity(connection), _named_model(spec))
         if not known:
             raise ModelUnavailable(
@@ -340,7 +340,7 @@ class Brain:
         """Makes a model known; `use_model` makes it the one that answers."""
         from gbrain.store import models
 
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             models.add_model(
                 connection,
                 name=spec.name,
@@ -364,7 +364,7 @@ class Brain:
         """Makes a known model the active one and queues what it has not embedded yet."""
         from gbrain.store import jobs, models
 
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             model = models.require_model(connection, name)
             models.activate(connection, model)
             jobs.enqueue_missing(connection, model.space, timestamp())
@@ -389,7 +389,7 @@ class Brain:
         space = self.active_model().space
         page_id = self.get(name).id if name else None
         if everything or page_id is not None:
-            with self.database.writing() as connection:
+            with self.database.write_transaction() as connection:
                 jobs.enqueue_missing(connection, space, timestamp(), page_id)
         return embed_due(
             self.database,
@@ -410,11 +410,11 @@ class Brain:
         from gbrain.text.page import parse_page
 
         slug = slug_of(name)
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             known = pages.find_page(connection, slug)
         path = known.path if known else _new_path(name)
         page = parse_page(path, data)
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             return page_writer.write_page(
                 connection, page, timestamp(), expected_version=expected_version
             )
@@ -423,7 +423,7 @@ class Brain:
         """The page called `name`, without its text; raises NotFound with the nearest slugs."""
         from gbrain.store import pages
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             return pages.require_page(connection, slug_of(name))
 
     def opened(self, page_id: int) -> None:
@@ -437,7 +437,7 @@ class Brain:
         """A page's own text, of an earlier version if one is named."""
         from gbrain.store import history, pages
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             if version is not None:
                 return history.version_text(connection, slug_of(name), version)
             return pages.page_text(connection, pages.require_page(connection, slug_of(name)).id)
@@ -448,7 +448,7 @@ class Brain:
         """A page with its front matter as values and its text, as it is or as it was."""
         from gbrain.store import history, pages
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             if version is not None:
                 stored, meta, text = history.page_then(connection, slug_of(name), version)
                 return stored, json.loads(meta), text
@@ -462,14 +462,14 @@ class Brain:
         """The first `limit` pages of the scope by slug, and how many there are."""
         from gbrain.store import pages
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             return pages.list_pages(connection, scope, limit)
 
     def backlinks(self, name: str) -> builtins.list[links.Backlink]:
         """Links on other pages that lead to this one."""
         from gbrain.store import links, pages
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             page = pages.require_page(connection, slug_of(name))
             return links.links_to(connection, page)
 
@@ -477,14 +477,14 @@ class Brain:
         """A page's links in the order they are written, and the pages they lead to."""
         from gbrain.store import links, pages
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             return links.links_from(connection, pages.require_page(connection, slug_of(name)))
 
     def graph(self, name: str | None = None, *, depth: int = 1, limit: int = 200) -> LinkGraph:
         """The pages at most `depth` links from one, either way, or all; at most `limit`."""
         from gbrain.store import graph, pages
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             if name is None:
                 return graph.whole_graph(connection, limit)
             page = pages.require_page(connection, slug_of(name))
@@ -494,7 +494,7 @@ class Brain:
         """All tags with the number of their pages, the most used first."""
         from gbrain.store.pages import tag_counts
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             return tag_counts(connection)
 
     def timeline(
@@ -506,7 +506,7 @@ class Brain:
         """
         from gbrain.store import pages, timeline
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             if name is None:
                 return timeline.chronicle(connection, scope, limit)
             page = pages.require_page(connection, slug_of(name))
@@ -525,7 +525,7 @@ class Brain:
         from gbrain.store.timeline import add_to_timeline
 
         day = date or today().isoformat()
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             return add_to_timeline(
                 connection, slug_of(name), day, text, source, timestamp(),
                 expected_version=expected_version,
@@ -535,21 +535,21 @@ class Brain:
         """A page's versions, oldest first; also of one that was deleted."""
         from gbrain.store import history
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             return history.versions(connection, slug_of(name))
 
     def page_files(self, slugs: Iterable[str]) -> dict[str, Path]:
         """The file of each page that came from one, by slug; it may be gone by now."""
         from gbrain.store.folders import page_files
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             return page_files(connection, slugs)
 
     def delete(self, name: str, *, expected_version: int | None = None) -> pages.Stored:
         """Removes a page; its text stays in its history."""
         from gbrain.store import page_writer
 
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             return page_writer.delete_page(
                 connection, slug_of(name), timestamp(), expected_version=expected_version
             )
@@ -561,7 +561,7 @@ class Brain:
         from gbrain.text.page import parse_page
 
         old, new = slug_of(name), slug_of(new_name)
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             known = pages.require_page(connection, old)
             if new != old and pages.find_page(connection, new):
                 raise Conflict(
@@ -573,7 +573,7 @@ class Brain:
             page = parse_page(_new_path(new_name), text.encode())
             return page_writer.write_page(connection, page, timestamp(), renames=old)
 
-    def take_in(
+    def import_folder(
         self,
         folder: Path,
         *,
@@ -583,9 +583,9 @@ class Brain:
         progress: Progress = lambda done, total: None,
     ) -> Report:
         """Brings a folder of Markdown pages into the brain; see `ingest.take_in`."""
-        from gbrain.importing.importer import take_in
+        from gbrain.importing.importer import import_folder
 
-        return take_in(
+        return import_folder(
             self.database,
             folder.expanduser().absolute(),
             timestamp(),
@@ -595,17 +595,17 @@ class Brain:
             progress=progress,
         )
 
-    def take_in_lines(self, source: BinaryIO, *, dry_run: bool = False) -> Report:
+    def import_jsonl(self, source: BinaryIO, *, dry_run: bool = False) -> Report:
         """Brings pages into the brain, a JSON object a line; see `ingest.take_in_lines`."""
-        from gbrain.importing.importer import take_in_lines
+        from gbrain.importing.importer import import_jsonl
 
-        return take_in_lines(self.database, source, timestamp(), dry_run=dry_run)
+        return import_jsonl(self.database, source, timestamp(), dry_run=dry_run)
 
-    def vault_roots(self) -> builtins.list[str]:
+    def folder_roots(self) -> builtins.list[str]:
         """The folders that were imported."""
         from gbrain.store import folders
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             return [vault.root for vault in folders.vaults(connection)]
 
     def export(
@@ -626,19 +626,19 @@ class Brain:
         """What the brain holds, in numbers."""
         from gbrain.store.stats import read_stats
 
-        with self.database.reading() as connection:
+        with self.database.read_transaction() as connection:
             return read_stats(connection)
 
-    def back_up(self, target: Path | None = None, *, replace: bool = False) -> BackedUp:
+    def backup(self, target: Path | None = None, *, replace: bool = False) -> BackedUp:
         """Copies the brain, whole and checked, also while others write.
 
         To the file `target` or into a folder of that name; else beside the brain. Raises BadBrain
         if the file is there and may not be replaced.
         """
-        from gbrain.store.backup import back_up
+        from gbrain.store.backup import backup
 
         name = f"{self.database.path.name}.{today().isoformat()}.backup"
-        return back_up(self.database, target, name, replace=replace)
+        return backup(self.database, target, name, replace=replace)
 
     def compact(self) -> Compacted:
         """Makes the file as small as what it holds; the history stays."""
@@ -651,7 +651,7 @@ class Brain:
     def set(self, name: str, written: str) -> None:
         """Changes a setting; it holds from the next command on."""
         value = written_value(read_value(name, written))
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             settings.keep(connection, name, value)
 
     def use_profile(self, name: str) -> dict[str, str]:
@@ -663,7 +663,7 @@ class Brain:
             key: written_value(read_value(key, value))
             for key, value in profile_values(name).items()
         }
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             before = settings.stored(connection)
             for key, value in values.items():
                 if key in named:

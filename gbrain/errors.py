@@ -27,7 +27,7 @@ class GbrainError(Exception):
         return partial(type(self), hint=self.hint, code=self.code), (self.message,)
 
     @property
-    def told(self) -> str:
+    def full_message(self) -> str:
         """The message and the hint in one line."""
         return f"{self.message.rstrip('.')}. {self.hint}"
 

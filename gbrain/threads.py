@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 Result = TypeVar("Result")
 
 
-class Beside(Generic[Result]):
+class BackgroundCall(Generic[Result]):
     """Starts at once; `result()` waits for the end."""
 
     def __init__(self, work: Callable[[], Result]) -> None:

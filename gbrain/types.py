@@ -16,12 +16,12 @@ Mode = Literal["bm25", "semantic", "hybrid", "auto"]
 Merge = Literal["set-union", "set-union-rank", "rrf", "blend"]
 Depth = Literal["auto"]
 Role = Literal["hit", "neighbour", "linked"]
-Stopped = Literal["budget", "coverage", "exhausted"]
+StopReason = Literal["budget", "coverage", "exhausted"]
 Grade = Literal["strong", "partial", "nothing"]
 ClauseKind = Literal["term", "field", "not", "all", "any", "loose"]
 
 NO_BOOSTS: Mapping[str, float] = MappingProxyType({})
-NOT_SHARED: Mapping[int, float] = MappingProxyType({})
+NO_SHARED_CHUNKS: Mapping[int, float] = MappingProxyType({})
 
 
 class Section(NamedTuple):
@@ -191,7 +191,7 @@ class ScoredChunk(NamedTuple):
     score: float
 
 
-class Found(NamedTuple):
+class LaneResult(NamedTuple):
     """What a lane found: pages best first, and the passages that spoke for them, best first.
 
     `floor` is the lowest score it gave to any page, the pool's and those beyond it: the measure of
@@ -207,7 +207,7 @@ class Found(NamedTuple):
     unknown: tuple[Term, ...] = ()
     terms: tuple[Term, ...] = ()
     beyond: tuple[Candidate, ...] = ()
-    shared: Mapping[int, float] = NOT_SHARED
+    shared: Mapping[int, float] = NO_SHARED_CHUNKS
 
 
 class Ranked(NamedTuple):
@@ -228,7 +228,7 @@ class Ranked(NamedTuple):
         return None
 
 
-class Facts(NamedTuple):
+class BoostData(NamedTuple):
     """What the brain knows of a fused page beside its scores, as far as a boost asks for it.
 
     Days are ISO. `importance` is from 0 to 1. What begins with `passage` is of the passage that
@@ -280,7 +280,7 @@ class Hit(NamedTuple):
     boosts: Mapping[str, float]
 
 
-class TermFact(NamedTuple):
+class TermStatistics(NamedTuple):
     """A word of a query: about how many pages hold it, and whether the best hit's passages do."""
 
     word: str
@@ -296,7 +296,7 @@ class Verdict(NamedTuple):
     reasons: tuple[str, ...]
 
 
-class Piece(NamedTuple):
+class ContextChunk(NamedTuple):
     """A stretch of a page in an assembled context; `role` says why it is there."""
 
     slug: str
@@ -323,7 +323,7 @@ class Budget(NamedTuple):
     limit: int
     used: int
     dropped: tuple[Dropped, ...]
-    stopped: Stopped
+    stopped: StopReason
 
 
 class Answer(NamedTuple):
@@ -344,6 +344,6 @@ class Answer(NamedTuple):
     hits: tuple[Hit, ...]
     took_ms: float
     trace: Trace
-    context: tuple[Piece, ...] | None = None
+    context: tuple[ContextChunk, ...] | None = None
     budget: Budget | None = None
     read_as: str | None = None

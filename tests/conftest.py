@@ -95,7 +95,7 @@ def built_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GBRAIN_NOW", NOON)
         with Brain.open(path, make=True) as made:
-            made.take_in(SAMPLE)
+            made.import_folder(SAMPLE)
     return path
 
 

@@ -175,7 +175,7 @@ def test_the_keyword_indexes_hold_exactly_what_stood_then(brain: Brain, on: On, 
     brain.put("n0", b"# Note 0\n\nharbour")
     assert len(found(brain, "2026-03-02", "lighthouse")) == min(others, 10)
     assert found(brain, "2026-03-02", "harbour") == ["moved"]
-    with brain_as_of(brain, "2026-03-02") as then, then.database.writing() as connection:
+    with brain_as_of(brain, "2026-03-02") as then, then.database.write_transaction() as connection:
         for index in ("pages_fts", "chunks_fts"):
             connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
 

@@ -19,7 +19,7 @@ def problem(brain: Brain, tmp_path: Path, data: bytes) -> tuple[str, str, str | 
     folder.mkdir()
     (folder / "bad.md").write_bytes(data)
     (folder / "good.md").write_bytes(b"# Good\n")
-    report = brain.take_in(folder)
+    report = brain.import_folder(folder)
     assert [change.slug for change in report.changes] == ["good"]
     assert [found.path for found in report.problems] == ["bad.md"]
     found = report.problems[0]
@@ -31,7 +31,7 @@ def kept(brain: Brain, tmp_path: Path, data: bytes) -> Brain:
     folder = tmp_path / "vault"
     folder.mkdir()
     (folder / "page.md").write_bytes(data)
-    assert brain.take_in(folder).problems == []
+    assert brain.import_folder(folder).problems == []
     assert brain.text("page").encode() == data
     brain.export(tmp_path / "out")
     assert (tmp_path / "out" / "page.md").read_bytes() == data
@@ -145,7 +145,7 @@ def test_a_page_of_10_mb_is_kept_and_one_byte_more_is_not(brain: Brain, tmp_path
     folder.mkdir()
     (folder / "large.md").write_bytes(data)
     (folder / "larger.md").write_bytes(data + b"x")
-    report = brain.take_in(folder)
+    report = brain.import_folder(folder)
     assert [change.slug for change in report.changes] == ["large"]
     assert [(p.path, p.code) for p in report.problems] == [("larger.md", "page_too_large")]
     assert "10,000,001 bytes; the limit is 10,000,000" in report.problems[0].reason
@@ -216,7 +216,7 @@ def test_odd_names_become_slugs_and_come_back_as_they_were(
     folder = tmp_path / "vault"
     folder.mkdir()
     (folder / name).write_bytes(b"# X\n")
-    report = brain.take_in(folder)
+    report = brain.import_folder(folder)
     assert report.problems == []
     if slug is None:
         assert report.changes == []
@@ -231,7 +231,7 @@ def test_a_name_that_leaves_no_slug_is_reported(brain: Brain, tmp_path: Path, na
     folder = tmp_path / "vault"
     folder.mkdir()
     (folder / name).write_bytes(b"# X\n")
-    report = brain.take_in(folder)
+    report = brain.import_folder(folder)
     assert [(p.path, p.code) for p in report.problems] == [(name, "bad_slug")]
 
 
@@ -242,5 +242,5 @@ def test_a_name_that_is_not_utf8_is_reported_in_letters_that_can_be_printed(
     os.mkdir(folder)
     with open(folder + b"/caf\xe9.md", "wb") as file:
         file.write(b"# X\n")
-    report = brain.take_in(tmp_path / "vault")
+    report = brain.import_folder(tmp_path / "vault")
     assert [(p.path, p.code) for p in report.problems] == [("caf?.md", "bad_name")]

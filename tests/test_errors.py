@@ -65,4 +65,4 @@ def test_an_error_is_the_same_after_it_crossed_processes() -> None:
 
 @pytest.mark.parametrize("message", ["There is no page x", "There is no page x."])
 def test_message_and_hint_in_one_line(message: str) -> None:
-    assert NotFound(message, hint="See list.").told == "There is no page x. See list."
+    assert NotFound(message, hint="See list.").full_message == "There is no page x. See list."

@@ -82,7 +82,7 @@ def test_structure_and_care_give_what_the_commands_print(sample: Path, run, tmp_
         assert shown["timeline"]["total"] == total
         assert run("tags", "--json").json["tags"][0]["tag"] == brain.tags()[0][0]
         assert run("stats", "--json").json["pages"] == brain.stats().pages == 29
-        copied = brain.back_up(tmp_path / "copy.db")
+        copied = brain.backup(tmp_path / "copy.db")
         assert (copied.pages, copied.bytes) == (29, (tmp_path / "copy.db").stat().st_size)
         assert brain.compact().bytes_after > 0
 
@@ -91,10 +91,10 @@ def test_pages_come_in_from_lines_and_know_their_files(brain_path: Path, tmp_pat
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "b.md").write_text("# B")
     with Brain.open(brain_path, make=True) as brain:
-        report = brain.take_in_lines(BytesIO(b'{"slug": "a", "text": "# A"}\n'), dry_run=True)
+        report = brain.import_jsonl(BytesIO(b'{"slug": "a", "text": "# A"}\n'), dry_run=True)
         assert (report.count("create"), brain.list()[1]) == (1, 0)
-        brain.take_in_lines(BytesIO(b'{"slug": "a", "text": "# A"}\n'))
-        brain.take_in(tmp_path / "notes")
+        brain.import_jsonl(BytesIO(b'{"slug": "a", "text": "# A"}\n'))
+        brain.import_folder(tmp_path / "notes")
         assert brain.text("a") == "# A"
         assert brain.page_files(["a", "b"]) == {"b": tmp_path / "notes" / "b.md"}
 

@@ -15,7 +15,7 @@ from gbrain.profiles import NOT_OF_PROFILES, PROFILES, find_profile, in_force, p
 from gbrain.search.boosts import boost
 from gbrain.search.fusion import fuse
 from gbrain.search.intent import lane_weights, read_intent
-from gbrain.types import Candidate, Facts, Found, Merge, Query, Ranked, Scope
+from gbrain.types import BoostData, Candidate, LaneResult, Merge, Query, Ranked, Scope
 
 TODAY = date(2026, 11, 16)
 
@@ -24,10 +24,10 @@ def settings_of(name: str) -> Settings:
     return with_values(Settings(), profile_values(name))
 
 
-def lane(ranks: dict[int, int], score: float = 1.0) -> Found:
+def lane(ranks: dict[int, int], score: float = 1.0) -> LaneResult:
     """A lane that has the page with each number at this rank."""
     pages = sorted(ranks, key=ranks.__getitem__)
-    return Found(
+    return LaneResult(
         tuple(
             Candidate(page, f"page-{page}", None, ranks[page], score / ranks[page])
             for page in pages
@@ -35,7 +35,7 @@ def lane(ranks: dict[int, int], score: float = 1.0) -> Found:
     )
 
 
-def fused(name: str, lanes: dict[str, Found], question: str = "") -> dict[str, float]:
+def fused(name: str, lanes: dict[str, LaneResult], question: str = "") -> dict[str, float]:
     settings = settings_of(name)
     intent = read_intent(question) if question else None
     merge: Merge = settings.search_merge_strategy  # type: ignore[assignment]
@@ -43,7 +43,7 @@ def fused(name: str, lanes: dict[str, Found], question: str = "") -> dict[str, f
     return {page.slug: page.score for page in ranked}
 
 
-def boosted(name: str, question: str, facts: Facts, score: float = 1.0) -> Ranked:
+def boosted(name: str, question: str, facts: BoostData, score: float = 1.0) -> Ranked:
     settings = settings_of(name)
     page = Ranked(1, "page-1", score, {})
     query = Query(question, (), Scope(), 10, question)
@@ -59,7 +59,7 @@ def test_sift_fuses_ranks_and_lets_scores_fade() -> None:
     for age, factor in ((1, 0.87), (30, 0.0138)):
         day = date.fromordinal(TODAY.toordinal() - age).isoformat()
         faded = boosted(
-            "sift", "auth tokens", Facts("", "general", "note", first_day=day, last_day=day)
+            "sift", "auth tokens", BoostData("", "general", "note", first_day=day, last_day=day)
         )
         assert math.isclose(faded.score, math.exp(-age / 7))
         assert math.isclose(faded.boosts["recency"], factor, rel_tol=0.01)
@@ -78,7 +78,7 @@ def test_fusion_weighs_and_a_lane_of_weight_0_lets_nobody_in() -> None:
 
 
 def test_jeffs_damps_compose() -> None:
-    long_roll_up = Facts("Weekly summary", "general", "index", passage_text="word " * 200)
+    long_roll_up = BoostData("Weekly summary", "general", "index", passage_text="word " * 200)
     page = boosted("jeffs", "what is the version of the parser?", long_roll_up)
     assert page.boosts == {"roll_up": 0.45, "long_prose": 0.75}
     assert math.isclose(page.score, 0.45 * 0.75)
@@ -106,7 +106,7 @@ def test_engram_weighs_four_lanes_by_intent() -> None:
 
 def test_engram_boosts_by_importance_use_and_age() -> None:
     day = date.fromordinal(TODAY.toordinal() - 30).isoformat()
-    facts = Facts("", "general", "note", importance=0.9, opens=7, first_day=day, last_day=day)
+    facts = BoostData("", "general", "note", importance=0.9, opens=7, first_day=day, last_day=day)
     settings = with_values(settings_of("engram"), {"noise_sigma": "0"})
     page = boost(
         [Ranked(1, "page-1", 1.0, {})], {1: facts}, Query("x", (), Scope(), 10, "x"),
@@ -118,10 +118,10 @@ def test_engram_boosts_by_importance_use_and_age() -> None:
 
 def test_gigabrain_takes_the_better_lane_and_a_bonus_for_both() -> None:
     lanes = {
-        "fts": Found(
+        "fts": LaneResult(
             (Candidate(1, "page-1", None, 1, 8.0), Candidate(2, "page-2", None, 2, 4.0)), floor=0.0
         ),
-        "vector": Found(
+        "vector": LaneResult(
             (Candidate(2, "page-2", None, 1, 0.9), Candidate(3, "page-3", None, 2, 0.8)), floor=0.5
         ),
     }

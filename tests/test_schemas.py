@@ -183,14 +183,14 @@ def places(tmp_path: Path, embedded: Path, monkeypatch) -> dict[str, Path]:
 def embedded(embedded_sample: Path, brain_path: Path) -> Path:
     shutil.copy(embedded_sample, brain_path)
     record_questions(brain_path)
-    with Brain.open(brain_path) as brain, brain.database.writing() as connection:
+    with Brain.open(brain_path) as brain, brain.database.write_transaction() as connection:
         remember(connection, [Place(1, "people/alice-chen", 3)])
     return brain_path
 
 
 def record_questions(path: Path) -> None:
     """Enough opened answers for `train-reranker` to learn from."""
-    with Brain.open(path) as brain, brain.database.writing() as connection:
+    with Brain.open(path) as brain, brain.database.write_transaction() as connection:
         connection.execute("INSERT INTO last_answer VALUES (1, 'index', 1)")
         for number in range(1, 61):
             connection.execute(

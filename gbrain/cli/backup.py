@@ -38,7 +38,7 @@ def backup(
 ) -> None:
     """Copy the brain to a file, checked and complete, also while others write."""
     with open_brain(db) as brain:
-        done = brain.back_up(file, replace=force)
+        done = brain.backup(file, replace=force)
     if json:
         screen.write_json({**done._asdict(), "file": str(done.file)})
     elif not quiet:

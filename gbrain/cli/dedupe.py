@@ -74,7 +74,10 @@ def dedupe(
 
 
 def _compare(brain: Brain, threshold: float, scope: Scope, quiet: bool) -> Compared:
-    with brain.database.reading() as connection, progress("Comparing", quiet=quiet) as show:
+    with (
+        brain.database.read_transaction() as connection,
+        progress("Comparing", quiet=quiet) as show,
+    ):
         space = active_space(connection)
         if space is None or not has_vectors(connection, space):
             raise GbrainError(
@@ -90,10 +93,10 @@ def _mark(brain: Brain, older: str, newer: str, marked: list[Marked]) -> None:
     if older in {slug for slug, _ in marked}:
         return
     try:
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             supersede.supersede(connection, older, newer, timestamp())
     except Conflict as conflict:
-        screen.say(conflict.told)
+        screen.say(conflict.full_message)
         return
     marked.append((older, newer))
 
@@ -106,7 +109,7 @@ def _go_through(
         gone = {slug for slug, _ in marked}
         if asking and gone & {pair.older.slug, pair.newer.slug}:
             continue
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             texts = [page_body(connection, page.id) for page in (pair.older, pair.newer)]
         show_pair(number, len(pairs), pair, *texts)
         if not asking:

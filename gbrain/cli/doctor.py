@@ -58,7 +58,7 @@ def doctor(
         with closing(Database(path, allow_foreign=True)) as database:
             if repair:
                 # Says at once that the file may not be written, before anything is looked at.
-                with database.writing():
+                with database.write_transaction():
                     pass
             for name, finding in examine(database, timestamp(), full=full, mend=repair):
                 findings.append((name, finding))

@@ -52,7 +52,7 @@ def open_(
     Answers in a pipe or a script do not count: the numbers are those that you saw last.
     """
     with open_brain(db) as brain:
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             place = usage_log.recall(connection, number)
             if place is None:
                 raise _no_such_hit(number, usage_log.recall(connection, 1) is not None)
@@ -96,7 +96,7 @@ def edit(
     """Write a page in your editor: one that is there, or a new one."""
     name = slug_of(slug)
     with open_brain(db, make=True) as brain:
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             page = pages.find_page(connection, name)
             near = [] if page else pages.nearest_slugs(connection, name)
         if page is None:
@@ -225,7 +225,7 @@ def capture(
     with open_brain(db, make=True) as brain:
         inbox = slug_of(brain.settings.capture_page)
         slug = slug_of(to) if to else inbox
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             if slug == inbox and pages.find_page(connection, slug) is None:
                 refuse_unread(f"{slug}.md")
                 page = add_entry(_start(slug, None), day, words, source)

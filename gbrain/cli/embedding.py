@@ -57,7 +57,7 @@ def embed(
         result = brain.embed(
             slug, everything=all_, limit=limit, max_seconds=max_seconds, progress=show
         )
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             failed = queue.failed(connection)
     if json:
         screen.write_json(_document(result, failed))
@@ -102,7 +102,7 @@ def list_(
     db: Db = None,
 ) -> None:
     """Show what waits, failures first, with the reason."""
-    with open_brain(db) as brain, brain.database.reading() as connection:
+    with open_brain(db) as brain, brain.database.read_transaction() as connection:
         waiting, total = queue.waiting(connection, limit)
     if json:
         rows = [
@@ -157,5 +157,5 @@ def _change(db: Db, quiet: bool, json: bool, sql: str, done: str) -> None:
 
 
 def _run(brain: Brain, sql: str) -> int:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         return connection.execute(sql).rowcount

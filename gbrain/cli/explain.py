@@ -93,7 +93,7 @@ def explain(
         ),
     }  # fmt: skip
     with open_brain_as_of(db, as_of) as brain:
-        answer, work = brain.ask(" ".join(text), **options)
+        answer, work = brain.query_with_trace(" ".join(text), **options)
         given = _given(profile, rerank) if missing else {}
         lost = why_not(brain, answer, work, missing, given=given, **options) if missing else None
     if answer.notice and not quiet:

@@ -41,7 +41,7 @@ def gaps(
     """List what the brain lacks: bad answers, unwritten pages, empty and stale ones."""
     with open_brain(db) as brain:
         recording = bool(brain.settings.record_queries)
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             found = find_gaps(connection, today(), brain.settings.stale_days)
     wanted = (kind,) if kind else KINDS
     shown = {kind: found[kind][:limit] for kind in wanted}
@@ -95,7 +95,7 @@ def verify(
             "gbrain query TEXT --depth auto prints them.",
             code="no_citations",
         )
-    with open_brain(db) as brain, brain.database.reading() as connection:
+    with open_brain(db) as brain, brain.database.read_transaction() as connection:
         checked = [verified(connection, citation) for citation in cited]
     lost = [one for one in checked if one.status not in ("unchanged", "moved")]
     if json:

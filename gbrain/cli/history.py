@@ -77,7 +77,7 @@ def diff(
         )
     moment = _moment(since) if since is not None else None
     name = slug_of(slug)
-    with open_brain(db) as brain, brain.database.reading() as connection:
+    with open_brain(db) as brain, brain.database.read_transaction() as connection:
         known = versions(connection, name)
         last = known[-1].version if to is None else to
         if moment is not None:

@@ -77,7 +77,7 @@ def import_(
         if folders:
             report = _take_in(brain, folders, overwrite, dry_run, quiet, drop=False)
         else:
-            report = brain.take_in_lines(sys.stdin.buffer, dry_run=dry_run)
+            report = brain.import_jsonl(sys.stdin.buffer, dry_run=dry_run)
         embedded = _embed(brain, report, no_embed or dry_run, quiet)
     _finish(report, dry_run, quiet, json, embedded, report.passed_over)
 
@@ -111,7 +111,7 @@ def sync(
             hint="gbrain sync --dry-run says what would change now.",
         )
     with open_brain(db) as brain:
-        roots = folders or [Path(root) for root in brain.vault_roots()]
+        roots = folders or [Path(root) for root in brain.folder_roots()]
         if not roots:
             raise NotFound(
                 "No folder has been imported yet", hint="gbrain import DIR", code="no_folder"
@@ -134,7 +134,7 @@ def _take_in(
     for folder in folders:
         try:
             with progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
-                report = brain.take_in(
+                report = brain.import_folder(
                     folder, drop=drop, overwrite=overwrite, dry_run=dry_run, progress=show
                 )
         except (NotFound, BadPage) as error:
@@ -259,7 +259,7 @@ def _name_unread(brain: Brain) -> None:
     """Says which of the files an import would not take back."""
     from gbrain.importing.export import unread_by_import
 
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         unread = unread_by_import(connection)
     if unread:
         more = ", …" if len(unread) > _NAMED else ""
@@ -273,5 +273,5 @@ def _name_unread(brain: Brain) -> None:
 def _write_lines(brain: Brain) -> None:
     from gbrain.importing.export import page_lines
 
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         sys.stdout.buffer.writelines(line.encode() for line in page_lines(connection))

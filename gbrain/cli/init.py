@@ -17,7 +17,7 @@ from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.progress import progress
 from gbrain.output.text import answer_text
-from gbrain.search.pipeline import Workings
+from gbrain.search.pipeline import StageResults
 from gbrain.types import Answer
 
 command = Module()
@@ -81,7 +81,7 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="gbrain-demo-") as place:
         path = keep or Path(place, "demo.db")
         with Brain.open(path, make=True) as brain:
-            report = brain.take_in(SAMPLE)
+            report = brain.import_folder(SAMPLE)
             pages = report.count("create") + report.unchanged
             with progress("Embedding", quiet=False) as show:
                 brain.embed(progress=show)
@@ -92,7 +92,7 @@ def demo(
                     brain.search(text, limit=2) if kind == "search" else brain.query(text, limit=2)
                 )
             _head(f'explain "{_EXPLAINED}"', "Every number behind an answer; here in short.")
-            answer, work = brain.ask(_EXPLAINED)
+            answer, work = brain.query_with_trace(_EXPLAINED)
             _say("\n".join(_in_short(answer, work)) + "\n")
             _head(
                 f'query "{_IN_DEPTH}" --depth auto --budget {_BUDGET}',
@@ -131,7 +131,7 @@ def _show(answer: Answer) -> None:
         screen.write(f"{answer_text(answer)}\n\n")
 
 
-def _in_short(answer: Answer, work: Workings) -> Iterator[str]:
+def _in_short(answer: Answer, work: StageResults) -> Iterator[str]:
     """What each stage came to, a line each."""
     from gbrain.text.query_format import describe
 

@@ -34,7 +34,7 @@ def list_(json: Json = False, db: Db = None) -> None:
     """Show the models, the active one marked."""
     with open_brain(db) as brain:
         brain.active_model()
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             known = store.all_models(connection)
     if json:
         screen.write_json({"models": [_document(row) for row in known]})
@@ -81,7 +81,7 @@ def verify(
 
 def _named(brain: Brain, name: str) -> ModelRow:
     brain.active_model()
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return store.require_model(connection, name)
 
 
@@ -186,7 +186,7 @@ def remove(name: Name, quiet: Quiet = False, json: Json = False, db: Db = None) 
             raise UsageError(
                 f"{name} is the model in use", hint="Choose another with gbrain model use first."
             )
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             gone = store.remove_model(connection, row)
     if json:
         screen.write_json({"name": name, "vectors": gone})

@@ -85,7 +85,7 @@ def _twin(brain: Brain, written: Written) -> Near | None:
         return None
     from gbrain.store.duplicates import nearly_the_same
 
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return nearly_the_same(connection, written.slug)
 
 

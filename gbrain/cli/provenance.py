@@ -48,7 +48,7 @@ def supersede(
             "supersede takes OLD and NEW, or --undo OLD, or --list",
             hint="gbrain supersede notes/plan-2025 notes/plan-2026",
         )
-    with open_brain(db) as brain, brain.database.writing() as connection:
+    with open_brain(db) as brain, brain.database.write_transaction() as connection:
         if new is None:
             written, by = superseding.restore(connection, slug_of(old), timestamp()), None
         else:
@@ -62,7 +62,7 @@ def supersede(
 
 
 def _list(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
-    with open_brain(db) as brain, brain.database.reading() as connection:
+    with open_brain(db) as brain, brain.database.read_transaction() as connection:
         found = superseding.superseded(connection)
     if json:
         documents = [
@@ -115,7 +115,7 @@ def why(
     from gbrain.output.provenance import origin_document, origin_lines, show_origin
     from gbrain.store.provenance import provenance
 
-    with open_brain(db) as brain, brain.database.reading() as connection:
+    with open_brain(db) as brain, brain.database.read_transaction() as connection:
         origin = provenance(connection, slug_of(slug), depth, limit)
     if json:
         screen.write_json(origin_document(origin))

@@ -191,7 +191,7 @@ def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
         return answer
     from gbrain.store.filter_hints import absent_values
 
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         notices = (answer.notice, *absent_values(connection, scope))
     return answer._replace(notice=" ".join(filter(None, notices)) or None)
 

@@ -165,7 +165,7 @@ def _write(brain: Brain, values: dict[str, str]) -> str:
     from gbrain.store import settings
 
     before = brain.stored_settings
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         for name, value in values.items():
             if read_value(name, value) == find_setting(name).default:
                 settings.forget(connection, name)

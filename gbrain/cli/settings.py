@@ -53,7 +53,7 @@ def _open(db: Path | None) -> Database:
 @config.command("list", epilog=examples("gbrain config list", "gbrain config list --json"))
 def config_list(no_pager: NoPager = False, json: Json = False, db: Db = None) -> None:
     """Show every setting: value, what it takes, what it does."""
-    with closing(_open(db)) as database, database.reading() as connection:
+    with closing(_open(db)) as database, database.read_transaction() as connection:
         stored = settings.stored(connection)
     rows = [setting_row(setting, stored) for setting in known_settings().values()]
     if json:
@@ -68,7 +68,7 @@ def config_list(no_pager: NoPager = False, json: Json = False, db: Db = None) ->
 def config_get(name: Name, json: Json = False, db: Db = None) -> None:
     """Print a setting's value."""
     setting = find_setting(name)
-    with closing(_open(db)) as database, database.reading() as connection:
+    with closing(_open(db)) as database, database.read_transaction() as connection:
         row = setting_row(setting, settings.stored(connection))
     if json:
         screen.write_json(value_document(row))
@@ -92,7 +92,7 @@ def config_set(
     """Change a setting; it takes effect on the next command."""
     setting = find_setting(name)
     written = written_value(read_value(name, value))
-    with closing(_open(db)) as database, database.writing() as connection:
+    with closing(_open(db)) as database, database.write_transaction() as connection:
         settings.keep(connection, name, written)
     if json:
         screen.write_json(value_document(setting_row(setting, {name: written})))
@@ -120,7 +120,7 @@ def config_reset(
     """Put settings, or all of them, back to the default."""
     if bool(names) == all_:
         raise UsageError("Name settings, or say --all", hint="gbrain config reset default_limit")
-    with closing(_open(db)) as database, database.writing() as connection:
+    with closing(_open(db)) as database, database.write_transaction() as connection:
         stored = settings.stored(connection)
         for name in names or ():
             if name not in stored:
@@ -154,7 +154,7 @@ def alias_add(
     """Let a word find pages that say it otherwise."""
     key = _alias_word(word)
     meant = tuple(dict.fromkeys(_expansion(text, key) for text in expansions))
-    with closing(_open(db)) as database, database.writing() as connection:
+    with closing(_open(db)) as database, database.write_transaction() as connection:
         aliases.add(connection, key, meant)
         known = aliases.all_aliases(connection)[key]
     if json:
@@ -167,7 +167,7 @@ def alias_add(
 def alias_remove(word: Word, quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Forget what a word also means."""
     key = _alias_word(word)
-    with closing(_open(db)) as database, database.writing() as connection:
+    with closing(_open(db)) as database, database.write_transaction() as connection:
         known = aliases.all_aliases(connection)
         if key not in known:
             raise NotFound(f"There is no alias {key!r}", hint=_nearest(key, known))
@@ -181,7 +181,7 @@ def alias_remove(word: Word, quiet: Quiet = False, json: Json = False, db: Db = 
 @alias.command("list", epilog=examples("gbrain alias list", "gbrain alias list --json"))
 def alias_list(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Show the words that mean other words too."""
-    with closing(_open(db)) as database, database.reading() as connection:
+    with closing(_open(db)) as database, database.read_transaction() as connection:
         known = aliases.all_aliases(connection)
     if json:
         listed = [{"word": word, "expansions": list(meant)} for word, meant in known.items()]

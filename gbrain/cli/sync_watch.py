@@ -15,7 +15,7 @@ from types import FrameType
 from gbrain.brain import Brain, clock, timestamp
 from gbrain.cli.options import open_brain
 from gbrain.errors import BadBrain, GbrainError, ModelUnavailable
-from gbrain.importing.importer import Problem, Report, take_in
+from gbrain.importing.importer import Problem, Report, import_folder
 from gbrain.importing.watcher import Changed, rounds
 from gbrain.output import screen
 from gbrain.output.documents import report_document
@@ -58,7 +58,7 @@ class Follower:
         """Brings what changed into the brain; False if it must be tried again."""
         try:
             with open_brain(self.db) as brain:
-                report = take_in(
+                report = import_folder(
                     brain.database, Path(root), timestamp(),
                     drop=True, overwrite=self.overwrite, changed=changed,
                 )  # fmt: skip
@@ -74,7 +74,7 @@ class Follower:
         return True
 
     def _embed(self, brain: Brain, root: str) -> int:
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             if not due(connection, time(), None):
                 return 0
         try:

@@ -25,7 +25,7 @@ command = Module()
 def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Learn from opened answers how to rank pages; kept only if it helps."""
     with open_brain(db) as brain:
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             asked = [Asked(*lesson) for lesson in lessons(connection, len(FEATURES))]
         opened = sum(sum(question.opened) for question in asked if len(question.rows) > 1)
         if opened < LEAST_OPENED:
@@ -37,7 +37,7 @@ def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> N
             )
         trained = train(asked)
         if trained.helps:
-            with brain.database.writing() as connection:
+            with brain.database.write_transaction() as connection:
                 keep(connection, RERANKER, written(trained.network), timestamp())
     if json:
         screen.write_json(_document(trained))

@@ -85,7 +85,7 @@ def open_set_brain(
 def _fill(brain: Brain, documents: tuple[Document, ...], maker: str, progress: Progress) -> None:
     """Makes the documents the brain's only pages, all or none of them."""
     now = timestamp()
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         for row in connection.execute("SELECT slug FROM pages").fetchall():
             delete_page(connection, row[0], now)
         for number, document in enumerate(documents, 1):

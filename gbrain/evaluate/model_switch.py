@@ -42,7 +42,7 @@ def warn_of_loss(
 
     `report.worse` says that the change made answers worse; taking it back is the caller's.
     """
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         questions = mine(connection, most)
     if not questions:
         change()
@@ -80,7 +80,7 @@ def switch_model(
 ) -> Switched:
     """Makes `name` the active model, unless answers get worse by it and not `anyway`."""
     old = brain.active_model()
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         new = models.require_model(connection, name)
         had_vectors = has_vectors(connection, old.space)
         complete = _is_complete(connection, new.space)

@@ -119,7 +119,7 @@ def run_selftest(
     """
     began = perf_counter()
     known = [one.question for one in baseline.asked] if baseline else []
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         questions = renewed(connection, known, most) if known else mine(connection, most)
     if not questions:
         raise NotFound(
@@ -149,7 +149,7 @@ def ask(
 
 
 def state_of(brain: Brain) -> State:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         model = models.active_model(connection)
         pages = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
     return State(__version__, model.name if model else None, pages, dict(brain.stored_settings))
@@ -220,7 +220,7 @@ def keep_baseline(brain: Brain, report: Report) -> None:
         "settings": state.settings,
         "asked": [[*one.question, one.rank] for one in report.asked],
     }
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         baselines.keep(
             connection, timestamp(), state.model, json.dumps(document, ensure_ascii=False)
         )
@@ -228,7 +228,7 @@ def keep_baseline(brain: Brain, report: Report) -> None:
 
 def kept_baseline(brain: Brain) -> Baseline | None:
     """The latest run that was kept; None if there is none or it cannot be read."""
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         row = baselines.latest(connection)
     if row is None:
         return None

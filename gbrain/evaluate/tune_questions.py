@@ -13,7 +13,7 @@ from gbrain.errors import GbrainError, ModelUnavailable
 from gbrain.evaluate.datasets import Grades, LabelledSet
 from gbrain.evaluate.question_mining import Question, mine
 from gbrain.store.vectors import active_space, has_vectors
-from gbrain.types import NO_BOOSTS, Found, Scope
+from gbrain.types import NO_BOOSTS, LaneResult, Scope
 
 Progress = Callable[[int, int], None]
 
@@ -41,7 +41,7 @@ class Case(NamedTuple):
 
     group: str
     grades: Grades
-    lanes: Mapping[str, Found]
+    lanes: Mapping[str, LaneResult]
     weights: Mapping[str, float] = NO_BOOSTS
     factors: Mapping[int, float] = NO_FACTORS
     replaced: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class Case(NamedTuple):
 
 def labelled_cases(brain: Brain, labelled: LabelledSet, progress: Progress) -> list[Case]:
     """The set's questions that pages of this brain answer, asked of the brain."""
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         slugs = {row[0] for row in connection.execute("SELECT slug FROM pages")}
     asked = [
         (question.id, question.text, question.scope, grades)
@@ -71,7 +71,7 @@ def _known(grades: Grades, slugs: set[str]) -> Grades:
 
 def opened_cases(brain: Brain, progress: Progress) -> list[Case]:
     """Questions that were recorded and the pages that were opened from their answers."""
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         rows = connection.execute(
             "SELECT text, slug FROM questions JOIN question_hits ON question_id = questions.id "
             "JOIN pages ON pages.id = page_id WHERE opened_at IS NOT NULL ORDER BY text, slug"
@@ -86,7 +86,7 @@ def opened_cases(brain: Brain, progress: Progress) -> list[Case]:
 
 def mined_cases(brain: Brain, most: int, progress: Progress) -> list[Case]:
     """The self-test's questions; those with the same answer are one group."""
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         questions = mine(connection, most)
     return _cases(brain, [_mined(question) for question in questions], progress)
 
@@ -99,7 +99,7 @@ def _mined(question: Question) -> tuple[str, str, Scope, Grades]:
 def _cases(
     brain: Brain, asked: Sequence[tuple[str, str, Scope, Grades]], progress: Progress
 ) -> list[Case]:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         space = active_space(connection)
         if space is None or not has_vectors(connection, space):
             raise GbrainError(
@@ -116,9 +116,9 @@ def _cases(
 
 def _case(brain: Brain, group: str, text: str, scope: Scope, grades: Grades) -> Case:
     """What the program finds before it merges; a name that answers at once is a lane alone."""
-    answer, work = brain.ask(text, scope=scope, limit=_DEPTH, changes=_BOTH_LANES)
+    answer, work = brain.query_with_trace(text, scope=scope, limit=_DEPTH, changes=_BOTH_LANES)
     if work.small.answer:
-        return Case(group, grades, {"sms": Found((work.small.answer,))})
+        return Case(group, grades, {"sms": LaneResult((work.small.answer,))})
     if answer.mode != "hybrid":
         raise ModelUnavailable(
             answer.notice or "Only keywords could be asked",

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from gbrain.config import Settings
 from gbrain.search.fusion import min_max, parts_by_page
-from gbrain.search.pipeline import Workings
-from gbrain.types import Candidate, Found, Ranked
+from gbrain.search.pipeline import StageResults
+from gbrain.types import Candidate, LaneResult, Ranked
 
 
 class Scale(NamedTuple):
@@ -53,26 +53,26 @@ class Mixing(NamedTuple):
     scale: Scale
 
 
-def lanes_used(work: Workings) -> dict[str, Found]:
+def lanes_used(work: StageResults) -> dict[str, LaneResult]:
     """The lanes that let pages in, by name."""
     found = work.lanes.found
     return {lane: found[lane] for lane in sorted(found) if work.weights.get(lane, 1.0) > 0}
 
 
-def scale_of(found: Found) -> Scale | None:
+def scale_of(found: LaneResult) -> Scale | None:
     """The scale of a lane's scores of pages; None if it found none."""
     scores = [page.score for page in (*found.pages, *found.beyond)]
     scores += [] if found.floor is None or not scores else [found.floor]
     return Scale(min(scores), max(scores)) if scores else None
 
 
-def passage_scale(found: Found) -> Scale | None:
+def passage_scale(found: LaneResult) -> Scale | None:
     """The scale of a lane's scores of passages; None if it scored none."""
     scores = [chunk.score for chunk in found.chunks]
     return Scale(min(scores), max(scores)) if scores else None
 
 
-def beyond_the_pool(work: Workings) -> dict[str, list[Candidate]]:
+def beyond_the_pool(work: StageResults) -> dict[str, list[Candidate]]:
     """Pages that a lane did not hand on and yet adds something for, because another did."""
     pools = {lane: len(found.pages) for lane, found in work.lanes.found.items()}
     return {
@@ -88,7 +88,7 @@ def beyond_the_pool(work: Workings) -> dict[str, list[Candidate]]:
     }
 
 
-def parts_of(work: Workings) -> Iterator[tuple[Ranked, list[Part]]]:
+def parts_of(work: StageResults) -> Iterator[tuple[Ranked, list[Part]]]:
     """Each fused page with what the lanes add for it, the most first."""
     lanes, settings = lanes_used(work), work.plan.settings
     own = parts_by_page(lanes, {}, work.plan.merge, _without_bonus(settings))
@@ -113,7 +113,7 @@ def _without_bonus(settings: Settings) -> Settings:
     return Settings(**{**vars(settings), "passage_bonus": 0.0})
 
 
-def _shared(words: Found, near: Found) -> dict[int, Shared]:
+def _shared(words: LaneResult, near: LaneResult) -> dict[int, Shared]:
     """For each page the passage that does best in both lanes together."""
     lanes = {"fts": words.chunks, "vector": near.chunks}
     scores = {lane: {c.chunk_id: c.score for c in chunks} for lane, chunks in lanes.items()}
@@ -134,7 +134,7 @@ def _shared(words: Found, near: Found) -> dict[int, Shared]:
     }
 
 
-def intent_factors(work: Workings) -> dict[str, float]:
+def intent_factors(work: StageResults) -> dict[str, float]:
     """What the intent makes of each lane's weight; empty if it has no say."""
     if not (work.plan.settings.intent_weights and work.intent and work.intent.english):
         return {}
@@ -152,7 +152,7 @@ def scores_at(ranked: Sequence[Ranked]) -> dict[int, float]:
     return {page.page_id: page.score for page in ranked}
 
 
-def mixing(work: Workings) -> Mixing | None:
+def mixing(work: StageResults) -> Mixing | None:
     """How the reranker's opinions were mixed in; None if there were none."""
     reranked, settings = work.reranked, work.plan.settings
     head = [page.score for page in work.boosted.ranked[: settings.rerank_head]]

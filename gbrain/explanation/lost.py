@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gbrain.brain import Brain
 from gbrain.explanation import moves, unfound
 from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, setting
-from gbrain.search.pipeline import Workings
+from gbrain.search.pipeline import StageResults
 from gbrain.search.threshold import bar
 from gbrain.store.supersede import replacement
 from gbrain.types import Answer, Ranked
@@ -30,7 +30,7 @@ class WhyNot(NamedTuple):
 def why_not(
     brain: Brain,
     answered: Answer,
-    work: Workings,
+    work: StageResults,
     name: str,
     *,
     given: Mapping[str, str] = _NONE,
@@ -43,7 +43,7 @@ def why_not(
     """
     asked = Asked(brain, answered, work, options, given)
     page = brain.get(name)
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         lost = (
             _at_once(asked, page.slug)
             or _superseded(connection, asked, page.slug)

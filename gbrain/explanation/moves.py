@@ -16,7 +16,7 @@ from gbrain.explanation.remedies import (
     nth,
     setting,
 )
-from gbrain.search.pipeline import Workings
+from gbrain.search.pipeline import StageResults
 from gbrain.types import Ranked
 
 
@@ -52,7 +52,7 @@ def factors(page: Ranked, names: Collection[str]) -> str:
     return " and ".join(f"{name} × {page.boosts[name]:.4g}" for name in names)
 
 
-def _orders(work: Workings) -> Iterator[tuple[str, Sequence[Ranked]]]:
+def _orders(work: StageResults) -> Iterator[tuple[str, Sequence[Ranked]]]:
     """The pages after each stage that orders them; superseded ones count nowhere."""
     superseded = set(work.boosted.superseded)
     yield "fusion", [page for page in work.fused if page.slug not in superseded]
@@ -88,7 +88,7 @@ def _would_stay(asked: Asked, names: Collection[str], page_id: int) -> bool:
     return place is not None and place <= asked.work.query.limit
 
 
-def _blamed(work: Workings, page: Ranked) -> Sequence[str]:
+def _blamed(work: StageResults, page: Ranked) -> Sequence[str]:
     """The fewest boosts without which the page would be among the hits, its own first."""
     everything = sorted({name for other in work.boosted.ranked for name in other.boosts})
     lowering = sorted(
@@ -104,7 +104,7 @@ def _blamed(work: Workings, page: Ranked) -> Sequence[str]:
     return next(enough, everything)
 
 
-def _place_without(names: Collection[str], work: Workings, page: Ranked) -> int:
+def _place_without(names: Collection[str], work: StageResults, page: Ranked) -> int:
     """Where a page stands after the boosts but these."""
     fused = scores_at(work.fused)
 

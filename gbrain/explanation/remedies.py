@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gbrain.brain import Brain
 from gbrain.config import Value, find_setting, written_value
-from gbrain.search.pipeline import Workings
+from gbrain.search.pipeline import StageResults
 from gbrain.types import Answer
 
 Lost = tuple[str, str, str | None]
@@ -38,17 +38,19 @@ class Asked(NamedTuple):
 
     brain: Brain
     answered: Answer
-    work: Workings
+    work: StageResults
     options: Mapping[str, Any]
     given: Mapping[str, str]
 
-    def again(self, text: str | None = None, **changes: str) -> Workings:
+    def again(self, text: str | None = None, **changes: str) -> StageResults:
         """What becomes of the question, or of another, with some settings changed as well."""
         changed = {**self.options.get("changes", {}), **changes}
         options = {**self.options, "changes": changed}
-        return self.brain.ask(self.answered.query if text is None else text, **options)[1]
+        return self.brain.query_with_trace(
+            self.answered.query if text is None else text, **options
+        )[1]
 
-    def without_boosts(self, names: Collection[str]) -> Workings:
+    def without_boosts(self, names: Collection[str]) -> StageResults:
         """What becomes of the question if these boosts are off."""
         off = {"recency_tau_days": "0", "recency_half_life_days": "0"} if "recency" in names else {}
         off |= {_BOOSTS[n][0]: written_value(_BOOSTS[n][1]) for n in names if n in _BOOSTS}

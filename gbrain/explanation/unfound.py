@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from gbrain.explanation.moves import place_of
 from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, nth, setting
-from gbrain.search.pipeline import Workings
+from gbrain.search.pipeline import StageResults
 from gbrain.store.scope import page_condition
 from gbrain.text.query import match_expression
 from gbrain.text.query_format import written
 from gbrain.text.query_plan import taken_apart, words_alone
 from gbrain.text.query_tree import joined
-from gbrain.types import Clause, Found, Query, Scope
+from gbrain.types import Clause, LaneResult, Query, Scope
 
 # The deepest pool that a setting allows: as far as anyone would look.
 _DEEP = 1000
@@ -102,7 +102,9 @@ def in_no_lane(connection: sqlite3.Connection, asked: Asked, page_id: int) -> Lo
     return "lanes", " ".join(reasons), either(*remedies)
 
 
-def _shut_out(asked: Asked, deep: Workings, page_id: int) -> tuple[list[str], list[Remedy | str]]:
+def _shut_out(
+    asked: Asked, deep: StageResults, page_id: int
+) -> tuple[list[str], list[Remedy | str]]:
     """The lanes that were not asked and have the page, and how they would be; else why not."""
     reasons: list[str] = []
     remedies: list[Remedy | str] = []
@@ -122,7 +124,7 @@ def _shut_out(asked: Asked, deep: Workings, page_id: int) -> tuple[list[str], li
     return reasons, remedies
 
 
-def _places(work: Workings, page_id: int) -> dict[str, int]:
+def _places(work: StageResults, page_id: int) -> dict[str, int]:
     """The page's rank in each lane that has it."""
     return {
         lane: candidate.rank
@@ -144,7 +146,7 @@ def _below_the_pool(asked: Asked, places: dict[str, int], page_id: int) -> Lost:
     return "lanes", reason, either(remedy, "ask in its own words")
 
 
-def _with_all_lanes(asked: Asked) -> Workings:
+def _with_all_lanes(asked: Asked) -> StageResults:
     """The question by words and by meaning, whatever was to keep a lane out."""
     settings = asked.work.plan.settings
     off = {name: "1" for name in _WEIGHTS.values() if not getattr(settings, name)}
@@ -205,7 +207,7 @@ def _words(connection: sqlite3.Connection, query: Query, page_id: int) -> str:
     return f"Of the query's words it holds only {', '.join(held)}, as many other pages do."
 
 
-def _meaning(connection: sqlite3.Connection, found: Found, page_id: int) -> str:
+def _meaning(connection: sqlite3.Connection, found: LaneResult, page_id: int) -> str:
     waiting = connection.execute(
         "SELECT count(*) FROM chunks JOIN embedding_jobs USING (hash) WHERE page_id = ?",
         (page_id,),

@@ -53,7 +53,7 @@ def embed_due(
 ) -> Embedded:
     """Embeds what is due, for one page or all; several runs at once share the work."""
     result, began = Embedded(), monotonic()
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         jobs.release_dead(connection)
         jobs.drop_gone(connection)
         total = jobs.due(connection, time(), page_id)
@@ -73,7 +73,7 @@ def embed_due(
         except BaseException:
             queue.give_back(None)
             raise
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         result.left = jobs.due(connection, time(), page_id)
         # Looking for orphans takes all vectors: once when the work is done, not in every slice.
         if not jobs.due(connection, time()):
@@ -111,7 +111,7 @@ class _Queue:
         late = limits.seconds is not None and monotonic() - self.began >= limits.seconds
         if count <= 0 or late:
             return []
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             if vectors.active_space(connection) != self.space:
                 return []
             batch = jobs.claim(connection, jobs.worker_name(), time(), count, self.page_id)
@@ -121,7 +121,7 @@ class _Queue:
 
     def give_back(self, reason: str | None) -> None:
         """Frees what was claimed and not done; a reason is kept with the text the model was at."""
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             jobs.release(connection, list(self.held))
             if reason is not None and self.with_model:
                 jobs.fail(connection, self.with_model[0].hash, reason, time())
@@ -150,7 +150,7 @@ def _batches(queue: _Queue, model: Embedding) -> Iterator[list[tuple[Job, Floats
 def _keep(
     database: Database, space: VectorSpace, batch: list[tuple[Job, Floats]], result: Embedded
 ) -> None:
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         vectors.store(connection, space, [(job.hash, vector) for job, vector in batch])
         # After a switch of models the queue is the other model's.
         if vectors.active_space(connection) == space:

@@ -52,7 +52,7 @@ def write_files(
     cleared: set[Path] = set()
     written = 0
     failed: list[GbrainError] = []
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
         for number, (path, text) in enumerate(files(connection), 1):
             try:
@@ -77,7 +77,7 @@ def write_files(
         # Once for all: sync would take a file that a loss of power left empty for an edit.
         os.sync()
     if files is every_page and not database.read_only:
-        with database.writing() as connection:
+        with database.write_transaction() as connection:
             wrote_files(connection, str(real_root), standing)
     if failed:
         others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
@@ -120,7 +120,7 @@ def write_lines(database: Database, folder: Path, progress: Callable[[int, int],
     clear(target.parent)
     number = 0
     try:
-        with database.reading() as connection, whole_file(target) as file:
+        with database.read_transaction() as connection, whole_file(target) as file:
             total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
             for number, line in enumerate(page_lines(connection), 1):
                 file.write(line.encode())

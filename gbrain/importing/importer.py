@@ -62,7 +62,7 @@ class Report:
         return ", ".join(counts) + "."
 
 
-def take_in(
+def import_folder(
     database: Database,
     root: Path,
     now: str,
@@ -82,7 +82,7 @@ def take_in(
     """
     report = Report()
     paths, report.passed_over = walk(root, report.problems)
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         pages = known_pages(connection)
     vault = _vault(database, root, now, dry_run)
     absent = _absent(pages, vault, paths, report.problems) if drop else []
@@ -101,7 +101,7 @@ def take_in(
     return report
 
 
-def take_in_lines(
+def import_jsonl(
     database: Database, source: BinaryIO, now: str, *, dry_run: bool = False
 ) -> Report:
     """Brings the pages on lines of JSON into the brain, as if each had been put by hand.
@@ -111,7 +111,7 @@ def take_in_lines(
     from gbrain.importing.jsonl import page_path, read_records
 
     report = Report()
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         pages = known_pages(connection)
     batch = _Batch(database, now, report, dry_run)
     taken: dict[str, str] = {}
@@ -139,13 +139,13 @@ def take_in_lines(
 
 def _vault(database: Database, root: Path, now: str, dry_run: bool) -> Vault:
     name = os.path.realpath(root)
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (name,)).fetchone()
     if row:
         return Vault(*row)
     if dry_run:
         return Vault(-1, name)
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         return add_vault(connection, name, now)
 
 
@@ -261,11 +261,11 @@ class _Batch:
         if not self.pages:
             return
         if self.dry_run:
-            with self.database.reading() as connection:
+            with self.database.read_transaction() as connection:
                 self._report(connection)
         else:
             vault_id = self.edits.vault.id if self.edits else None
-            with self.database.writing() as connection:
+            with self.database.write_transaction() as connection:
                 written = self._report(connection)
                 for page in written:
                     write_page(
@@ -333,7 +333,7 @@ def _refuse_empty(root: Path, paths: list[str], absent: list[Known]) -> None:
 def _drop(database: Database, absent: list[Known], now: str, report: Report, dry_run: bool) -> None:
     if not absent:
         return
-    with database.reading() if dry_run else database.writing() as connection:
+    with database.read_transaction() if dry_run else database.write_transaction() as connection:
         for known in absent:
             found = known_page(connection, known.slug)
             if found is None or found.path != known.path:

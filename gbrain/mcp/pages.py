@@ -42,7 +42,7 @@ def put(brain: Brain, arguments: Arguments) -> Reply:
     )
     twin = None
     if written.outcome != "unchanged":
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             twin = nearly_the_same(connection, written.slug)
     said = f" It says nearly the same as {twin.slug}." if twin else ""
     return Reply(
@@ -89,7 +89,7 @@ def links(brain: Brain, arguments: Arguments) -> Reply:
     from gbrain.store.links import links_from, links_to
     from gbrain.store.pages import require_page
 
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         page = require_page(connection, slug_of(arguments["slug"]))
         away, back = links_from(connection, page), links_to(connection, page)
     most = arguments.get("limit", MOST)

@@ -36,7 +36,7 @@ def explain(brain: Brain, arguments: Arguments) -> Reply:
     from gbrain.output.explain_document import explanation_document
 
     options = _asked(brain, arguments)
-    answer, work = brain.ask(arguments["query"], **options)
+    answer, work = brain.query_with_trace(arguments["query"], **options)
     missing = arguments.get("why_not")
     lost = why_not(brain, answer, work, missing, **options) if missing else None
     lines = []

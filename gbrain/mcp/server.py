@@ -144,7 +144,7 @@ class Service:
 
 def _embed_some(slug: str | None, brain: Brain) -> bool:
     """Embeds a few passages, of a page just written if there is one; whether more are due."""
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         due = jobs.due(connection, time())
         written = find_page(connection, slug) if slug else None
     if brain.database.read_only or not due:

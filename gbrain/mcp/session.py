@@ -78,7 +78,7 @@ class Kept:
 
 
 def _state(brain: Brain) -> _State:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         schema = connection.execute("PRAGMA user_version").fetchone()[0]
         model = active_model(connection)
     return _State(_file(brain.database.path), schema, model.identity if model else None)

@@ -11,7 +11,7 @@ from gbrain.models.files import TOKENIZER, check
 from gbrain.models.network import Network
 from gbrain.models.runtime import open_both, usable_cores
 from gbrain.models.tokens import Tokens
-from gbrain.threads import Beside
+from gbrain.threads import BackgroundCall
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -56,7 +56,7 @@ class Embedder:
         """Shape (dimension,): midway between a query's vectors with its prefix and without any."""
         import numpy as np
 
-        plain = Beside(lambda: self._embed(text))
+        plain = BackgroundCall(lambda: self._embed(text))
         midway = self.embed_query(text).astype(np.float64) + plain.result()
         return _unit(midway).astype(np.float32)
 

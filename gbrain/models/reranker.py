@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gbrain.errors import ModelUnavailable
 from gbrain.models.files import REINSTALL, TOKENIZER, check, verify
 from gbrain.models.runtime import Session, open_both, usable_cores
-from gbrain.threads import Beside
+from gbrain.threads import BackgroundCall
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -69,7 +69,7 @@ class CrossEncoder:
         if self._opened is None:
             spec = self.spec
             check(spec)
-            verified = Beside(lambda: verify(spec))
+            verified = BackgroundCall(lambda: verify(spec))
             session, tokenizer = open_both(
                 spec.folder / spec.model_file,
                 spec.folder / TOKENIZER,

@@ -13,10 +13,10 @@ from gbrain.output.score_format import number
 from gbrain.output.text import one_line, unbroken
 from gbrain.search import threshold
 from gbrain.search.intent import Intent
-from gbrain.search.pipeline import Workings
+from gbrain.search.pipeline import StageResults
 from gbrain.text.query_format import describe
 from gbrain.trace import Detail
-from gbrain.types import Answer, Found
+from gbrain.types import Answer, LaneResult
 
 # Lines of a lane that fit on one screen.
 _SHOWN = 5
@@ -26,7 +26,7 @@ _RUNGS = "rungs"
 
 
 def show_explanation(
-    answer: Answer, work: Workings, missing: WhyNot | None, *, pager: bool = True
+    answer: Answer, work: StageResults, missing: WhyNot | None, *, pager: bool = True
 ) -> None:
     """Headings stand out on a terminal, plain lines go to a pipe."""
     sections = _sections(answer, work, missing)
@@ -50,7 +50,7 @@ def _pages(count: int) -> str:
 
 
 def _sections(
-    answer: Answer, work: Workings, missing: WhyNot | None
+    answer: Answer, work: StageResults, missing: WhyNot | None
 ) -> Iterator[tuple[str, list[str]]]:
     if missing:
         lines = [f"{missing.slug} was lost at: {missing.stage}", missing.reason]
@@ -80,14 +80,14 @@ def _sections(
     yield f"Time, {answer.took_ms:.1f} ms", list(_time_lines(answer))
 
 
-def _short_circuit(work: Workings) -> str:
+def _short_circuit(work: StageResults) -> str:
     if not work.plan.settings.short_circuit:
         return "off"
     names = ", ".join(candidate.slug for candidate in work.small.candidates[:_SHOWN])
     return f"{work.small.how}: {names}" if names else "the query is no page's name"
 
 
-def _query_lines(answer: Answer, work: Workings) -> Iterator[str]:
+def _query_lines(answer: Answer, work: StageResults) -> Iterator[str]:
     query = work.query
     yield f"text        {one_line(query.text)}"
     read = f" → {answer.read_as}" if answer.read_as else ""
@@ -116,7 +116,7 @@ def _query_lines(answer: Answer, work: Workings) -> Iterator[str]:
         yield f"time        {period.first} to {period.last}"
 
 
-def _lane_lines(found: Found) -> Iterator[str]:
+def _lane_lines(found: LaneResult) -> Iterator[str]:
     for candidate in found.pages[:_SHOWN]:
         yield f"{candidate.rank:>3}  {candidate.score:9.4f}  {candidate.slug}"
     if len(found.pages) > _SHOWN:
@@ -134,7 +134,7 @@ def _intent(intent: Intent) -> Iterator[str]:
         yield intent.shape
 
 
-def _fusion_lines(work: Workings) -> Iterator[str]:
+def _fusion_lines(work: StageResults) -> Iterator[str]:
     settings, merge = work.plan.settings, work.plan.merge
     lanes = arithmetic.lanes_used(work)
     if not work.fused:
@@ -159,7 +159,7 @@ def _fusion_lines(work: Workings) -> Iterator[str]:
         yield f"{place:>3}  {score_format.fused(parts, page.score, merge, settings)}  {page.slug}"
 
 
-def _scale_lines(work: Workings) -> Iterator[str]:
+def _scale_lines(work: StageResults) -> Iterator[str]:
     """Which scores of the lanes count as 0 and as 1."""
     told: list[str] = []
     for lane, found in arithmetic.lanes_used(work).items():
@@ -171,7 +171,7 @@ def _scale_lines(work: Workings) -> Iterator[str]:
     yield f"part = lane's score on a scale from 0 to 1: {', '.join(told)}"
 
 
-def _boost_lines(work: Workings) -> Iterator[str]:
+def _boost_lines(work: StageResults) -> Iterator[str]:
     fused = arithmetic.scores_at(work.fused)
     lifted = [page for page in work.boosted.ranked if page.boosts]
     for page in lifted[: 2 * _SHOWN]:
@@ -180,7 +180,7 @@ def _boost_lines(work: Workings) -> Iterator[str]:
         yield f"… and {_pages(len(lifted) - 2 * _SHOWN)} more"
 
 
-def _rerank_lines(work: Workings) -> Iterator[str]:
+def _rerank_lines(work: StageResults) -> Iterator[str]:
     reranked, mixing = work.reranked, arithmetic.mixing(work)
     if reranked is None:
         return
@@ -200,7 +200,7 @@ def _rerank_lines(work: Workings) -> Iterator[str]:
             yield f"{place:>3}  {sum_} → {number(page.score)}  {page.slug}"
 
 
-def _cut_lines(answer: Answer, work: Workings) -> Iterator[str]:
+def _cut_lines(answer: Answer, work: StageResults) -> Iterator[str]:
     yield f"{_pages(len(work.cut.kept))} kept, {len(answer.hits)} shown"
     settings, least = work.plan.settings, threshold.bar(work.cut.kept, work.plan.settings)
     share = f" of the best, {number(least)}" if least is not None else ""

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from gbrain.explanation import arithmetic
 from gbrain.explanation.lost import WhyNot
 from gbrain.output.json import Document, answer_document
-from gbrain.search.pipeline import Workings
+from gbrain.search.pipeline import StageResults
 from gbrain.search.threshold import bar
 from gbrain.text.query_format import describe
-from gbrain.types import Answer, Candidate, Found, Ranked, Scope
+from gbrain.types import Answer, Candidate, LaneResult, Ranked, Scope
 
 
-def explanation_document(answer: Answer, work: Workings, missing: WhyNot | None) -> Document:
+def explanation_document(answer: Answer, work: StageResults, missing: WhyNot | None) -> Document:
     """Everything that the stages did, with the numbers to do it again by hand."""
     answered = answer_document(answer, trace=True)
     found = work.lanes.found
@@ -51,7 +51,7 @@ def scope_document(scope: Scope) -> Document:
     }
 
 
-def _query(answer: Answer, work: Workings) -> Document:
+def _query(answer: Answer, work: StageResults) -> Document:
     query = work.query
     return {
         "text": query.text,
@@ -73,7 +73,7 @@ def _candidates(pages: Iterable[Candidate]) -> list[Document]:
     return [{"rank": page.rank, "slug": page.slug, "score": page.score} for page in pages]
 
 
-def _fusion(answer: Answer, work: Workings) -> Document:
+def _fusion(answer: Answer, work: StageResults) -> Document:
     settings = work.plan.settings
     names = ("both_bonus", "passage_bonus", "rank_bonus", "rrf_k")
     return {
@@ -88,7 +88,7 @@ def _fusion(answer: Answer, work: Workings) -> Document:
     }
 
 
-def _scale(found: Found) -> Document:
+def _scale(found: LaneResult) -> Document:
     pages, passages = arithmetic.scale_of(found), arithmetic.passage_scale(found)
     return {
         "low": pages.low if pages else None,
@@ -109,7 +109,7 @@ def _fused(page: Ranked, parts: list[arithmetic.Part]) -> Document:
     }
 
 
-def _boosts(work: Workings) -> list[Document]:
+def _boosts(work: StageResults) -> list[Document]:
     fused = arithmetic.scores_at(work.fused)
     return [
         {
@@ -123,7 +123,7 @@ def _boosts(work: Workings) -> list[Document]:
     ]
 
 
-def _rerank(work: Workings) -> Document | None:
+def _rerank(work: StageResults) -> Document | None:
     if work.reranked is None:
         return None
     mixed, before = arithmetic.mixing(work), arithmetic.scores_at(work.boosted.ranked)
@@ -156,7 +156,7 @@ def _rerank(work: Workings) -> Document | None:
     }
 
 
-def _cut(answer: Answer, work: Workings) -> Document:
+def _cut(answer: Answer, work: StageResults) -> Document:
     settings = work.plan.settings
     return {
         "relevance_floor": settings.relevance_floor,

@@ -9,7 +9,7 @@ from typing import Any
 from gbrain.errors import GbrainError
 from gbrain.output.text import CONTROL
 from gbrain.store.chunks import MARK_OFF, MARK_ON
-from gbrain.types import Answer, Candidate, Hit, Piece
+from gbrain.types import Answer, Candidate, ContextChunk, Hit
 
 Document = dict[str, Any]
 
@@ -109,7 +109,7 @@ def _lane(candidate: Candidate | None, measure: str) -> Document | None:
     return {"rank": candidate.rank, measure: round(candidate.score, 6)}
 
 
-def piece_document(piece: Piece) -> Document:
+def piece_document(piece: ContextChunk) -> Document:
     from gbrain.text.citations import Citation
 
     return {

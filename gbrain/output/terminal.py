@@ -18,7 +18,7 @@ from gbrain.output.pager import paged
 from gbrain.output.screen import console
 from gbrain.output.text import counted, left_out, one_line, printable, read_as, unanswered
 from gbrain.store.chunks import MARK_OFF, MARK_ON
-from gbrain.types import Answer, Budget, Candidate, Hit, Piece
+from gbrain.types import Answer, Budget, Candidate, ContextChunk, Hit
 
 Files = Mapping[str, Path]
 
@@ -215,7 +215,7 @@ def _stages(answer: Answer) -> Iterator[str]:
 
 
 def _show_context(
-    screen: Console, context: tuple[Piece, ...], budget: Budget, files: Files
+    screen: Console, context: tuple[ContextChunk, ...], budget: Budget, files: Files
 ) -> None:
     from gbrain.text.citations import Citation
 

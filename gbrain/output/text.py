@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gbrain.store.chunks import MARK_OFF, MARK_ON
-from gbrain.types import Answer, Hit, Piece
+from gbrain.types import Answer, ContextChunk, Hit
 
 _NEAREST = 3
 
@@ -76,7 +76,7 @@ def _hit_text(hit: Hit) -> str:
     return "\n".join(lines)
 
 
-def context_text(context: Sequence[Piece]) -> str:
+def context_text(context: Sequence[ContextChunk]) -> str:
     """The pieces as Markdown, each with a citation that `verify` reads back."""
     from gbrain.text.citations import Citation
 

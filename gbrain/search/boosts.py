@@ -11,14 +11,14 @@ from gbrain.config import Settings
 from gbrain.errors import UsageError
 from gbrain.text.query import STOP_WORDS
 from gbrain.text.slug import fold
-from gbrain.types import Facts, Query, Ranked
+from gbrain.types import BoostData, Query, Ranked
 
 if TYPE_CHECKING:
     from gbrain.search.intent import Intent
     from gbrain.text.dates import Period
 from gbrain.search.intent import Intent
 
-Rule = Callable[[str, Facts], float]
+Rule = Callable[[str, BoostData], float]
 Field = Literal["wing", "tag", "slug"]
 
 _FIELDS = ("wing", "tag", "slug")
@@ -69,7 +69,7 @@ def read_boost(written: str) -> CustomBoost:
 
 
 def drop_superseded(
-    ranked: Sequence[Ranked], facts: Mapping[int, Facts]
+    ranked: Sequence[Ranked], facts: Mapping[int, BoostData]
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     """The pages that no other replaces or that are pinned, and the slugs of those left out."""
     replaced = {
@@ -110,7 +110,7 @@ def wants_passages(intent: Intent | None, periods: Sequence[Period], settings: S
 
 def boost(
     ranked: Sequence[Ranked],
-    facts: Mapping[int, Facts],
+    facts: Mapping[int, BoostData],
     query: Query,
     intent: Intent | None,
     periods: Sequence[Period],
@@ -133,7 +133,7 @@ def boost(
     return sorted(boosted, key=lambda page: (-page.score, page.slug))
 
 
-def _boosted(page: Ranked, rules: Mapping[str, Rule], facts: Facts) -> Ranked:
+def _boosted(page: Ranked, rules: Mapping[str, Rule], facts: BoostData) -> Ranked:
     factors = {name: rule(page.slug, facts) for name, rule in rules.items()}
     telling = {n: factor for n, factor in factors.items() if factor != 1 or n == "recency"}
     if not telling:
@@ -200,7 +200,7 @@ def _date(periods: Sequence[Period], settings: Settings) -> Rule:
         (30, settings.date_month_factor),
     )
 
-    def rule(_: str, facts: Facts) -> float:
+    def rule(_: str, facts: BoostData) -> float:
         dated = (
             (facts.passage_first_day, facts.passage_last_day),
             (facts.first_day, facts.last_day),
@@ -230,7 +230,7 @@ def _exact(query: Query, settings: Settings) -> Rule:
     whose = text.replace("'s", "")
     asked = f" {fold(text)} | {fold(whose)} "
 
-    def rule(_: str, facts: Facts) -> float:
+    def rule(_: str, facts: BoostData) -> float:
         title = fold(facts.title)
         named = title and title not in STOP_WORDS and f" {title} " in asked
         return settings.exact_boost if facts.phrase or named else 1.0
@@ -251,7 +251,7 @@ def _by_name(custom: Sequence[CustomBoost]) -> dict[str, CustomBoost]:
 def _custom(given: CustomBoost) -> Rule:
     wanted = given.value.casefold()
 
-    def rule(slug: str, facts: Facts) -> float:
+    def rule(slug: str, facts: BoostData) -> float:
         if given.field == "slug":
             meant = slug.startswith(wanted)
         elif given.field == "wing":
@@ -267,7 +267,7 @@ def _noise(text: str, settings: Settings) -> Rule:
     """One draw for each page, by seed, query and slug: the other pages do not matter."""
     from random import Random
 
-    def rule(slug: str, _: Facts) -> float:
+    def rule(slug: str, _: BoostData) -> float:
         draw = Random(f"{settings.noise_seed}\0{text}\0{slug}")
         return max(0.0, 1 + draw.gauss(0, settings.noise_sigma))
 
@@ -289,9 +289,11 @@ _ROLL_UPS = frozenset(
 )
 
 
-def wording_rules(intent: Intent, settings: Settings) -> dict[str, Callable[[str, Facts], float]]:
+def wording_rules(
+    intent: Intent, settings: Settings
+) -> dict[str, Callable[[str, BoostData], float]]:
     """The factors that are on and that the intent asks for, by name; slugs do not matter."""
-    rules: dict[str, Callable[[str, Facts], float]] = {}
+    rules: dict[str, Callable[[str, BoostData], float]] = {}
     if settings.preference_boost and intent.preference:
         rules["preference"] = lambda _, facts: _preference(facts, settings)
     if settings.concrete_boost and intent.concrete:
@@ -305,7 +307,7 @@ def _words(text: str) -> list[str]:
     return [word.strip(".,;:!?\"'()[]*_").lower() for word in text.replace("’", "'").split()]
 
 
-def _preference(facts: Facts, settings: Settings) -> float:
+def _preference(facts: BoostData, settings: Settings) -> float:
     words = set(_words(facts.passage_text))
     personal, stated = not words.isdisjoint(_FIRST_PERSON), not words.isdisjoint(_LIKING)
     factor: float = settings.preference_generic_factor
@@ -317,17 +319,17 @@ def _preference(facts: Facts, settings: Settings) -> float:
     return factor
 
 
-def _fact(facts: Facts) -> bool:
+def _fact(facts: BoostData) -> bool:
     text = facts.passage_text
     telling = facts.passage_kind == "timeline" or any(map(str.isdigit, text))
     return telling and len(text.split()) <= _SHORT
 
 
-def _rolled_up(facts: Facts) -> bool:
+def _rolled_up(facts: BoostData) -> bool:
     return facts.room == "index" or not _ROLL_UPS.isdisjoint(_words(facts.title))
 
 
-def _long(facts: Facts) -> bool:
+def _long(facts: BoostData) -> bool:
     lines = facts.passage_text.splitlines()
     listed = sum(line.lstrip().startswith(("- ", "* ", "|", "+ ")) for line in lines)
     return len(facts.passage_text.split()) >= _LONG and 2 * listed < len(lines)
@@ -339,7 +341,7 @@ def tau_days(settings: Settings) -> float:
     return tau or settings.recency_half_life_days / math.log(2)
 
 
-def fading(facts: Facts, today: date, settings: Settings) -> float:
+def fading(facts: BoostData, today: date, settings: Settings) -> float:
     """The factor of a page by the age of its passage, else its own; days to come have no age.
 
     A page without a date keeps its score, or fades since its last change if all pages are to.

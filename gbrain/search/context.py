@@ -21,10 +21,10 @@ from gbrain.search.expand import (
     passage_values,
 )
 from gbrain.store.chunk_context import brought, nearby, sharing
-from gbrain.store.chunks import Passage, first_passage, page_passages, passage_at, passages
+from gbrain.store.chunks import StoredChunk, first_passage, page_passages, passage_at, passages
 from gbrain.store.pages import page_text
 from gbrain.text.citations import hash_around
-from gbrain.types import Budget, Dropped, Found, Piece, Query, Ranked, Stopped
+from gbrain.types import Budget, ContextChunk, Dropped, LaneResult, Query, Ranked, StopReason
 
 # Parts that did not fit before the assembly stops trying smaller ones.
 _MISSES = 20
@@ -50,11 +50,11 @@ def assemble(
     connection: sqlite3.Connection,
     query: Query,
     ranked: Sequence[Ranked],
-    lanes: Mapping[str, Found],
+    lanes: Mapping[str, LaneResult],
     settings: Settings,
     limit: int,
     count: Callable[[str], int],
-) -> tuple[tuple[Piece, ...], Budget]:
+) -> tuple[tuple[ContextChunk, ...], Budget]:
     """The context for a query in at most `limit` tokens, and the receipt of what it took."""
     count = cache(count)
     pages = _Pages(connection)
@@ -78,7 +78,7 @@ def assemble(
         dropped.append(pages.dropped(candidate, assembly))
         if cut_off or len(dropped) == _MISSES:
             break
-    stopped: Stopped = "budget"
+    stopped: StopReason = "budget"
     if not dropped:
         stopped = _around(connection, assembly, pages, order, query, dropped)
     pieces = _pieces(connection, assembly, pages, count)
@@ -98,7 +98,7 @@ def _below_headings(text: bytes) -> bytes:
 def _order(
     connection: sqlite3.Connection,
     ranked: Sequence[Ranked],
-    lanes: Mapping[str, Found],
+    lanes: Mapping[str, LaneResult],
     values: Mapping[int, float],
     settings: Settings,
 ) -> list[int]:
@@ -122,7 +122,7 @@ def _order(
 def _foremost(
     connection: sqlite3.Connection,
     page: Ranked,
-    lanes: Mapping[str, Found],
+    lanes: Mapping[str, LaneResult],
     values: Mapping[int, float],
 ) -> int | None:
     """The passage of a page that is worth the most, its first if no lane names one."""
@@ -168,7 +168,7 @@ def _best_parts(
 
 
 def _best_part(
-    passage: Passage, page: bytes, query: Query, limit: int, count: Callable[[str], int]
+    passage: StoredChunk, page: bytes, query: Query, limit: int, count: Callable[[str], int]
 ) -> Candidate:
     text = page[passage.byte_start : passage.byte_stop].decode()
     words = [word for term in query.terms for word in term.words]
@@ -184,7 +184,7 @@ def _around(
     taken: Sequence[int],
     query: Query,
     dropped: list[Dropped],
-) -> Stopped:
+) -> StopReason:
     """Neighbours and linked pages of what was taken, while they bring terms that it lacks.
 
     The next is always the one that brings the most of them for its tokens.
@@ -255,13 +255,13 @@ class _Pages:
 
 def _pieces(
     connection: sqlite3.Connection, assembly: Assembly, pages: _Pages, count: Callable[[str], int]
-) -> tuple[Piece, ...]:
+) -> tuple[ContextChunk, ...]:
     return tuple(_piece(connection, stretch, pages, count) for stretch in assembly.joined())
 
 
 def _piece(
     connection: sqlite3.Connection, stretch: Stretch, pages: _Pages, count: Callable[[str], int]
-) -> Piece:
+) -> ContextChunk:
     page = pages.bytes_of(stretch.page_id)
     text = page[stretch.start : stretch.stop].decode()
     slug, title = pages.name_of(stretch.page_id)
@@ -271,7 +271,7 @@ def _piece(
     stop = max(start, stretch.start + len(text.rstrip().encode()))
     line_of = partial(bisect_right, pages.line_starts(stretch.page_id))
     first, last = line_of(start), line_of(max(start, stop - 1))
-    return Piece(
+    return ContextChunk(
         slug=slug,
         title=title,
         heading_path=about.heading_path if about else (),

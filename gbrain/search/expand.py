@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gbrain.config import Settings
 from gbrain.search.fusion import min_max
-from gbrain.types import Found, Ranked, Role
+from gbrain.types import LaneResult, Ranked, Role
 
 CountTokens = Callable[[str], int]
 
@@ -50,7 +50,7 @@ class Worth(NamedTuple):
 
 
 def passage_values(
-    lanes: Mapping[str, Found], ranked: Sequence[Ranked], settings: Settings
+    lanes: Mapping[str, LaneResult], ranked: Sequence[Ranked], settings: Settings
 ) -> dict[int, float]:
     """What each passage is worth: its place in each lane, plus a share of its page's standing.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from gbrain.config import Settings
-from gbrain.types import Candidate, Found, Merge, Ranked
+from gbrain.types import Candidate, LaneResult, Merge, Ranked
 
 
 def fuse(
-    lanes: Mapping[str, Found], weights: Mapping[str, float], merge: Merge, settings: Settings
+    lanes: Mapping[str, LaneResult], weights: Mapping[str, float], merge: Merge, settings: Settings
 ) -> list[Ranked]:
     """Each page once, best first, ties by slug; the order of the lanes does not matter.
 
@@ -34,7 +34,7 @@ def fuse(
 
 
 def parts_by_page(
-    lanes: Mapping[str, Found], weights: Mapping[str, float], merge: Merge, settings: Settings
+    lanes: Mapping[str, LaneResult], weights: Mapping[str, float], merge: Merge, settings: Settings
 ) -> dict[int, dict[str, float]]:
     """What each lane adds for each page of some lane's pool, weighted; lanes by name."""
     used = [lane for lane in sorted(lanes) if weights.get(lane, 1.0) > 0]
@@ -53,7 +53,7 @@ def parts_by_page(
     return parts
 
 
-def shared_passages(one: Found, other: Found) -> dict[int, float]:
+def shared_passages(one: LaneResult, other: LaneResult) -> dict[int, float]:
     """How well the best passage of each page does in two lanes together, from 0 to 1."""
     worth: dict[int, float] = {}
     page_of: dict[int, int] = {}
@@ -69,7 +69,7 @@ def shared_passages(one: Found, other: Found) -> dict[int, float]:
     return best
 
 
-def _parts(found: Found, merge: Merge, settings: Settings) -> dict[int, float]:
+def _parts(found: LaneResult, merge: Merge, settings: Settings) -> dict[int, float]:
     """What the lane says of each page it scored, on the scale that `merge` adds up.
 
     Ranks count within the pool alone; scores are as good beyond it.
@@ -102,7 +102,7 @@ def min_max(scores: Sequence[float], floor: float | None = None) -> list[float]:
 FIRST, SHARED = 3, 2
 
 
-def lanes_agree(lanes: Mapping[str, Found]) -> bool:
+def lanes_agree(lanes: Mapping[str, LaneResult]) -> bool:
     """Whether the keyword and the vector lane share at least two of their first three pages."""
     if "fts" not in lanes or "vector" not in lanes:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from gbrain.store.chunks import Passage, first_passage, marked_snippet, passages, plain_snippet
+from gbrain.store.chunks import StoredChunk, first_passage, marked_snippet, passages, plain_snippet
 from gbrain.text.query import match_expression
 from gbrain.types import Hit, HitChunk, Query, Ranked
 
@@ -48,7 +48,7 @@ def hits_of(
     return tuple(hits)
 
 
-def _chunk(passage: Passage) -> HitChunk:
+def _chunk(passage: StoredChunk) -> HitChunk:
     return HitChunk(
         passage.kind,
         passage.heading_path,

@@ -17,7 +17,7 @@ _WIKI = r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]"
 _LONGEST_NAME = 200
 
 
-class SmallMatch(NamedTuple):
+class NameMatch(NamedTuple):
     """`candidates` are the pages named; it is an answer when there is exactly one."""
 
     candidates: tuple[Candidate, ...]
@@ -28,7 +28,7 @@ class SmallMatch(NamedTuple):
         return self.candidates[0] if len(self.candidates) == 1 else None
 
 
-def look_up(connection: sqlite3.Connection, query: Query) -> SmallMatch:
+def look_up(connection: sqlite3.Connection, query: Query) -> NameMatch:
     """The pages that the whole query names, by slug, title, file name or alias.
 
     A near miss counts only for a word that the brain does not know, and only when no other name
@@ -37,7 +37,7 @@ def look_up(connection: sqlite3.Connection, query: Query) -> SmallMatch:
     linked = re.fullmatch(_WIKI, query.text) if query.text.startswith("[[") else None
     key = fold(linked[1] if linked else query.text)
     if not key or len(key) > _LONGEST_NAME:
-        return SmallMatch((), None)
+        return NameMatch((), None)
     # What looks like operators and fields in a page's own name asks for nothing.
     scope = query.scope._replace(tree=None)
     found = _in_scope(connection, named(connection, key), scope)
@@ -45,13 +45,13 @@ def look_up(connection: sqlite3.Connection, query: Query) -> SmallMatch:
     if surest:
         return _match(surest, surest[0].kind)
     if query.tree is not None:
-        return SmallMatch((), None)
+        return NameMatch((), None)
     near = _in_scope(connection, _near(connection, key), scope)
-    return _match(near, "near") if near else SmallMatch((), None)
+    return _match(near, "near") if near else NameMatch((), None)
 
 
-def _match(names: list[Named], how: str) -> SmallMatch:
-    return SmallMatch(
+def _match(names: list[Named], how: str) -> NameMatch:
+    return NameMatch(
         tuple(Candidate(n.page_id, n.slug, None, rank, 1.0) for rank, n in enumerate(names, 1)),
         how,
     )

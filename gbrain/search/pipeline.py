@@ -18,7 +18,7 @@ from gbrain.search.threshold import Cut, cut
 from gbrain.search.verdict import judged
 from gbrain.store.connection import Database
 from gbrain.trace import Trace
-from gbrain.types import Answer, Found, Merge, Mode, Query, Ranked
+from gbrain.types import Answer, LaneResult, Merge, Mode, Query, Ranked
 
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gbrain.search.rerank.rerank import Reranked
 
 
-class Plan(NamedTuple):
+class QueryPlan(NamedTuple):
     """How a query is to be answered; what opens a model is called only when it is needed."""
 
     mode: Mode
@@ -41,12 +41,12 @@ class Plan(NamedTuple):
     boosts: tuple[CustomBoost, ...] = ()
 
 
-class Workings(NamedTuple):
+class StageResults(NamedTuple):
     """What each stage made of a query, for whoever asks why."""
 
     query: Query
-    plan: Plan
-    small: name_match.SmallMatch
+    plan: QueryPlan
+    small: name_match.NameMatch
     intent: Intent | None
     weights: Mapping[str, float]
     lanes: Lanes
@@ -56,11 +56,13 @@ class Workings(NamedTuple):
     cut: Cut
 
 
-def answer(database: Database, query: Query, plan: Plan, trace: Trace) -> tuple[Answer, Workings]:
+def answer(
+    database: Database, query: Query, plan: QueryPlan, trace: Trace
+) -> tuple[Answer, StageResults]:
     """The pages that answer `query`, best first, and how each stage came to them."""
     settings = plan.settings
-    with database.reading() as connection:
-        small = name_match.SmallMatch((), None)
+    with database.read_transaction() as connection:
+        small = name_match.NameMatch((), None)
         if settings.short_circuit:
             with trace.stage("short_circuit") as detail:
                 small = name_match.look_up(connection, query)
@@ -106,13 +108,13 @@ def answer(database: Database, query: Query, plan: Plan, trace: Trace) -> tuple[
     return answered, work
 
 
-def _as_found(query: Query, lanes: Mapping[str, Found]) -> Query:
+def _as_found(query: Query, lanes: Mapping[str, LaneResult]) -> Query:
     """The query with the words that found its pages, if some were repaired or left out."""
     terms = lanes["fts"].terms if "fts" in lanes else ()
     return query._replace(terms=terms) if terms else query
 
 
-def _read_as(query: Query, lanes: Mapping[str, Found]) -> str | None:
+def _read_as(query: Query, lanes: Mapping[str, LaneResult]) -> str | None:
     """The words that found the pages, if some were repaired or left out."""
     terms = lanes["fts"].terms if "fts" in lanes else ()
     words = [
@@ -121,17 +123,17 @@ def _read_as(query: Query, lanes: Mapping[str, Found]) -> str | None:
     return " ".join(words) or None
 
 
-def _named(search: Search, plan: Plan, small: name_match.SmallMatch) -> Workings:
+def _named(search: Search, plan: QueryPlan, small: name_match.NameMatch) -> StageResults:
     """The one page that the whole query names."""
     assert small.answer is not None
     page = Ranked(small.answer.page_id, small.answer.slug, 1.0, {"sms": small.answer})
     lanes = Lanes({}, plan.mode)
-    return Workings(
+    return StageResults(
         search.query, plan, small, None, {}, lanes, [page], Boosted([page]), None, Cut([page])
     )
 
 
-def _ranked(search: Search, plan: Plan, small: name_match.SmallMatch) -> Workings:
+def _ranked(search: Search, plan: QueryPlan, small: name_match.NameMatch) -> StageResults:
     """Lanes, fusion, boosts, reranker and cut, one after the other."""
     connection, query, settings, trace = (
         search.connection, search.query, search.settings, search.trace,
@@ -146,7 +148,7 @@ def _ranked(search: Search, plan: Plan, small: name_match.SmallMatch) -> Working
     # A lane alone is asked for outright, or all that could be had: its weight says nothing.
     weights = weights if len(lanes.found) > 1 else {}
     if small.candidates:
-        lanes.found["sms"] = Found(small.candidates)
+        lanes.found["sms"] = LaneResult(small.candidates)
     with trace.stage("fuse") as detail:
         fused = fuse(lanes.found, weights, plan.merge, settings)
         detail["merge"], detail["pages"] = plan.merge, len(fused)
@@ -172,4 +174,4 @@ def _ranked(search: Search, plan: Plan, small: name_match.SmallMatch) -> Working
     with trace.stage("cut") as detail:
         kept = cut(ranked, settings)
         detail["pages"] = len(kept.kept)
-    return Workings(query, plan, small, intent, weights, lanes, fused, lifted, reranked, kept)
+    return StageResults(query, plan, small, intent, weights, lanes, fused, lifted, reranked, kept)

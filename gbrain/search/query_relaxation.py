@@ -12,7 +12,7 @@ from gbrain.text.query import is_stop
 from gbrain.text.similarity import surely_a_slip
 from gbrain.text.slug import fold
 from gbrain.trace import Trace
-from gbrain.types import Found, Query, Term
+from gbrain.types import LaneResult, Query, Term
 
 # Words looked up for one query: a text of nothing but unknown words is no slip of the pen.
 _LOOKED_UP = 3
@@ -20,13 +20,15 @@ _LOOKED_UP = 3
 Rungs = Iterator[tuple[str, tuple[Term, ...]]]
 
 
-def climb(connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace) -> Found:
+def climb(
+    connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
+) -> LaneResult:
     """What the first rung with a hit finds for a query that found nothing as it stands."""
     with trace.stage("retry_ladder") as detail:
         tried = [f"initial: {query.text} = 0"]
         detail["rungs"] = tried
-        nothing = Found(())
-        searched: dict[tuple[Term, ...], Found] = {(): nothing}
+        nothing = LaneResult(())
+        searched: dict[tuple[Term, ...], LaneResult] = {(): nothing}
         if query.expression is None:
             searched[query.terms] = nothing
         for rung, terms in _rungs(connection, query.terms, settings):
@@ -47,7 +49,7 @@ def repair(
     unknown: tuple[Term, ...],
     settings: Settings,
     trace: Trace,
-) -> Found | None:
+) -> LaneResult | None:
     """What the query finds with those unknown words repaired that are slips; None if none is."""
     with trace.stage("repair") as detail:
         # Beside words that the brain knows an unknown one may just be unknown.
@@ -107,7 +109,7 @@ def _repaired(
 
 def _search(
     connection: sqlite3.Connection, query: Query, terms: tuple[Term, ...], settings: Settings
-) -> Found:
+) -> LaneResult:
     looser = query._replace(terms=terms, expression=None)
     return keyword.search(connection, looser, settings)._replace(terms=terms)
 

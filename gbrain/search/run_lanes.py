@@ -13,9 +13,9 @@ from gbrain.errors import ModelUnavailable
 from gbrain.search.fusion import shared_passages
 from gbrain.search.lanes import keyword
 from gbrain.store.connection import Database
-from gbrain.threads import Beside
+from gbrain.threads import BackgroundCall
 from gbrain.trace import Trace
-from gbrain.types import Found, Mode, Query
+from gbrain.types import LaneResult, Mode, Query
 
 if TYPE_CHECKING:
     from gbrain.store.vectors import Floats, VectorSpace
@@ -30,7 +30,7 @@ _ALL_OFF = "The weights of all lanes are 0: gbrain config reset keyword_weight s
 class Lanes(NamedTuple):
     """What each lane found, by its name; the mode that could be had, and why not the one asked."""
 
-    found: dict[str, Found]
+    found: dict[str, LaneResult]
     mode: Mode
     notice: str | None = None
 
@@ -74,7 +74,7 @@ def _main_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lan
                 return _both(search, space, weights)
             return Lanes(_vector_lanes(search, space, weights), "semantic")
         except ModelUnavailable as error:
-            notice = error.told
+            notice = error.full_message
     elif words and mode == "auto":
         notice = None
     if not words and weights["graph"] > 0:
@@ -102,13 +102,13 @@ def _both(search: Search, space: VectorSpace, weights: Mapping[str, float]) -> L
     """
     search = search._replace(embed=cache(search.embed))
 
-    def keyword_lane() -> Found:
-        with closing(search.database.another()) as own:
+    def keyword_lane() -> LaneResult:
+        with closing(search.database.open_second_connection()) as own:
             own.execute("BEGIN")
             return _keyword_lane(search._replace(connection=own))
 
     began, stages = _view(search.connection), len(search.trace.stages)
-    lanes = _joined(search, space, weights, Beside(keyword_lane).result)
+    lanes = _joined(search, space, weights, BackgroundCall(keyword_lane).result)
     search.connection.execute("ROLLBACK")
     search.connection.execute("BEGIN")
     if _view(search.connection) == began:
@@ -127,29 +127,29 @@ def _joined(
     search: Search,
     space: VectorSpace,
     weights: Mapping[str, float],
-    keyword_lane: Callable[[], Found],
+    keyword_lane: Callable[[], LaneResult],
 ) -> Lanes:
     try:
         by_meaning = _vector_lanes(search, space, weights)
     except ModelUnavailable as error:
-        return Lanes({"fts": keyword_lane()}, "bm25", error.told)
+        return Lanes({"fts": keyword_lane()}, "bm25", error.full_message)
     words, near = keyword_lane(), by_meaning.get("vector")
     if near:
         by_meaning["vector"] = near._replace(shared=shared_passages(words, near))
     return Lanes({"fts": words, **by_meaning}, "hybrid")
 
 
-def _keyword_lane(search: Search) -> Found:
+def _keyword_lane(search: Search) -> LaneResult:
     return keyword.find(search.connection, search.query, search.settings, search.trace)
 
 
 def _vector_lanes(
     search: Search, space: VectorSpace, weights: Mapping[str, float]
-) -> dict[str, Found]:
+) -> dict[str, LaneResult]:
     """What is near in meaning and what that recalls, as far as each is on."""
     from gbrain.store.vectors import approximate
 
-    lanes: dict[str, Callable[..., Found]] = {}
+    lanes: dict[str, Callable[..., LaneResult]] = {}
     if weights["vector"] > 0:
         from gbrain.search.lanes import vector
 
@@ -160,8 +160,8 @@ def _vector_lanes(
         lanes["associative"] = associative.search
     with search.trace.stage("embed_query"):
         embedded = search.embed(search.query.meaning)
-    found: dict[str, Found] = {}
-    with closing(search.database.another()) as second:
+    found: dict[str, LaneResult] = {}
+    with closing(search.database.open_second_connection()) as second:
         connections = (search.connection, second)
         # Both lanes begin with the vectors near the query: whichever is first looks for them.
         scan = cache(lambda: approximate(connections, space, embedded))

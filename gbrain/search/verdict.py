@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from gbrain.config import Settings
 from gbrain.store.term_statistics import brain_size, packaged_is_active, term_facts
 from gbrain.text.slug import fold
-from gbrain.types import Found, Grade, Hit, Query, Ranked, Term, TermFact, Verdict
+from gbrain.types import Grade, Hit, LaneResult, Query, Ranked, Term, TermStatistics, Verdict
 
 # Logistic models, fitted on six labelled sets (claims, abstracts, chats, notes, people's pages,
 # long documents). Answered: a relevant page is among the first five. Not answered: questions of
@@ -32,8 +32,8 @@ _UNKNOWN = 0.5
 def verdict(
     query: Query,
     ranked: Sequence[Ranked],
-    lanes: Mapping[str, Found],
-    facts: Sequence[TermFact],
+    lanes: Mapping[str, LaneResult],
+    facts: Sequence[TermStatistics],
     pages: int,
     settings: Settings,
     *,
@@ -81,7 +81,7 @@ def _grade(confidence: float, settings: Settings) -> Grade:
     return "nothing" if confidence < settings.verdict_nothing else "partial"
 
 
-def _held_share(facts: Sequence[TermFact], pages: int) -> float:
+def _held_share(facts: Sequence[TermStatistics], pages: int) -> float:
     """The share of the query's words that the best hit holds, rare ones counting more."""
     weights = [_weight(fact, pages) for fact in facts]
     total = sum(weights)
@@ -89,20 +89,20 @@ def _held_share(facts: Sequence[TermFact], pages: int) -> float:
     return held / total if total else 0.0
 
 
-def _weight(fact: TermFact, pages: int) -> float:
+def _weight(fact: TermStatistics, pages: int) -> float:
     weight = math.log(1 + pages / (fact.pages + 0.5))
     named = fact.word[:1].isupper()
     return weight if fact.pages or fact.held or named else _UNKNOWN * weight
 
 
-def _words(facts: Sequence[TermFact], held: float) -> str:
+def _words(facts: Sequence[TermStatistics], held: float) -> str:
     count = sum(fact.held for fact in facts)
     unknown = [fact.word for fact in facts if not fact.pages and not fact.held]
     nowhere = f"; no page holds {', '.join(unknown[:3])}" if unknown else ""
     return f"it holds {count} of {len(facts)} words, {held:.0%} by weight{nowhere}"
 
 
-def _agreed(lanes: Mapping[str, Found]) -> float:
+def _agreed(lanes: Mapping[str, LaneResult]) -> float:
     """Whether words and meaning have the same first page; halfway when words were not asked."""
     if "fts" not in lanes:
         return 0.5
@@ -125,7 +125,7 @@ def judged(
     connection: sqlite3.Connection,
     query: Query,
     ranked: Sequence[Ranked],
-    lanes: Mapping[str, Found],
+    lanes: Mapping[str, LaneResult],
     hits: Sequence[Hit],
     settings: Settings,
     *,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gbrain.errors import BadBrain, UsageError
 from gbrain.store.atomic_files import alone, in_use, place, remove, take_over, unfinished
-from gbrain.store.connection import Database, check_file, explained, locator, make_folder
+from gbrain.store.connection import Database, check_file, explain_errors, locator, make_folder
 from gbrain.store.schema import SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
 
 # Pages of a keyword index that are merged in one go, so that other writers get their turn.
@@ -57,7 +57,7 @@ def restore(path: Path, source: Path, moment: str, busy_seconds: float) -> Resto
         if path.samefile(source):
             raise UsageError(f"{source} is the brain itself", hint="Name a copy of it.")
         kept = _free_name(path, moment)
-        with explained(path):
+        with explain_errors(path):
             try:
                 brain = alone(path, busy_seconds)
             except sqlite3.OperationalError:
@@ -89,7 +89,7 @@ def _sound(source: Path) -> Iterator[sqlite3.Connection]:
 
     check_file(source)
     with (
-        explained(source),
+        explain_errors(source),
         closing(sqlite3.connect(locator(source, write=False), uri=True)) as copy,
     ):
         copy.execute("PRAGMA trusted_schema = OFF")
@@ -166,7 +166,7 @@ def compact(database: Database) -> Compacted:
     _check_room(database)
     vectors, jobs = _prune(database)
     _merge_indexes(database)
-    with explained(database.path):
+    with explain_errors(database.path):
         database.connection.execute("VACUUM")
         busy = database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     return Compacted(before, _size(database.path), vectors, jobs, bool(busy))
@@ -179,7 +179,7 @@ def _size(path: Path) -> int:
 
 def _check_room(database: Database) -> None:
     """Raises BadBrain where the second copy that is made for a moment would not fit."""
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         pages, unused, size = (
             connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("page_count", "freelist_count", "page_size")
@@ -211,7 +211,7 @@ def _prune(database: Database) -> tuple[int, int]:
     from gbrain.store.jobs import drop_gone
     from gbrain.store.vectors import prune
 
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         vectors = sum(prune(connection, space) for space in spaces(connection))
         changes = connection.total_changes
         drop_gone(connection)
@@ -225,7 +225,7 @@ def _merge_indexes(database: Database) -> None:
         # The first, negative, number begins a merge of the whole index; the others go on with it.
         pages, merged = -_MERGED_AT_ONCE, True
         while merged:
-            with database.writing() as connection:
+            with database.write_transaction() as connection:
                 before = connection.total_changes
                 connection.execute(
                     f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,)
@@ -247,7 +247,7 @@ class BackedUp(NamedTuple):
     pages: int
 
 
-def back_up(
+def backup(
     database: Database, target: Path | None, name: str, *, replace: bool = False
 ) -> BackedUp:
     """Copies the brain to the file `target`; to one of that `name` in a folder or beside it."""
@@ -256,7 +256,7 @@ def back_up(
         file = file / name
     if file.exists() and file.samefile(database.path):
         raise UsageError(f"{file} is the brain itself", hint="Name another file.")
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         pages: int = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
         copy_to(connection, file, replace=replace)
     return BackedUp(file, file.stat().st_size, pages)
@@ -274,7 +274,10 @@ def copy_to(
     version = connection.execute("PRAGMA user_version").fetchone()
     try:
         os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with explained(target), closing(sqlite3.connect(building, isolation_level=None)) as copy:
+        with (
+            explain_errors(target),
+            closing(sqlite3.connect(building, isolation_level=None)) as copy,
+        ):
             connection.backup(copy)
             if copy.execute("PRAGMA user_version").fetchone() != version:
                 return False

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gbrain.text.query import match_expression
-from gbrain.types import Facts, Term
+from gbrain.types import BoostData, Term
 
 
 class Wanted(NamedTuple):
@@ -31,7 +31,7 @@ _PAGES = (
 
 def facts(
     connection: sqlite3.Connection, chosen: Mapping[int, int | None], wanted: Wanted = Wanted()
-) -> dict[int, Facts]:
+) -> dict[int, BoostData]:
     """The facts of each page of `chosen`, which names the passage that speaks for it.
 
     A page that is gone is left out.
@@ -73,10 +73,10 @@ def facts(
     return known
 
 
-def _facts(row: tuple[Any, ...]) -> Facts:
+def _facts(row: tuple[Any, ...]) -> BoostData:
     _, title, wing, room, tags, first_day, last_day, written, meta = row
     superseded_by, pinned, importance = json.loads(meta) if meta else (None, None, None)
-    return Facts(
+    return BoostData(
         title=title,
         wing=wing,
         room=room,

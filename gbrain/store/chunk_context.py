@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gbrain.store.chunks import Passage, first_passage, neighbours, passages
+from gbrain.store.chunks import StoredChunk, first_passage, neighbours, passages
 from gbrain.store.links import linked_pages
 from gbrain.store.scope import page_condition
 from gbrain.text.query import match_expression, unspaced
@@ -43,7 +43,7 @@ def sharing(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[in
     return found
 
 
-def followed(connection: sqlite3.Connection, chosen: Iterable[Passage]) -> dict[int, str]:
+def followed(connection: sqlite3.Connection, chosen: Iterable[StoredChunk]) -> dict[int, str]:
     """The text of each passage and on to the end of the next one in its section, by number.
 
     What matches a question is often a question itself, or an announcement: the answer follows.
@@ -65,7 +65,7 @@ def followed(connection: sqlite3.Connection, chosen: Iterable[Passage]) -> dict[
 
 def nearby(
     connection: sqlite3.Connection, chunk_ids: Sequence[int], scope: Scope
-) -> Iterator[tuple[Passage, Role]]:
+) -> Iterator[tuple[StoredChunk, Role]]:
     """Neighbours of the passages in their order, then the beginnings of pages these link to."""
     known = passages(connection, chunk_ids)
     here = [known[chunk_id] for chunk_id in chunk_ids if chunk_id in known]

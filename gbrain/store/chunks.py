@@ -127,7 +127,7 @@ MARK_ON, MARK_OFF = "\x02", "\x03"
 _SNIPPET_WORDS = 30
 
 
-class Passage(NamedTuple):
+class StoredChunk(NamedTuple):
     """A stored passage; `text` is without its own heading line."""
 
     id: int
@@ -151,12 +151,12 @@ _COLUMNS = (
 )
 
 
-def _passage(row: tuple[Any, ...]) -> Passage:
+def _passage(row: tuple[Any, ...]) -> StoredChunk:
     values = [*row[:5], tuple(json.loads(row[5])), *row[6:]]
-    return Passage(*values)
+    return StoredChunk(*values)
 
 
-def passages(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, Passage]:
+def passages(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, StoredChunk]:
     """The passages of these numbers."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
@@ -165,7 +165,7 @@ def passages(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[i
     return {row[0]: _passage(row) for row in rows}
 
 
-def first_passage(connection: sqlite3.Connection, page_id: int) -> Passage | None:
+def first_passage(connection: sqlite3.Connection, page_id: int) -> StoredChunk | None:
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part LIMIT 1",
         (page_id,),
@@ -173,7 +173,7 @@ def first_passage(connection: sqlite3.Connection, page_id: int) -> Passage | Non
     return _passage(row) if row else None
 
 
-def passage_at(connection: sqlite3.Connection, page_id: int, byte: int) -> Passage | None:
+def passage_at(connection: sqlite3.Connection, page_id: int, byte: int) -> StoredChunk | None:
     """The last passage of the page that begins at or before `byte`."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? AND byte_start <= ? "
@@ -183,7 +183,7 @@ def passage_at(connection: sqlite3.Connection, page_id: int, byte: int) -> Passa
     return _passage(row) if row else None
 
 
-def page_passages(connection: sqlite3.Connection, page_id: int) -> list[Passage]:
+def page_passages(connection: sqlite3.Connection, page_id: int) -> list[StoredChunk]:
     """All passages of a page in page order."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part", (page_id,)
@@ -191,7 +191,9 @@ def page_passages(connection: sqlite3.Connection, page_id: int) -> list[Passage]
     return [_passage(row) for row in rows]
 
 
-def neighbours(connection: sqlite3.Connection, passage: Passage, reach: int) -> list[Passage]:
+def neighbours(
+    connection: sqlite3.Connection, passage: StoredChunk, reach: int
+) -> list[StoredChunk]:
     """The passages around one on its page, in page order, itself left out."""
     rows = connection.execute(
         f"SELECT * FROM (SELECT {_COLUMNS} FROM chunks WHERE page_id = ?1 "

@@ -34,7 +34,7 @@ class Database:
         self._allow_foreign = allow_foreign
         self._refusal = _read_only(path)
         self._file = _identity(path)
-        with explained(path):
+        with explain_errors(path):
             try:
                 self.connection = self._connect()
             except sqlite3.OperationalError as error:
@@ -123,9 +123,9 @@ class Database:
                 code="read_only",
             ) from error
 
-    def another(self) -> sqlite3.Connection:
+    def open_second_connection(self) -> sqlite3.Connection:
         """A second connection to the same file, for a lane that runs in a thread of its own."""
-        with explained(self.path):
+        with explain_errors(self.path):
             connection = self._connect()
             connection.execute(_MAP)
             return connection
@@ -138,9 +138,9 @@ class Database:
         self.connection.close()
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def read_transaction(self) -> Iterator[sqlite3.Connection]:
         """All reads in the block see the brain as it stood at the first of them."""
-        with explained(self.path), self._explained_age():
+        with explain_errors(self.path), self._explained_age():
             if self.connection.in_transaction:
                 yield self.connection
                 return
@@ -153,7 +153,7 @@ class Database:
                     self.connection.execute("ROLLBACK")
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def write_transaction(self) -> Iterator[sqlite3.Connection]:
         """The block's writes happen together when it ends, or not at all."""
         if self.read_only:
             raise self._refusal
@@ -164,7 +164,7 @@ class Database:
                 hint="Nothing was written. Put it back, or start the command again.",
                 code="gone",
             )
-        with explained(self.path):
+        with explain_errors(self.path):
             # A write during a read goes through a connection of its own: the read keeps its view.
             nested = self.connection.in_transaction
             connection = self._connect() if nested else self.connection
@@ -191,7 +191,7 @@ def create(path: Path) -> None:
     building = unfinished(path)
     try:
         os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with explained(path):
+        with explain_errors(path):
             connection = sqlite3.connect(building, isolation_level=None)
             try:
                 migrate(connection)
@@ -294,7 +294,7 @@ def _mark(path: Path) -> int | None:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """Turns SQLite's errors inside the block into ones that say what to do."""
     try:
         yield

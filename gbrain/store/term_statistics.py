@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from gbrain.text.query import match_whole, unspaced
-from gbrain.types import Term, TermFact
+from gbrain.types import Term, TermStatistics
 
 # Counting stops here, so that a common word costs no more than a rare one.
 _COUNTED = 400
@@ -27,14 +27,14 @@ def packaged_is_active(connection: sqlite3.Connection) -> bool:
 
 def term_facts(
     connection: sqlite3.Connection, terms: Sequence[Term], chunk_ids: Sequence[int], pages: int
-) -> tuple[TermFact, ...]:
+) -> tuple[TermStatistics, ...]:
     """For each term, about how many of the brain's `pages` hold it, and whether a passage does."""
     return tuple(_fact(connection, term, chunk_ids, pages) for term in terms[:_MOST_TERMS])
 
 
 def _fact(
     connection: sqlite3.Connection, term: Term, chunk_ids: Sequence[int], pages: int
-) -> TermFact:
+) -> TermStatistics:
     match = match_whole(term)
     counted: int = connection.execute(
         "SELECT count(*) FROM (SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT ?)",
@@ -43,7 +43,7 @@ def _fact(
     if counted == _COUNTED:
         counted = max(counted, int(math.sqrt(_COUNTED * pages)))
     held = any(_holds(connection, term, match, chunk_id) for chunk_id in chunk_ids)
-    return TermFact(" ".join(term.words), max(counted, int(held)), held)
+    return TermStatistics(" ".join(term.words), max(counted, int(held)), held)
 
 
 def _holds(connection: sqlite3.Connection, term: Term, match: str, chunk_id: int) -> bool:

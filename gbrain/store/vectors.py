@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from gbrain.errors import BadBrain
 from gbrain.store.schema import VECTORS
 from gbrain.store.scope import chunk_condition
-from gbrain.threads import Beside
+from gbrain.threads import BackgroundCall
 from gbrain.types import Scope, ScoredChunk
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def approximate(
             scale = rows[:, :4].copy().view(np.float32).ravel()
             scores[segment * SEGMENT : (segment + 1) * SEGMENT] = (work @ query) * scale
 
-    other = Beside(lambda: scan(connections[1], 1)) if last > 0 else None
+    other = BackgroundCall(lambda: scan(connections[1], 1)) if last > 0 else None
     scan(connections[0], 0)
     if other:
         other.result()

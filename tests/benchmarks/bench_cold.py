@@ -37,7 +37,7 @@ def build(data: Path, path: Path, count: int) -> None:
     for number, (name, text) in enumerate(pages(data, count), 1):
         batch.append(parse_page(name, text.encode()))
         if number % 500 == 0 or number == count:
-            with brain.database.writing() as connection:
+            with brain.database.write_transaction() as connection:
                 for page in batch:
                     write_page(connection, page, timestamp())
             batch = []
@@ -51,14 +51,14 @@ def give_vectors(brain: Brain, data: Path) -> None:
     random = np.random.default_rng(5)
     space = brain.active_model().space
     real = np.array(list(brain.embedder.embed_passages(sentences(data)[::40][:2000])))
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         hashes = [row[0] for row in connection.execute("SELECT DISTINCT hash FROM chunks")]
     for start in range(0, len(hashes), 4096):
         group = hashes[start : start + 4096]
         rows = real[random.integers(len(real), size=len(group))]
         rows = rows + random.normal(scale=0.02, size=rows.shape)
         rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             vectors.store(connection, space, list(zip(group, rows, strict=True)))
             connection.execute("DELETE FROM embedding_jobs")
 
@@ -80,7 +80,7 @@ def main() -> None:
     data, path = Path(sys.argv[1]), Path(sys.argv[2])
     if not path.exists():
         build(data, path, int((sys.argv[3:] or ["50000"])[0]))
-    with Brain.open(path) as brain, brain.database.reading() as connection:
+    with Brain.open(path) as brain, brain.database.read_transaction() as connection:
         count = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
         chunks = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
     print(f"{count} pages, {chunks} passages, {path.stat().st_size / 1e6:.0f} MB")

@@ -74,7 +74,7 @@ def build(data: Path, folder: Path, count: int) -> None:
         rows = rows + random.normal(scale=0.02, size=rows.shape)
         rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         hashes = [blake2b(str(number).encode(), digest_size=16).digest() for number in numbers]
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             _pages(connection, numbers, hashes, timestamp())
             vectors.store(connection, space, list(zip(hashes, rows, strict=True)))
         plain.executemany(

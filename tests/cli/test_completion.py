@@ -97,7 +97,7 @@ def test_settings_profiles_models_aliases_documents_and_hits(run, sample: Path) 
     run("model", "list")
     assert values("model", "use", "bge") == ["bge-small-en-v1.5"]
     assert "answer" in values("schema", "")
-    with Brain.open(sample) as brain, brain.database.writing() as connection:
+    with Brain.open(sample) as brain, brain.database.write_transaction() as connection:
         connection.execute("INSERT INTO last_answer VALUES (1, 'index', NULL)")
     assert list(candidates(["open", ""])) == [("1", "index")]
 
@@ -135,7 +135,7 @@ def test_completing_leaves_nothing_behind_and_waits_for_nobody(sample: Path) -> 
     before = sorted(sample.parent.iterdir())
     assert values("get", "people/a")
     assert sorted(sample.parent.iterdir()) == before
-    with Brain.open(sample) as brain, brain.database.writing() as connection:
+    with Brain.open(sample) as brain, brain.database.write_transaction() as connection:
         connection.execute("INSERT INTO tags SELECT 'brand-new', id FROM pages LIMIT 1")
         assert values("list", "--tag", "brand") == [], "not written yet"
 
@@ -245,7 +245,7 @@ class Terminal:
 @pytest.fixture
 def environment(tmp_path: Path, sample: Path) -> dict[str, str]:
     """A program called gbrain, and a brain with awkward tags."""
-    with Brain.open(sample) as brain, brain.database.writing() as connection:
+    with Brain.open(sample) as brain, brain.database.write_transaction() as connection:
         connection.executemany(
             "INSERT INTO tags SELECT ?, id FROM pages LIMIT 1",
             [(f"zz{number:02}{tag}",) for number, tag in enumerate(AWKWARD)],

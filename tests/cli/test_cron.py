@@ -48,7 +48,7 @@ def cron(tmp_path: Path) -> Cron:
 @pytest.fixture
 def busy(sample: Path) -> Iterator[Path]:
     """The brain of this test while another program writes to it; patience is a second."""
-    with Brain.open(sample) as brain, brain.database.writing() as connection:
+    with Brain.open(sample) as brain, brain.database.write_transaction() as connection:
         connection.execute("INSERT OR REPLACE INTO config VALUES ('busy_seconds', '0.5')")
     with closing(sqlite3.connect(sample, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -85,7 +85,7 @@ def test_two_at_once_share_the_work(sample: Path, tmp_path: Path) -> None:
     assert [code for _, code in ended] == [0, 0]
     assert [errors for (_, errors), _ in ended] == [b"", b""]
     done = [json.loads(output)["embedded"] for (output, _), _ in ended]
-    with Brain.open(sample) as brain, brain.database.reading() as connection:
+    with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         chunks = connection.execute("SELECT count(DISTINCT hash) FROM chunks").fetchone()[0]
         assert connection.execute("SELECT count(*) FROM embedding_jobs").fetchone()[0] == 0
     assert sum(done) == chunks

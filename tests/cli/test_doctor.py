@@ -108,7 +108,7 @@ def test_stats_on_a_terminal_draws_bars_and_months(
     for number in range(4):
         brain.put(f"people/p{number}", f"---\ndate: 2026-0{number + 1}-01\n---\n# P\n".encode())
     brain.put("companies/c", b"---\ndate: 2026-04-02\n---\n# C \x1b[31m\n")
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         stats = read_stats(connection)
     for columns in ("40", "100"):
         monkeypatch.setenv("COLUMNS", columns)

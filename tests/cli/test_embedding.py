@@ -37,7 +37,7 @@ def waiting(run) -> int:
 
 
 def fail_one(path: Path, reason: str = "out of memory") -> None:
-    with Brain.open(path) as brain, brain.database.writing() as connection:
+    with Brain.open(path) as brain, brain.database.write_transaction() as connection:
         (job,) = jobs.claim(connection, "somebody:1", time.time(), 1, None)
         jobs.fail(connection, job.hash, reason, time.time())
 

@@ -89,7 +89,16 @@ def test_the_main_page_has_what_a_manual_has() -> None:
 
 # Set for other programs, agreed on with the shells' own scripts, or no variables at all.
 NOT_READ = {"_GBRAIN_COMPLETE", "LESS", "LESSCHARSET", "ORT_DISABLE_TELEMETRY"}
-NOT_READ |= {"OPENBLAS_NUM_THREADS", "FILE", "COMMIT", "VACUUM", "SIGHUP", "SIGTERM", "SLUG", "SOURCE"}
+NOT_READ |= {
+    "OPENBLAS_NUM_THREADS",
+    "FILE",
+    "COMMIT",
+    "VACUUM",
+    "SIGHUP",
+    "SIGTERM",
+    "SLUG",
+    "SOURCE",
+}
 
 
 def test_every_variable_that_the_program_reads_is_in_the_manual() -> None:

@@ -104,7 +104,7 @@ def told_until(
 
 
 def jobs(path: Path) -> int:
-    with Brain.open(path) as brain, brain.database.reading() as connection:
+    with Brain.open(path) as brain, brain.database.read_transaction() as connection:
         return int(connection.execute("SELECT count(*) FROM embedding_jobs").fetchone()[0])
 
 
@@ -112,7 +112,7 @@ def test_a_lock_is_waited_out_and_ctrl_c_interrupts(vault: Path, brain_path: Pat
     with Brain.open(brain_path) as other:
         other.set("busy_seconds", "0.1")
         with following("--no-embed") as process:
-            with other.database.writing():
+            with other.database.write_transaction():
                 (vault / "a.md").write_text("# While locked\n")
                 assert process.stderr
                 process.stderr.readline()

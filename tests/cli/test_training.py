@@ -19,7 +19,7 @@ NOON = "2026-11-16T12:00:00.000Z"
 def record(path: Path, questions: int, telling: str) -> None:
     """Questions of five hits each; the one with the greatest `telling` was opened."""
     random, column = Random(2), FEATURES.index(telling)
-    with Brain.open(path, make=True) as brain, brain.database.writing() as connection:
+    with Brain.open(path, make=True) as brain, brain.database.write_transaction() as connection:
         for number in range(1, questions + 1):
             rows = [[random.random() for _ in FEATURES] for _ in range(5)]
             rows.sort(key=lambda row: -row[FEATURES.index("fused")])
@@ -37,7 +37,7 @@ def record(path: Path, questions: int, telling: str) -> None:
 
 
 def kept(path: Path) -> str | None:
-    with Brain.open(path) as brain, brain.database.reading() as connection:
+    with Brain.open(path) as brain, brain.database.read_transaction() as connection:
         return find(connection, RERANKER)
 
 

@@ -114,7 +114,7 @@ def test_another_brain_with_the_same_command_asks(
 ) -> None:
     other = tmp_path / "other.db"
     with Brain.open(other, make=True) as brain:
-        brain.take_in(Path(__file__).parents[2] / "gbrain" / "sample")
+        brain.import_folder(Path(__file__).parents[2] / "gbrain" / "sample")
     with closing(sqlite3.connect(mine)) as there, closing(sqlite3.connect(other)) as here, here:
         here.executemany("INSERT INTO config VALUES (?, ?)", there.execute("SELECT * FROM config"))
     assert run(*ASKED, "--db", other).exit_code == 1

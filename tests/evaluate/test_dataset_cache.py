@@ -19,7 +19,7 @@ def slugs(brain: SetBrain) -> list[str]:
 
 
 def vectors(brain: SetBrain) -> int:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         query = "SELECT count(hash) FROM page_embeddings_vec_384"
         return int(connection.execute(query).fetchone()[0])
 
@@ -40,7 +40,7 @@ def test_the_second_time_nothing_is_written_or_embedded(allotments, cache: Path)
 def test_other_code_for_pages_writes_them_anew_and_keeps_vectors(allotments, cache: Path) -> None:
     with open_set_brain(allotments, cache) as brain:
         before = vectors(brain)
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             settings.keep(connection, "evaluation_made_by", "earlier code")
             connection.execute("DELETE FROM chunks")
     written: list[int] = []
@@ -49,7 +49,7 @@ def test_other_code_for_pages_writes_them_anew_and_keeps_vectors(allotments, cac
         assert brain.embed().done == 0
         assert vectors(brain) == before > 0
         assert brain.query("drowned the onions", mode="bm25").hits[0].slug == "riverside/day-1"
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             assert connection.execute("SELECT count(*) FROM versions").fetchone() == (0,)
 
 

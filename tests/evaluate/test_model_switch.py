@@ -42,7 +42,7 @@ def other(brain: Brain) -> str:
 def give_vectors(brain: Brain, name: str, *, spoilt: bool) -> None:
     """All vectors of the model in use as those of `name`, each with another's text if spoilt."""
     order = "ORDER BY hash DESC" if spoilt else "ORDER BY hash"
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         mine, model = (
             connection.execute("SELECT id FROM embedding_models WHERE name = ?", (n,)).fetchone()[0]
             for n in (PACKAGED, name)
@@ -66,7 +66,7 @@ def give_vectors(brain: Brain, name: str, *, spoilt: bool) -> None:
 
 def test_a_change_that_loses_answers_is_told(brain: Brain) -> None:
     def forget_passages() -> None:
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             connection.execute("UPDATE page_embeddings_vec_384 SET hash = NULL WHERE slot % 3 > 0")
 
     report = warn_of_loss(brain, forget_passages, most=4)

@@ -50,7 +50,7 @@ Yesterday we counted alders around reservoirs with [[wading-birds|the bird page]
 
 
 def mined(brain: Brain, most: int = 100) -> list[Question]:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return mine(connection, most)
 
 
@@ -121,7 +121,7 @@ def test_every_kind_has_its_questions_and_no_more_than_asked_for(sample: Path) -
 
 
 def test_no_question_is_a_name_that_answers_at_once(sample: Path) -> None:
-    with Brain.open(sample) as brain, brain.database.reading() as connection:
+    with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         for question in mine(connection):
             if question.kind not in ("typo", "paraphrase"):
                 query = Query(question.text, read_terms(question.text), Scope(), 10)
@@ -130,15 +130,15 @@ def test_no_question_is_a_name_that_answers_at_once(sample: Path) -> None:
 
 def test_a_question_holds_while_its_words_stand_in_the_page(birds: Brain) -> None:
     questions = [question for question in mined(birds) if question.slug == "wading-birds"]
-    with birds.database.reading() as connection:
+    with birds.database.read_transaction() as connection:
         assert all(holds(connection, question) for question in questions)
     birds.put("wading-birds", HERON.replace(b"The grey heron", b"A white egret"))
-    with birds.database.reading() as connection:
+    with birds.database.read_transaction() as connection:
         held = {question.kind for question in questions if holds(connection, question)}
     assert "title" not in held
     assert held >= {"heading", "timeline", "link"}
     birds.delete("wading-birds")
-    with birds.database.reading() as connection:
+    with birds.database.read_transaction() as connection:
         assert not any(holds(connection, question) for question in questions)
 
 
@@ -146,7 +146,7 @@ def test_known_questions_stay_and_new_pages_bring_theirs(birds: Brain) -> None:
     known = mined(birds)
     birds.put("boats", b"# Boats\n\nTarred planks dry slowly under canvas awnings.\n")
     birds.delete("water")
-    with birds.database.reading() as connection:
+    with birds.database.read_transaction() as connection:
         questions = renewed(connection, known)
     assert {q for q in known if q.slug == "wading-birds"} <= set(questions)
     assert {q.slug for q in questions} - {q.slug for q in known} == {"boats"}

@@ -122,7 +122,7 @@ def test_a_run_that_is_kept_reads_back_the_same(brain: Brain) -> None:
      '{"program": "1", "pages": 2, "settings": {}, "asked": [["a","link","c","d","e",null,99]]}'],
 )  # fmt: skip
 def test_a_baseline_that_cannot_be_read_is_none(brain: Brain, results: str) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         baselines.keep(connection, "2026-11-16", None, results)
     assert kept_baseline(brain) is None
 
@@ -149,10 +149,10 @@ def test_asking_leaves_no_trace_in_the_brain(brain: Brain, brain_path: Path) -> 
     brain.set("record_queries", "on")
     with Brain.open(brain_path) as recording:
         run_selftest(recording, most=1)
-        with recording.database.reading() as connection:
+        with recording.database.read_transaction() as connection:
             assert connection.execute("SELECT count(*) FROM questions").fetchone() == (0,)
         recording.query("heron")
-        with recording.database.reading() as connection:
+        with recording.database.read_transaction() as connection:
             assert connection.execute("SELECT count(*) FROM questions").fetchone() == (1,)
 
 

@@ -10,16 +10,16 @@ from gbrain.config import Settings, read_value
 from gbrain.errors import GbrainError
 from gbrain.evaluate.tune import Fit, candidates, merged, present_fit, score, tune
 from gbrain.evaluate.tune_questions import Case
-from gbrain.types import Candidate, Found
+from gbrain.types import Candidate, LaneResult
 
 DEFAULTS = Settings()
 PRESENT = present_fit(DEFAULTS)
 
 
-def found(*slugs: str) -> Found:
+def found(*slugs: str) -> LaneResult:
     """A lane that found these pages, best first, its scores falling evenly."""
     count = len(slugs)
-    return Found(
+    return LaneResult(
         tuple(
             Candidate(int(slug[4:]), slug, None, rank, 1 - rank / count)
             for rank, slug in enumerate(slugs, 1)

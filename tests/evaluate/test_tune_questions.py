@@ -68,7 +68,7 @@ def test_merging_again_gives_what_the_program_answers(
 ) -> None:
     changes = {"search_merge_strategy": merge, "semantic_weight": weight, "both_bonus": "0.3"}
     settings = with_values(brain.settings, changes)
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         questions = mine(connection, 1)
     for question, known in zip(questions, mined_cases(brain, 1, silent), strict=True):
         scope = Scope(exclude=(question.exclude,) if question.exclude else ())
@@ -85,11 +85,11 @@ def test_mined_questions_are_grouped_by_their_page(brain: Brain) -> None:
 def test_questions_asked_count_once_enough_led_to_a_page(brain: Brain) -> None:
     page = brain.get("people/alice-chen")
     shown = [usage_log.Shown(page.id, ())]
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         for number in range(40):
             usage_log.record(connection, f"wrist {number}", "2026", "auto", "strong", shown, 1000)
     assert opened_cases(brain, silent) == []
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         connection.execute("UPDATE question_hits SET opened_at = '2026'")
     cases = opened_cases(brain, silent)
     assert len(cases) == 40

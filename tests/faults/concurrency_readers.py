@@ -80,14 +80,14 @@ def listing(crowd: Crowd, brain: Brain) -> None:
 
 
 def export(crowd: Crowd, brain: Brain) -> None:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         documents = [json.loads(line) for line in page_lines(connection)]
     check_all((document["slug"], document["text"]) for document in documents)
 
 
 def passages(crowd: Crowd, brain: Brain) -> None:
     """No passage without its page, none of another text, in the tables and in their index."""
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         rows = connection.execute(
             "SELECT slug, text, front_matter || compiled_truth || timeline FROM chunks "
             "LEFT JOIN pages ON pages.id = page_id"

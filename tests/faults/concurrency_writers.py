@@ -64,7 +64,7 @@ def timeline_add(crowd: Crowd, brain: Brain, stamp: str) -> dict[str, object]:
         code, _, complained = crowd.command("timeline-add", LOG, line, "--date", DAY, "--json")
         assert code == 0, complained
     else:
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             add_to_timeline(connection, LOG, DAY, line, None, timestamp())
     return {"line": line}
 
@@ -91,7 +91,7 @@ def import_(crowd: Crowd, brain: Brain, stamp: str) -> dict[str, object]:
         code, said, complained = crowd.command("import", str(root), "--no-embed", "--json")
         assert code == 0, said + complained
     else:
-        report = brain.take_in(root)
+        report = brain.import_folder(root)
         assert not report.problems, report.problems
     return {"slugs": slugs, "stamp": stamp}
 

@@ -61,7 +61,7 @@ def sample() -> Path:
     path = workshop() / "sample.db"
     if not path.exists():
         with Brain.open(path, make=True) as brain:
-            brain.take_in(SAMPLE)
+            brain.import_folder(SAMPLE)
             brain.embed()
     return path
 
@@ -137,7 +137,7 @@ def page_comes_back(data: bytes, asked: str) -> None:
             document = answer_document(brain.query(text, mode="bm25", depth="auto", budget=200))
             validator("answer").validate(json.loads(json.dumps(document)))
             check_citations(brain, document)
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             for _, html in site(connection):
                 html.encode()
 
@@ -179,17 +179,19 @@ def vault_goes_round(files: list[tuple[str, str]], rules: list[str], asked: str)
             paths, _ = walk(vault, [])
         except GbrainError:
             return
-        report = brain.take_in(vault)
+        report = brain.import_folder(vault)
         taken = {change.path for change in report.changes}
         assert taken <= set(paths)
         assert len(taken) + len(report.problems) == len(paths)
-        assert brain.take_in(vault).changes == []
+        assert brain.import_folder(vault).changes == []
         brain.export(out)
         exported = {str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()}
         assert exported == taken
         for path in taken:
             assert (out / path).read_bytes() == (vault / path).read_bytes()
-        assert {change.slug for change in other.take_in(out).changes} == {slug_of(p) for p in taken}
+        assert {change.slug for change in other.import_folder(out).changes} == {
+            slug_of(p) for p in taken
+        }
         assert results(brain, asked) == results(other, asked)
 
 

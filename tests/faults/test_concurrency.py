@@ -55,7 +55,7 @@ def make_brain(folder: Path) -> Path:
         for slug in (*GONE, *own):
             brain.put(slug, counted(slug, "c0x0").encode())
         for name in ("vault-1", "vault-2", "watched"):
-            brain.take_in(folder / name)
+            brain.import_folder(folder / name)
         brain.embed()
     return path
 
@@ -123,7 +123,7 @@ def check_nothing_lost(path: Path, written: Told) -> None:
     lines = [line["line"] for line in written if "line" in line]
     said = re.findall(r"said c\d+x\d+", held[LOG])
     assert sorted(said) == sorted(lines), "lines of the timeline are lost or doubled"
-    with Brain.open(path) as brain, brain.database.reading() as connection:
+    with Brain.open(path) as brain, brain.database.read_transaction() as connection:
         for slug in SHARED:
             ups = sum(line["kind"] == "count_up" and line["slug"] == slug for line in written)
             assert held[slug].split()[-1] == str(ups), f"an update of {slug} is lost"
@@ -135,7 +135,7 @@ def check_nothing_lost(path: Path, written: Told) -> None:
 def check_rest(folder: Path, path: Path) -> None:
     """What was left to do is done by the next who comes, and the brain is well."""
     with Brain.open(path) as brain:
-        brain.take_in(folder / "watched", drop=True)
+        brain.import_folder(folder / "watched", drop=True)
         brain.embed()
         assert brain.embed().done == 0
     for slug, text in texts(path).items():

@@ -45,7 +45,7 @@ class Base:
         if embedded:
             shutil.copyfile(embedded, self.brain)
         with Brain.open(self.brain, make=True) as brain:
-            brain.take_in(SAMPLE)
+            brain.import_folder(SAMPLE)
             for number in range(4):
                 text = f"# Often\n\nWritten {number} times.\n\n{'word ' * 900}"
                 brain.put("own/often", text.encode())

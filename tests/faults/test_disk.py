@@ -179,7 +179,7 @@ def build(folder: Path) -> tuple[Path, Path]:
     for name in ("people", "concepts"):
         shutil.copytree(SAMPLE / name, vault / name)
     with Brain.open(brain, make=True) as made:
-        made.take_in(vault)
+        made.import_folder(vault)
     shutil.copyfile(brain, folder / "kept.db")
     with Brain.open(folder / "kept.db") as kept:
         kept.put("own/kept", b"# Kept\n")

@@ -258,7 +258,7 @@ def rounds(kills: int, seed: int) -> Iterator[Killed]:
         with Brain.open(world.brain, make=True) as brain:
             for slug in ("log", "inbox"):
                 brain.put(slug, LOG.encode())
-            brain.take_in(world.notes)
+            brain.import_folder(world.notes)
         world.state = State({"log": LOG, "inbox": LOG})
         for number in range(MANY):
             (first.notes / f"{number}.md").write_text(f"# Page {number}\n\nOf many.\n")

@@ -120,7 +120,7 @@ def complaint_about(source: str) -> str:
     try:
         parse_page("people/x.md", source.encode())
     except BadPage as error:
-        return error.told
+        return error.full_message
     return ""
 
 

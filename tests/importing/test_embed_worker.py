@@ -99,7 +99,7 @@ def wanted(brain: Brain) -> set[bytes]:
 
 
 def due(brain: Brain, now: float | None = None) -> int:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return jobs.due(connection, time.time() if now is None else now)
 
 
@@ -207,7 +207,7 @@ def test_a_text_the_model_cannot_take_holds_up_no_other(brain: Brain, model: Has
         except ModelUnavailable:
             continue
     assert len(hashes(brain)) == 150
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         (failed,), total = jobs.waiting(connection, 10)
     assert (failed.slug, failed.attempts, total) == ("bad", 1, 1)
     assert failed.error == "cannot read 'poison'"
@@ -267,7 +267,7 @@ def test_vectors_are_kept_under_the_text_they_are_of(brain: Brain, model: Hashed
         put(brain, f"page{n}", f"words {n}")
     embed(brain, model)
     space = brain.active_model().space
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         query = model.embed_query("page7\nwords 7")
         best = vectors.exact(connection, space, query, range(70), Scope())[0]
     assert best.page_id == brain.get("page7").id
@@ -328,7 +328,7 @@ def test_after_a_kill_the_next_run_completes(brain_path: Path) -> None:
     killed.communicate()
     kept = vector_count(brain_path)
     assert 0 < kept < 200
-    with Brain.open(brain_path) as brain, brain.database.reading() as connection:
+    with Brain.open(brain_path) as brain, brain.database.read_transaction() as connection:
         claimed = [job for job in jobs.waiting(connection, 200)[0] if job.claimed_by]
     assert claimed
     assert finished(start(brain_path)) == 200 - kept

@@ -28,7 +28,7 @@ def everything(folder: Path) -> set[str]:
 
 
 def test_awkward_pages_come_back_byte_for_byte(brain: Brain, tmp_path: Path) -> None:
-    report = brain.take_in(AWKWARD)
+    report = brain.import_folder(AWKWARD)
     assert report.problems == []
     assert brain.export(tmp_path / "out") == (len(files(AWKWARD)), 0)
     assert files(tmp_path / "out") == files(AWKWARD)
@@ -68,15 +68,15 @@ def test_a_text_that_the_brain_never_held_is_not_written_over(brain: Brain, tmp_
 
 def test_sync_goes_on_from_what_was_exported(brain: Brain, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"# A\n")
-    brain.take_in(tmp_path)
+    brain.import_folder(tmp_path)
     brain.put("a", b"# A, in the brain\n")
     brain.put("mine", b"# Mine\n")
     brain.export(tmp_path)
     brain.put("mine", b"# Mine, later\n")
-    report = brain.take_in(tmp_path)
+    report = brain.import_folder(tmp_path)
     assert (report.changes, report.problems, report.unchanged) == ([], [], 2)
     (tmp_path / "a.md").write_bytes(b"# A, by hand\n")
-    report = brain.take_in(tmp_path)
+    report = brain.import_folder(tmp_path)
     assert ([change.slug for change in report.changes], report.problems) == (["a"], [])
     assert brain.text("mine") == "# Mine, later\n"
 
@@ -162,7 +162,7 @@ def test_the_longest_names_that_a_file_can_have(brain: Brain, tmp_path: Path, na
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / f"{name}.md").write_bytes(b"# Long\n")
-    assert brain.take_in(vault).problems == []
+    assert brain.import_folder(vault).problems == []
     brain.export(tmp_path / "out")
     assert files(tmp_path / "out") == files(vault)
 

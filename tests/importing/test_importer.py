@@ -10,7 +10,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadPage, GbrainError, NotFound
-from gbrain.importing.importer import Report, take_in
+from gbrain.importing.importer import Report, import_folder
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def slugs(brain: Brain) -> list[str]:
 
 
 def state(brain: Brain) -> list[object]:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         tables = ("pages", "versions", "chunks", "names", "links", "tags", "vaults")
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
 
@@ -47,9 +47,9 @@ def state(brain: Brain) -> list[object]:
 def test_a_folder_is_taken_in_and_the_second_time_nothing_changes(
     brain: Brain, vault: Path
 ) -> None:
-    assert did(brain.take_in(vault)) == [("create", "a"), ("create", "dir/b")]
+    assert did(brain.import_folder(vault)) == [("create", "a"), ("create", "dir/b")]
     before = state(brain)
-    again = brain.take_in(vault)
+    again = brain.import_folder(vault)
     assert (again.changes, again.unchanged, again.problems) == ([], 2, [])
     assert state(brain) == before
 
@@ -60,47 +60,47 @@ def test_however_the_folder_is_spelled_it_is_the_same(
 ) -> None:
     monkeypatch.chdir(vault.parent)
     (vault.parent / "dir").mkdir()
-    brain.take_in(vault)
-    assert brain.take_in(Path(spelling)).changes == []
-    assert len(brain.vault_roots()) == 1
+    brain.import_folder(vault)
+    assert brain.import_folder(Path(spelling)).changes == []
+    assert len(brain.folder_roots()) == 1
 
 
 def test_a_changed_file_is_a_new_version(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     write(vault, {"a.md": "# A2\n"})
-    assert did(brain.take_in(vault)) == [("update", "a")]
+    assert did(brain.import_folder(vault)) == [("update", "a")]
     assert (brain.text("a"), brain.get("a").version) == ("# A2\n", 2)
 
 
 def test_import_keeps_pages_whose_file_is_gone_and_sync_drops_them(
     brain: Brain, vault: Path
 ) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     (vault / "a.md").unlink()
-    assert brain.take_in(vault).changes == []
-    assert did(brain.take_in(vault, drop=True)) == [("delete", "a")]
+    assert brain.import_folder(vault).changes == []
+    assert did(brain.import_folder(vault, drop=True)) == [("delete", "a")]
     assert slugs(brain) == ["dir/b"]
     assert brain.text("a", 1) == "# A\n"
 
 
 def test_a_page_put_by_hand_is_never_dropped(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     brain.put("mine", b"# Mine\n")
-    brain.take_in(vault, drop=True)
+    brain.import_folder(vault, drop=True)
     assert "mine" in slugs(brain)
 
 
 def test_what_changed_on_both_sides_is_reported_and_left_alone(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     brain.put("a", b"# Mine\n")
-    assert brain.take_in(vault).changes == []
+    assert brain.import_folder(vault).changes == []
     write(vault, {"a.md": "# Theirs\n"})
-    report = brain.take_in(vault)
+    report = brain.import_folder(vault)
     assert (did(report), wrong(report)) == ([], {"a.md": "both_changed"})
     assert brain.text("a") == "# Mine\n"
-    assert did(brain.take_in(vault, overwrite=True)) == [("update", "a")]
+    assert did(brain.import_folder(vault, overwrite=True)) == [("update", "a")]
     assert (brain.text("a"), brain.text("a", 2)) == ("# Theirs\n", "# Mine\n")
-    assert brain.take_in(vault).unchanged == 2
+    assert brain.import_folder(vault).unchanged == 2
 
 
 def meanwhile(brain: Brain, act: Callable[[Brain], object]) -> Callable[[int, int], None]:
@@ -115,9 +115,9 @@ def meanwhile(brain: Brain, act: Callable[[Brain], object]) -> Callable[[int, in
 
 
 def test_what_is_written_while_files_are_read_is_not_lost(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     write(vault, {"a.md": "# Theirs\n", "dir/b.md": "# Theirs too\n", "c.md": "# New\n"})
-    report = brain.take_in(
+    report = brain.import_folder(
         vault, progress=meanwhile(brain, lambda other: other.put("a", b"# Mine\n"))
     )
     assert (did(report), wrong(report)) == (
@@ -130,7 +130,7 @@ def test_what_is_written_while_files_are_read_is_not_lost(brain: Brain, vault: P
 def test_a_page_written_by_hand_while_its_file_is_first_read_is_not_lost(
     brain: Brain, vault: Path
 ) -> None:
-    report = brain.take_in(
+    report = brain.import_folder(
         vault, progress=meanwhile(brain, lambda other: other.put("a", b"# Mine\n"))
     )
     assert wrong(report) == {"a.md": "both_changed"}
@@ -148,41 +148,41 @@ def test_a_page_written_by_hand_while_its_file_is_first_read_is_not_lost(
 def test_what_is_done_to_a_page_while_sync_is_about_to_drop_it_stands(
     brain: Brain, vault: Path, act: Callable[[Brain], object], left: list[str], problems: list[str]
 ) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     (vault / "dir/b.md").unlink()
-    report = brain.take_in(vault, drop=True, progress=meanwhile(brain, act))
+    report = brain.import_folder(vault, drop=True, progress=meanwhile(brain, act))
     assert (slugs(brain), list(wrong(report).values())) == (left, problems)
 
 
 def test_the_same_change_on_both_sides_is_no_conflict(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     brain.put("a", b"# Same\n")
     write(vault, {"a.md": "# Same\n"})
-    assert brain.take_in(vault).problems == []
+    assert brain.import_folder(vault).problems == []
     assert brain.get("a").version == 2
     write(vault, {"a.md": "# Next\n"})
-    assert brain.take_in(vault).problems == []
+    assert brain.import_folder(vault).problems == []
 
 
 def test_a_page_changed_in_the_brain_survives_its_file(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     brain.put("a", b"# Mine\n")
     (vault / "a.md").unlink()
-    report = brain.take_in(vault, drop=True)
+    report = brain.import_folder(vault, drop=True)
     assert (did(report), wrong(report)) == ([], {"a.md": "both_changed"})
     assert brain.text("a") == "# Mine\n"
 
 
 def test_a_page_put_by_hand_is_not_replaced_by_a_file(brain: Brain, vault: Path) -> None:
     brain.put("a", b"# Mine\n")
-    assert wrong(brain.take_in(vault)) == {"a.md": "both_changed"}
+    assert wrong(brain.import_folder(vault)) == {"a.md": "both_changed"}
     assert brain.text("a") == "# Mine\n"
 
 
 def test_files_of_two_folders_never_share_a_page(brain: Brain, vault: Path, tmp_path: Path) -> None:
     write(tmp_path / "other", {"a.md": "# Other A\n", "c.md": "# C\n"})
-    brain.take_in(vault)
-    report = brain.take_in(tmp_path / "other")
+    brain.import_folder(vault)
+    report = brain.import_folder(tmp_path / "other")
     assert did(report) == [("create", "c")]
     assert list(wrong(report)) == ["a.md"]
     assert brain.text("a") == "# A\n"
@@ -192,47 +192,47 @@ def test_files_of_two_folders_that_share_a_slug_are_a_collision(
     brain: Brain, vault: Path, tmp_path: Path
 ) -> None:
     write(tmp_path / "other", {"a.md": "# Other A\n"})
-    brain.take_in(vault)
-    assert wrong(brain.take_in(tmp_path / "other")) == {"a.md": "slug_collision"}
+    brain.import_folder(vault)
+    assert wrong(brain.import_folder(tmp_path / "other")) == {"a.md": "slug_collision"}
 
 
 def test_two_files_that_share_a_slug_are_reported_and_the_first_one_stands(
     brain: Brain, vault: Path
 ) -> None:
     write(vault, {"My Page.md": "one", "my-page.md": "two", "MY PAGE.markdown": "three"})
-    report = brain.take_in(vault)
+    report = brain.import_folder(vault)
     assert wrong(report) == {"My Page.md": "slug_collision", "my-page.md": "slug_collision"}
     assert brain.text("my-page") == "three"
-    again = brain.take_in(vault, drop=True)
+    again = brain.import_folder(vault, drop=True)
     assert (again.changes, wrong(again)) == ([], wrong(report))
 
 
 def test_a_file_renamed_only_in_its_letters_keeps_its_page(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     (vault / "a.md").rename(vault / "A.md")
-    assert did(brain.take_in(vault, drop=True)) == [("update", "a")]
+    assert did(brain.import_folder(vault, drop=True)) == [("update", "a")]
     assert (brain.get("a").path, brain.get("a").version) == ("A.md", 2)
 
 
 def test_a_dry_run_changes_nothing(brain: Brain, vault: Path) -> None:
     before = state(brain)
-    assert did(brain.take_in(vault, dry_run=True)) == [("create", "a"), ("create", "dir/b")]
+    assert did(brain.import_folder(vault, dry_run=True)) == [("create", "a"), ("create", "dir/b")]
     assert state(brain) == before
-    brain.take_in(vault)
+    brain.import_folder(vault)
     before = state(brain)
     write(vault, {"dir/b.md": "# B2\n", "c.md": "# C\n"})
     (vault / "a.md").unlink()
-    report = brain.take_in(vault, drop=True, dry_run=True)
+    report = brain.import_folder(vault, drop=True, dry_run=True)
     assert did(report) == [("create", "c"), ("update", "dir/b"), ("delete", "a")]
     assert state(brain) == before
 
 
 def test_an_empty_folder_does_not_empty_the_brain(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     for name in ("a.md", "dir/b.md"):
         (vault / name).unlink()
     with pytest.raises(BadPage) as caught:
-        brain.take_in(vault, drop=True)
+        brain.import_folder(vault, drop=True)
     assert caught.value.code == "vault_empty"
     assert slugs(brain) == ["a", "dir/b"]
 
@@ -240,7 +240,7 @@ def test_an_empty_folder_does_not_empty_the_brain(brain: Brain, vault: Path) -> 
 def test_no_folder_is_an_error(brain: Brain, vault: Path) -> None:
     for path in (vault / "none", vault / "a.md"):
         with pytest.raises(NotFound) as caught:
-            brain.take_in(path)
+            brain.import_folder(path)
         assert caught.value.code == "no_folder"
 
 
@@ -261,14 +261,14 @@ def test_hidden_folders_and_ignored_files_are_left_out(brain: Brain, vault: Path
             ".gbrainignore": "# comment\n\nsecret.md\ntmp/\ndrafts/*\n!drafts/keep.md\n",
         },
     )
-    brain.take_in(vault)
+    brain.import_folder(vault)
     assert slugs(brain) == ["a", "dir/b", "drafts/keep", "logseq/bakery"]
 
 
 def test_a_file_that_is_ignored_later_is_dropped_by_sync(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     write(vault, {".gbrainignore": "a.md\n"})
-    assert did(brain.take_in(vault, drop=True)) == [("delete", "a")]
+    assert did(brain.import_folder(vault, drop=True)) == [("delete", "a")]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_file_that_is_ignored_later_is_dropped_by_sync(brain: Brain, vault: Pa
 def test_odd_ignore_rules_are_no_traceback(brain: Brain, vault: Path, rules: bytes) -> None:
     (vault / ".gbrainignore").write_bytes(rules)
     try:
-        brain.take_in(vault)
+        brain.import_folder(vault)
     except GbrainError:
         assert slugs(brain) == []
     else:
@@ -287,7 +287,7 @@ def test_odd_ignore_rules_are_no_traceback(brain: Brain, vault: Path, rules: byt
 def test_ignore_rules_that_cannot_be_read_are_not_taken_for_none(brain: Brain, vault: Path) -> None:
     (vault / ".gbrainignore").mkdir()
     with pytest.raises(GbrainError) as caught:
-        brain.take_in(vault)
+        brain.import_folder(vault)
     assert caught.value.code == "bad_ignore_file"
     assert slugs(brain) == []
 
@@ -307,7 +307,7 @@ def test_ignore_rules_that_are_no_small_file_of_the_folder_are_refused(
     else:
         file.write_bytes(b"a.md\n" * 200_001)
     with pytest.raises(GbrainError) as caught:
-        brain.take_in(vault)
+        brain.import_folder(vault)
     assert caught.value.code == "bad_ignore_file"
     assert slugs(brain) == []
 
@@ -315,7 +315,7 @@ def test_ignore_rules_that_are_no_small_file_of_the_folder_are_refused(
 def test_ignore_rules_may_be_a_link_within_the_folder(brain: Brain, vault: Path) -> None:
     write(vault, {"rules.txt": "a.md\n"})
     (vault / ".gbrainignore").symlink_to("rules.txt")
-    brain.take_in(vault)
+    brain.import_folder(vault)
     assert slugs(brain) == ["dir/b"]
 
 
@@ -330,12 +330,12 @@ def unreadable(folder: Path) -> None:
 
 
 def test_pages_under_a_folder_that_cannot_be_read_stay(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     (vault / "a.md").unlink()
     write(vault, {"c.md": "# C\n"})
     unreadable(vault / "dir")
     try:
-        report = brain.take_in(vault, drop=True)
+        report = brain.import_folder(vault, drop=True)
     finally:
         (vault / "dir").chmod(0o700)
     assert wrong(report) == {"dir/": "cannot_read"}
@@ -345,7 +345,7 @@ def test_pages_under_a_folder_that_cannot_be_read_stay(brain: Brain, vault: Path
 
 def test_pages_under_a_folder_too_deep_to_be_read_stay(brain: Brain, vault: Path) -> None:
     """A folder beyond the system's longest path fails for every user, root too."""
-    brain.take_in(vault)
+    brain.import_folder(vault)
     deep = ("d" * 250 + "/") * 20
     here = os.open(vault, os.O_RDONLY)
     try:
@@ -356,10 +356,10 @@ def test_pages_under_a_folder_too_deep_to_be_read_stay(brain: Brain, vault: Path
             here = inside
     finally:
         os.close(here)
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         connection.execute("UPDATE pages SET path = ? WHERE slug = 'a'", (f"{deep}a.md",))
     (vault / "a.md").unlink()
-    report = brain.take_in(vault, drop=True)
+    report = brain.import_folder(vault, drop=True)
     assert set(wrong(report).values()) == {"cannot_read"}
     assert did(report) == []
     assert slugs(brain) == ["a", "dir/b"]
@@ -377,7 +377,7 @@ def test_a_link_inside_the_folder_is_a_page_and_one_that_leaves_it_is_not(
     (vault / "loop.md").symlink_to(vault / "loop.md")
     (vault / "folder").symlink_to(tmp_path / "outside")
     (vault / "round").symlink_to(vault)
-    report = brain.take_in(vault)
+    report = brain.import_folder(vault)
     assert slugs(brain) == ["a", "dir/b", "inside"]
     assert wrong(report) == dict.fromkeys(("leaves.md", "loop.md", "nowhere.md"), "outside")
 
@@ -386,16 +386,16 @@ def test_what_is_no_regular_file_is_reported_and_never_waited_for(
     brain: Brain, vault: Path
 ) -> None:
     os.mkfifo(vault / "pipe.md")
-    assert wrong(brain.take_in(vault)) == {"pipe.md": "not_a_file"}
+    assert wrong(brain.import_folder(vault)) == {"pipe.md": "not_a_file"}
 
 
 def test_a_bad_file_does_not_keep_the_others_out_and_keeps_its_page(
     brain: Brain, vault: Path
 ) -> None:
-    brain.take_in(vault)
+    brain.import_folder(vault)
     (vault / "a.md").write_bytes(b"\xff\xfe")
     write(vault, {"z.md": "# Z\n"})
-    report = brain.take_in(vault, drop=True)
+    report = brain.import_folder(vault, drop=True)
     assert (did(report), wrong(report)) == ([("create", "z")], {"a.md": "not_utf8"})
     assert brain.text("a") == "# A\n"
 
@@ -403,7 +403,7 @@ def test_a_bad_file_does_not_keep_the_others_out_and_keeps_its_page(
 def test_many_pages_are_written_in_several_batches(brain: Brain, tmp_path: Path) -> None:
     write(tmp_path / "many", {f"{n:03}.md": f"# Page {n}\n" for n in range(450)})
     seen: list[tuple[int, int]] = []
-    report = brain.take_in(
+    report = brain.import_folder(
         tmp_path / "many", progress=lambda done, total: seen.append((done, total))
     )
     assert report.count("create") == brain.list()[1] == 450
@@ -411,13 +411,13 @@ def test_many_pages_are_written_in_several_batches(brain: Brain, tmp_path: Path)
 
 
 def test_what_changed_waits_to_be_embedded_whatever_else_came_in(brain: Brain, vault: Path) -> None:
-    brain.take_in(vault)
-    with brain.database.writing() as connection:
+    brain.import_folder(vault)
+    with brain.database.write_transaction() as connection:
         connection.execute("DELETE FROM embedding_jobs")
     # The newest passage goes, so that the next ones get its number.
     write(vault, {"dir/b.md": "# B\n\nNew words.\n", "e.md": "# E\n"})
-    brain.take_in(vault)
-    with brain.database.reading() as connection:
+    brain.import_folder(vault)
+    with brain.database.read_transaction() as connection:
         waiting = connection.execute(
             "SELECT slug FROM embedding_jobs JOIN chunks USING (hash) "
             "JOIN pages ON pages.id = chunks.page_id ORDER BY slug"
@@ -429,7 +429,7 @@ def test_a_link_to_a_page_of_the_vault_is_read_again_though_only_the_page_change
     brain: Brain, vault: Path
 ) -> None:
     (vault / "link.md").symlink_to(vault / "a.md")
-    brain.take_in(vault)
+    brain.import_folder(vault)
     write(vault, {"a.md": "# A2\n"})
-    report = take_in(brain.database, vault, "2026-11-16T12:00:00Z", changed=["a.md"])
+    report = import_folder(brain.database, vault, "2026-11-16T12:00:00Z", changed=["a.md"])
     assert did(report) == [("update", "a"), ("update", "link")]

@@ -14,7 +14,7 @@ from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadPage
 from gbrain.importing import jsonl
 from gbrain.importing.export import page_lines
-from gbrain.importing.importer import Report, take_in_lines
+from gbrain.importing.importer import Report, import_jsonl
 from gbrain.importing.jsonl import Record, page_path, read_records
 from gbrain.text.frontmatter import split
 
@@ -114,7 +114,7 @@ def test_where_a_page_is_kept() -> None:
 
 def take(brain: Brain, *lines: object, dry_run: bool = False) -> Report:
     source = BytesIO("\n".join(json.dumps(line) for line in lines).encode())
-    return take_in_lines(brain.database, source, timestamp(), dry_run=dry_run)
+    return import_jsonl(brain.database, source, timestamp(), dry_run=dry_run)
 
 
 def test_good_lines_go_in_and_bad_ones_are_named(brain: Brain) -> None:
@@ -150,14 +150,14 @@ def test_a_dry_run_changes_nothing(brain: Brain) -> None:
 
 
 def test_pages_out_as_lines_and_in_again_are_the_same_bytes(brain: Brain, tmp_path: Path) -> None:
-    brain.take_in(AWKWARD)
-    with brain.database.reading() as connection:
+    brain.import_folder(AWKWARD)
+    with brain.database.read_transaction() as connection:
         lines = list(page_lines(connection))
         texts = connection.execute(TEXTS).fetchall()
     with Brain.open(tmp_path / "other.db", make=True) as other:
-        report = take_in_lines(other.database, BytesIO("".join(lines).encode()), timestamp())
+        report = import_jsonl(other.database, BytesIO("".join(lines).encode()), timestamp())
         assert (report.problems, len(report.changes)) == ([], len(texts))
-        with other.database.reading() as connection:
+        with other.database.read_transaction() as connection:
             assert connection.execute(TEXTS).fetchall() == texts
 
 

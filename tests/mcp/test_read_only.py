@@ -105,7 +105,7 @@ def test_nothing_can_be_written_not_even_by_sql(sample: Path) -> None:
         with pytest.raises(BadBrain) as caught:
             brain.put("a", b"# A\n")
         assert caught.value.code == "read_only"
-        for connection in (brain.database.connection, brain.database.another()):
+        for connection in (brain.database.connection, brain.database.open_second_connection()):
             with pytest.raises(sqlite3.OperationalError, match="readonly database"):
                 connection.execute("DELETE FROM pages")
         connection.close()
@@ -118,7 +118,7 @@ def test_use_is_not_recorded(sample: Path) -> None:
     with open_unwritable(sample) as brain:
         brain.opened(brain.get("index").id)
         assert brain.query("backup").hits
-    with Brain.open(sample) as brain, brain.database.reading() as connection:
+    with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         for table in ("page_use", "questions"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 

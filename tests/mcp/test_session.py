@@ -69,7 +69,7 @@ def test_a_file_that_went_is_an_error_until_it_is_back(
 def test_another_active_model_is_another_brain(kept: Kept, sample: Path) -> None:
     kept.use(lambda brain: brain.active_model())
     first = kept.use(lambda brain: brain)
-    with Brain.open(sample) as other, other.database.writing() as connection:
+    with Brain.open(sample) as other, other.database.write_transaction() as connection:
         connection.execute("UPDATE embedding_models SET identity = 'another' WHERE active")
     assert kept.use(lambda brain: brain) is not first
 

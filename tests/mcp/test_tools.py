@@ -144,7 +144,7 @@ def test_enormous_front_matter_is_cut_with_a_note(notes: Brain) -> None:
 
 def test_reading_a_page_counts_as_opening_it(notes: Brain) -> None:
     called(notes, "brain_get", slug="index")
-    with notes.database.reading() as connection:
+    with notes.database.read_transaction() as connection:
         assert connection.execute("SELECT opens FROM page_use").fetchall() == [(1,)]
 
 

@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 @pytest.fixture
 def stats(sample: Path) -> Stats:
-    with Brain.open(sample) as brain, brain.database.reading() as connection:
+    with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         return read_stats(connection)
 
 

@@ -20,7 +20,7 @@ SIGNS = "<>&\"'[]()!`*_#|\\ \na:x/-~^%"
 
 
 def files(brain: Brain) -> dict[str, str]:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return dict(site(connection))
 
 

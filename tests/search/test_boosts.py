@@ -27,10 +27,10 @@ from gbrain.search.boosts import (
 from gbrain.search.intent import read_intent
 from gbrain.text.dates import find_periods
 from gbrain.text.query import read_terms
-from gbrain.types import Facts, Query, Ranked, Scope
+from gbrain.types import BoostData, Query, Ranked, Scope
 
 TODAY = date(2026, 11, 16)
-NOTE = Facts("A note", "general", "note")
+NOTE = BoostData("A note", "general", "note")
 ALL_OFF = Settings(wing_boost=1.0, date_boost=False, exact_boost=1.0)
 
 
@@ -41,7 +41,7 @@ def page(slug: str, score: float = 1.0) -> Ranked:
 def boosted(
     text: str,
     pages: Sequence[Ranked],
-    known: dict[str, Facts],
+    known: dict[str, BoostData],
     custom: Sequence[CustomBoost] = (),
     **changed: Any,
 ) -> list[Ranked]:
@@ -53,7 +53,7 @@ def boosted(
     return boost(pages, facts, query, read_intent(text), periods, TODAY, settings, custom)
 
 
-def factors(text: str, fact: Facts, **changed: Any) -> dict[str, float]:
+def factors(text: str, fact: BoostData, **changed: Any) -> dict[str, float]:
     """The factors that one page gets."""
     return dict(boosted(text, [page("a")], {"a": fact}, **changed)[0].boosts)
 
@@ -134,7 +134,7 @@ def test_a_day_inside_the_asked_period_and_an_entry_nearer_than_its_page() -> No
         ("anything", NOTE._replace(title="…"), False),
     ],
 )
-def test_an_exact_title_or_phrase(text: str, fact: Facts, holds: bool) -> None:
+def test_an_exact_title_or_phrase(text: str, fact: BoostData, holds: bool) -> None:
     assert factors(text, fact, exact_boost=1.22) == ({"exact": 1.22} if holds else {})
 
 
@@ -173,7 +173,7 @@ PROSE = "The committee talked at length about everything and nothing. " * 10
         (NOTE._replace(passage_text="None.", room="index"), {"roll_up": 0.45}),
     ],
 )
-def test_asked_for_a_fact_short_passages_count(fact: Facts, expected: dict[str, float]) -> None:
+def test_asked_for_a_fact_short_passages_count(fact: BoostData, expected: dict[str, float]) -> None:
     assert factors("what is the version of sqlite", fact, concrete_boost=True) == expected
     assert factors("what is sqlite", fact, concrete_boost=True) == {}
 
@@ -276,7 +276,7 @@ def test_any_text_is_a_boost_or_a_usage_error(written: str) -> None:
         ("slug:archive/=2", "a/archive/x", NOTE, False),
     ],
 )
-def test_a_boost_of_ones_own(written: str, slug: str, fact: Facts, meant: bool) -> None:
+def test_a_boost_of_ones_own(written: str, slug: str, fact: BoostData, meant: bool) -> None:
     given_ = read_boost(written)
     found = boosted("x", [page(slug)], {slug: fact}, [given_])[0]
     assert dict(found.boosts) == ({f"{given_.field}:{given_.value}": 2.0} if meant else {})

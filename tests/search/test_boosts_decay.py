@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings
 from gbrain.search.boosts import age_days, fading, tau_days
-from gbrain.types import Facts
+from gbrain.types import BoostData
 
 TODAY = date(2026, 11, 16)
-NOTE = Facts("A note", "general", "note", last_day="2026-11-09", written="2026-11-15")
+NOTE = BoostData("A note", "general", "note", last_day="2026-11-09", written="2026-11-15")
 
 
 def test_after_tau_a_page_has_faded_to_one_over_e() -> None:

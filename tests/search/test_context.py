@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gbrain.brain import Brain
 from gbrain.text.citations import lines_hash, split_lines
-from gbrain.types import Answer, Piece, Scope
+from gbrain.types import Answer, ContextChunk, Scope
 
 QUESTIONS = (
     "who is lukewarm on cloud RAG?",
@@ -39,12 +39,12 @@ def context(brain: Brain, question: str, budget: int, scope: Scope = Scope()) ->
     return brain.query(question, depth="auto", budget=budget, scope=scope)
 
 
-def pieces(answer: Answer) -> tuple[Piece, ...]:
+def pieces(answer: Answer) -> tuple[ContextChunk, ...]:
     assert answer.context is not None
     return answer.context
 
 
-def lines_of(text: str, piece: Piece) -> str:
+def lines_of(text: str, piece: ContextChunk) -> str:
     return "\n".join(text.split("\n")[piece.lines[0] - 1 : piece.lines[1]])
 
 

@@ -20,7 +20,7 @@ from gbrain.search.expand import (
     parts,
     passage_values,
 )
-from gbrain.types import Found, Ranked, ScoredChunk
+from gbrain.types import LaneResult, Ranked, ScoredChunk
 
 PAGE = ("one two three four five six seven eight nine ten " * 4).encode()
 
@@ -157,8 +157,8 @@ def ranked(page_id: int, score: float) -> Ranked:
 
 def test_a_passage_is_worth_its_places_and_its_page() -> None:
     lanes = {
-        "fts": Found((), (ScoredChunk(11, 1, 9.0), ScoredChunk(21, 2, 3.0))),
-        "vector": Found((), (ScoredChunk(21, 2, 0.8), ScoredChunk(31, 3, 0.7))),
+        "fts": LaneResult((), (ScoredChunk(11, 1, 9.0), ScoredChunk(21, 2, 3.0))),
+        "vector": LaneResult((), (ScoredChunk(21, 2, 0.8), ScoredChunk(31, 3, 0.7))),
     }
     values = passage_values(lanes, [ranked(1, 2.0), ranked(2, 1.0)], Settings())
     assert set(values) == {11, 21}

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings
 from gbrain.search.fusion import fuse, min_max, parts_by_page, shared_passages
-from gbrain.types import Candidate, Found, Merge, ScoredChunk
+from gbrain.types import Candidate, LaneResult, Merge, ScoredChunk
 
 SETTINGS = Settings()
 MERGES: tuple[Merge, ...] = ("set-union", "set-union-rank", "rrf", "blend")
 EVEN: Mapping[str, float] = {}
 
 
-def lane(*pages: str, scores: tuple[float, ...] = ()) -> Found:
+def lane(*pages: str, scores: tuple[float, ...] = ()) -> LaneResult:
     """A lane that found these pages, best first."""
     given = scores or tuple(float(len(pages) - at) for at in range(len(pages)))
-    return Found(
+    return LaneResult(
         tuple(
             Candidate(ord(page), page, None, rank, score)
             for rank, (page, score) in enumerate(zip(pages, given, strict=True), 1)
@@ -29,7 +29,7 @@ def lane(*pages: str, scores: tuple[float, ...] = ()) -> Found:
 
 
 @st.composite
-def lanes(draw: st.DrawFn) -> Found:
+def lanes(draw: st.DrawFn) -> LaneResult:
     pages = draw(st.lists(st.sampled_from("abcdefgh"), unique=True))
     number = st.floats(0, 30)
     scores = sorted(draw(st.lists(number, min_size=len(pages), max_size=len(pages))), reverse=True)
@@ -39,7 +39,7 @@ def lanes(draw: st.DrawFn) -> Found:
 merges = st.sampled_from(MERGES)
 
 
-def scores(found: Mapping[str, Found], merge: Merge) -> dict[str, float]:
+def scores(found: Mapping[str, LaneResult], merge: Merge) -> dict[str, float]:
     return {ranked.slug: ranked.score for ranked in fuse(found, EVEN, merge, SETTINGS)}
 
 
@@ -65,8 +65,8 @@ def passages(*scored: tuple[int, str, float]) -> tuple[ScoredChunk, ...]:
 
 
 def test_the_best_passage_counts_by_what_both_lanes_say_of_it() -> None:
-    words = Found((), passages((1, "a", 8.0), (2, "b", 6.0), (3, "b", 4.0)))
-    meaning = Found((), passages((3, "b", 0.9), (2, "b", 0.8), (4, "c", 0.5)))
+    words = LaneResult((), passages((1, "a", 8.0), (2, "b", 6.0), (3, "b", 4.0)))
+    meaning = LaneResult((), passages((3, "b", 0.9), (2, "b", 0.8), (4, "c", 0.5)))
     assert shared_passages(words, meaning) == pytest.approx(
         {ord("a"): 0.5, ord("b"): (0.5 + 0.75) / 2, ord("c"): 0.0}
     )
@@ -133,20 +133,24 @@ def test_blend_adds_scaled_scores_by_weight() -> None:
 
 
 @given(lanes(), lanes(), merges)
-def test_the_order_of_the_lanes_does_not_matter(one: Found, other: Found, merge: Merge) -> None:
+def test_the_order_of_the_lanes_does_not_matter(
+    one: LaneResult, other: LaneResult, merge: Merge
+) -> None:
     forward = fuse({"fts": one, "vector": other}, EVEN, merge, SETTINGS)
     assert fuse({"vector": other, "fts": one}, EVEN, merge, SETTINGS) == forward
 
 
 @given(lanes(), lanes(), merges)
-def test_a_lane_of_weight_nothing_lets_nobody_in(one: Found, other: Found, merge: Merge) -> None:
+def test_a_lane_of_weight_nothing_lets_nobody_in(
+    one: LaneResult, other: LaneResult, merge: Merge
+) -> None:
     alone = fuse({"fts": one}, EVEN, merge, SETTINGS)
     assert fuse({"fts": one, "vector": other}, {"vector": 0.0}, merge, SETTINGS) == alone
 
 
 @given(lanes(), lanes(), merges)
 def test_every_page_comes_once_best_first_and_ties_by_slug(
-    one: Found, other: Found, merge: Merge
+    one: LaneResult, other: LaneResult, merge: Merge
 ) -> None:
     fused = fuse({"fts": one, "vector": other}, EVEN, merge, SETTINGS)
     assert {ranked.slug for ranked in fused} == {c.slug for c in [*one.pages, *other.pages]}
@@ -155,7 +159,7 @@ def test_every_page_comes_once_best_first_and_ties_by_slug(
 
 
 @given(lanes(), merges)
-def test_one_lane_alone_keeps_its_order(one: Found, merge: Merge) -> None:
+def test_one_lane_alone_keeps_its_order(one: LaneResult, merge: Merge) -> None:
     fused = {ranked.slug: ranked.score for ranked in fuse({"fts": one}, EVEN, merge, SETTINGS)}
     in_lane = [fused[candidate.slug] for candidate in one.pages]
     assert in_lane == sorted(in_lane, reverse=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gbrain.search.fusion import lanes_agree
-from gbrain.types import Candidate, Found
+from gbrain.types import Candidate, LaneResult
 
 
-def lane(*pages: int) -> Found:
-    return Found(
+def lane(*pages: int) -> LaneResult:
+    return LaneResult(
         tuple(
             Candidate(page, f"p{page}", None, rank, 1 / rank) for rank, page in enumerate(pages, 1)
         )

@@ -101,7 +101,7 @@ def test_operators_and_fields_name_a_page_only_to_the_letter(brain: Brain) -> No
     brain.put("river", b"# Title river\n\nWater.\n")
 
     def how(text: str) -> str | None:
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             query = read_query(text, {}, date(2026, 11, 16), Scope(), 10)
             return look_up(connection, query).how
 

@@ -138,8 +138,8 @@ def test_only_lanes_with_a_weight_answer(
 
 def test_associations_are_the_same_beside_the_vector_lane_and_alone(embedded: Brain) -> None:
     on = {"associative_weight": "1"}
-    _, beside = embedded.ask(LUKEWARM, changes=on)
-    _, alone = embedded.ask(LUKEWARM, changes={**on, **OFF})
+    _, beside = embedded.query_with_trace(LUKEWARM, changes=on)
+    _, alone = embedded.query_with_trace(LUKEWARM, changes={**on, **OFF})
     assert beside.lanes.found["associative"] == alone.lanes.found["associative"]
     assert beside.lanes.found["associative"].pages
 

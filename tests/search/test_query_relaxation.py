@@ -12,7 +12,7 @@ from gbrain.config import Settings
 from gbrain.search.lanes import keyword
 from gbrain.text.query import read_query
 from gbrain.trace import Trace
-from gbrain.types import Found, Scope
+from gbrain.types import LaneResult, Scope
 
 PAGES = {
     "baking": "# Bread\n\nKeep the sourdough starter warm.\n",
@@ -32,10 +32,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
 
 def find(
     brain: Brain, text: str, settings: Settings = Settings(), scope: Scope = Scope()
-) -> tuple[list[str], Trace, Found]:
+) -> tuple[list[str], Trace, LaneResult]:
     trace = Trace()
     query = read_query(text, {"boats": ("whales",)}, date(2026, 11, 16), scope, 10)
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         found = keyword.find(connection, query, settings, trace)
     return [page.slug for page in found.pages], trace, found
 

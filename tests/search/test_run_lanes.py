@@ -18,7 +18,7 @@ def meanwhile(
     """Lets another program act once, when a query has begun and its first lane is about to."""
 
     def let(act: Callable[[Brain], object]) -> None:
-        another = Database.another
+        another = Database.open_second_connection
         waiting = [act]
 
         def late(database: Database) -> sqlite3.Connection:
@@ -27,7 +27,7 @@ def meanwhile(
                     waiting.pop()(other)
             return another(database)
 
-        monkeypatch.setattr(Database, "another", late)
+        monkeypatch.setattr(Database, "open_second_connection", late)
 
     return let
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings
 from gbrain.search.verdict import verdict
-from gbrain.types import Candidate, Found, Query, Ranked, Scope, Term, TermFact, Verdict
+from gbrain.types import Candidate, LaneResult, Query, Ranked, Scope, Term, TermStatistics, Verdict
 
 SETTINGS = Settings()
 
 
-def lane(*scores: float, first: int = 1) -> Found:
+def lane(*scores: float, first: int = 1) -> LaneResult:
     """Pages numbered from `first` with these scores, best first."""
-    return Found(
+    return LaneResult(
         tuple(
             Candidate(number, f"page-{number}", None, rank, score)
             for rank, (number, score) in enumerate(enumerate(scores, first), 1)
@@ -26,15 +26,15 @@ def lane(*scores: float, first: int = 1) -> Found:
 
 
 def judged(
-    facts: tuple[TermFact, ...] = (),
+    facts: tuple[TermStatistics, ...] = (),
     text: str = "what is it",
     title: str | None = None,
     short_circuit: str | None = None,
     settings: Settings = SETTINGS,
     calibrated: bool = True,
-    **lanes: Found,
+    **lanes: LaneResult,
 ) -> Verdict:
-    found = max(lanes.values(), key=lambda lane: len(lane.pages), default=Found(()))
+    found = max(lanes.values(), key=lambda lane: len(lane.pages), default=LaneResult(()))
     ranked = [Ranked(page.page_id, page.slug, page.score, {}) for page in found.pages]
     query = Query(text, (Term(("it",)),), Scope(), 10)
     return verdict(
@@ -50,8 +50,8 @@ def judged(
     )
 
 
-HELD = (TermFact("sourdough", 3, True), TermFact("starter", 5, True))
-MISSING = (TermFact("Cobblewick", 0, False), TermFact("partnership", 0, False))
+HELD = (TermStatistics("sourdough", 3, True), TermStatistics("starter", 5, True))
+MISSING = (TermStatistics("Cobblewick", 0, False), TermStatistics("partnership", 0, False))
 
 
 def test_no_page_is_nothing() -> None:
@@ -105,15 +105,15 @@ def test_a_page_that_the_query_names_is_never_nothing() -> None:
 
 
 def test_rare_words_weigh_more_than_common_ones() -> None:
-    rare = (TermFact("sourdough", 1, True), TermFact("bread", 900, False))
-    common = (TermFact("sourdough", 1, False), TermFact("bread", 900, True))
+    rare = (TermStatistics("sourdough", 1, True), TermStatistics("bread", 900, False))
+    common = (TermStatistics("sourdough", 1, False), TermStatistics("bread", 900, True))
     assert judged(rare, fts=lane(1.0)).confidence > judged(common, fts=lane(1.0)).confidence
 
 
 def test_an_unknown_name_weighs_more_than_an_unknown_word() -> None:
-    known = TermFact("emailed", 20, True)
-    name = judged((known, TermFact("Cobblewick", 0, False)), fts=lane(1.0))
-    word = judged((known, TermFact("cobblewick", 0, False)), fts=lane(1.0))
+    known = TermStatistics("emailed", 20, True)
+    name = judged((known, TermStatistics("Cobblewick", 0, False)), fts=lane(1.0))
+    word = judged((known, TermStatistics("cobblewick", 0, False)), fts=lane(1.0))
     assert name.confidence < word.confidence
 
 
@@ -126,7 +126,7 @@ def test_thresholds_are_settings() -> None:
 
 
 facts = st.lists(
-    st.builds(TermFact, st.text(max_size=8), st.integers(0, 2000), st.booleans()), max_size=12
+    st.builds(TermStatistics, st.text(max_size=8), st.integers(0, 2000), st.booleans()), max_size=12
 ).map(tuple)
 cosines = st.lists(st.floats(-1, 1), max_size=12).map(lambda s: sorted(s, reverse=True))
 scores = st.lists(st.floats(0, 1e6), max_size=12).map(lambda s: sorted(s, reverse=True))
@@ -134,7 +134,7 @@ scores = st.lists(st.floats(0, 1e6), max_size=12).map(lambda s: sorted(s, revers
 
 @given(facts, scores, cosines, st.integers(1, 3))
 def test_any_answer_has_a_verdict(
-    held: tuple[TermFact, ...], keyword: list[float], meaning: list[float], first: int
+    held: tuple[TermStatistics, ...], keyword: list[float], meaning: list[float], first: int
 ) -> None:
     found = judged(held, fts=lane(*keyword), vector=lane(*meaning, first=first))
     assert 0 <= found.confidence <= 1
@@ -144,7 +144,7 @@ def test_any_answer_has_a_verdict(
 
 @given(facts, st.integers(0, 11), cosines)
 def test_holding_one_word_more_never_harms(
-    held: tuple[TermFact, ...], at: int, meaning: list[float]
+    held: tuple[TermStatistics, ...], at: int, meaning: list[float]
 ) -> None:
     if at >= len(held) or not held[at].pages:
         return

@@ -198,7 +198,7 @@ def test_a_brain_that_lost_pages_gets_smaller_and_keeps_the_rest(brain: Brain) -
         brain.put(f"page-{number}", f"# Page {number}\n".encode() + b"river " * 3000)
     for number in range(5, 60):
         brain.delete(f"page-{number}")
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         connection.execute("DELETE FROM versions")
     done = compact(brain.database)
     assert done.bytes_after < done.bytes_before / 2
@@ -228,7 +228,7 @@ def test_a_reader_is_not_disturbed_and_the_file_shrinks_after_it(brain: Brain) -
         brain.put("page", b"# Page\n" + f"{number} ".encode() * 20_000)
     brain.set("busy_seconds", "0.1")
     with Brain.open(brain.database.path) as other, Brain.open(brain.database.path) as reader:
-        with reader.database.reading() as connection:
+        with reader.database.read_transaction() as connection:
             text = connection.execute("SELECT compiled_truth FROM pages").fetchone()
             assert compact(other.database).waits
             assert connection.execute("SELECT compiled_truth FROM pages").fetchone() == text
@@ -240,7 +240,7 @@ def test_a_writer_is_waited_for_so_long_and_no_longer(brain: Brain) -> None:
     brain.set("busy_seconds", "0.1")
     with (
         Brain.open(brain.database.path) as other,
-        brain.database.writing(),
+        brain.database.write_transaction(),
         pytest.raises(BadBrain) as caught,
     ):
         compact(other.database)
@@ -277,7 +277,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_copy_is_a_brain_for_its_owner_alone(brain: Brain, tmp_path: Path) -> None:
     brain.put("a", b"# A\n")
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         assert copy_to(connection, tmp_path / "copy.db")
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     with Brain.open(tmp_path / "copy.db") as copy:
@@ -288,7 +288,7 @@ def test_a_copy_is_a_brain_for_its_owner_alone(brain: Brain, tmp_path: Path) -> 
 def test_a_file_that_is_there_stays_unless_it_may_be_replaced(brain: Brain, tmp_path: Path) -> None:
     target = tmp_path / "mine"
     target.write_text("mine")
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         with pytest.raises(BadBrain) as caught:
             copy_to(connection, target)
         assert (caught.value.code, target.read_text()) == ("file_exists", "mine")
@@ -298,7 +298,7 @@ def test_a_file_that_is_there_stays_unless_it_may_be_replaced(brain: Brain, tmp_
 
 
 def test_a_place_that_takes_no_file(brain: Brain, tmp_path: Path) -> None:
-    with brain.database.reading() as connection, pytest.raises(BadBrain) as caught:
+    with brain.database.read_transaction() as connection, pytest.raises(BadBrain) as caught:
         copy_to(connection, tmp_path / "no" / "folder" / "copy.db")
     assert caught.value.code == "cannot_write"
 
@@ -338,7 +338,7 @@ def test_copies_are_whole_while_another_process_writes(brain_path: Path, tmp_pat
         assert writer.stdout
         assert writer.stdout.readline() == b"writing\n"
         for number in range(5):
-            with Brain.open(brain_path) as brain, brain.database.reading() as connection:
+            with Brain.open(brain_path) as brain, brain.database.read_transaction() as connection:
                 count = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
                 copy_to(connection, tmp_path / f"{number}.db")
             copy = sqlite3.connect(tmp_path / f"{number}.db")

@@ -7,9 +7,9 @@ from gbrain.store import baselines
 
 
 def test_the_latest_run_is_the_baseline(brain: Brain) -> None:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         assert baselines.latest(connection) is None
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         baselines.keep(connection, "2026-11-16T12:00:00Z", None, "{}")
         baselines.keep(connection, "2026-11-17T12:00:00Z", "mine", '{"a": 1}')
         latest = baselines.latest(connection)
@@ -22,7 +22,7 @@ def test_the_latest_run_is_the_baseline(brain: Brain) -> None:
 
 
 def test_only_the_last_few_are_kept(brain: Brain) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         for day in range(10, 30):
             baselines.keep(connection, f"2026-11-{day}", None, "{}")
         kept = [row[0] for row in connection.execute("SELECT made_at FROM baselines ORDER BY id")]

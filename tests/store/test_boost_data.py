@@ -10,7 +10,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.store.boost_data import Wanted, facts
 from gbrain.text.query import read_terms
-from gbrain.types import Facts
+from gbrain.types import BoostData
 
 
 def put(brain: Brain, slug: str, front: dict[str, object], body: str = "Words.") -> int:
@@ -19,8 +19,10 @@ def put(brain: Brain, slug: str, front: dict[str, object], body: str = "Words.")
     return brain.get(slug).id
 
 
-def of(brain: Brain, page_id: int, chunk: int | None = None, wanted: Wanted = Wanted()) -> Facts:
-    with brain.database.reading() as connection:
+def of(
+    brain: Brain, page_id: int, chunk: int | None = None, wanted: Wanted = Wanted()
+) -> BoostData:
+    with brain.database.read_transaction() as connection:
         return facts(connection, {page_id: chunk}, wanted)[page_id]
 
 
@@ -70,14 +72,14 @@ def test_importance_is_a_share_or_one_of_ten(
 
 def test_front_matter_that_is_no_json_any_more_says_nothing(brain: Brain) -> None:
     page = put(brain, "plan", {"superseded_by": "x"})
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         connection.execute("UPDATE pages SET meta = '{\"superseded_by\"'")
     assert of(brain, page).superseded_by is None
 
 
 def test_the_passage_that_speaks_for_it_is_read_on_request(brain: Brain) -> None:
     page = put(brain, "plan", {}, "Truth.\n\n---\n## Timeline\n- 2026-04-03 — Began")
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         sql = "SELECT id FROM chunks WHERE kind = 'timeline'"
         chunk = connection.execute(sql).fetchone()[0]
     assert of(brain, page, chunk).passage_text == ""
@@ -89,7 +91,7 @@ def test_the_passage_that_speaks_for_it_is_read_on_request(brain: Brain) -> None
 
 def test_times_opened(brain: Brain) -> None:
     page = put(brain, "plan", {})
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         connection.execute("INSERT INTO page_use VALUES (?, 3, '2026-11-16')", (page,))
     assert of(brain, page).opens == 0
     assert of(brain, page, wanted=Wanted(opens=True)).opens == 3
@@ -97,7 +99,7 @@ def test_times_opened(brain: Brain) -> None:
 
 def test_a_brain_that_counts_no_opens(brain: Brain) -> None:
     page = put(brain, "plan", {})
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         connection.execute("DROP TABLE page_use")
     assert of(brain, page, wanted=Wanted(opens=True)).opens == 0
 
@@ -106,11 +108,11 @@ def test_pages_that_hold_every_quoted_phrase(brain: Brain) -> None:
     one = put(brain, "one", {}, "The cold start of a warm engine.")
     two = put(brain, "two", {}, "Cold engines never start warm; a cold start hurts.")
     phrases = read_terms('"cold start" "warm engine"')
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         known = facts(connection, {one: None, two: None}, Wanted(phrases=phrases))
     assert (known[one].phrase, known[two].phrase) == (True, False)
 
 
 def test_a_page_that_is_gone_is_left_out(sample: Path) -> None:
-    with Brain.open(sample) as brain, brain.database.reading() as connection:
+    with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         assert facts(connection, {10**9: 10**9}, Wanted(passages=True, opens=True)) == {}

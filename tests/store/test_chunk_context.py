@@ -20,7 +20,7 @@ def connection(brain: Brain) -> Iterator[sqlite3.Connection]:
     brain.put("talk", f"# Talk\n{talk}\n## Links\n[[mill]] [[people/ada]] [[mill]]\n".encode())
     brain.put("mill", b"## First\nThe windmill.\n## Second\nIts sails.\n")
     brain.put("people/ada", "Ada keeps 知识管理 notes, see [[talk]].\n".encode())
-    with brain.database.reading() as reading:
+    with brain.database.read_transaction() as reading:
         yield reading
 
 

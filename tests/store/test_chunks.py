@@ -6,12 +6,12 @@ from gbrain.brain import Brain
 
 
 def jobs(brain: Brain) -> int:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return int(connection.execute("SELECT count(*) FROM embedding_jobs").fetchone()[0])
 
 
 def rows(brain: Brain, sql: str) -> list[tuple[object, ...]]:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return connection.execute(sql).fetchall()
 
 

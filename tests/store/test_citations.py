@@ -34,7 +34,7 @@ def alice(brain: Brain) -> Brain:
 
 
 def check(brain: Brain, citation: Citation) -> Verified:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return verify(connection, citation)
 
 

@@ -67,7 +67,7 @@ def test_what_a_killed_process_left_of_a_new_brain_is_cleared_away(tmp_path: Pat
 
 
 def test_the_file_says_what_it_is(brain: Brain) -> None:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         pragmas = [
             connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("application_id", "user_version", "journal_mode", "foreign_keys")
@@ -191,16 +191,16 @@ def test_making_a_brain_leaves_an_existing_file_alone(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_nothing_behind(brain: Brain) -> None:
-    with suppress(ZeroDivisionError), brain.database.writing() as connection:
+    with suppress(ZeroDivisionError), brain.database.write_transaction() as connection:
         connection.execute("INSERT INTO config (key, value) VALUES ('a', 'b')")
         raise ZeroDivisionError
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         assert connection.execute("SELECT count(*) FROM config").fetchone() == (0,)
 
 
 def test_reads_in_one_block_see_one_moment(brain: Brain, brain_path: Path) -> None:
     brain.put("a", b"# A\n")
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         count = "SELECT count(*) FROM pages"
         assert connection.execute(count).fetchone() == (1,)
         with Brain.open(brain_path) as other:
@@ -211,7 +211,11 @@ def test_reads_in_one_block_see_one_moment(brain: Brain, brain_path: Path) -> No
 
 def test_a_writer_waits_no_longer_than_it_was_told(brain: Brain, brain_path: Path) -> None:
     other = Database(brain_path, busy_seconds=0.05)
-    with brain.database.writing(), pytest.raises(BadBrain) as caught, other.writing():
+    with (
+        brain.database.write_transaction(),
+        pytest.raises(BadBrain) as caught,
+        other.write_transaction(),
+    ):
         pass
     other.close()
     assert caught.value.code == "locked"

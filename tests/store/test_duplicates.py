@@ -57,7 +57,7 @@ def near(embedded: Path, brain_path: Path) -> Brain:
 
 
 def pairs(brain: Brain, threshold: float = 0.95, scope: Scope = Scope()) -> Compared:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         space = active_space(connection)
         assert space
         return near_pairs(connection, space, threshold, scope)
@@ -109,7 +109,7 @@ def test_only_pages_of_the_scope(near: Brain):
 
 
 def test_damaged_vectors_are_named(near: Brain):
-    with near.database.writing() as connection:
+    with near.database.write_transaction() as connection:
         connection.execute("UPDATE page_embeddings_vec_384 SET vector = x'00'")
     with pytest.raises(BadBrain, match="vectors are damaged"):
         pairs(near)

@@ -15,7 +15,7 @@ TEXT = (
 
 
 def near(brain: Brain, slug: str) -> str | None:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         found = nearly_the_same(connection, slug)
     return found.slug if found else None
 

@@ -9,7 +9,7 @@ from gbrain.store.folders import add_vault, known_pages, page_files, vaults
 
 
 def test_a_folder_is_added_once(brain: Brain) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         one = add_vault(connection, "/notes", "2026")
         two = add_vault(connection, "/other", "2026")
         assert add_vault(connection, "/notes", "2027") == one
@@ -18,7 +18,7 @@ def test_a_folder_is_added_once(brain: Brain) -> None:
 
 def test_a_page_put_by_hand_belongs_to_no_folder(brain: Brain) -> None:
     brain.put("a", b"x")
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         known = known_pages(connection)["a"]
     assert (known.path, known.vault_id, known.source_sha256) == ("a.md", None, None)
 
@@ -27,16 +27,16 @@ def test_pages_of_a_vault_have_files_and_others_none(brain: Brain, tmp_path: Pat
     vault = tmp_path / "notes"
     (vault / "people").mkdir(parents=True)
     (vault / "people" / "Ann Lee.md").write_text("# Ann")
-    brain.take_in(vault)
+    brain.import_folder(vault)
     brain.put("other", b"# Other")
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         files = page_files(connection, ["people/ann-lee", "other", "none"])
     assert files == {"people/ann-lee": vault / "people" / "Ann Lee.md"}
 
 
 def test_a_file_that_is_no_page_is_none_of_a_page(brain: Brain, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A")
-    brain.take_in(tmp_path)
-    with brain.database.writing() as connection:
+    brain.import_folder(tmp_path)
+    with brain.database.write_transaction() as connection:
         connection.execute("UPDATE pages SET path = '/usr/share/applications/x.desktop'")
         assert page_files(connection, ["a"]) == {}

@@ -15,19 +15,19 @@ TODAY = date(2026, 11, 16)
 
 
 def gaps(brain: Brain, kind: GapKind, stale_days: int = 180) -> list[Gap]:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return find_gaps(connection, TODAY, stale_days)[kind]
 
 
 def ask(brain: Brain, text: str, verdict: str, *shown: int, hour: int = 9) -> None:
     now = f"2026-11-10T{hour:02}:00:00.000Z"
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         hits = [Shown(page_id, ()) for page_id in shown]
         usage_log.record(connection, text, now, "hybrid", verdict, hits, 100)
 
 
 def open_page(brain: Brain, slug: str, hour: int = 9, times: int = 1) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         for _ in range(times):
             usage_log.opened(connection, brain.get(slug).id, f"2026-11-10T{hour:02}:05:00.000Z")
 
@@ -40,7 +40,7 @@ def put(brain: Brain, slug: str, body: str, monkeypatch: pytest.MonkeyPatch, day
 def test_a_full_brain_without_questions_has_no_gaps(brain: Brain) -> None:
     brain.put("a", b"# A\n\nSee [[b]].\n")
     brain.put("b", b"# B\n\nSee [[a]].\n")
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         assert find_gaps(connection, TODAY, 180) == {
             "asked": [], "unwritten": [], "empty": [], "stale": []
         }  # fmt: skip

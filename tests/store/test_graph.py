@@ -23,7 +23,7 @@ def around(brain: Brain) -> Around:
     brain.put("alone", b"")
 
     def call(slug: str, depth: int, most: int = 100) -> LinkGraph:
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             return graph_around(connection, require_page(connection, slug), depth, most)
 
     return call
@@ -56,7 +56,7 @@ def test_a_limit_keeps_the_nearest_and_counts_the_others(around: Around) -> None
 
 
 def test_the_whole_brain(around: Around, brain: Brain) -> None:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         graph, some = whole_graph(connection, 100), whole_graph(connection, 2)
     assert {page.slug for page in graph.pages} == {"a", "b", "c", "d", "alone", "Nobody"}
     assert (len([page for page in some.pages if not page.missing]), some.left_out) == (2, 3)

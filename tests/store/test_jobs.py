@@ -22,7 +22,7 @@ def connection(brain: Brain) -> Iterator[sqlite3.Connection]:
     """A brain of five pages that wait, inside one write."""
     for n in range(5):
         brain.put(f"page{n}", f"words {n}\n".encode())
-    with brain.database.writing() as opened:
+    with brain.database.write_transaction() as opened:
         yield opened
 
 
@@ -116,7 +116,7 @@ def test_the_jobs_of_one_page(connection: sqlite3.Connection) -> None:
 def test_what_has_no_vector_is_queued_again_and_need_not_wait(brain: Brain) -> None:
     brain.put("page", b"words\n")
     space = brain.active_model().space
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         (digest,) = claim(connection, "a", 1)
         jobs.fail(connection, digest, "a reason", NOW)
         assert jobs.due(connection, NOW) == 0

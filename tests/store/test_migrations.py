@@ -88,7 +88,7 @@ def test_a_brain_that_may_only_be_read_is_read_as_it_is(old_brain: Path) -> None
     old_brain.chmod(0o400)
     with Brain.open(old_brain) as brain:
         assert brain.search("alice").hits
-        with pytest.raises(BadBrain) as caught, brain.database.reading() as connection:
+        with pytest.raises(BadBrain) as caught, brain.database.read_transaction() as connection:
             connection.execute("SELECT * FROM baselines")
     assert caught.value.code == "read_only"
     assert "of an older gbrain" in caught.value.message

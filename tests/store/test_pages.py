@@ -20,13 +20,13 @@ from gbrain.store.page_writer import Written
 
 def check_index(database: Database) -> None:
     """Raises if the keyword index does not hold exactly what the pages and passages say."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for table in ("pages_fts", "chunks_fts"):
             connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
 
 
 def history(brain: Brain, slug: str) -> list[tuple[int, str, str | None]]:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return [(v.version, v.slug, v.ending) for v in store_history.versions(connection, slug)]
 
 
@@ -152,7 +152,7 @@ def test_the_index_follows_a_new_title(brain: Brain) -> None:
 
 def test_passages_that_stay_keep_their_number(brain: Brain) -> None:
     def numbers() -> dict[str, int]:
-        with brain.database.reading() as connection:
+        with brain.database.read_transaction() as connection:
             return dict(connection.execute("SELECT text, id FROM chunks").fetchall())
 
     brain.put("a", b"# A\n\n## One\n\none\n\n## Two\n\ntwo\n")
@@ -223,9 +223,9 @@ class AnyEdits(RuleBasedStateMachine):
             self.texts[renamed] = self.texts.pop(slug)
 
     @rule(name=st.sampled_from(["a", "b", "d"]), text=TEXTS, overwrite=st.booleans())
-    def take_in(self, name: str, text: bytes, overwrite: bool) -> None:
+    def import_folder(self, name: str, text: bytes, overwrite: bool) -> None:
         (self.vault / f"{name}.md").write_bytes(text)
-        report = self.brain.take_in(self.vault, overwrite=overwrite)
+        report = self.brain.import_folder(self.vault, overwrite=overwrite)
         assert not (overwrite and report.problems)
         for change in report.changes:
             self.texts[change.slug] = (self.vault / change.path).read_bytes()
@@ -234,7 +234,7 @@ class AnyEdits(RuleBasedStateMachine):
     def follow_a_vanished_file(self, name: str) -> None:
         (self.vault / f"{name}.md").unlink(missing_ok=True)
         try:
-            report = self.brain.take_in(self.vault, drop=True)
+            report = self.brain.import_folder(self.vault, drop=True)
         except GbrainError:
             assert not any(self.vault.iterdir())
             return
@@ -256,7 +256,7 @@ class AnyEdits(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_left_of_pages_that_went(self) -> None:
-        with self.brain.database.reading() as connection:
+        with self.brain.database.read_transaction() as connection:
             for table in ("chunks", "names", "tags", "links"):
                 left = f"SELECT count(*) FROM {table} WHERE page_id NOT IN (SELECT id FROM pages)"
                 assert connection.execute(left).fetchone() == (0,)

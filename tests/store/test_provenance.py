@@ -17,7 +17,7 @@ def told(origin: Origin) -> list[object]:
 
 
 def why(brain: Brain, slug: str, depth: int = 9, limit: int = 99) -> Origin:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return provenance(connection, slug, depth, limit)
 
 

@@ -18,13 +18,13 @@ PAGE = b"---\nquestions: [Who bakes the bread?]\n---\n# Bob\n\n## Work\n\nA man 
 
 def fill(brain: Brain, wanted: str) -> int:
     brain.set("hypothetical_questions", wanted)
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         return questions.rebuild(connection)
 
 
 def found(brain: Brain, text: str, wanted: str = "authored") -> list[str]:
     query = read_query(text, {}, date(2026, 11, 16), Scope(), 10)
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         settings = Settings(hypothetical_questions=wanted)
         return [page.slug for page in search(connection, query, settings).pages]
 
@@ -98,7 +98,7 @@ def test_a_write_and_a_rebuild_keep_the_same(brain: Brain, sample: Path) -> None
 def test_doctor_mends_an_index_of_questions_that_disagrees(brain: Brain) -> None:
     brain.put("bob", PAGE)
     fill(brain, "authored")
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         connection.execute("UPDATE page_questions SET questions = 'Something else?'")
     assert not sound(brain)
     now = "2026-11-16T12:00:00.000Z"

@@ -12,7 +12,7 @@ NOON = "2026-11-16T12:00:00.000Z"
 
 
 def test_the_last_thing_learned_counts(brain: Brain) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         assert reranker_weights.find(connection, "reranker") is None
         reranker_weights.keep(connection, "reranker", "old", NOON)
         reranker_weights.keep(connection, "reranker", "new", NOON)
@@ -30,7 +30,7 @@ def test_lessons_are_questions_of_which_something_was_opened(brain: Brain) -> No
     for name in ("one", "two"):
         brain.put(name, b"Words.\n")
     one, two = brain.get("one").id, brain.get("two").id
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         shown = [usage_log.Shown(one, (0.1, 0.2)), usage_log.Shown(two, (0.3, 0.4))]
         usage_log.record(
             connection, "first?", "2026-11-16T11:58:00.000Z", "bm25", "strong", shown, 9
@@ -47,7 +47,7 @@ def test_lessons_are_questions_of_which_something_was_opened(brain: Brain) -> No
 
 
 def test_numbers_that_are_none_are_left_out(brain: Brain) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         connection.execute(
             "INSERT INTO questions (id, text, asked_at, mode, verdict, hits) "
             "VALUES (1, 'why?', ?, 'bm25', 'strong', 6)",

@@ -19,7 +19,7 @@ def four(brain: Brain) -> Brain:
 
 
 def mark(brain: Brain, old: str, new: str) -> str:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         return supersede(connection, f"notes/{old}", f"notes/{new}", NOW)[1]
 
 
@@ -29,7 +29,7 @@ def test_it_is_a_version_like_any_other(four: Brain):
     assert four.get("notes/a").version == 2
     assert four.page("notes/a")[1]["superseded_by"] == "notes/b"
     assert four.backlinks("notes/b")[0].slug == "notes/a"
-    with four.database.writing() as connection:
+    with four.database.write_transaction() as connection:
         assert restore(connection, "notes/a", NOW).version == 3
     assert four.text("notes/a") == four.text("notes/a", 1)
 
@@ -59,7 +59,7 @@ def test_a_circle_that_others_wrote_is_no_trap(four: Brain):
 @pytest.mark.parametrize("value", ["notes/b", '"[[B]]"', "[B]", "notes/B.md"])
 def test_whatever_names_the_page_leads_to_it(four: Brain, value: str):
     four.put("notes/a", f"---\nsuperseded_by: {value}\npinned: true\n---\n".encode())
-    with four.database.reading() as connection:
+    with four.database.read_transaction() as connection:
         [page] = superseded(connection)
     assert (page.slug, page.replacement, page.pinned) == ("notes/a", "notes/b", True)
     with pytest.raises(Conflict):
@@ -68,7 +68,7 @@ def test_whatever_names_the_page_leads_to_it(four: Brain, value: str):
 
 def test_a_replacement_that_is_not_there(four: Brain):
     four.put("notes/a", b"---\nsuperseded_by: notes/gone\n---\n")
-    with four.database.reading() as connection:
+    with four.database.read_transaction() as connection:
         assert superseded(connection)[0].replacement is None
 
 

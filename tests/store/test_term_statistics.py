@@ -8,11 +8,11 @@ from gbrain.brain import Brain
 from gbrain.store import term_statistics
 from gbrain.store.chunks import page_passages
 from gbrain.text.query import read_terms
-from gbrain.types import TermFact
+from gbrain.types import TermStatistics
 
 
-def facts_of(brain: Brain, slug: str, text: str) -> tuple[TermFact, ...]:
-    with brain.database.reading() as connection:
+def facts_of(brain: Brain, slug: str, text: str) -> tuple[TermStatistics, ...]:
+    with brain.database.read_transaction() as connection:
         passages = page_passages(connection, brain.get(slug).id)
         pages = term_statistics.brain_size(connection)
         return term_statistics.term_facts(
@@ -24,9 +24,9 @@ def test_stems_titles_and_counts(brain: Brain) -> None:
     brain.put("bread", b"# Sourdough\n\nFeeding starters daily.\n")
     brain.put("soup", b"# Soup\n\nStarters and mains.\n")
     assert facts_of(brain, "bread", "sourdough starter schedule") == (
-        TermFact("sourdough", 1, True),
-        TermFact("starter", 2, True),
-        TermFact("schedule", 0, False),
+        TermStatistics("sourdough", 1, True),
+        TermStatistics("starter", 2, True),
+        TermStatistics("schedule", 0, False),
     )
 
 
@@ -34,17 +34,17 @@ def test_a_compound_is_held_by_all_its_parts_and_not_by_one(brain: Brain) -> Non
     brain.put("alice", b"# Alice\n\nChen, one of the people here.\n")
     brain.put("yeast", b"# Yeast\n\nMost people keep it cold.\n")
     assert facts_of(brain, "alice", "people/alice-chen") == (
-        TermFact("people/alice-chen", 1, True),
+        TermStatistics("people/alice-chen", 1, True),
     )
     assert facts_of(brain, "yeast", "people/alice-chen") == (
-        TermFact("people/alice-chen", 1, False),
+        TermStatistics("people/alice-chen", 1, False),
     )
 
 
 def test_scripts_without_spaces(brain: Brain) -> None:
     brain.put("tea", "# 茶\n\n今日は緑茶を飲みました。\n".encode())
-    assert facts_of(brain, "tea", "緑茶") == (TermFact("緑茶", 1, True),)
-    assert facts_of(brain, "tea", "紅茶") == (TermFact("紅茶", 0, False),)
+    assert facts_of(brain, "tea", "緑茶") == (TermStatistics("緑茶", 1, True),)
+    assert facts_of(brain, "tea", "紅茶") == (TermStatistics("紅茶", 0, False),)
 
 
 def test_a_common_word_is_counted_only_so_far(
@@ -54,13 +54,13 @@ def test_a_common_word_is_counted_only_so_far(
     for number in range(9):
         brain.put(f"p{number}", b"everywhere\n" if number else b"everywhere once\n")
     everywhere, once = facts_of(brain, "p0", "everywhere once")
-    assert once == TermFact("once", 1, True)
-    assert everywhere == TermFact("everywhere", 6, True)
+    assert once == TermStatistics("once", 1, True)
+    assert everywhere == TermStatistics("everywhere", 6, True)
 
 
 def test_an_empty_brain(brain: Brain) -> None:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         assert term_statistics.brain_size(connection) == 0
         assert term_statistics.term_facts(connection, read_terms("any words"), [], 0) == (
-            TermFact("words", 0, False),
+            TermStatistics("words", 0, False),
         )

@@ -26,22 +26,22 @@ def ask(
     brain: Brain, text: str, *shown: int, now: str = NOON, verdict: str = "strong", keep: int = 100
 ) -> None:
     hits = [Shown(page_id, (0.5, float(page_id))) for page_id in shown]
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         usage_log.record(connection, text, now, "hybrid", verdict, hits, keep)
 
 
 def open_page(brain: Brain, page_id: int, now: str) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         usage_log.opened(connection, page_id, now)
 
 
 def recorded(brain: Brain) -> list[Asking]:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return list(usage_log.askings(connection))
 
 
 def rows(brain: Brain, sql: str) -> list[tuple[object, ...]]:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return connection.execute(sql).fetchall()
 
 
@@ -75,7 +75,7 @@ def test_an_open_counts_and_marks_the_questions_that_led_to_it(
     open_page(brain, pages[0], "2026-11-16T12:01:00.000Z")
     opened_at = "SELECT opened_at FROM question_hits WHERE opened_at IS NOT NULL"
     assert rows(brain, opened_at) == [(NOON,)]
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         assert usage_log.opens_of(connection, pages) == {pages[0]: 2}
 
 
@@ -83,12 +83,12 @@ def test_a_page_that_went_away_cannot_be_opened(brain: Brain, pages: list[int]) 
     open_page(brain, pages[0], NOON)
     brain.delete("a")
     open_page(brain, pages[0], NOON)
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         assert usage_log.opens_of(connection, pages) == {}
 
 
 def test_the_last_answer_is_the_only_one(brain: Brain) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         usage_log.remember(connection, [Place(1, "a", 12), Place(2, "b", None)])
         usage_log.remember(connection, [Place(1, "c", 3)])
         assert usage_log.recall(connection, 1) == Place(1, "c", 3)
@@ -107,7 +107,7 @@ def test_a_note_is_written_and_leaves_the_connection_as_it_was(brain: Brain) -> 
 
 
 def test_a_busy_brain_is_not_waited_for(brain: Brain) -> None:
-    other = brain.database.another()
+    other = brain.database.open_second_connection()
     try:
         other.execute("BEGIN IMMEDIATE")
         assert not take_note(brain.database, note("lost"))
@@ -119,7 +119,7 @@ def test_a_busy_brain_is_not_waited_for(brain: Brain) -> None:
 
 
 def test_a_note_during_a_read_or_in_a_read_only_brain_is_left_out(brain: Brain) -> None:
-    with brain.database.reading():
+    with brain.database.read_transaction():
         assert not take_note(brain.database, note("lost"))
     path = brain.database.path
     brain.close()

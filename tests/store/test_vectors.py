@@ -41,7 +41,7 @@ def space(brain: Brain) -> VectorSpace:
 
 def made_space(brain: Brain, dimension: int, model: str = "drawn") -> VectorSpace:
     """A model of that name whose vectors the tests draw themselves."""
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         vectors.ensure_tables(connection, dimension)
         row = connection.execute(
             "INSERT INTO embedding_models (name, identity, sha256, pooling, query_prefix, "
@@ -55,7 +55,7 @@ def made_space(brain: Brain, dimension: int, model: str = "drawn") -> VectorSpac
 def hold(brain: Brain, numbers: Iterable[int]) -> None:
     """Gives each vector of these numbers a passage, all on one page."""
     brain.put("holder", b"words\n")
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         connection.execute("DELETE FROM chunks")
         connection.executemany(
             "INSERT INTO chunks (page_id, section, part, kind, byte_start, byte_stop, first_line, "
@@ -66,7 +66,7 @@ def hold(brain: Brain, numbers: Iterable[int]) -> None:
 
 
 def keep(brain: Brain, space: VectorSpace, rows: Floats, first: int = 0) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         named = [(name(number), row) for number, row in enumerate(rows, first)]
         vectors.store(connection, space, named)
 
@@ -80,7 +80,10 @@ def slots(brain: Brain, space: VectorSpace) -> dict[bytes, int]:
 
 
 def scan(brain: Brain, space: VectorSpace, query: Floats) -> Floats:
-    with brain.database.reading() as connection, closing(brain.database.another()) as second:
+    with (
+        brain.database.read_transaction() as connection,
+        closing(brain.database.open_second_connection()) as second,
+    ):
         return vectors.approximate((connection, second), space, query)
 
 
@@ -95,7 +98,7 @@ def test_a_scan_gives_about_the_cosine_of_every_slot(brain: Brain, space: Vector
 
 def test_a_brain_without_vectors_has_none_to_scan(brain: Brain, space: VectorSpace) -> None:
     assert len(scan(brain, space, units(1)[0])) == 0
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         assert not vectors.has_vectors(connection, space)
         assert vectors.exact(connection, space, units(1)[0], [0, 1], Scope()) == []
 
@@ -131,7 +134,7 @@ def test_pruned_slots_score_nothing_and_are_used_again(brain: Brain, space: Vect
     rows = units(2500)
     keep(brain, space, rows)
     hold(brain, range(1200, 2500))
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         assert vectors.prune(connection, space) == 1200
         assert vectors.prune(connection, space) == 0
     assert not scan(brain, space, rows[0])[:1200].any()
@@ -157,7 +160,7 @@ def test_exact_scores_are_best_first_and_within_the_scope(brain: Brain, space: V
     keep(brain, space, rows)
     hold(brain, range(50))
     query = units(1, seed=8)[0]
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         found = vectors.exact(connection, space, query, range(50), Scope())
         nobody = vectors.exact(connection, space, query, range(50), Scope(wing="elsewhere"))
     assert [chunk.score for chunk in found] == sorted((c.score for c in found), reverse=True)
@@ -184,7 +187,7 @@ def test_any_coming_and_going_leaves_each_text_its_vector(
         if comes:
             keep(brain, space, rows[number : number + 1], first=number)
         hold(brain, held)
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             vectors.prune(connection, space)
     known = slots(brain, space)
     assert set(known) == {name(number) for number in held}

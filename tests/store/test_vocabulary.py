@@ -31,7 +31,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
 
 
 def near(brain: Brain, word: str, least: float = 0.3) -> Near | None:
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return nearest(connection, word, least)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gbrain.config import Settings
 from gbrain.search.lanes import vector
 from gbrain.store.vectors import VectorSpace, approximate, vectors_at
-from gbrain.types import Found, Query
+from gbrain.types import LaneResult, Query
 
 if TYPE_CHECKING:
     from gbrain.store.vectors import Floats
@@ -25,7 +25,7 @@ def search(
     query: Query,
     settings: Settings,
     scan: vector.Scan | None = None,
-) -> Found:
+) -> LaneResult:
     """Pages by their best passage's cosine with what the query recalls, best first.
 
     Recalled is from the thousand vectors in scope that are about nearest to the query.
@@ -38,7 +38,7 @@ def search(
         slots = slots[np.argpartition(-scores[slots], _MEMORY)[:_MEMORY]]
     _, memory = vectors_at(connections[0], space, slots)
     if not len(memory):
-        return Found(())
+        return LaneResult(())
     recalled = recall(memory, embedded, settings.hopfield_beta)
     return vector.search(connections, space, recalled, query, settings)
 

@@ -13,7 +13,7 @@ from gbrain.store.page_names import named_any, slugs_of
 from gbrain.store.scope import page_condition
 from gbrain.text.query import STOP_WORDS
 from gbrain.text.slug import fold
-from gbrain.types import Candidate, Found, Query
+from gbrain.types import Candidate, LaneResult, Query
 
 _LONGEST_NAME = 5
 _WORDS_READ = 200
@@ -22,7 +22,7 @@ _LINKS_READ = 2000
 NEIGHBOUR = 0.5
 
 
-def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> Found:
+def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> LaneResult:
     """Pages by how near they are to a name in the query, best first, ties by slug.
 
     A page that the query names scores 1, a neighbour 0.5 x the strength of its links.
@@ -32,7 +32,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
     scores |= dict.fromkeys(named, 1.0)
     slugs = _in_scope(connection, query, scores)
     ranked = sorted(slugs, key=lambda page_id: (-scores[page_id], slugs[page_id]))
-    return Found(
+    return LaneResult(
         tuple(
             Candidate(page_id, slugs[page_id], None, rank, scores[page_id])
             for rank, page_id in enumerate(ranked[: settings.candidate_pool], 1)

@@ -12,7 +12,7 @@ from gbrain.store.page_names import slugs_of
 from gbrain.store.scope import page_condition, passage_days
 from gbrain.text.query import match_expression, unspaced
 from gbrain.trace import Trace
-from gbrain.types import Candidate, Found, Query, Scope, ScoredChunk, Term
+from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
 
 # In the queries below, the plus before rowid keeps SQLite from matching anew for each row in scope.
 _AMONG = "+rowid IN (SELECT value FROM json_each(?))"
@@ -34,7 +34,9 @@ _SHORTEST_MISSPELT = 5
 _MOST_MISSPELT = 2
 
 
-def find(connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace) -> Found:
+def find(
+    connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
+) -> LaneResult:
     """What `search` finds; looser readings of a query that finds nothing, repaired words."""
     with trace.stage("fts") as detail:
         found = search(connection, query, settings)
@@ -59,7 +61,7 @@ def may_be_misspelt(term: Term) -> bool:
     return plain and len(word) >= _SHORTEST_MISSPELT and word.isalpha() and not unspaced(word)
 
 
-def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> Found:
+def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> LaneResult:
     """Pages that hold the query's words, best first; scores are positive, higher is better."""
     scores: dict[int, float] = {}
     best: dict[int, int] = {}
@@ -95,7 +97,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         Candidate(page_id, slugs[page_id], best.get(page_id), rank, scores[page_id])
         for rank, page_id in enumerate(ranked, 1)
     )
-    return Found(
+    return LaneResult(
         pages[: settings.candidate_pool],
         tuple(chunks),
         min(scores.values(), default=None),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gbrain.config import Settings
 from gbrain.store.page_names import slugs_of
 from gbrain.store.vectors import VectorSpace, approximate, exact, slots_in_scope
-from gbrain.types import Candidate, Found, Query, ScoredChunk
+from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def search(
     query: Query,
     settings: Settings,
     scan: Scan | None = None,
-) -> Found:
+) -> LaneResult:
     """Pages by their best passage's cosine with the query, best first.
 
     The second connection scans half of the vectors on a thread of its own, unless a `scan` that
@@ -57,7 +57,7 @@ def search(
         Candidate(chunk.page_id, slugs[chunk.page_id], chunk.chunk_id, rank, chunk.score)
         for rank, chunk in enumerate(ranked, 1)
     )
-    return Found(
+    return LaneResult(
         pages[: settings.candidate_pool],
         tuple(chunks),
         min((chunk.score for chunk in best.values()), default=None),

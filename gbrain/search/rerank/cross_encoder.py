@@ -11,7 +11,7 @@ from gbrain.search.rerank.head import Head, Opinions
 from gbrain.search.rerank.rerank import contested, reordered
 from gbrain.store.boost_data import facts
 from gbrain.store.chunk_context import followed
-from gbrain.store.chunks import Passage
+from gbrain.store.chunks import StoredChunk
 from gbrain.text.chunking import content_hash, embedding_text
 
 # Pages, the best by one passage of each, of which the other passages are read as well.
@@ -61,7 +61,7 @@ def _read(head: Head, texts: Mapping[int, Sequence[str]]) -> dict[int, list[floa
     return {page_id: [logits[names[text]] for text in read] for page_id, read in texts.items()}
 
 
-def _text(shown_title: str, title: str, passage: Passage) -> str:
+def _text(shown_title: str, title: str, passage: StoredChunk) -> str:
     """Where a passage stands, then what it says; a page's first heading repeats its title."""
     path = (
         passage.heading_path[1:] if passage.heading_path[:1] == (title,) else passage.heading_path

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
-from gbrain.store.chunks import Passage
+from gbrain.store.chunks import StoredChunk
 from gbrain.types import Query, Ranked
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Head(NamedTuple):
     connection: sqlite3.Connection
     query: Query
     pages: Sequence[Ranked]
-    passages: Mapping[int, Sequence[Passage]]
+    passages: Mapping[int, Sequence[StoredChunk]]
     settings: Settings
     helpers: Helpers
 

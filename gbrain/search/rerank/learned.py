@@ -13,7 +13,7 @@ from gbrain.search.fusion import min_max
 from gbrain.search.rerank.head import Head, Opinions
 from gbrain.store.boost_data import Wanted, facts
 from gbrain.store.reranker_weights import RERANKER, find
-from gbrain.types import Facts, Ranked
+from gbrain.types import BoostData, Ranked
 
 # In this order wherever features are a row of numbers.
 FEATURES = (
@@ -49,7 +49,7 @@ class Network(NamedTuple):
 
 
 def features(
-    ranked: Sequence[Ranked], facts: Mapping[int, Facts], today: str, half_life_days: float
+    ranked: Sequence[Ranked], facts: Mapping[int, BoostData], today: str, half_life_days: float
 ) -> dict[int, Row]:
     """The ten numbers of each page, in the order of FEATURES, by page.
 
@@ -69,7 +69,7 @@ def features(
 
 def _row(
     page: Ranked,
-    facts: Facts | None,
+    facts: BoostData | None,
     whole: tuple[float, float, int],
     today: str,
     half_life_days: float,

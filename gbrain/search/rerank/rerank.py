@@ -13,8 +13,8 @@ from gbrain.errors import GbrainError
 from gbrain.search.expand import passage_values
 from gbrain.search.fusion import lanes_agree, min_max
 from gbrain.search.rerank.head import Head, Helpers, Opinions
-from gbrain.store.chunks import Passage, passages
-from gbrain.types import Candidate, Found, Query, Ranked
+from gbrain.store.chunks import StoredChunk, passages
+from gbrain.types import Candidate, LaneResult, Query, Ranked
 
 # The module of each kind, loaded when it is asked.
 KINDS = {
@@ -45,7 +45,7 @@ def rerank(
     connection: sqlite3.Connection,
     query: Query,
     ranked: Sequence[Ranked],
-    lanes: Mapping[str, Found],
+    lanes: Mapping[str, LaneResult],
     settings: Settings,
     helpers: Helpers,
 ) -> Reranked:
@@ -59,7 +59,7 @@ def rerank(
     try:
         given: Opinions = import_module(f"gbrain.search.rerank.{KINDS[how]}").opinions(head)
     except GbrainError as error:
-        return Reranked(list(ranked), how, notice=f"Not reranked: {error.told}")
+        return Reranked(list(ranked), how, notice=f"Not reranked: {error.full_message}")
     return Reranked(
         reordered(ranked, given.by_page, settings.rerank_head, given.weight),
         how,
@@ -73,7 +73,7 @@ def _head(
     connection: sqlite3.Connection,
     query: Query,
     ranked: Sequence[Ranked],
-    lanes: Mapping[str, Found],
+    lanes: Mapping[str, LaneResult],
     settings: Settings,
     helpers: Helpers,
 ) -> Head:
@@ -81,7 +81,7 @@ def _head(
     pages = ranked[: settings.rerank_head]
     chosen = best_chunks(pages, lanes, settings)
     known = passages(connection, [chunk for chunks in chosen.values() for chunk in chunks])
-    found: dict[int, list[Passage]] = {
+    found: dict[int, list[StoredChunk]] = {
         page_id: [known[chunk] for chunk in chunks if chunk in known]
         for page_id, chunks in chosen.items()
     }
@@ -89,7 +89,7 @@ def _head(
 
 
 def best_chunks(
-    head: Sequence[Ranked], lanes: Mapping[str, Found], settings: Settings
+    head: Sequence[Ranked], lanes: Mapping[str, LaneResult], settings: Settings
 ) -> dict[int, list[int]]:
     """The passages that speak for each page, at most `rerank_chunks`, best first, by page."""
     values = passage_values(lanes, head, settings)

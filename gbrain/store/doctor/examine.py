@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gbrain.errors import BadBrain, GbrainError
-from gbrain.store.connection import Database, explained
+from gbrain.store.connection import Database, explain_errors
 from gbrain.store.doctor import checks, repair
 from gbrain.store.doctor.findings import REPAIR as REPAIR
 from gbrain.store.doctor.findings import RESTORE as RESTORE
@@ -77,7 +77,7 @@ def _look(check: Check, database: Database, full: bool) -> Finding:
         return check.look(database, full)
     except sqlite3.Error as error:
         if "locked" in str(error):
-            with explained(database.path):
+            with explain_errors(database.path):
                 raise
         return Finding("problem", f"cannot be checked: {_kind(error)}", RESTORE, 1)
     except STRANGE as error:

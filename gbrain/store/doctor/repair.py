@@ -34,7 +34,7 @@ def close_files(database: Database, now: str, full: bool) -> None:
 
 def rebuild_indexes(database: Database, now: str, full: bool) -> None:
     """Writes SQLite's own indexes anew from their tables."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         connection.execute("REINDEX")
 
 
@@ -53,7 +53,7 @@ def _unbound(database: Database) -> Iterator[sqlite3.Connection]:
     """Writes in which what is taken from one table takes nothing from those that lean on it."""
     database.connection.execute("PRAGMA foreign_keys = OFF")
     try:
-        with database.writing() as connection:
+        with database.write_transaction() as connection:
             yield connection
     finally:
         database.connection.execute("PRAGMA foreign_keys = ON")
@@ -83,7 +83,7 @@ def _take_out(connection: sqlite3.Connection, kind: str, name: str, own: str | N
 
 def complete_schema(database: Database, now: str, full: bool) -> None:
     """Makes the parts that are missing; what they held is filled in by later repairs."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         missing = file_problems.missing_parts(connection)
         if "pages" in missing:
             raise BadBrain("the pages themselves are gone", hint="Restore a backup.")
@@ -118,7 +118,7 @@ def drop_wrong_rows(database: Database, now: str, full: bool) -> None:
 
 def restore_facts(database: Database, now: str, full: bool) -> None:
     """Makes what is known of a page from its text, where it is wrong."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for page_id, _ in page_problems.wrong_facts(connection, full):
             page_problems.write_facts(connection, page_id, now)
 
@@ -136,10 +136,10 @@ def rebuild_passages(database: Database, now: str, full: bool) -> None:
 def _rebuild(database: Database, table: str) -> None:
     rebuild = f"INSERT INTO {table} ({table}) VALUES ('rebuild')"
     try:
-        with database.writing() as connection:
+        with database.write_transaction() as connection:
             connection.execute(rebuild)
     except BadBrain:
-        with database.writing() as connection:
+        with database.write_transaction() as connection:
             _make_index_anew(connection, table)
             connection.execute(rebuild)
 
@@ -157,7 +157,7 @@ def _make_index_anew(connection: sqlite3.Connection, table: str) -> None:
 
 def drop_stray_rows(database: Database, now: str, full: bool) -> None:
     """Drops rows that belong to nothing; a page whose folder is unknown is the brain's own."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for table, parent in file_problems.stray_rows(connection):
             if table == "pages":
                 connection.execute(
@@ -174,20 +174,20 @@ def drop_stray_rows(database: Database, now: str, full: bool) -> None:
 
 def drop_stray_passages(database: Database, now: str, full: bool) -> None:
     # The keyword index, which reads passages through their pages, does not know these.
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         connection.execute("DELETE FROM chunks WHERE page_id NOT IN (SELECT id FROM pages)")
 
 
 def ask_anew(database: Database, now: str, full: bool) -> None:
     """Makes the questions of all pages anew."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         _make_index_anew(connection, "questions_fts")
         questions.rebuild(connection)
 
 
 def accept_texts(database: Database, now: str, full: bool) -> None:
     """Takes changed texts as they stand: a new version, with all that follows from the text."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for page_id, slug in page_problems.wrong_texts(connection)[0]:
             page = page_problems.parsed(connection, page_id)
             if page is None or page.slug != slug:
@@ -202,7 +202,7 @@ def accept_texts(database: Database, now: str, full: bool) -> None:
 
 def follow_paths(database: Database, now: str, full: bool) -> None:
     """Gives pages the slug of their path, where no other page has it; else a path by their slug."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for page_id, slug, path in page_problems.wrong_slugs(connection):
             if not is_page_file(path):
                 connection.execute(
@@ -225,7 +225,7 @@ def follow_paths(database: Database, now: str, full: bool) -> None:
 
 def cut_anew(database: Database, now: str, full: bool) -> None:
     """Makes the passages of a page from its text, where they are wrong."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for page_id, _ in page_problems.wrong_passages(connection, full):
             page = page_problems.parsed(connection, page_id)
             if page is None:
@@ -238,7 +238,7 @@ def cut_anew(database: Database, now: str, full: bool) -> None:
 
 def name_anew(database: Database, now: str, full: bool) -> None:
     """Makes names, tags and links of a page from its text, where they are wrong."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for page_id, _ in page_problems.wrong_references(connection, full):
             _write_references(connection, page_id)
 
@@ -256,7 +256,7 @@ def _write_references(connection: sqlite3.Connection, page_id: int) -> None:
 
 def drop_vectors(database: Database, now: str, full: bool) -> None:
     """Drops vectors and codes that cannot be used; their passages are asked for anew."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for space in file_problems.spaces(connection):
             connection.execute(
                 f"DELETE FROM {space.codes} WHERE model_id = ? AND length(codes) <> ?",
@@ -276,7 +276,7 @@ def drop_vectors(database: Database, now: str, full: bool) -> None:
 
 
 def drop_stray_vectors(database: Database, now: str, full: bool) -> None:
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for space in file_problems.spaces(connection):
             prune(connection, space)
 
@@ -287,19 +287,19 @@ def clear_leftovers(database: Database, now: str, full: bool) -> None:
 
 
 def drop_stray_jobs(database: Database, now: str, full: bool) -> None:
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         connection.execute(f"DELETE FROM embedding_jobs WHERE {file_problems.STRAY_JOBS}")
 
 
 def enqueue(database: Database, now: str, full: bool) -> None:
     """Asks for the vectors that are missing."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for page_id in file_problems.unembedded(connection):
             chunks.enqueue(connection, page_id, now)
 
 
 def forget_settings(database: Database, now: str, full: bool) -> None:
     """Puts settings with an impossible value back to the default; unknown ones stay."""
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         for name in file_problems.strange_settings(connection)[0]:
             settings.forget(connection, name)

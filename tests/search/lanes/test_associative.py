@@ -14,7 +14,7 @@ from gbrain.brain import Brain
 from gbrain.config import Settings
 from gbrain.search.lanes import associative, vector
 from gbrain.store.vectors import active_space
-from gbrain.types import Found, Query, Scope
+from gbrain.types import LaneResult, Query, Scope
 
 
 def test_a_step_is_the_mean_of_memories_weighed_by_softmax() -> None:
@@ -48,14 +48,14 @@ def embedded(embedded_sample: Path, brain_path: Path) -> Path:
     return brain_path
 
 
-def lanes(path: Path, text: str, scope: Scope, settings: Settings) -> tuple[Found, Found]:
+def lanes(path: Path, text: str, scope: Scope, settings: Settings) -> tuple[LaneResult, LaneResult]:
     """What the associative and the vector lane find."""
-    with Brain.open(path) as brain, brain.database.reading() as connection:
+    with Brain.open(path) as brain, brain.database.read_transaction() as connection:
         space = active_space(connection)
         assert space
         query = Query(text, (), scope, 10)
         asked = brain.embedder.embed_query(text)
-        with closing(brain.database.another()) as second:
+        with closing(brain.database.open_second_connection()) as second:
             connections = (connection, second)
             return (
                 associative.search(connections, space, asked, query, settings),
@@ -76,4 +76,4 @@ def test_the_scope_holds(embedded: Path) -> None:
     assert recalled.pages
     assert {page.slug for page in recalled.pages} == {page.slug for page in near.pages}
     nobody, _ = lanes(embedded, "who founded RiverAI", Scope(wing="nowhere"), Settings())
-    assert nobody == Found(())
+    assert nobody == LaneResult(())

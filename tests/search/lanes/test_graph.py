@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gbrain.brain import Brain
 from gbrain.config import Settings
 from gbrain.search.lanes import graph
-from gbrain.types import Found, Query, Scope
+from gbrain.types import LaneResult, Query, Scope
 
 PAGES = {
     "people/alice-chen": "---\naliases: [Ally]\n---\n# Alice Chen\nFounded [[companies/river-ai]].",
@@ -29,9 +29,9 @@ def linked(brain: Brain) -> Brain:
     return brain
 
 
-def search(brain: Brain, text: str, scope: Scope = Scope(), pool: int = 50) -> Found:
+def search(brain: Brain, text: str, scope: Scope = Scope(), pool: int = 50) -> LaneResult:
     query = Query(text, (), scope, 10, text)
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         return graph.search(connection, query, Settings(candidate_pool=pool))
 
 

@@ -43,7 +43,7 @@ def found(brain: Brain, query: str, **scope: str) -> list[str]:
 
 def matched(brain: Brain, text: str, scope: Scope = Scope()) -> list[str]:
     """What the lane itself finds, without a second try."""
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         query = read_query(text, {}, date(2026, 11, 16), scope, 10)
         return [page.slug for page in search(connection, query, Settings()).pages]
 
@@ -144,7 +144,7 @@ def test_filters_hold(filled: Brain) -> None:
 def test_pages_scored_after_the_pool_follow_it(brain: Brain) -> None:
     for number in range(120):
         brain.put(f"many/{number:03}", b"# Heron\n\n" + b"heron and more words " * (1 + number % 7))
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         query = read_query("heron", {}, date(2026, 11, 16), Scope(), 10)
         found = search(connection, query, Settings())
     everyone = [*found.pages, *found.beyond]
@@ -208,7 +208,7 @@ def test_excluded_pages_make_room_for_others(brain: Brain) -> None:
 def test_frequent_words_beside_a_rare_one_are_searched_when_its_pages_are_kept_out(
     brain: Brain,
 ) -> None:
-    with brain.database.writing() as connection:
+    with brain.database.write_transaction() as connection:
         for number in range(2100):
             page = parse_page(f"many/{number}.md", b"# Heron\n")
             write_page(connection, page, "2026-11-16T12:00:00.000Z", enqueue=False)

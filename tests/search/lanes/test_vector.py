@@ -18,7 +18,7 @@ from gbrain.models.embedder import Embedder
 from gbrain.search.lanes import vector
 from gbrain.store import vectors
 from gbrain.store.vectors import VectorSpace
-from gbrain.types import Found, Query, Scope
+from gbrain.types import LaneResult, Query, Scope
 
 SAMPLE = Path(__file__).parents[3] / "gbrain" / "sample"
 SETTINGS = Settings()
@@ -32,9 +32,14 @@ def units(count: int, dimension: int, seed: int) -> Floats:
     return rows
 
 
-def found_by(brain: Brain, space: VectorSpace, embedded: Floats, scope: Scope = Scope()) -> Found:
+def found_by(
+    brain: Brain, space: VectorSpace, embedded: Floats, scope: Scope = Scope()
+) -> LaneResult:
     query = Query("", (), scope, 10)
-    with brain.database.reading() as connection, closing(brain.database.another()) as second:
+    with (
+        brain.database.read_transaction() as connection,
+        closing(brain.database.open_second_connection()) as second,
+    ):
         return vector.search((connection, second), space, embedded, query, SETTINGS)
 
 
@@ -43,7 +48,7 @@ class Drawn:
 
     def __init__(self, brain: Brain, rows: Floats) -> None:
         self.brain, self.rows = brain, rows
-        with brain.database.writing() as connection:
+        with brain.database.write_transaction() as connection:
             vectors.ensure_tables(connection, rows.shape[1])
             connection.execute(
                 "INSERT INTO embedding_models (id, name, identity, sha256, pooling, query_prefix, "
@@ -71,15 +76,15 @@ class Drawn:
         )
 
     def keep(self) -> None:
-        with self.brain.database.writing() as connection:
+        with self.brain.database.write_transaction() as connection:
             named = [(n.to_bytes(16, "big"), row) for n, row in enumerate(self.rows)]
             vectors.store(connection, self.space, named)
 
-    def search(self, embedded: Floats, scope: Scope = Scope()) -> Found:
+    def search(self, embedded: Floats, scope: Scope = Scope()) -> LaneResult:
         return found_by(self.brain, self.space, embedded, scope)
 
 
-def recall(found: Found, scores: Floats) -> float:
+def recall(found: LaneResult, scores: Floats) -> float:
     """How many of the exact first ten are among the first ten found; page n is vector n - 1."""
     true = set(np.argsort(-scores, kind="stable")[:10].tolist())
     return len(true & {page.page_id - 1 for page in found.pages[:10]}) / 10
@@ -89,7 +94,7 @@ def recall(found: Found, scores: Floats) -> float:
 def drawn(brain: Brain) -> Drawn:
     """5 000 pages in random directions, every hundredth in the wing `rare`."""
     made = Drawn(brain, units(5000, 64, seed=1))
-    with brain.database.writing():
+    with brain.database.write_transaction():
         for n in range(5000):
             made.add(n, n + 1, "rare" if n % 100 == 0 else "general")
     made.keep()
@@ -147,7 +152,7 @@ def test_a_page_of_many_passages_starves_no_other(brain: Brain) -> None:
     query = rows[:1200].mean(axis=0)
     query = query / np.linalg.norm(query)
     nearest = np.argsort(-(rows @ query))
-    with brain.database.writing():
+    with brain.database.write_transaction():
         for place, n in enumerate(nearest.tolist()):
             made.add(n, 1 if place < 1200 else place)
     made.keep()
@@ -159,7 +164,7 @@ def test_a_page_of_many_passages_starves_no_other(brain: Brain) -> None:
 
 def test_passages_as_near_as_each_other_are_all_looked_at(brain: Brain) -> None:
     made = Drawn(brain, np.tile(units(1, 64, seed=7), (1500, 1)))
-    with brain.database.writing():
+    with brain.database.write_transaction():
         for n in range(1500):
             made.add(n, 1 + n % 3)
     made.keep()

@@ -21,7 +21,7 @@ from gbrain.search.rerank.head import Helpers
 from gbrain.search.rerank.rerank import Reranked, rerank
 from gbrain.store.vectors import active_space
 from gbrain.text.query import read_query
-from gbrain.types import Found, Query, Ranked, Scope
+from gbrain.types import LaneResult, Query, Ranked, Scope
 
 TODAY = "2026-11-16"
 
@@ -32,7 +32,7 @@ class Fused(NamedTuple):
     connection: sqlite3.Connection
     query: Query
     ranked: list[Ranked]
-    lanes: dict[str, Found]
+    lanes: dict[str, LaneResult]
     helpers: Helpers
 
     def reranked(self, **changes: str) -> Reranked:
@@ -63,14 +63,14 @@ def ask(answering: Brain, cross_encoder: CrossEncoder) -> Ask:
     def fused(text: str, mode: str = "hybrid", command: str = "") -> Fused:
         settings, connection = Settings(), answering.database.connection
         query = read_query(text, {}, date(2026, 11, 16), Scope(), 10)
-        lanes: dict[str, Found] = {}
+        lanes: dict[str, LaneResult] = {}
         if mode != "semantic":
             lanes["fts"] = keyword.search(connection, query, settings)
         if mode != "bm25":
             space = active_space(connection)
             assert space is not None
             embedded = answering.embedder.embed_query(query.meaning)
-            with closing(answering.database.another()) as second:
+            with closing(answering.database.open_second_connection()) as second:
                 both = (connection, second)
                 lanes["vector"] = vector.search(both, space, embedded, query, settings)
         helpers = Helpers(lambda: cross_encoder, lambda: answering.embedder, command, TODAY)

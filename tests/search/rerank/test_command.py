@@ -14,12 +14,12 @@ from gbrain.config import Settings, with_values
 from gbrain.errors import GbrainError
 from gbrain.search.rerank.command import opinions
 from gbrain.search.rerank.head import Head, Helpers
-from gbrain.store.chunks import Passage
+from gbrain.store.chunks import StoredChunk
 from gbrain.types import Query, Ranked, Scope
 
 
-def passage(page_id: int, part: int, text: str) -> Passage:
-    return Passage(
+def passage(page_id: int, part: int, text: str) -> StoredChunk:
+    return StoredChunk(
         10 * page_id + part, page_id, 0, part, "truth", (), None, 0, 1, 1, 1, b"hash", text
     )
 

@@ -51,13 +51,13 @@ def test_the_answer_may_follow_the_passage_that_matches(brain: Brain) -> None:
     chatter = "\n".join(f"Kim: Number {n} of what I want to ask of you." for n in range(9))
     for slug, said in {"asked": "I must ask.", "told": "At noon, not on Sundays."}.items():
         brain.put(slug, f"Kim: When does the ferry leave?\n{chatter}\nLee: {said}".encode())
-    with brain.database.reading() as connection:
+    with brain.database.read_transaction() as connection:
         first, _ = page_passages(connection, require_page(connection, "told").id)
     assert "noon" not in first.text
     alone = {"rerank": "cross-encoder", "rerank_mix": "1"}
-    answer, _ = brain.ask("when does the ferry leave?", changes=alone)
+    answer, _ = brain.query_with_trace("when does the ferry leave?", changes=alone)
     assert [hit.slug for hit in answer.hits] == ["told", "asked"]
-    answer, _ = brain.ask("when does the ferry leave?")
+    answer, _ = brain.query_with_trace("when does the ferry leave?")
     assert [hit.slug for hit in answer.hits] == ["asked", "told"]
 
 

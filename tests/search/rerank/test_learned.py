@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gbrain.search.rerank.learned import FEATURES, Network, features, read, written
 from gbrain.store.connection import Database
 from gbrain.store.reranker_weights import RERANKER, keep
-from gbrain.types import Candidate, Facts, Ranked
+from gbrain.types import BoostData, Candidate, Ranked
 
 ZEROS = (0.0,) * len(FEATURES)
 ONES = (1.0,) * len(FEATURES)
@@ -32,8 +32,8 @@ def test_features_can_be_computed_by_hand() -> None:
         page(2, 0.4, fts=(4, 2.0)),
     ]
     facts = {
-        1: Facts("One", "people", "", last_day="2026-11-06", importance=0.9, opens=2),
-        2: Facts("Two", "people", ""),
+        1: BoostData("One", "people", "", last_day="2026-11-06", importance=0.9, opens=2),
+        2: BoostData("Two", "people", ""),
     }
     rows = features(ranked, facts, "2026-11-16", half_life_days=10)
     assert dict(zip(FEATURES, rows[1], strict=True)) == pytest.approx(
@@ -56,7 +56,7 @@ def test_features_can_be_computed_by_hand() -> None:
 def test_what_is_not_known_is_middling_and_new() -> None:
     (row,) = features([page(1, 0.0)], {}, "2026-11-16", 30).values()
     assert row == (0, 0, 0, 0, 0, 0.5, 0, 0, 1, 0)
-    future = {1: Facts("One", "people", "", last_day="2030-01-01")}
+    future = {1: BoostData("One", "people", "", last_day="2030-01-01")}
     assert features([page(1, 0.0)], future, "2026-11-16", 30)[1] == row
     assert features([], {}, "2026-11-16", 30) == {}
 
@@ -128,7 +128,7 @@ def test_nothing_learned_leaves_the_order(ask: Callable, own: Database) -> None:
 def test_the_network_decides(ask: Callable, own: Database) -> None:
     fused = ask("who shares notes?")._replace(connection=own.connection)
     last = fused.ranked[9]
-    with own.writing() as connection:
+    with own.write_transaction() as connection:
         keep(connection, RERANKER, loves("opens"), NOON)
         connection.execute("INSERT INTO page_use VALUES (?, 7, ?)", (last.page_id, NOON))
     found = fused.reranked(rerank="learned", rerank_head="10", rerank_mix="0")
@@ -137,7 +137,7 @@ def test_the_network_decides(ask: Callable, own: Database) -> None:
 
 
 def test_what_cannot_be_read_counts_as_nothing(ask: Callable, own: Database) -> None:
-    with own.writing() as connection:
+    with own.write_transaction() as connection:
         keep(connection, RERANKER, '{"features": ["sine"]}', NOON)
     fused = ask("cloud notes")._replace(connection=own.connection)
     assert "nothing is learned" in (fused.reranked(rerank="learned").notice or "")

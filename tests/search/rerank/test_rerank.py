@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gbrain.config import Settings, find_setting, with_values
 from gbrain.errors import ModelUnavailable
 from gbrain.search.rerank.rerank import KINDS, best_chunks, contested, reordered
-from gbrain.types import Candidate, Found, Ranked, ScoredChunk
+from gbrain.types import Candidate, LaneResult, Ranked, ScoredChunk
 
 QUESTION = "who would rather not send notes to a hosted service?"
 
@@ -192,8 +192,10 @@ def test_laws(scores: list[float], opinions: dict[int, float], head: int, mix: f
 
 
 LANES = {
-    "fts": Found((), (ScoredChunk(11, 1, 9.0), ScoredChunk(12, 1, 5.0), ScoredChunk(21, 2, 4.0))),
-    "vector": Found(
+    "fts": LaneResult(
+        (), (ScoredChunk(11, 1, 9.0), ScoredChunk(12, 1, 5.0), ScoredChunk(21, 2, 4.0))
+    ),
+    "vector": LaneResult(
         (), (ScoredChunk(13, 1, 0.9), ScoredChunk(12, 1, 0.8), ScoredChunk(31, 3, 0.7))
     ),
 }

@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
     """A brain of three pages, closed."""
     place = tmp_path / "brain.db"
     create(place)
-    with closing(Database(place)) as database, database.writing() as connection:
+    with closing(Database(place)) as database, database.write_transaction() as connection:
         vault = add_vault(connection, str(tmp_path), NOW)
         for name, text in PAGES.items():
             page = parse_page(name, text.encode())
@@ -446,7 +446,7 @@ def test_a_wrong_line_number_is_seen_by_the_full_check_only(
 def test_text_that_makes_no_passage_is_nothing_wrong(
     text: str, path: Path, findings: Callable[..., dict[str, Finding]]
 ) -> None:
-    with closing(Database(path)) as database, database.writing() as connection:
+    with closing(Database(path)) as database, database.write_transaction() as connection:
         write_page(connection, parse_page("new.md", text.encode()), NOW)
     assert statuses(findings()) == {}
 
@@ -474,7 +474,7 @@ def test_facts_that_are_not_in_the_text_are_seen_by_the_full_check(
 def test_words_that_a_search_does_not_reach_are_seen_by_the_full_check(
     statement: str, path: Path, findings: Callable[..., dict[str, Finding]]
 ) -> None:
-    with closing(Database(path)) as database, database.writing() as connection:
+    with closing(Database(path)) as database, database.write_transaction() as connection:
         # Enough words for more than one page of the index.
         words = " ".join(f"word{number:x}" for number in range(3000))
         write_page(connection, parse_page("many.md", words.encode()), NOW)
@@ -504,7 +504,7 @@ def test_a_version_that_cannot_be_read_is_named_and_stays(
     findings: Callable[..., dict[str, Finding]],
     opened: sqlite3.Connection,
 ) -> None:
-    with closing(Database(path)) as database, database.writing() as connection:
+    with closing(Database(path)) as database, database.write_transaction() as connection:
         write_page(connection, parse_page("river.md", b"# Sea\n"), NOW)
     plant(f"UPDATE versions SET content = {content}")
     found = findings(full=True, mend=True)
@@ -644,7 +644,7 @@ def embedded(path: Path) -> None:
 
     from gbrain.store.vectors import VectorSpace, ensure_tables, store
 
-    with closing(Database(path)) as database, database.writing() as connection:
+    with closing(Database(path)) as database, database.write_transaction() as connection:
         connection.execute(
             "INSERT INTO embedding_models (id, name, identity, sha256, pooling, query_prefix, "
             "passage_prefix, dimension, max_tokens, description, active, added_at) "
@@ -722,7 +722,7 @@ def test_vectors_that_lie_are_seen_by_the_full_check(
 def test_vectors_of_no_page_are_a_note_and_dropped(
     path: Path, findings: Callable[..., dict[str, Finding]]
 ) -> None:
-    with closing(Database(path)) as database, database.writing() as connection:
+    with closing(Database(path)) as database, database.write_transaction() as connection:
         delete_page(connection, "river", NOW)
     found = findings()["stray_vectors"]
     assert (found.status, found.count) == ("note", 1)
@@ -895,7 +895,7 @@ def test_a_brain_that_another_program_writes_is_said_to_be_locked(path: Path) ->
 def test_edited_pages_leave_nothing_wrong(
     path: Path, findings: Callable[..., dict[str, Finding]]
 ) -> None:
-    with closing(Database(path)) as database, database.writing() as connection:
+    with closing(Database(path)) as database, database.write_transaction() as connection:
         page = parse_page("river.md", b"# Sea\n\nOther words.\n")
         write_page(connection, page, NOW)
         chunks.enqueue(connection, 1, NOW)
