@@ -136,7 +136,7 @@ def _edit(
     slug = page.slug if page else slug_of(name)
     text = brain.text(slug) if page else start or ""
     if page:
-        brain.opened(page.id)
+        brain.record_open(page.id)
     for earlier in [] if quiet else earlier_drafts(slug, text):
         screen.say(f"An earlier text of {slug} was never put back; it is kept in {earlier}.")
     draft = Draft(slug, text)

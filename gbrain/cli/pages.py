@@ -111,7 +111,7 @@ def get(
     with open_brain(db) as brain:
         page, meta, text = brain.page(slug, version)
         if version is None:
-            brain.opened(page.id)
+            brain.record_open(page.id)
     if json:
         screen.write_json(page_document(page, meta, text))
         return

@@ -19,7 +19,7 @@ def get(brain: Brain, arguments: Arguments) -> Reply:
     version = arguments.get("version")
     page, front_matter, text = brain.page(arguments["slug"], version)
     if version is None:
-        brain.opened(page.id)
+        brain.record_open(page.id)
     part = part_of(
         text,
         arguments.get("offset", 0),

@@ -181,3 +181,15 @@ def waiting(connection: sqlite3.Connection, limit: int) -> tuple[list[Waiting], 
     )
     total = connection.execute("SELECT count(*) FROM embedding_jobs").fetchone()[0]
     return [Waiting(*row) for row in rows], total
+
+
+def make_due(connection: sqlite3.Connection) -> int:
+    """Make every unclaimed job due now; return how many."""
+    return connection.execute(
+        "UPDATE embedding_jobs SET due_at = 0 WHERE claimed_by IS NULL"
+    ).rowcount
+
+
+def clear(connection: sqlite3.Connection) -> int:
+    """Remove all jobs; return how many."""
+    return connection.execute("DELETE FROM embedding_jobs").rowcount

@@ -21,6 +21,12 @@ def identity(connection: sqlite3.Connection) -> str:
     return str(made[0]) if made else ""
 
 
+def schema_version(connection: sqlite3.Connection) -> int:
+    """Return the schema version of the file."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
 def keep(connection: sqlite3.Connection, name: str, value: str) -> None:
     """Makes `value` the brain's own, by the user's wish: a command is one that they agree to."""
     connection.execute(

@@ -71,7 +71,7 @@ def get(crowd: Crowd, brain: Brain) -> None:
     except NotFound:
         return
     assert {stamp_of(text)} == {meta["counter"], page.title.split()[-1]}
-    brain.opened(page.id)
+    brain.record_open(page.id)
 
 
 def listing(crowd: Crowd, brain: Brain) -> None:

@@ -116,7 +116,7 @@ def test_use_is_not_recorded(sample: Path) -> None:
     with Brain.open(sample) as brain:
         brain.set("record_queries", "on")
     with open_unwritable(sample) as brain:
-        brain.opened(brain.get("index").id)
+        brain.record_open(brain.get("index").id)
         assert brain.query("backup").hits
     with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         for table in ("page_use", "questions"):

@@ -1,0 +1,28 @@
+"""The library's front door: open a brain file, ask it, read and write its pages."""
+
+from __future__ import annotations
+
+from gbrain.brain.clock import clock as clock
+from gbrain.brain.clock import timestamp as timestamp
+from gbrain.brain.clock import today as today
+from gbrain.brain.folders import FolderMethods
+from gbrain.brain.maintenance import MaintenanceMethods
+from gbrain.brain.pages import PageMethods
+from gbrain.brain.queries import QueryMethods
+from gbrain.brain.settings import SettingMethods
+from gbrain.brain.structure import StructureMethods
+from gbrain.paths import default_path as default_path
+
+
+class Brain(
+    QueryMethods,
+    PageMethods,
+    StructureMethods,
+    FolderMethods,
+    SettingMethods,
+    MaintenanceMethods,
+):
+    """One open brain file; use it in a `with` block.
+
+    Each base class holds the methods of one subject, in the file of that name.
+    """

@@ -1,0 +1,105 @@
+"""`Brain` methods for files: import folders of notes, export pages."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from gbrain.brain.base import BrainFile
+from gbrain.brain.clock import timestamp
+
+if TYPE_CHECKING:
+    from gbrain.importing.export import Files
+    from gbrain.importing.importer import Progress, Report
+
+
+class FolderMethods(BrainFile):
+    """Import pages from files, export them to files."""
+
+    def import_folder(
+        self,
+        folder: Path,
+        *,
+        drop: bool = False,
+        overwrite: bool = False,
+        dry_run: bool = False,
+        changed: Collection[str] | None = None,
+        progress: Progress = lambda done, total: None,
+    ) -> Report:
+        """Import a folder of Markdown notes and report what changed.
+
+        `drop` deletes pages whose file is gone. `overwrite` takes the file's text where both the
+        page and the file changed. `changed` names the only files, relative to the folder, that
+        have to be read.
+        """
+        from gbrain.importing.importer import import_folder
+
+        return import_folder(
+            self.database,
+            folder.expanduser().absolute(),
+            timestamp(),
+            drop=drop,
+            overwrite=overwrite,
+            dry_run=dry_run,
+            changed=changed,
+            progress=progress,
+        )
+
+    def import_jsonl(self, source: BinaryIO, *, dry_run: bool = False) -> Report:
+        """Import pages from lines of JSON, one object per page, and report what changed."""
+        from gbrain.importing.importer import import_jsonl
+
+        return import_jsonl(self.database, source, timestamp(), dry_run=dry_run)
+
+    def folder_roots(self) -> list[str]:
+        """Return the paths of the imported folders."""
+        from gbrain.store import folders
+
+        with self.database.read_transaction() as connection:
+            return [vault.root for vault in folders.vaults(connection)]
+
+    def page_files(self, slugs: Iterable[str]) -> dict[str, Path]:
+        """Return the file each page was imported from, by slug; the file may be gone by now."""
+        from gbrain.store.folders import page_files
+
+        with self.database.read_transaction() as connection:
+            return page_files(connection, slugs)
+
+    def export(
+        self,
+        folder: Path,
+        *,
+        files: Files | None = None,
+        force: bool = False,
+        progress: Progress = lambda done, total: None,
+    ) -> tuple[int, int]:
+        """Write each page to a file in `folder`; return how many were written and unchanged.
+
+        `force` overwrites files whose text was never in the brain. `files` makes other files of
+        the pages, for example HTML.
+        """
+        from gbrain.importing.export import write_files
+        from gbrain.store.pages import every_page
+
+        return write_files(self.database, folder, progress, files or every_page, force=force)
+
+    def export_jsonl(self, folder: Path, *, progress: Progress = lambda done, total: None) -> int:
+        """Write all pages as lines of JSON to one file in `folder`; return how many."""
+        from gbrain.importing.export import write_lines
+
+        return write_lines(self.database, folder, progress)
+
+    def page_lines(self) -> Iterator[str]:
+        """Yield each page as a line of JSON, by path."""
+        from gbrain.importing.export import page_lines
+
+        with self.database.read_transaction() as connection:
+            yield from page_lines(connection)
+
+    def pages_import_ignores(self) -> list[str]:
+        """Return the slugs of pages whose exported file an import would ignore, sorted."""
+        from gbrain.importing.export import unread_by_import
+
+        with self.database.read_transaction() as connection:
+            return unread_by_import(connection)

@@ -1,0 +1,286 @@
+"""`Brain` methods for embedding models, the vectors they make and the queue of embedding jobs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from gbrain.brain.base import BrainFile
+from gbrain.brain.clock import timestamp
+from gbrain.errors import BadBrain, ModelUnavailable
+from gbrain.store import settings
+from gbrain.text.slug import slug_of
+
+if TYPE_CHECKING:
+    from gbrain.importing.embed_worker import Embedded
+    from gbrain.importing.importer import Progress
+    from gbrain.models.catalog import ModelSpec
+    from gbrain.models.embedder import Embedder
+    from gbrain.models.reranker import CrossEncoder
+    from gbrain.models.tokens import Tokens
+    from gbrain.store.connection import Database
+    from gbrain.store.jobs import Waiting
+    from gbrain.store.models import ModelRow
+
+# A model may count a very long word, or a run of blanks, as one token or none.
+_MAX_CHARACTERS_PER_TOKEN = 8
+
+
+class BrainState(NamedTuple):
+    """What must not change while a brain is kept open: its file (device, inode), schema, model."""
+
+    file: tuple[int, int] | None
+    schema: int
+    model: str | None
+
+
+class ModelMethods(BrainFile):
+    """Choose models, embed chunks, look after the embedding queue."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._embedder: Embedder | None = None
+        self._tokens: Tokens | None = None
+        self._cross_encoder: CrossEncoder | None = None
+
+    def close(self) -> None:
+        """Close the file and the models; a `with` block does this at its end."""
+        if self._embedder:
+            self._embedder.close()
+        if self._cross_encoder:
+            self._cross_encoder.close()
+        super().close()
+
+    @property
+    def embedder(self) -> Embedder:
+        """The active model, opened on first use."""
+        if self._embedder is None:
+            from gbrain.models.embedder import Embedder
+
+            self._embedder = Embedder(self._verified_spec(self.active_model()))
+        return self._embedder
+
+    @property
+    def cross_encoder(self) -> CrossEncoder:
+        """The packaged reranker, opened on first use."""
+        if self._cross_encoder is None:
+            from gbrain.models.catalog import packaged_reranker
+            from gbrain.models.reranker import CrossEncoder
+
+            self._cross_encoder = CrossEncoder(packaged_reranker())
+        return self._cross_encoder
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens the active model (or else the packaged one) makes of a text.
+
+        At least one for every eight characters, because other models split long words.
+        """
+        return max(self._count_model_tokens(text), len(text) // _MAX_CHARACTERS_PER_TOKEN)
+
+    def _count_model_tokens(self, text: str) -> int:
+        if self._embedder:
+            return self._embedder.count_tokens(text)
+        if self._tokens is None:
+            from gbrain.models.catalog import packaged
+            from gbrain.models.tokens import Tokens
+
+            try:
+                model = self.active_model()
+                is_packaged = model.folder is None
+                spec = self.model_spec(model) if is_packaged else self._verified_spec(model)
+                self._tokens = Tokens.open(spec)
+            except (ModelUnavailable, BadBrain):
+                self._tokens = Tokens.open(packaged())
+        return self._tokens.count(text)
+
+    def _verified_spec(self, model: ModelRow) -> ModelSpec:
+        """Return the model's spec; its files are hashed only if they changed since last time."""
+        from gbrain.models.files import verify_if_changed
+        from gbrain.store import models
+
+        spec = self.model_spec(model)
+        stamp = verify_if_changed(spec, model.files_stamp)
+        if stamp != model.files_stamp and not self.read_only:
+            with self.database.write_transaction() as connection:
+                models.keep_stamp(connection, model, stamp)
+        return spec
+
+    def active_model(self) -> ModelRow:
+        """Return the model used for embedding; a new brain gets the packaged one."""
+        from gbrain.store import models
+
+        with self.database.read_transaction() as connection:
+            active = models.active_model(connection)
+        if active is None:
+            from gbrain.models.catalog import PACKAGED, packaged
+
+            self.add_model(packaged(), packaged=True)
+            active = self.use_model(PACKAGED)
+        return active
+
+    def models(self) -> list[ModelRow]:
+        """Return all models the brain knows."""
+        from gbrain.store import models
+
+        self.active_model()
+        with self.database.read_transaction() as connection:
+            return models.all_models(connection)
+
+    def model(self, name: str) -> ModelRow:
+        """Return the model called `name`; NotFound lists the names there are."""
+        from gbrain.store import models
+
+        self.active_model()
+        with self.database.read_transaction() as connection:
+            return models.require_model(connection, name)
+
+    def model_spec(self, model: ModelRow) -> ModelSpec:
+        """Return what is needed to open a model.
+
+        Raises ModelUnavailable for a model folder named in the file that its user never added.
+        """
+        from gbrain.models.catalog import from_description, packaged
+        from gbrain.trust import agreed
+
+        if model.folder is None:
+            return packaged(model.name)
+        spec = from_description(json.loads(model.description), Path(model.folder))
+        with self.database.read_transaction() as connection:
+            known = agreed(settings.identity(connection), _trust_key(spec))
+        if not known:
+            raise ModelUnavailable(
+                f"The brain file names the model {spec.name} in {spec.folder}, "
+                "which you have not added on this computer",
+                hint=f"If you trust it: gbrain model add {spec.folder}",
+            )
+        return spec
+
+    def add_model(self, spec: ModelSpec, *, packaged: bool = False) -> None:
+        """Register a model; `use_model` makes it the active one."""
+        from gbrain.store import models
+
+        with self.database.write_transaction() as connection:
+            models.add_model(
+                connection,
+                name=spec.name,
+                identity=spec.identity,
+                sha256=spec.sha256,
+                pooling=spec.pooling,
+                query_prefix=spec.query_prefix,
+                passage_prefix=spec.passage_prefix,
+                dimension=spec.dimension,
+                max_tokens=spec.max_tokens,
+                description=json.dumps(spec.description()),
+                folder=None if packaged else str(spec.folder),
+                now=timestamp(),
+            )
+            if not packaged:
+                from gbrain.trust import agree
+
+                agree(settings.identity(connection), _trust_key(spec))
+
+    def use_model(self, name: str) -> ModelRow:
+        """Make a known model the active one and queue the chunks it has no vectors for."""
+        from gbrain.store import jobs, models
+
+        with self.database.write_transaction() as connection:
+            model = models.require_model(connection, name)
+            models.activate(connection, model)
+            jobs.enqueue_missing(connection, model.space, timestamp())
+        if self._embedder:
+            self._embedder.close()
+            self._embedder = None
+        return model
+
+    def remove_model(self, model: ModelRow) -> int:
+        """Remove a model and its vectors; return how many vectors there were."""
+        from gbrain.store import models
+
+        with self.database.write_transaction() as connection:
+            return models.remove_model(connection, model)
+
+    def embed(
+        self,
+        name: str | None = None,
+        *,
+        everything: bool = False,
+        limit: int | None = None,
+        max_seconds: float | None = None,
+        progress: Progress = lambda done, total: None,
+    ) -> Embedded:
+        """Embed the chunks that are due, of one page or all; `everything` also retries failures."""
+        from gbrain.importing.embed_worker import Limits, embed_due
+        from gbrain.store import jobs, pages
+
+        space = self.active_model().space
+        page_id = None
+        if name:
+            with self.database.read_transaction() as connection:
+                page_id = pages.require_page(connection, slug_of(name)).id
+        if everything or page_id is not None:
+            with self.database.write_transaction() as connection:
+                jobs.enqueue_missing(connection, space, timestamp(), page_id)
+        return embed_due(
+            self.database,
+            space,
+            lambda: self.embedder,
+            page_id=page_id,
+            limits=Limits(limit, max_seconds),
+            progress=progress,
+        )
+
+    def jobs(self, limit: int) -> tuple[list[Waiting], int]:
+        """Return the first `limit` embedding jobs, failed ones first, and how many there are."""
+        from gbrain.store import jobs
+
+        with self.database.read_transaction() as connection:
+            return jobs.waiting(connection, limit)
+
+    def count_due_jobs(self) -> int:
+        """Return how many embedding jobs can run now."""
+        from gbrain.store import jobs
+
+        with self.database.read_transaction() as connection:
+            return jobs.due(connection, time())
+
+    def count_failed_jobs(self) -> int:
+        """Return how many embedding jobs failed and wait for another attempt."""
+        from gbrain.store import jobs
+
+        with self.database.read_transaction() as connection:
+            return jobs.failed(connection)
+
+    def retry_jobs(self) -> int:
+        """Make all waiting embedding jobs due now; return how many."""
+        from gbrain.store import jobs
+
+        with self.database.write_transaction() as connection:
+            return jobs.make_due(connection)
+
+    def clear_jobs(self) -> int:
+        """Remove all embedding jobs; return how many."""
+        from gbrain.store import jobs
+
+        with self.database.write_transaction() as connection:
+            return jobs.clear(connection)
+
+    def state(self) -> BrainState:
+        """Return the file, schema and model; if they differ later, open the brain again."""
+        from gbrain.store import models
+
+        with self.database.read_transaction() as connection:
+            schema = settings.schema_version(connection)
+            model = models.active_model(connection)
+        try:
+            status = self.path.stat()
+        except OSError:
+            file = None
+        else:
+            file = (status.st_dev, status.st_ino)
+        return BrainState(file, schema, model.identity if model else None)
+
+
+def _trust_key(spec: ModelSpec) -> str:
+    return f"model {spec.identity} {spec.folder}"

@@ -1,0 +1,216 @@
+"""`Brain` methods that answer queries and record which questions were asked and pages opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, cast
+
+from gbrain.brain.clock import clock, timestamp, today
+from gbrain.brain.models import ModelMethods
+from gbrain.config import with_values
+from gbrain.search.pipeline import QueryPlan, StageResults, answer
+from gbrain.store import aliases, settings
+from gbrain.text.query import read_query
+from gbrain.trace import Trace
+from gbrain.types import Answer, Depth, Hit, Merge, Mode, Scope
+
+if TYPE_CHECKING:
+    from gbrain.search.boosts import CustomBoost
+    from gbrain.search.rerank.head import Helpers
+    from gbrain.store.reranker_weights import Lesson
+    from gbrain.store.usage_log import Place
+    from gbrain.store.vectors import Floats
+
+NO_CHANGES: Mapping[str, str] = {}
+
+# The model needs seconds for a longer text.
+_MAX_EMBEDDED_CHARACTERS = 4_000
+
+
+class QueryMethods(ModelMethods):
+    """Answer queries, and record their use."""
+
+    def query(
+        self,
+        text: str,
+        *,
+        scope: Scope = Scope(),
+        limit: int | None = None,
+        mode: Mode | None = None,
+        merge: Merge | None = None,
+        depth: Depth | None = None,
+        budget: int | None = None,
+        boosts: tuple[CustomBoost, ...] = (),
+        changes: Mapping[str, str] = NO_CHANGES,
+    ) -> Answer:
+        """Return the pages that answer `text`, best first, from the keyword and vector lanes.
+
+        `depth="auto"` adds context of at most `budget` tokens. `changes` are settings for this
+        query only, written as for `config set`.
+        """
+        answered, results = self.query_with_trace(
+            text, scope=scope, limit=limit, mode=mode, merge=merge, depth=depth, budget=budget,
+            boosts=boosts, changes=changes,
+        )  # fmt: skip
+        if results.plan.settings.record_queries:
+            self._record_query(answered, results)
+        return answered
+
+    def search(self, text: str, *, scope: Scope = Scope(), limit: int | None = None) -> Answer:
+        """Return the pages that contain the words of `text`, best first; no model is loaded."""
+        return self.query(text, scope=scope, limit=limit, mode="bm25")
+
+    def query_with_trace(
+        self,
+        text: str,
+        *,
+        scope: Scope = Scope(),
+        limit: int | None = None,
+        mode: Mode | None = None,
+        merge: Merge | None = None,
+        depth: Depth | None = None,
+        budget: int | None = None,
+        boosts: tuple[CustomBoost, ...] = (),
+        changes: Mapping[str, str] = NO_CHANGES,
+    ) -> tuple[Answer, StageResults]:
+        """Return what `query` does and the result of each stage; the query is not recorded."""
+        chosen = with_values(self.settings, changes) if changes else self.settings
+        mode = mode or cast(Mode, chosen.search_mode)
+        # Keyword mode loads no model, unless this query explicitly asks for a reranker.
+        if mode == "bm25" and chosen.rerank != "off" and "rerank" not in changes:
+            chosen = with_values(chosen, {"rerank": "off"})
+        day = today()
+        self.database.map_file()
+        trace = Trace()
+        with trace.stage("parse"):
+            with self.database.read_transaction() as connection:
+                known = aliases.all_aliases(connection)
+            question = read_query(text, known, day, scope, limit or chosen.default_limit)
+        plan = QueryPlan(
+            mode=mode,
+            merge=merge or cast(Merge, chosen.search_merge_strategy),
+            settings=chosen,
+            today=day,
+            embed=self._embed_query,
+            count=self.count_tokens,
+            helpers=self._helpers,
+            budget=(budget or chosen.default_token_budget) if depth else None,
+            boosts=boosts,
+        )
+        if chosen.rerank == "command":
+            self._check_command()
+        return answer(self.database, question, plan, trace)
+
+    def _embed_query(self, text: str) -> Floats:
+        text = text[:_MAX_EMBEDDED_CHARACTERS]
+        # The packaged model ranks better with the mean of both readings; others may need a prefix.
+        if self.active_model().folder is None:
+            return self.embedder.embed_both_ways(text)
+        return self.embedder.embed_query(text)
+
+    def _helpers(self) -> Helpers:
+        from gbrain.search.rerank.head import Helpers
+
+        return Helpers(
+            cross_encoder=lambda: self.cross_encoder,
+            embedder=lambda: self.embedder,
+            command=self.settings.rerank_command,
+            today=clock().date().isoformat(),
+        )
+
+    def _check_command(self) -> None:
+        """Raise GbrainError for a command that came with the file, unless the user confirms it."""
+        from gbrain.errors import GbrainError
+        from gbrain.trust import agree, agreed
+
+        command = self.settings.rerank_command
+        with self.database.read_transaction() as connection:
+            brain = settings.identity(connection)
+        if not command or agreed(brain, command):
+            return
+        if not self.confirm(command):
+            raise GbrainError(
+                "The brain file contains a command that you have not approved: "
+                f"{' '.join(command.split())}",
+                hint="gbrain config set rerank_command COMMAND approves it; "
+                "gbrain config reset rerank_command removes it.",
+                code="unknown_command",
+            )
+        agree(brain, command)
+
+    def filter_hints(self, scope: Scope) -> list[str]:
+        """Return a sentence for each filter whose value no page has, with similar values."""
+        from gbrain.store.filter_hints import absent_values
+
+        with self.database.read_transaction() as connection:
+            return list(absent_values(connection, scope))
+
+    # --- usage -------------------------------------------------------------------------------
+
+    def _record_query(self, answered: Answer, results: StageResults) -> None:
+        """Record a query with the pages it found, unless the file is busy."""
+        from gbrain.search.rerank.learned import HALF_LIFE_DAYS, features
+        from gbrain.store import usage_log
+        from gbrain.store.boost_data import Wanted, facts
+        from gbrain.store.usage_log import take_note
+
+        ranked = results.boosted.ranked
+        with self.database.read_transaction() as connection:
+            chosen = {page.page_id: page.chunk_id for page in ranked}
+            known = facts(connection, chosen, Wanted(opens=True))
+        half_life = self.settings.recency_half_life_days or HALF_LIFE_DAYS
+        rows = features(ranked, known, clock().date().isoformat(), half_life)
+        shown = [page.page_id for page in results.cut.kept[: len(answered.hits)]]
+        hits = [usage_log.Shown(page_id, rows[page_id]) for page_id in shown if page_id in rows]
+        take_note(
+            self.database,
+            lambda connection: usage_log.record(
+                connection,
+                answered.query,
+                timestamp(),
+                answered.mode,
+                answered.verdict.grade,
+                hits,
+                self.settings.keep_queries,
+            ),
+        )
+
+    def record_open(self, page_id: int) -> None:
+        """Count that a page was opened, unless `record_access` is off or the file is busy."""
+        if self.settings.record_access:
+            from gbrain.store.usage_log import opened, take_note
+
+            take_note(self.database, lambda connection: opened(connection, page_id, timestamp()))
+
+    def remember_hits(self, hits: Iterable[Hit]) -> None:
+        """Store which page has which rank, for `last_hit`, unless the file is busy."""
+        from gbrain.store.usage_log import Place, remember, take_note
+
+        places = [
+            Place(hit.rank, hit.slug, hit.chunk.lines[0] if hit.chunk else None) for hit in hits
+        ]
+        take_note(self.database, lambda connection: remember(connection, places))
+
+    def last_hit(self, rank: int) -> Place | None:
+        """Return the hit with this rank of the last answer that `remember_hits` stored."""
+        from gbrain.store.usage_log import recall
+
+        with self.database.read_transaction() as connection:
+            return recall(connection, rank)
+
+    def reranker_lessons(self, width: int) -> list[Lesson]:
+        """Return the recorded queries with an opened hit, in the order they were asked.
+
+        Hits with another number of features than `width` are left out.
+        """
+        from gbrain.store.reranker_weights import lessons
+
+        with self.database.read_transaction() as connection:
+            return list(lessons(connection, width))
+
+    def keep_reranker(self, weights: str) -> None:
+        """Store the weights of the learned reranker."""
+        from gbrain.store.reranker_weights import RERANKER, keep
+
+        with self.database.write_transaction() as connection:
+            keep(connection, RERANKER, weights, timestamp())

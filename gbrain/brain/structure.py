@@ -1,0 +1,116 @@
+"""`Brain` methods for what connects pages: links, tags, timelines, sources, successors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gbrain.brain.base import BrainFile
+from gbrain.brain.clock import timestamp, today
+from gbrain.text.slug import slug_of
+from gbrain.types import Scope
+
+if TYPE_CHECKING:
+    from gbrain.store.graph import LinkGraph
+    from gbrain.store.links import Backlink, LinkRow
+    from gbrain.store.page_writer import Written
+    from gbrain.store.provenance import Origin
+    from gbrain.store.supersede import Superseded
+    from gbrain.store.timeline import DatedEntry
+
+
+class StructureMethods(BrainFile):
+    """Read and change what connects pages."""
+
+    def links(self, name: str) -> list[LinkRow]:
+        """Return a page's links with the pages they lead to, in the order they are written."""
+        from gbrain.store import links, pages
+
+        with self.database.read_transaction() as connection:
+            return links.links_from(connection, pages.require_page(connection, slug_of(name)))
+
+    def backlinks(self, name: str) -> list[Backlink]:
+        """Return the links on other pages that lead to this one."""
+        from gbrain.store import links, pages
+
+        with self.database.read_transaction() as connection:
+            page = pages.require_page(connection, slug_of(name))
+            return links.links_to(connection, page)
+
+    def graph(self, name: str | None = None, *, depth: int = 1, limit: int = 200) -> LinkGraph:
+        """Return the pages at most `depth` links away from a page (default: all), up to `limit`."""
+        from gbrain.store import graph, pages
+
+        with self.database.read_transaction() as connection:
+            if name is None:
+                return graph.whole_graph(connection, limit)
+            page = pages.require_page(connection, slug_of(name))
+            return graph.graph_around(connection, page, depth, limit)
+
+    def tags(self) -> list[tuple[str, int]]:
+        """Return all tags with their number of pages, the most used first."""
+        from gbrain.store.pages import tag_counts
+
+        with self.database.read_transaction() as connection:
+            return tag_counts(connection)
+
+    def timeline(
+        self, name: str | None = None, *, scope: Scope = Scope(), limit: int | None = None
+    ) -> tuple[list[DatedEntry], int]:
+        """Return the latest `limit` timeline entries, and how many there are.
+
+        Those of one page are sorted oldest first, those of all pages latest first.
+        """
+        from gbrain.store import pages, timeline
+
+        with self.database.read_transaction() as connection:
+            if name is None:
+                return timeline.chronicle(connection, scope, limit)
+            page = pages.require_page(connection, slug_of(name))
+            return timeline.page_timeline(connection, page, scope, limit)
+
+    def add_to_timeline(
+        self,
+        name: str,
+        text: str,
+        *,
+        date: str | None = None,
+        source: str | None = None,
+        expected_version: int | None = None,
+    ) -> Written:
+        """Add an entry to a page's timeline, dated `2026-04-03` or `2026-04` (default: today)."""
+        from gbrain.store.timeline import add_to_timeline
+
+        day = date or today().isoformat()
+        with self.database.write_transaction() as connection:
+            return add_to_timeline(
+                connection, slug_of(name), day, text, source, timestamp(),
+                expected_version=expected_version,
+            )  # fmt: skip
+
+    def supersede(self, old: str, new: str) -> tuple[Written, str]:
+        """Mark the page `old` as superseded by `new`; return the write and the slug of `new`."""
+        from gbrain.store.supersede import supersede
+
+        with self.database.write_transaction() as connection:
+            return supersede(connection, slug_of(old), slug_of(new), timestamp())
+
+    def undo_supersede(self, name: str) -> Written:
+        """Remove the mark that a page is superseded."""
+        from gbrain.store.supersede import restore
+
+        with self.database.write_transaction() as connection:
+            return restore(connection, slug_of(name), timestamp())
+
+    def superseded(self) -> list[Superseded]:
+        """Return all superseded pages, by slug."""
+        from gbrain.store.supersede import superseded
+
+        with self.database.read_transaction() as connection:
+            return superseded(connection)
+
+    def provenance(self, name: str, *, depth: int = 2, limit: int = 10) -> Origin:
+        """Return what led to a page, `depth` steps back, at most `limit` causes for each page."""
+        from gbrain.store.provenance import provenance
+
+        with self.database.read_transaction() as connection:
+            return provenance(connection, slug_of(name), depth, limit)
