@@ -17,6 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 RANKS = (
     ("errors", "types", "trace", "config", "profiles", "threads", "paths", "trust"),
     ("text",),
+    ("query_options",),
     ("store", "models"),
     ("search", "importing"),
     ("brain",),

@@ -1,57 +1,55 @@
-"""One query a line on standard input, each with options of its own if it is a JSON object."""
+"""Answer one query for each line of standard input; a JSON object carries options with it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TextIO, get_args
+from typing import Any, TextIO
 
 from gbrain.errors import GbrainError, UsageError
-from gbrain.output.json import Document, error_about
-from gbrain.types import Depth, Merge, Mode
+from gbrain.output.json import Document, error_fields
+from gbrain.query_options import QUERY_OPTIONS, QueryOption
 
-FILTERS = ("wing", "room", "type", "tag", "slug_prefix", "since", "until", "where", "exclude")
+MAX_LINE_CHARACTERS = 1_000_000
 
-_TEXTS = ("query", "wing", "room", "type", "slug_prefix", "since", "until", "profile")
-_LISTS = ("tag", "where", "exclude", "boost")
-_FLAGS = ("rerank", "no_decay", "include_superseded")
-_NUMBERS = {"limit": 1000, "budget": 1_000_000}
-_CHOICES = {"mode": get_args(Mode), "merge": get_args(Merge), "depth": get_args(Depth)}
-
-_LONGEST = 1_000_000
 _TOO_LONG = UsageError(
-    f"The line has more than {_LONGEST:,} characters", hint="Ask one question a line."
+    f"The line has more than {MAX_LINE_CHARACTERS:,} characters", hint="Write one query per line."
 )
-_NOT_UTF8 = UsageError("The line is not UTF-8", hint="Convert it, with iconv say.")
+_NOT_UTF8 = UsageError("The line is not UTF-8", hint="Convert it, for example with iconv.")
 
 
-def answers(
-    source: TextIO, ask: Callable[[dict[str, Any]], Document], allowed: Iterable[str]
+def answer_lines(
+    source: TextIO, answer: Callable[[dict[str, Any]], Document], names: Iterable[str]
 ) -> Iterator[Document]:
-    """A document for each line that is not blank, in order; a line that fails says why."""
-    for text in _lines(source):
+    """Yield a document for each line that is not blank, in order; a line may fail alone.
+
+    A line is a query, or a JSON object with a `query` and any of the options `names`.
+    """
+    allowed = ("query", *names)
+    for text in _read_lines(source):
         try:
-            if len(text) > _LONGEST:
+            if len(text) > MAX_LINE_CHARACTERS:
                 raise _TOO_LONG
-            yield ask(_options(text, ("query", *allowed)))
+            yield answer(_parse_line(text, allowed))
         except GbrainError as error:
-            yield {"query": text[:_LONGEST], "error": error_about(error)}
+            yield {"query": text[:MAX_LINE_CHARACTERS], "error": error_fields(error)}
         except UnicodeEncodeError:
-            yield {"query": text, "error": error_about(_NOT_UTF8)}
+            yield {"query": text, "error": error_fields(_NOT_UTF8)}
 
 
-def _lines(source: TextIO) -> Iterator[str]:
-    """Lines that are not blank; of one that is too long so much that this can be seen."""
-    while line := source.readline(_LONGEST + 2):
+def _read_lines(source: TextIO) -> Iterator[str]:
+    """Yield lines that are not blank; one that is too long is cut one character after the limit."""
+    most = MAX_LINE_CHARACTERS + 2
+    while line := source.readline(most):
         rest = line
-        while len(rest) == _LONGEST + 2 and not rest.endswith("\n"):
-            rest = source.readline(_LONGEST + 2)
+        while len(rest) == most and not rest.endswith("\n"):
+            rest = source.readline(most)
         text = line.rstrip("\r\n")
         if text.strip():
             yield text
 
 
-def _options(text: str, allowed: tuple[str, ...]) -> dict[str, Any]:
+def _parse_line(text: str, allowed: tuple[str, ...]) -> dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return {"query": text}
     try:
@@ -59,43 +57,48 @@ def _options(text: str, allowed: tuple[str, ...]) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {"query": text}
     if not isinstance(options, dict) or not isinstance(options.get("query"), str):
-        raise UsageError('A JSON line needs a "query"', hint='{"query": "river ai", "limit": 5}')
+        raise UsageError(
+            'A JSON line needs a "query"', hint='For example: {"query": "river ai", "limit": 5}'
+        )
     for name in options:
         if name not in allowed:
             raise UsageError(
-                f"There is no option {name!r}", hint=f"There are {', '.join(allowed)}."
+                f"There is no option {name!r}", hint=f"The options are {', '.join(allowed)}."
             )
-    return {name: _checked(name, value) for name, value in options.items()}
+    values = {
+        name: _check_value(QUERY_OPTIONS[name], options[name])
+        for name in options
+        if name != "query"
+    }
+    return {"query": options["query"], **values}
 
 
-def _checked(name: str, value: Any) -> Any:
-    """An option's value as the command line would have given it; null is as if it were absent."""
+def _check_value(option: QueryOption, value: Any) -> Any:
+    """Return a value as the command line would pass it; null means that it is not given."""
     if value is None:
         return None
-    if name in _TEXTS and isinstance(value, str):
-        return value
-    if name in _LISTS:
+    if option.kind in ("texts", "pairs"):
         items = [value] if isinstance(value, str) else value
         if isinstance(items, list) and all(isinstance(item, str) for item in items):
             return items
-        raise _wrong(name, "a text or a list of texts", value)
-    if name in _FLAGS:
-        if isinstance(value, bool):
-            return value
-        raise _wrong(name, "true or false", value)
-    if name in _CHOICES:
-        if value in _CHOICES[name]:
-            return value
-        raise _wrong(name, " | ".join(_CHOICES[name]), value)
-    if name in _NUMBERS:
+        raise _wrong_value(option, "a text or a list of texts", value)
+    if option.kind == "flag":
+        valid, expected = isinstance(value, bool), "true or false"
+    elif option.kind == "choice":
+        valid, expected = value in option.choices, " | ".join(option.choices)
+    elif option.kind == "number":
         whole = isinstance(value, int) and not isinstance(value, bool)
-        if whole and 1 <= value <= _NUMBERS[name]:
-            return value
-        raise _wrong(name, f"a number from 1 to {_NUMBERS[name]}", value)
-    raise _wrong(name, "a text", value)
+        valid = whole and 1 <= value <= option.maximum
+        expected = f"a number from 1 to {option.maximum}"
+    else:
+        valid, expected = isinstance(value, str), "a text"
+    if not valid:
+        raise _wrong_value(option, expected, value)
+    return value
 
 
-def _wrong(name: str, taken: str, value: Any) -> UsageError:
+def _wrong_value(option: QueryOption, expected: str, value: Any) -> UsageError:
     return UsageError(
-        f"{name} takes {taken}, not {value!r}", hint=f"Mend the line, or leave out {name}."
+        f"{option.name} takes {expected}, not {value!r}",
+        hint=f"Correct the line, or leave out {option.name}.",
     )

@@ -9,12 +9,13 @@ import typer
 
 from gbrain.brain import Brain, timestamp
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, ExitCode, Json, Quiet, SlugPrefix, Wing, open_brain, scope_of
+from gbrain.cli.options import Db, ExitCode, Given, Json, Quiet, open_brain, today, with_options
 from gbrain.errors import Conflict, GbrainError, UsageError
 from gbrain.output import screen
 from gbrain.output.duplicates import compared_document, pair_rows, show_pair
 from gbrain.output.progress import progress
 from gbrain.output.text import counted
+from gbrain.query_options import parse_scope
 from gbrain.store import supersede
 from gbrain.store.duplicates import Compared, Pair, near_pairs
 from gbrain.store.pages import page_body
@@ -35,7 +36,9 @@ Marked = tuple[str, str]
         "gbrain dedupe --json | jq -r '.pairs[] | [.older.slug, .newer.slug] | @tsv'",
     ),
 )
+@with_options("wing", "slug_prefix")
 def dedupe(
+    given: Given,
     threshold: Annotated[
         float,
         typer.Option("--threshold", metavar="COSINE", min=0.5, max=1, help="How near at least."),
@@ -44,8 +47,6 @@ def dedupe(
         bool, typer.Option("--yes", help="Mark the older of each pair at once.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show them.")] = False,
-    wing: Wing = None,
-    slug_prefix: SlugPrefix = None,
     exit_code: ExitCode = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -55,7 +56,7 @@ def dedupe(
     if yes and dry_run:
         raise UsageError("--yes and --dry-run exclude each other", hint="Leave one of them out.")
     with open_brain(db) as brain:
-        compared = _compare(brain, threshold, scope_of(wing=wing, slug_prefix=slug_prefix), quiet)
+        compared = _compare(brain, threshold, parse_scope(given, today()), quiet)
         asking = not (yes or dry_run or json) and screen.on_terminal() and sys.stdin.isatty()
         marked: list[Marked] = []
         if yes:

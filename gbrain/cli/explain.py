@@ -8,32 +8,9 @@ import typer
 
 from gbrain.cli.as_of import AsOf, open_brain_as_of
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import (
-    Boost,
-    Db,
-    Exclude,
-    Json,
-    Limit,
-    MergeOf,
-    ModeOf,
-    NoPager,
-    ProfileOf,
-    Quiet,
-    Rerank,
-    Room,
-    Since,
-    SlugPrefix,
-    Tag,
-    Type,
-    Until,
-    Where,
-    Wing,
-    boosts_of,
-    changes_of,
-    scope_of,
-)  # fmt: skip
-from gbrain.cli.search import NoDecay, Superseded
+from gbrain.cli.options import Db, Given, Json, NoPager, Quiet, parse_boosts, today, with_options
 from gbrain.output import screen
+from gbrain.query_options import FILTERS, parse_scope, setting_overrides
 
 command = Module()
 
@@ -47,30 +24,18 @@ command = Module()
         "gbrain explain 'backup plan' --as-of 2026-05 --no-decay",
     ),
 )
+@with_options(
+    "limit", "mode", "merge", "profile", "rerank", "boost", *FILTERS, "no_decay",
+    "include_superseded",
+)  # fmt: skip
 def explain(
     text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="The query.")],
+    given: Given,
     missing: Annotated[
         str | None,
         typer.Option("--why-not", metavar="SLUG", help="Where this page was lost, and why."),
     ] = None,
-    limit: Limit = None,
-    mode: ModeOf = None,
-    merge: MergeOf = None,
-    profile: ProfileOf = None,
-    rerank: Rerank = False,
-    boost: Boost = None,
-    wing: Wing = None,
-    room: Room = None,
-    type: Type = None,
-    tag: Tag = None,
-    slug_prefix: SlugPrefix = None,
-    since: Since = None,
-    until: Until = None,
-    where: Where = None,
-    exclude: Exclude = None,
     as_of: AsOf = None,
-    no_decay: NoDecay = False,
-    include_superseded: Superseded = False,
     no_pager: NoPager = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -82,20 +47,17 @@ def explain(
     from gbrain.output.explain_document import explanation_document
 
     options: dict[str, Any] = {
-        "scope": scope_of(wing, room, type, tag, slug_prefix, since, until, where, exclude),
-        "limit": limit,
-        "mode": mode,
-        "merge": merge,
-        "boosts": boosts_of(boost),
-        "changes": changes_of(
-            {"profile": profile, "rerank": rerank, "no_decay": no_decay,
-             "include_superseded": include_superseded}
-        ),
-    }  # fmt: skip
+        "scope": parse_scope(given, today()),
+        "limit": given["limit"],
+        "mode": given["mode"],
+        "merge": given["merge"],
+        "boosts": parse_boosts(given["boost"]),
+        "changes": setting_overrides(given),
+    }
     with open_brain_as_of(db, as_of) as brain:
         answer, work = brain.query_with_trace(" ".join(text), **options)
-        given = _given(profile, rerank) if missing else {}
-        lost = why_not(brain, answer, work, missing, given=given, **options) if missing else None
+        sources = _option_by_setting(given["profile"], given["rerank"]) if missing else {}
+        lost = why_not(brain, answer, work, missing, given=sources, **options) if missing else None
     if answer.notice and not quiet:
         screen.say(answer.notice)
     if json:
@@ -104,7 +66,7 @@ def explain(
         show_explanation(answer, work, lost, pager=not no_pager)
 
 
-def _given(profile: str | None, rerank: bool) -> dict[str, str]:
+def _option_by_setting(profile: str | None, rerank: bool) -> dict[str, str]:
     """The option that each setting's value comes from, if one does, by setting."""
     given: dict[str, str] = {}
     if profile:

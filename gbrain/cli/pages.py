@@ -12,27 +12,21 @@ from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
     Db,
-    Exclude,
     ExitCode,
     Expected,
+    Given,
     Json,
     NoPager,
     Quiet,
-    Room,
-    Since,
-    SlugPrefix,
-    Tag,
-    Type,
-    Until,
-    Where,
-    Wing,
     open_brain,
     read_input,
-    scope_of,
+    today,
+    with_options,
 )  # fmt: skip
 from gbrain.output import screen
 from gbrain.output.documents import listed_document, near_document, page_document
 from gbrain.output.text import counted
+from gbrain.query_options import FILTERS, parse_scope
 from gbrain.text.slug import slug_of
 
 if TYPE_CHECKING:
@@ -131,19 +125,12 @@ def get(
         "gbrain list --where status=done --json | jq -r '.pages[].slug'",
     ),
 )
+@with_options(*FILTERS)
 def list_(
+    given: Given,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", metavar="N", min=1, max=10**9, help="How many.")
     ] = None,
-    wing: Wing = None,
-    room: Room = None,
-    type: Type = None,
-    tag: Tag = None,
-    slug_prefix: SlugPrefix = None,
-    since: Since = None,
-    until: Until = None,
-    where: Where = None,
-    exclude: Exclude = None,
     exit_code: ExitCode = False,
     no_pager: NoPager = False,
     quiet: Quiet = False,
@@ -151,7 +138,7 @@ def list_(
     db: Db = None,
 ) -> None:
     """List pages by slug."""
-    scope = scope_of(wing, room, type, tag, slug_prefix, since, until, where, exclude)
+    scope = parse_scope(given, today())
     with open_brain(db) as brain:
         pages, total = brain.list(scope, limit)
     if json:

@@ -9,46 +9,29 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.cli.as_of import AsOf, open_brain_as_of
-from gbrain.cli.batch import FILTERS, answers
+from gbrain.cli.batch import answer_lines
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
-    Boost,
     Db,
-    Exclude,
     ExitCode,
+    Given,
     Json,
-    Limit,
-    MergeOf,
-    ModeOf,
     NoPager,
-    ProfileOf,
     Quiet,
-    Rerank,
-    Room,
-    Since,
-    SlugPrefix,
-    Tag,
-    Type,
-    Until,
-    Where,
-    Wing,
-    boosts_of,
-    changes_of,
-    scope_of,
+    parse_boosts,
+    today,
+    with_options,
 )  # fmt: skip
 from gbrain.cli.render import Seen, show
 from gbrain.output.json import Document, answer_document, dumps
-from gbrain.types import Answer, Depth
+from gbrain.query_options import FILTERS, QUERY_OPTIONS, parse_scope, setting_overrides
+from gbrain.types import Answer
 
 command = Module()
 
 Text = Annotated[
     list[str], typer.Argument(metavar="TEXT...", help="What to look for; - reads one per line.")
 ]
-Superseded = Annotated[
-    bool, typer.Option("--include-superseded", help="Also pages that another replaces.")
-]
-NoDecay = Annotated[bool, typer.Option("--no-decay", help="Old notes count as much as new ones.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="On a terminal: scores, places and files too.")
 ]
@@ -63,20 +46,11 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show what each stage did."
         "gbrain search sqlite --json | jq -r '.results[].slug'",
     ),
 )
+@with_options("limit", *FILTERS, "include_superseded")
 def search(
     text: Text,
-    limit: Limit = None,
-    wing: Wing = None,
-    room: Room = None,
-    type: Type = None,
-    tag: Tag = None,
-    slug_prefix: SlugPrefix = None,
-    since: Since = None,
-    until: Until = None,
-    where: Where = None,
-    exclude: Exclude = None,
+    given: Given,
     as_of: AsOf = None,
-    include_superseded: Superseded = False,
     exit_code: ExitCode = False,
     verbose: Verbose = False,
     debug: Debug = False,
@@ -86,14 +60,10 @@ def search(
     db: Db = None,
 ) -> None:
     """Find pages by their words."""
-    given = {
-        "wing": wing, "room": room, "type": type, "tag": tag, "slug_prefix": slug_prefix,
-        "since": since, "until": until, "where": where, "exclude": exclude, "limit": limit,
-        "include_superseded": include_superseded, "mode": "bm25",
-    }  # fmt: skip
+    names, given = tuple(given), {**given, "mode": "bm25"}
     with open_brain_as_of(db, as_of) as brain:
         if text == ["-"]:
-            _batch(brain, given, (*FILTERS, "limit", "include_superseded"), debug)
+            _batch(brain, given, names, debug)
             return
         answer = _ask(brain, " ".join(text), given)
     seen = Seen(json=json, verbose=verbose, debug=debug, pager=not no_pager, quiet=quiet)
@@ -110,35 +80,11 @@ def search(
         "cat questions.txt | gbrain query -",
     ),
 )
+@with_options(*QUERY_OPTIONS)
 def query(
     text: Text,
-    depth: Annotated[
-        Depth | None, typer.Option("--depth", help="auto assembles context under a token budget.")
-    ] = None,
-    budget: Annotated[
-        int | None,
-        typer.Option(
-            "--budget", metavar="N", min=1, max=1_000_000, help="Tokens for --depth auto."
-        ),
-    ] = None,
-    limit: Limit = None,
-    mode: ModeOf = None,
-    merge: MergeOf = None,
-    wing: Wing = None,
-    room: Room = None,
-    type: Type = None,
-    tag: Tag = None,
-    slug_prefix: SlugPrefix = None,
-    since: Since = None,
-    until: Until = None,
-    where: Where = None,
-    exclude: Exclude = None,
+    given: Given,
     as_of: AsOf = None,
-    profile: ProfileOf = None,
-    rerank: Rerank = False,
-    boost: Boost = None,
-    no_decay: NoDecay = False,
-    include_superseded: Superseded = False,
     exit_code: ExitCode = False,
     verbose: Verbose = False,
     debug: Debug = False,
@@ -151,13 +97,6 @@ def query(
     from gbrain.models.runtime import reuse_memory
 
     reuse_memory()
-    given = {
-        "wing": wing, "room": room, "type": type, "tag": tag, "slug_prefix": slug_prefix,
-        "since": since, "until": until, "where": where, "exclude": exclude, "limit": limit,
-        "mode": mode, "merge": merge, "depth": depth, "budget": budget, "profile": profile,
-        "rerank": rerank, "boost": boost, "no_decay": no_decay,
-        "include_superseded": include_superseded,
-    }  # fmt: skip
     with open_brain_as_of(db, as_of) as brain:
         if text == ["-"]:
             _batch(brain, given, tuple(given), debug)
@@ -174,8 +113,7 @@ def _exit(answer: Answer, asked: bool) -> None:
 
 
 def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
-    filters = {("type_" if name == "type" else name): given.get(name) for name in FILTERS}
-    scope = scope_of(**filters)
+    scope = parse_scope(given, today())
     answer = brain.query(
         text,
         scope=scope,
@@ -184,8 +122,8 @@ def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
         merge=given.get("merge"),
         depth=given.get("depth"),
         budget=given.get("budget"),
-        boosts=boosts_of(given.get("boost")),
-        changes=changes_of(given),
+        boosts=parse_boosts(given.get("boost")),
+        changes=setting_overrides(given),
     )
     if answer.hits or scope.unlimited:
         return answer
@@ -201,5 +139,5 @@ def _batch(brain: Brain, given: dict[str, Any], allowed: tuple[str, ...], debug:
         answer = _ask(brain, options.pop("query"), {**given, **options})
         return answer_document(answer, trace=debug)
 
-    for document in answers(sys.stdin, ask, allowed):
+    for document in answer_lines(sys.stdin, ask, allowed):
         print(dumps(document), flush=True)

@@ -10,27 +10,20 @@ from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
     Db,
-    Exclude,
     ExitCode,
     Expected,
+    Given,
     Json,
     NoPager,
     Quiet,
-    Room,
-    Since,
-    SlugPrefix,
-    Tag,
-    Type,
-    Until,
-    Where,
-    Wing,
     open_brain,
-    scope_of,
     today,
+    with_options,
 )  # fmt: skip
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.timeline import entry_document, entry_rows, show_chronicle, show_timeline
+from gbrain.query_options import FILTERS, parse_scope
 from gbrain.store.page_writer import Written
 
 command = Module()
@@ -47,7 +40,9 @@ FILE_IS_BEHIND = "Its file keeps the earlier text until gbrain export writes it.
         "gbrain timeline --limit 10 --json | jq -r '.entries[].text'",
     ),
 )
+@with_options(*FILTERS)
 def timeline(
+    given: Given,
     slug: Annotated[
         str | None, typer.Argument(metavar="[SLUG]", help="One page; else all of them.")
     ] = None,
@@ -61,15 +56,6 @@ def timeline(
             help=f"The latest so many; else all of a page, {CHRONICLE_LENGTH} of all pages.",
         ),
     ] = None,
-    wing: Wing = None,
-    room: Room = None,
-    type: Type = None,
-    tag: Tag = None,
-    slug_prefix: SlugPrefix = None,
-    since: Since = None,
-    until: Until = None,
-    where: Where = None,
-    exclude: Exclude = None,
     exit_code: ExitCode = False,
     no_pager: NoPager = False,
     quiet: Quiet = False,
@@ -77,7 +63,7 @@ def timeline(
     db: Db = None,
 ) -> None:
     """Show a page's timeline, oldest first, or what happened on all pages, latest first."""
-    scope = scope_of(wing, room, type, tag, slug_prefix, since, until, where, exclude)
+    scope = parse_scope(given, today())
     most = CHRONICLE_LENGTH if slug is None and limit is None else limit
     with open_brain(db) as brain:
         entries, total = brain.timeline(slug, scope=scope, limit=most)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from gbrain.brain import today as today
 from gbrain.errors import UsageError
-from gbrain.types import Scope
 
 if TYPE_CHECKING:
     from gbrain.text.dates import Period
@@ -106,20 +105,6 @@ def _shown(value: object) -> str:
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     return "null"
-
-
-def scope_of(arguments: Arguments) -> Scope:
-    """The filters among the arguments; raises UsageError for a date that cannot be read."""
-    names = {name: arguments.get(name) for name in ("wing", "room", "slug_prefix")}
-    return Scope(
-        **{name: value.strip().lower() if value else None for name, value in names.items()},
-        type=arguments.get("type"),
-        tags=tuple(tag.lstrip("#") for tag in arguments.get("tags", ())),
-        since=day_of(arguments["since"]).first if "since" in arguments else None,
-        until=day_of(arguments["until"]).last if "until" in arguments else None,
-        where=tuple(arguments.get("where", {}).items()),
-        exclude=tuple(slug.lower() for slug in arguments.get("exclude", ())),
-    )
 
 
 def day_of(written: str) -> Period:

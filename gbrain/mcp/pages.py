@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from gbrain.brain import Brain
-from gbrain.mcp.arguments import Arguments, day_of, scope_of, today
+from gbrain.mcp.arguments import Arguments, day_of, today
 from gbrain.mcp.reply import Reply
 from gbrain.mcp.schemas import MOST, USUAL_CHARACTERS
 from gbrain.mcp.truncate import part_of, shortened
 from gbrain.output.documents import listed_document, near_document, page_document
 from gbrain.output.json import Document
 from gbrain.output.text import columns
+from gbrain.query_options import parse_scope
 from gbrain.store.page_writer import Written
 from gbrain.text.slug import slug_of
 
@@ -73,7 +74,7 @@ def _said(written: Written) -> str:
 
 def list_(brain: Brain, arguments: Arguments) -> Reply:
     start, count = arguments.get("offset", 0), arguments.get("limit", MOST)
-    found, total = brain.list(scope_of(arguments), start + count)
+    found, total = brain.list(parse_scope(arguments, today()), start + count)
     pages = found[start:]
     stop = start + len(pages)
     document = {

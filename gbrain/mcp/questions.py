@@ -6,13 +6,14 @@ from typing import Any, cast
 
 from gbrain.brain import Brain
 from gbrain.errors import BadPage, NotFound
-from gbrain.mcp.arguments import Arguments, scope_of
+from gbrain.mcp.arguments import Arguments, today
 from gbrain.mcp.pages import get
 from gbrain.mcp.reply import Reply, for_agents
 from gbrain.mcp.schemas import MOST, MOST_TOKENS
 from gbrain.mcp.truncate import shortened
 from gbrain.output.json import answer_document
 from gbrain.output.text import answer_text, one_line
+from gbrain.query_options import parse_scope, setting_overrides
 from gbrain.types import Answer, Mode
 
 
@@ -67,17 +68,12 @@ def recall(brain: Brain, arguments: Arguments) -> Reply:
 
 
 def _asked(brain: Brain, arguments: Arguments) -> dict[str, Any]:
-    changes = {"rerank": "cross-encoder"} if arguments.get("rerank") else {}
-    if arguments.get("include_superseded"):
-        changes["drop_superseded"] = "off"
-    if arguments.get("no_decay"):
-        changes |= {"recency_tau_days": "0", "recency_half_life_days": "0"}
     mode = cast("Mode | None", arguments.get("mode"))
-    return {**_narrowed(brain, arguments), "mode": mode, "changes": changes}
+    return {**_narrowed(brain, arguments), "mode": mode, "changes": setting_overrides(arguments)}
 
 
 def _narrowed(brain: Brain, arguments: Arguments) -> dict[str, Any]:
-    return {"scope": scope_of(arguments), "limit": _limit(brain, arguments)}
+    return {"scope": parse_scope(arguments, today()), "limit": _limit(brain, arguments)}
 
 
 def _limit(brain: Brain, arguments: Arguments) -> int:

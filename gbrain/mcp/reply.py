@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from gbrain.errors import GbrainError
-from gbrain.output.json import Document, error_about
+from gbrain.output.json import Document, error_fields
 
 _COMMAND = re.compile(r"\bgbrain (search|query|get|put|list|timeline-add|links|stats|explain)\b")
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
@@ -21,7 +21,7 @@ class Reply(NamedTuple):
 
 def error_reply(error: GbrainError) -> Reply:
     """What went wrong and what to do about it."""
-    about = error_about(error)
+    about = error_fields(error)
     about["hint"] = hint = for_agents(error.hint)
     return Reply({"error": about}, f"Error ({error.code}): {error.message}\nHint: {hint}")
 

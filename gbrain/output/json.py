@@ -31,10 +31,10 @@ def dumps(document: Any) -> str:
 
 
 def error_document(error: GbrainError) -> str:
-    return dumps({"error": error_about(error)})
+    return dumps({"error": error_fields(error)})
 
 
-def error_about(error: GbrainError) -> Document:
+def error_fields(error: GbrainError) -> Document:
     return {"code": error.code, "message": error.message, "hint": error.hint}
 
 

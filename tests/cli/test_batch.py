@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
-from gbrain.cli.batch import answers
+from gbrain.cli.batch import answer_lines
 
 
 class Metered(StringIO):
@@ -18,6 +18,6 @@ class Metered(StringIO):
 
 def test_a_line_that_never_seems_to_end_is_not_held() -> None:
     source = Metered("one\n\n" + 5_000_000 * "x" + "\ntwo\r\n" + 1_000_000 * "y" + "\nthree")
-    told = list(answers(source, lambda options: {"query": options["query"]}, ()))
+    told = list(answer_lines(source, lambda options: {"query": options["query"]}, ()))
     assert [len(document["query"]) for document in told] == [3, 1_000_000, 3, 1_000_000, 5]
     assert ["error" in document for document in told] == [False, True, False, False, False]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dis import get_instructions
-from inspect import isfunction
+from inspect import isfunction, unwrap
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -54,10 +54,10 @@ def codes(function: FunctionType, seen: set[str]) -> Iterator[CodeType]:
 
 def uses(name: str) -> set[str]:
     """The names that a command looks up and the keywords that it passes."""
-    function = getattr(EVERY[name].callback, "__wrapped__", EVERY[name].callback)
+    function = unwrap(EVERY[name].callback)
     found: set[str] = set()
     # Not the question whether to run a command that came with the brain.
-    for code in codes(function, {"_agrees"}):
+    for code in codes(function, {"_confirm_command"}):
         found |= set(code.co_names)
         found |= {word for part in code.co_consts if isinstance(part, tuple) for word in part}
     return found

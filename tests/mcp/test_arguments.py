@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.errors import UsageError
-from gbrain.mcp.arguments import checked, scope_of
+from gbrain.mcp.arguments import checked
 from gbrain.mcp.tools import TOOLS
-from gbrain.types import Scope
 
 TAKES = {tool.name: tool.takes for tool in TOOLS}
 QUERY = TAKES["brain_query"]
@@ -90,18 +89,3 @@ def test_what_is_taken_is_what_the_schema_allows(name: str, data: st.DataObject)
     except UsageError:
         taken = False
     assert taken == jsonschema.Draft202012Validator(schema).is_valid(present)
-
-
-def test_filters_become_a_scope() -> None:
-    scope = scope_of(
-        {
-            "wing": " People ", "room": "Profile", "type": "person", "tags": ["#red"],
-            "slug_prefix": "People/", "since": "2026-04", "until": "2026-04",
-            "where": {"status": "done"}, "exclude": ["People/X"],
-        }
-    )  # fmt: skip
-    assert scope == Scope(
-        wing="people", room="profile", type="person", tags=("red",), slug_prefix="people/",
-        since="2026-04-01", until="2026-04-30", where=(("status", "done"),), exclude=("people/x",),
-    )  # fmt: skip
-    assert scope_of({}) == Scope()
