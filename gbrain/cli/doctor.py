@@ -26,7 +26,7 @@ command = Module()
 def stats(json: Json = False, db: Db = None) -> None:
     """Show what the brain holds, in numbers."""
     with open_brain(db) as brain:
-        path, counted = brain.database.path, brain.stats()
+        path, counted = brain.path, brain.stats()
     if json:
         screen.write_json(care.stats_document(path, counted))
     elif screen.on_terminal():

@@ -183,7 +183,7 @@ def eval_(
         if evidence:
             with progress("Assembling", quiet=quiet) as show:
                 contexts = measure_contexts(brain, questions, finer, configurations, budgets, show)
-        place = str(brain.database.path)
+        place = str(brain.path)
     evaluation = gather(labelled, place, runs, contexts, show_losses, seed)
     _show(evaluation, as_json=json, as_csv=csv, plot=plot, svg=svg)
     if not silent:

@@ -67,7 +67,7 @@ def selftest(
             report = run_selftest(
                 brain, most=questions, tolerance=tolerance, baseline=baseline, progress=show
             )
-        kept = keep or (baseline is None and not brain.database.read_only)
+        kept = keep or (baseline is None and not brain.read_only)
         if kept:
             keep_baseline(brain, report)
     if json:
@@ -161,16 +161,8 @@ def _cases(
 
 def _write(brain: Brain, values: dict[str, str]) -> str:
     """Writes the settings; gives the command that puts back what was there."""
-    from gbrain.config import find_setting, read_value
-    from gbrain.store import settings
-
     before = brain.stored_settings
-    with brain.database.write_transaction() as connection:
-        for name, value in values.items():
-            if read_value(name, value) == find_setting(name).default:
-                settings.forget(connection, name)
-            else:
-                settings.keep(connection, name, value)
+    brain.set_all(values)
     return " && ".join(
         f"gbrain config set {name} {before[name]}"
         if name in before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gbrain.brain import timestamp
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import GbrainError
@@ -10,7 +9,6 @@ from gbrain.output import screen
 from gbrain.output.text import counted
 from gbrain.search.rerank.learned import FEATURES, written
 from gbrain.search.rerank.training import Asked, Trained, train
-from gbrain.store.reranker_weights import RERANKER, keep, lessons
 
 # With fewer, the gain on unseen questions is within chance whatever was learned.
 LEAST_OPENED = 50
@@ -25,8 +23,7 @@ command = Module()
 def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Learn from opened answers how to rank pages; kept only if it helps."""
     with open_brain(db) as brain:
-        with brain.database.read_transaction() as connection:
-            asked = [Asked(*lesson) for lesson in lessons(connection, len(FEATURES))]
+        asked = [Asked(*lesson) for lesson in brain.reranker_lessons(len(FEATURES))]
         opened = sum(sum(question.opened) for question in asked if len(question.rows) > 1)
         if opened < LEAST_OPENED:
             raise GbrainError(
@@ -37,8 +34,7 @@ def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> N
             )
         trained = train(asked)
         if trained.helps:
-            with brain.database.write_transaction() as connection:
-                keep(connection, RERANKER, written(trained.network), timestamp())
+            brain.keep_reranker(written(trained.network))
     if json:
         screen.write_json(_document(trained))
     elif not quiet:

@@ -12,7 +12,6 @@ from gbrain.output.json import Document
 from gbrain.output.text import columns
 from gbrain.query_options import parse_scope
 from gbrain.store.page_writer import Written
-from gbrain.text.slug import slug_of
 
 
 def get(brain: Brain, arguments: Arguments) -> Reply:
@@ -34,17 +33,12 @@ def get(brain: Brain, arguments: Arguments) -> Reply:
 
 
 def put(brain: Brain, arguments: Arguments) -> Reply:
-    from gbrain.store.duplicates import nearly_the_same
-
     written = brain.put(
         arguments["slug"],
         arguments["content"].encode(),
         expected_version=arguments.get("expected_version"),
     )
-    twin = None
-    if written.outcome != "unchanged":
-        with brain.database.read_transaction() as connection:
-            twin = nearly_the_same(connection, written.slug)
+    twin = None if written.outcome == "unchanged" else brain.near_duplicate(written.slug)
     said = f" It says nearly the same as {twin.slug}." if twin else ""
     return Reply(
         {**_written(written), "nearly_the_same": near_document(twin)}, _said(written) + said
@@ -87,12 +81,8 @@ def list_(brain: Brain, arguments: Arguments) -> Reply:
 
 
 def links(brain: Brain, arguments: Arguments) -> Reply:
-    from gbrain.store.links import links_from, links_to
-    from gbrain.store.pages import require_page
-
-    with brain.database.read_transaction() as connection:
-        page = require_page(connection, slug_of(arguments["slug"]))
-        away, back = links_from(connection, page), links_to(connection, page)
+    page = brain.get(arguments["slug"])
+    away, back = brain.links(page.slug), brain.backlinks(page.slug)
     most = arguments.get("limit", MOST)
     document = {
         "slug": page.slug,
@@ -120,4 +110,4 @@ def stats(brain: Brain, arguments: Arguments) -> Reply:
     wings = ", ".join(f"{wing.name} {wing.pages}" for wing in counted.wings[:MOST])
     waiting = f" {counted.jobs} passages wait to be embedded." if counted.jobs else ""
     text = f"{counted.pages} pages ({wings}), {counted.chunks} passages.{waiting}"
-    return Reply(shortened(stats_document(brain.database.path, counted)), text)
+    return Reply(shortened(stats_document(brain.path, counted)), text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from time import time
 from typing import Any
 
 import anyio
@@ -25,8 +24,6 @@ from gbrain.mcp.session import Turns
 from gbrain.mcp.tools import TOOLS, Tool
 from gbrain.output.json import dumps
 from gbrain.output.text import one_line
-from gbrain.store import jobs
-from gbrain.store.pages import find_page
 
 log = logging.getLogger(__name__)
 
@@ -144,12 +141,9 @@ class Service:
 
 def _embed_some(slug: str | None, brain: Brain) -> bool:
     """Embeds a few passages, of a page just written if there is one; whether more are due."""
-    with brain.database.read_transaction() as connection:
-        due = jobs.due(connection, time())
-        written = find_page(connection, slug) if slug else None
-    if brain.database.read_only or not due:
+    if brain.read_only or not brain.count_due_jobs():
         return False
-    if written:
+    if slug and brain.find(slug):
         return brain.embed(slug, limit=OF_A_NEW_PAGE).done > 0
     embedded = brain.embed(limit=AT_A_TIME)
     return embedded.done > 0 and embedded.left > 0

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio import to_thread
 
 from gbrain.brain import Brain
-from gbrain.store.models import active_model
+from gbrain.brain.models import BrainState
 
 T = TypeVar("T")
-
-
-class _State(NamedTuple):
-    """What a brain that is open must still agree with: its file, its schema and its model."""
-
-    file: tuple[int, int] | None
-    schema: int
-    model: str | None
 
 
 class Kept:
@@ -35,7 +26,7 @@ class Kept:
     def __init__(self, open_brain: Callable[[], Brain]) -> None:
         self._open = open_brain
         self._brain: Brain | None = None
-        self._state: _State | None = None
+        self._state: BrainState | None = None
         self._lock = Lock()
         self._retired = False
         self.busy = False
@@ -63,34 +54,18 @@ class Kept:
 
     def _current(self) -> Brain:
         brain = self._brain
-        if brain is not None and _state(brain) == self._state:
-            brain.settings = Brain(brain.database).settings
+        if brain is not None and brain.state() == self._state:
+            brain.reload_settings()
             return brain
         self._close()
         self._brain = brain = self._open()
-        self._state = _state(brain)
+        self._state = brain.state()
         return brain
 
     def _close(self) -> None:
         brain, self._brain = self._brain, None
         if brain is not None:
             brain.close()
-
-
-def _state(brain: Brain) -> _State:
-    with brain.database.read_transaction() as connection:
-        schema = connection.execute("PRAGMA user_version").fetchone()[0]
-        model = active_model(connection)
-    return _State(_file(brain.database.path), schema, model.identity if model else None)
-
-
-def _file(path: Path) -> tuple[int, int] | None:
-    """Which file is at `path`: a brain that was replaced there must not be written any more."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 # Each abandoned call holds a brain and its models until it is over.
