@@ -12,6 +12,7 @@ from gbrain.brain import default_path, timestamp
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain, today
 from gbrain.errors import BadBrain
+from gbrain.messages import counted
 from gbrain.output import doctor as care
 from gbrain.output import screen
 from gbrain.store.connection import Database
@@ -86,7 +87,7 @@ def _summary(findings: list[tuple[str, Finding]], problems: int) -> str:
     repaired = sum(finding.status == "repaired" for _, finding in findings)
     mended = f"{repaired} repaired. " if repaired else ""
     if problems:
-        return f"{mended}{problems} {'problem' if problems == 1 else 'problems'}."
+        return f"{mended}{counted(problems, 'problem')}."
     return f"{mended}The brain is well."
 
 
