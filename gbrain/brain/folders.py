@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from gbrain.brain.base import BrainFile
 from gbrain.brain.clock import timestamp
-from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.importing.export import Files
-    from gbrain.importing.importer import Report
+    from gbrain.importing.importer import Progress, Report
 
 
 class FolderMethods(BrainFile):
@@ -26,7 +25,7 @@ class FolderMethods(BrainFile):
         overwrite: bool = False,
         dry_run: bool = False,
         changed: Collection[str] | None = None,
-        progress: Progress = no_progress,
+        progress: Progress = lambda done, total: None,
     ) -> Report:
         """Import a folder of Markdown notes and report what changed.
 
@@ -73,7 +72,7 @@ class FolderMethods(BrainFile):
         *,
         files: Files | None = None,
         force: bool = False,
-        progress: Progress = no_progress,
+        progress: Progress = lambda done, total: None,
     ) -> tuple[int, int]:
         """Write each page to a file in `folder`; return how many were written and unchanged.
 
@@ -85,7 +84,7 @@ class FolderMethods(BrainFile):
 
         return write_files(self.database, folder, progress, files or every_page, force=force)
 
-    def export_jsonl(self, folder: Path, *, progress: Progress = no_progress) -> int:
+    def export_jsonl(self, folder: Path, *, progress: Progress = lambda done, total: None) -> int:
         """Write all pages as lines of JSON to one file in `folder`; return how many."""
         from gbrain.importing.export import write_lines
 

@@ -1,40 +1,39 @@
-"""Whether a damaged brain file is behind an error that nobody foresaw."""
+"""Tells a damaged brain file from a bug when a command fails with an unexpected error."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 from gbrain.brain import default_path
 from gbrain.errors import BadBrain, GbrainError
-from gbrain.store.connection import Database, damaged
-from gbrain.store.doctor.examine import damage_of
-from gbrain.store.doctor.findings import STRANGE
+from gbrain.store.connection import damaged
+from gbrain.store.doctor.examine import describe_corruption
+from gbrain.store.doctor.findings import CORRUPTION_ERRORS
 
 
-def damage_behind(error: Exception, words: Sequence[str]) -> BadBrain | None:
-    """What is wrong with the brain that the words of a command name; None if it is sound.
+def find_corruption(error: Exception, arguments: Sequence[str]) -> BadBrain | None:
+    """Return what is wrong with the brain that a failed command used, or None if it is sound.
 
-    A row of a file that somebody else made, or a disk spoilt, can hold anything: not every
-    command that reads it has to look for that, if one sees it afterwards.
+    A row of a damaged or foreign file can contain anything. Looking for the cause after an error
+    spares every command the checks before.
     """
-    if not isinstance(error, (*STRANGE, sqlite3.Error)):
+    if not isinstance(error, (*CORRUPTION_ERRORS, sqlite3.Error)):
         return None
     try:
-        path = _named(words) or default_path()
-        with closing(Database(path)) as database:
-            found = damage_of(database)
+        path = _path_argument(arguments) or default_path()
+        problem = describe_corruption(path)
     except BadBrain as refusal:
         return refusal
     except GbrainError:
         return None
-    return damaged(path, found) if found else None
+    return damaged(path, problem) if problem else None
 
 
-def _named(words: Sequence[str]) -> Path | None:
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+def _path_argument(arguments: Sequence[str]) -> Path | None:
+    """Return the value of --db, if it is given."""
+    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
         value = following if word == "--db" else word.removeprefix("--db=")
         if value and value != word:
             return Path(value).expanduser()

@@ -17,9 +17,9 @@ from gbrain.cli.options import open_brain
 from gbrain.errors import BadBrain, GbrainError, ModelUnavailable
 from gbrain.importing.importer import Problem, Report, import_folder
 from gbrain.importing.watcher import Changed, rounds
-from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.documents import report_document
+from gbrain.output.text import counted
 from gbrain.store.jobs import due
 
 # What passes by itself: another program has its turn, or somebody makes room.

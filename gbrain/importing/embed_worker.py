@@ -14,13 +14,14 @@ from gbrain.store.connection import Database
 from gbrain.store.jobs import Job
 from gbrain.store.vectors import VectorSpace
 from gbrain.text.chunking import embedding_text
-from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.models.catalog import Embedding
     from gbrain.store.vectors import Floats
 
 _BATCH = 64
+
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def embed_due(
     *,
     page_id: int | None = None,
     limits: Limits = Limits(),
-    progress: Progress = no_progress,
+    progress: Progress = lambda done, total: None,
 ) -> Embedded:
     """Embeds what is due, for one page or all; several runs at once share the work."""
     result, began = Embedded(), monotonic()

@@ -19,7 +19,6 @@ from gbrain.store.folders import wrote_files
 from gbrain.store.history import was_held
 from gbrain.store.pages import every_page
 from gbrain.text.slug import PAGE_ENDINGS, slug_of
-from gbrain.types import Progress
 
 # Paths and texts of the files to write, in order.
 Files = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
@@ -36,7 +35,7 @@ _NOTHING_WRITTEN = "Nothing was written. Choose another folder."
 def write_files(
     database: Database,
     folder: Path,
-    progress: Progress,
+    progress: Callable[[int, int], None],
     files: Files = every_page,
     *,
     force: bool = False,
@@ -115,7 +114,7 @@ def page_lines(connection: sqlite3.Connection) -> Iterator[str]:
         yield json.dumps(dict(zip(keys, values, strict=True)), ensure_ascii=False) + "\n"
 
 
-def write_lines(database: Database, folder: Path, progress: Progress) -> int:
+def write_lines(database: Database, folder: Path, progress: Callable[[int, int], None]) -> int:
     """Writes all pages as lines of JSON into one file below `folder`; says how many there are."""
     target = _inside(_made(folder), LINES_FILE)
     clear(target.parent)

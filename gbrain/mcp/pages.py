@@ -104,7 +104,7 @@ def links(brain: Brain, arguments: Arguments) -> Reply:
 
 
 def stats(brain: Brain, arguments: Arguments) -> Reply:
-    from gbrain.output.doctor import stats_document
+    from gbrain.output.stats import stats_document
 
     counted = brain.stats()
     wings = ", ".join(f"{wing.name} {wing.pages}" for wing in counted.wings[:MOST])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gbrain.messages import counted
 from gbrain.output.text import one_line
 from gbrain.store.stats import Stats
 
@@ -64,7 +63,7 @@ def _ago(written: str, now: datetime) -> str:
 
 
 def _count(number: int, unit: str) -> str:
-    return counted(number, unit)
+    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
 def short(path: str | Path) -> str:

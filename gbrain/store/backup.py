@@ -13,7 +13,13 @@ from typing import NamedTuple
 from gbrain.errors import BadBrain, UsageError
 from gbrain.store.atomic_files import alone, in_use, place, remove, take_over, unfinished
 from gbrain.store.connection import Database, check_file, explain_errors, locator, make_folder
-from gbrain.store.schema import SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
+from gbrain.store.schema import (
+    KEYWORD_INDEXES,
+    SCHEMA_ROWS,
+    SCHEMA_VERSION,
+    foreign_parts,
+    integrity_errors,
+)
 
 # Pages of a keyword index that are merged in one go, so that other writers get their turn.
 _MERGED_AT_ONCE = 500
@@ -85,7 +91,7 @@ def _overwrite(brain: sqlite3.Connection, copy: sqlite3.Connection, kept: Path) 
 @contextmanager
 def _sound(source: Path) -> Iterator[sqlite3.Connection]:
     """The file, open for reading and left as it is, if it is a brain without a fault."""
-    from gbrain.store.doctor import file_problems
+    from gbrain.store.migrations import missing_objects
 
     check_file(source)
     with (
@@ -100,12 +106,12 @@ def _sound(source: Path) -> Iterator[sqlite3.Connection]:
         if foreign:
             hint = "Somebody else changed it; name another copy."
             raise _unsound(source, f"it holds a {' '.join(foreign[0])} that is not gbrain's", hint)
-        if file_problems.parts(copy).get("pages") != "table":
+        if ("table", "pages") not in [row[:2] for row in copy.execute(SCHEMA_ROWS)]:
             raise _unsound(source, "it holds no pages", "Name another copy.")
-        damaged = file_problems.damage(copy, full=True)
+        damaged = integrity_errors(copy, full=True)
         if damaged:
             raise _unsound(source, f"it is damaged: {damaged[0]}", "Name another copy.")
-        missing = list(file_problems.missing_parts(copy)) if version == SCHEMA_VERSION else []
+        missing = list(missing_objects(copy)) if version == SCHEMA_VERSION else []
         if missing:
             hint = f"gbrain doctor --repair --db {source} mends it."
             raise _unsound(source, f"{missing[0]} is missing", hint)
@@ -207,20 +213,17 @@ def _temporary_folder() -> str:
 
 def _prune(database: Database) -> tuple[int, int]:
     """How many vectors and jobs went because no passage has their text any more."""
-    from gbrain.store.doctor.file_problems import spaces
     from gbrain.store.jobs import drop_gone
-    from gbrain.store.vectors import prune
+    from gbrain.store.vectors import all_spaces, prune
 
     with database.write_transaction() as connection:
-        vectors = sum(prune(connection, space) for space in spaces(connection))
+        vectors = sum(prune(connection, space) for space in all_spaces(connection))
         changes = connection.total_changes
         drop_gone(connection)
         return vectors, connection.total_changes - changes
 
 
 def _merge_indexes(database: Database) -> None:
-    from gbrain.store.doctor.file_problems import KEYWORD_INDEXES
-
     for table in KEYWORD_INDEXES:
         # The first, negative, number begins a merge of the whole index; the others go on with it.
         pages, merged = -_MERGED_AT_ONCE, True
@@ -304,9 +307,7 @@ def copy_to(
 
 
 def _refuse_damage(copy: sqlite3.Connection, target: Path) -> None:
-    from gbrain.store.doctor.file_problems import damage
-
-    found = damage(copy, full=False)
+    found = integrity_errors(copy, full=False)
     if found:
         raise BadBrain(
             f"{target} would be damaged, as the brain itself is: {found[0]}",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 from gbrain.store.schema import APPLICATION_ID, FIRST, SCHEMA_VERSION, SECOND, VECTORS
+from gbrain.store.vectors import all_spaces, ensure_tables
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -34,3 +36,32 @@ def _run(db: object, script: str) -> None:
     for statement in script.split(";\n"):
         if statement.strip():
             db.conn.execute(statement)  # type: ignore[attr-defined]
+
+
+def missing_objects(connection: sqlite3.Connection) -> dict[str, str | None]:
+    """Return the tables, columns, indexes and views that the brain lacks, with their SQL by name.
+
+    The order is that in which they can be created. A column, named `table.column`, has no SQL: it
+    cannot be added again.
+    """
+    rows = connection.execute("SELECT name, type FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*'")
+    present = dict(rows.fetchall())
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as complete:
+        migrate(complete)
+        for space in all_spaces(connection) if "embedding_models" in present else ():
+            ensure_tables(complete, space.dimension)
+        wanted = complete.execute(
+            "SELECT name, sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*' ORDER BY rowid"
+        ).fetchall()
+        missing = {name: sql for name, sql in wanted if name not in present}
+        for name, _ in wanted:
+            # Listing the columns of an FTS5 table opens it, which fails when it is incomplete.
+            if present.get(name) == "table" and "_fts" not in name:
+                columns = _columns(complete, name) - _columns(connection, name)
+                missing |= {f"{name}.{column}": None for column in sorted(columns)}
+    return missing
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    return {row[0] for row in rows}

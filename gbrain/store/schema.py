@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
 SCHEMA_VERSION = 2
+KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
+# Tables whose rows follow from the texts of pages and can be rebuilt from them.
+DERIVED_TABLES = ("names", "tags", "links", "chunks", "page_questions")
 
 # Small columns first and long texts last, so that listing pages never reads their text.
 FIRST = """
@@ -322,3 +326,16 @@ def _is_plain(sql: str) -> bool:
         and _COMPUTING.isdisjoint(tokens)
         and all(before == "KEY" for before in called[1:])
     )
+
+
+def integrity_errors(connection: sqlite3.Connection, *, full: bool) -> list[str]:
+    """Return what SQLite's own check reports; `full` also compares every index with its table."""
+    pragma = "integrity_check" if full else "quick_check"
+    reported = [row[0] for row in connection.execute(f"PRAGMA {pragma}")]
+    # Newer versions of SQLite check the keyword indexes too; doctor has separate checks for those.
+    return [
+        line
+        for text in reported
+        if text != "ok" and "fts5" not in text.lower()
+        for line in text.splitlines()
+    ]

@@ -68,6 +68,12 @@ def active_space(connection: sqlite3.Connection) -> VectorSpace | None:
     return VectorSpace(*row) if row else None
 
 
+def all_spaces(connection: sqlite3.Connection) -> list[VectorSpace]:
+    """Return the vector space of every registered model, by model id."""
+    rows = connection.execute("SELECT id, dimension FROM embedding_models ORDER BY id")
+    return [VectorSpace(model_id, int(dimension)) for model_id, dimension in rows]
+
+
 def has_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
     found = connection.execute(
         f"SELECT 1 FROM {space.vectors} WHERE model_id = ? AND hash IS NOT NULL LIMIT 1",

@@ -95,13 +95,13 @@ def test_a_write_and_a_rebuild_keep_the_same(brain: Brain, sample: Path) -> None
         assert kept(filled) == rebuilt
 
 
-def test_doctor_mends_an_index_of_questions_that_disagrees(brain: Brain) -> None:
+def test_doctor_repairs_an_index_of_questions_that_disagrees(brain: Brain) -> None:
     brain.put("bob", PAGE)
     fill(brain, "authored")
     with brain.database.write_transaction() as connection:
         connection.execute("UPDATE page_questions SET questions = 'Something else?'")
     assert not sound(brain)
     now = "2026-11-16T12:00:00.000Z"
-    mended = dict(examine(brain.database, now, full=True, mend=True))
-    assert mended["question_index"].status == "repaired"
+    repaired = dict(examine(brain.database, now, full=True, repair=True))
+    assert repaired["question_index"].status == "repaired"
     assert kept(brain) == ["Who bakes the bread?"]

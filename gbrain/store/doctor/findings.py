@@ -1,20 +1,32 @@
-"""What a check of a brain file saw."""
+"""The values of an examination: what a check is given, and what it reports."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
-from zlib import error as unpacking
+from zlib import error as zlib_error
+
+from gbrain.store.connection import Database
 
 Status = Literal["ok", "note", "problem", "repaired"]
 
 REPAIR = "gbrain doctor --repair"
 RESTORE = "Restore a backup, or export the pages and import them into a new brain."
 
+# What reading a row of a damaged file can raise, besides sqlite3.Error.
+CORRUPTION_ERRORS = (
+    TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError,
+    RecursionError, MemoryError, zlib_error,
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check saw: `count` things, named in `details`; `fix` is the next step.
+    """The result of a check: `count` things are affected, `details` names them, `fix` says how to.
 
     A note is worth knowing; a problem makes answers wrong or endangers the pages.
     """
@@ -26,16 +38,27 @@ class Finding:
     details: tuple[str, ...] = ()
 
 
-def found(
-    status: Status, one: str, many: str, details: tuple[str, ...] | int, fix: str | None = REPAIR
-) -> Finding:
-    """A finding about things, named or only counted; `{}` in the message stands for how many."""
-    places = () if isinstance(details, int) else details
-    count = details if isinstance(details, int) else len(details)
-    return Finding(status, (one if count == 1 else many).format(f"{count:,}"), fix, count, places)
+# What a check found: names of things, numbers of things by kind, a number, or a whole finding.
+Found = Sequence[str] | Counter[str] | int | Finding
 
 
-STRANGE = (
-    TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError,
-    RecursionError, MemoryError, unpacking,
-)  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """An open brain file, the time that repairs record, and whether to check it in `full`.
+
+    `page_comparison` keeps the slugs of pages that differ from their derived rows, for the checks
+    that look at different kinds of those rows.
+    """
+
+    database: Database
+    now: str
+    full: bool
+    page_comparison: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        return self.database.connection
+
+    @property
+    def path(self) -> Path:
+        return self.database.path
