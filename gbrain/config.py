@@ -13,7 +13,7 @@ GIGABRAIN, JEFFS, ENGRAM, FUSION, SIFT, GBRAIN = (
     "gigabrain", "jeffs-brain", "engram", "retrieval fusion", "siftcoder", "gbrain",
 )  # fmt: skip
 
-Value = str | int | float | bool
+SettingValue = str | int | float | bool
 
 
 class Setting:
@@ -24,7 +24,7 @@ class Setting:
 
     def __init__(
         self,
-        default: Value,
+        default: SettingValue,
         help: str,
         source: str,
         low: float | None,
@@ -53,7 +53,7 @@ class Setting:
 
 
 def _setting(
-    default: Value,
+    default: SettingValue,
     help: str,
     source: str = GBRAIN,
     *,
@@ -299,7 +299,7 @@ class Settings:
             "associative": self.associative_weight,
         }
 
-    def __init__(self, **changed: Value) -> None:
+    def __init__(self, **changed: SettingValue) -> None:
         self.__dict__.update(changed)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -307,14 +307,14 @@ class Settings:
 
 
 @cache
-def known_settings() -> Mapping[str, Setting]:
+def all_settings() -> Mapping[str, Setting]:
     """Every setting by name, in the order of the table."""
     return {name: row for name, row in vars(Settings).items() if isinstance(row, Setting)}
 
 
 def find_setting(name: str) -> Setting:
     """The setting called `name`; raises BadSetting with the nearest name."""
-    table = known_settings()
+    table = all_settings()
     if name not in table:
         from difflib import get_close_matches
 
@@ -326,7 +326,7 @@ def find_setting(name: str) -> Setting:
     return table[name]
 
 
-def read_value(name: str, written: str) -> Value:
+def parse_value(name: str, written: str) -> SettingValue:
     """`written` as a value of the setting `name`; raises BadSetting when it may not be that."""
     setting = find_setting(name)
     value = _converted(setting.kind, written.strip())
@@ -340,7 +340,7 @@ def read_value(name: str, written: str) -> Value:
     return value
 
 
-def _converted(kind: type, written: str) -> Value | None:
+def _converted(kind: type, written: str) -> SettingValue | None:
     if kind is bool:
         flags = {"on": True, "true": True, "yes": True, "1": True}
         flags |= {"off": False, "false": False, "no": False, "0": False}
@@ -354,12 +354,12 @@ def _converted(kind: type, written: str) -> Value | None:
     return number
 
 
-def written_value(value: Value) -> str:
+def format_value(value: SettingValue) -> str:
     """A value as `config set` takes it."""
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 
-def with_values(settings: Settings, written: Mapping[str, str]) -> Settings:
+def override_settings(settings: Settings, written: Mapping[str, str]) -> Settings:
     """`settings` with some changed; raises BadSetting for what cannot be."""
-    values = {name: read_value(name, text) for name, text in written.items()}
+    values = {name: parse_value(name, text) for name, text in written.items()}
     return Settings(**{**vars(settings), **values})

@@ -13,9 +13,9 @@ from gbrain.config import (
     JEFFS,
     SIFT,
     Settings,
-    known_settings,
-    read_value,
-    written_value,
+    all_settings,
+    format_value,
+    parse_value,
 )
 from gbrain.errors import NotFound
 
@@ -33,7 +33,7 @@ class Profile(NamedTuple):
 
 
 # What no profile touches: how much is written down, waited for and shown around an answer.
-NOT_OF_PROFILES = frozenset(
+SETTINGS_OUTSIDE_PROFILES = frozenset(
     """default_token_budget passage_k page_standing answer_bonus context_floor verdict_strong
     verdict_nothing rerank_command rerank_seconds noise_seed record_queries keep_queries
     record_access stale_days capture_page busy_seconds""".split()
@@ -117,14 +117,14 @@ def profile_values(name: str) -> dict[str, str]:
     """
     profile = find_profile(name)
     defaults = {
-        setting: written_value(row.default)
-        for setting, row in known_settings().items()
-        if setting not in NOT_OF_PROFILES
+        setting: format_value(row.default)
+        for setting, row in all_settings().items()
+        if setting not in SETTINGS_OUTSIDE_PROFILES
     }
     return {**defaults, **profile.values}
 
 
-def in_force(settings: Settings, name: str) -> bool:
+def is_active_profile(settings: Settings, name: str) -> bool:
     """Whether the settings are those of the profile."""
     values = profile_values(name)
-    return all(getattr(settings, key) == read_value(key, value) for key, value in values.items())
+    return all(getattr(settings, key) == parse_value(key, value) for key, value in values.items())

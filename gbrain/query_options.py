@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from gbrain.errors import UsageError
-from gbrain.types import Depth, Merge, Mode, Scope
+from gbrain.types import Depth, MergeStrategy, Mode, Scope
 
 if TYPE_CHECKING:
     from datetime import date
@@ -166,7 +166,7 @@ _SWITCHES = (
         "merge", "choice",
         "Merge lanes by set-union, set-union-rank, rrf or blend (default: setting "
         "search_merge_strategy).",
-        "STRATEGY", literal=Merge,
+        "STRATEGY", literal=MergeStrategy,
     ),
     QueryOption("profile", "text", "Use the settings of this profile for one query.", "NAME"),
     QueryOption(

@@ -10,12 +10,12 @@ from gbrain.errors import GbrainError
 from gbrain.paths import make_folder, state_folder
 
 
-def agreed(brain: str, thing: str) -> bool:
+def is_trusted(brain: str, thing: str) -> bool:
     """Whether the user has chosen this very thing for the brain of that identity."""
     return _mark(brain, thing) in _marks(_file())
 
 
-def agree(brain: str, thing: str) -> None:
+def remember_trusted(brain: str, thing: str) -> None:
     """Remembers that the user wants it; raises GbrainError where that cannot be kept."""
     file = _file()
     try:

@@ -13,7 +13,7 @@ from gbrain.trace import Trace
 ChunkKind = Literal["truth", "timeline"]
 LinkKind = Literal["wiki", "embed", "block", "markdown", "front_matter"]
 Mode = Literal["bm25", "semantic", "hybrid", "auto"]
-Merge = Literal["set-union", "set-union-rank", "rrf", "blend"]
+MergeStrategy = Literal["set-union", "set-union-rank", "rrf", "blend"]
 Depth = Literal["auto"]
 Role = Literal["hit", "neighbour", "linked"]
 StopReason = Literal["budget", "coverage", "exhausted"]
@@ -21,7 +21,7 @@ Grade = Literal["strong", "partial", "nothing"]
 ClauseKind = Literal["term", "field", "not", "all", "any", "loose"]
 
 NO_BOOSTS: Mapping[str, float] = MappingProxyType({})
-NO_SHARED_CHUNKS: Mapping[int, float] = MappingProxyType({})
+NO_CHUNK_SCORES: Mapping[int, float] = MappingProxyType({})
 
 
 class Section(NamedTuple):
@@ -138,7 +138,7 @@ class Term(NamedTuple):
     words: tuple[str, ...]
     prefix: bool = False
     quoted: bool = False
-    also: tuple[str, ...] = ()
+    synonyms: tuple[str, ...] = ()
 
 
 class Clause(NamedTuple):
@@ -149,7 +149,7 @@ class Clause(NamedTuple):
     """
 
     kind: ClauseKind
-    parts: "tuple[Clause, ...]" = ()
+    operands: "tuple[Clause, ...]" = ()
     term: Term | None = None
     name: str = ""
     value: str = ""
@@ -167,10 +167,10 @@ class Query(NamedTuple):
     terms: tuple[Term, ...]
     scope: Scope
     limit: int
-    meaning: str = ""
+    semantic_text: str = ""
     tree: "Clause | None" = None
-    expression: str | None = None
-    listed: bool = False
+    fts_expression: str | None = None
+    filter_only: bool = False
 
 
 class Candidate(NamedTuple):
@@ -203,11 +203,11 @@ class LaneResult(NamedTuple):
 
     pages: tuple[Candidate, ...]
     chunks: tuple[ScoredChunk, ...] = ()
-    floor: float | None = None
-    unknown: tuple[Term, ...] = ()
+    lowest_score: float | None = None
+    unknown_terms: tuple[Term, ...] = ()
     terms: tuple[Term, ...] = ()
-    beyond: tuple[Candidate, ...] = ()
-    shared: Mapping[int, float] = NO_SHARED_CHUNKS
+    overflow: tuple[Candidate, ...] = ()
+    combined_chunk_scores: Mapping[int, float] = NO_CHUNK_SCORES
 
 
 class Ranked(NamedTuple):
@@ -241,16 +241,16 @@ class BoostData(NamedTuple):
     tags: tuple[str, ...] = ()
     first_day: str | None = None
     last_day: str | None = None
-    written: str = ""
+    changed_day: str = ""
     superseded_by: str | None = None
     pinned: bool = False
     importance: float | None = None
     opens: int = 0
-    phrase: bool = False
-    passage_kind: ChunkKind | None = None
-    passage_first_day: str | None = None
-    passage_last_day: str | None = None
-    passage_text: str = ""
+    has_phrase: bool = False
+    chunk_kind: ChunkKind | None = None
+    chunk_first_day: str | None = None
+    chunk_last_day: str | None = None
+    chunk_text: str = ""
 
 
 class HitChunk(NamedTuple):
@@ -285,7 +285,7 @@ class TermStatistics(NamedTuple):
 
     word: str
     pages: int
-    held: bool
+    in_top_hit: bool
 
 
 class Verdict(NamedTuple):
@@ -310,7 +310,7 @@ class ContextChunk(NamedTuple):
     role: Role
 
 
-class Dropped(NamedTuple):
+class DroppedChunk(NamedTuple):
     """A piece that did not fit."""
 
     slug: str
@@ -322,7 +322,7 @@ class Budget(NamedTuple):
 
     limit: int
     used: int
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedChunk, ...]
     stopped: StopReason
 
 
@@ -335,7 +335,7 @@ class Answer(NamedTuple):
 
     query: str
     mode: Mode
-    merge: Merge | None
+    merge: MergeStrategy | None
     short_circuit: str | None
     fell_back_to_bm25: bool
     notice: str | None

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from gbrain.config import (
     Setting,
     Settings,
+    all_settings,
     find_setting,
-    known_settings,
-    read_value,
-    with_values,
-    written_value,
+    format_value,
+    override_settings,
+    parse_value,
 )
 from gbrain.errors import BadSetting
 
-SETTINGS = list(known_settings().values())
+SETTINGS = list(all_settings().values())
 LIMITED = [setting for setting in SETTINGS if setting.kind is not str or setting.choices]
 
 
@@ -26,7 +26,7 @@ def test_every_setting_is_described_and_takes_its_own_default(setting: Setting) 
     assert setting.help
     assert setting.allowed
     assert setting.source
-    assert read_value(setting.name, written_value(setting.default)) == setting.default
+    assert parse_value(setting.name, format_value(setting.default)) == setting.default
     if setting.kind in (int, float):
         assert setting.low is not None
         assert setting.high is not None
@@ -38,14 +38,14 @@ def test_every_bound_is_part_of_its_range(setting: Setting) -> None:
     for bound in (setting.low, setting.high):
         if bound is not None:
             written = str(int(bound)) if setting.kind is int else str(bound)
-            assert read_value(setting.name, written) == bound
+            assert parse_value(setting.name, written) == bound
 
 
 @pytest.mark.parametrize("setting", LIMITED, ids=lambda setting: setting.name)
 @pytest.mark.parametrize("written", ["", "maybe", "nan", "inf", "-1", "1e99", "9" * 5000, "½"])
 def test_what_no_setting_takes_is_refused(setting: Setting, written: str) -> None:
     with pytest.raises(BadSetting) as refused:
-        read_value(setting.name, written)
+        parse_value(setting.name, written)
     assert refused.value.message == f"{setting.name} cannot be {written!r}"
     assert refused.value.hint == f"It takes {setting.allowed}."
 
@@ -53,28 +53,28 @@ def test_what_no_setting_takes_is_refused(setting: Setting, written: str) -> Non
 @given(st.sampled_from(SETTINGS), st.text())
 def test_any_text_is_a_value_or_a_bad_setting(setting: Setting, written: str) -> None:
     try:
-        value = read_value(setting.name, written)
+        value = parse_value(setting.name, written)
     except BadSetting:
         return
-    assert read_value(setting.name, written_value(value)) == value
+    assert parse_value(setting.name, format_value(value)) == value
 
 
 @given(st.floats(0, 1), st.integers(1, 1000), st.booleans())
 def test_values_survive_being_written(bonus: float, k: int, flag: bool) -> None:
     values = {"both_bonus": bonus, "rrf_k": k, "short_circuit": flag}
-    written = {name: written_value(value) for name, value in values.items()}
-    changed = with_values(Settings(), written)
+    written = {name: format_value(value) for name, value in values.items()}
+    changed = override_settings(Settings(), written)
     assert {name: getattr(changed, name) for name in values} == values
 
 
 @pytest.mark.parametrize("written", ["on", "ON", "true", "Yes", " 1 "])
 def test_a_switch_is_on(written: str) -> None:
-    assert read_value("short_circuit", written) is True
+    assert parse_value("short_circuit", written) is True
 
 
 @pytest.mark.parametrize("written", ["off", "False", "no", "0"])
 def test_a_switch_is_off(written: str) -> None:
-    assert read_value("short_circuit", written) is False
+    assert parse_value("short_circuit", written) is False
 
 
 def test_a_slip_in_a_name_is_answered_with_the_nearest() -> None:
@@ -98,4 +98,4 @@ def test_a_name_like_no_other_is_answered_with_the_list() -> None:
 
 def test_an_unknown_setting_cannot_be_given() -> None:
     with pytest.raises(BadSetting, match="There is no setting 'mood'"):
-        with_values(Settings(), {"mood": "sunny"})
+        override_settings(Settings(), {"mood": "sunny"})

@@ -9,19 +9,25 @@ from datetime import date
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.config import Settings, known_settings, with_values
+from gbrain.config import Settings, all_settings, override_settings
 from gbrain.errors import NotFound
-from gbrain.profiles import NOT_OF_PROFILES, PROFILES, find_profile, in_force, profile_values
+from gbrain.profiles import (
+    PROFILES,
+    SETTINGS_OUTSIDE_PROFILES,
+    find_profile,
+    is_active_profile,
+    profile_values,
+)
 from gbrain.search.boosts import boost
 from gbrain.search.fusion import fuse
 from gbrain.search.intent import lane_weights, read_intent
-from gbrain.types import BoostData, Candidate, LaneResult, Merge, Query, Ranked, Scope
+from gbrain.types import BoostData, Candidate, LaneResult, MergeStrategy, Query, Ranked, Scope
 
 TODAY = date(2026, 11, 16)
 
 
 def settings_of(name: str) -> Settings:
-    return with_values(Settings(), profile_values(name))
+    return override_settings(Settings(), profile_values(name))
 
 
 def lane(ranks: dict[int, int], score: float = 1.0) -> LaneResult:
@@ -38,7 +44,7 @@ def lane(ranks: dict[int, int], score: float = 1.0) -> LaneResult:
 def fused(name: str, lanes: dict[str, LaneResult], question: str = "") -> dict[str, float]:
     settings = settings_of(name)
     intent = read_intent(question) if question else None
-    merge: Merge = settings.search_merge_strategy  # type: ignore[assignment]
+    merge: MergeStrategy = settings.search_merge_strategy  # type: ignore[assignment]
     ranked = fuse(lanes, lane_weights(intent, settings), merge, settings)
     return {page.slug: page.score for page in ranked}
 
@@ -69,7 +75,9 @@ def test_sift_fuses_ranks_and_lets_scores_fade() -> None:
 def test_fusion_weighs_and_a_lane_of_weight_0_lets_nobody_in() -> None:
     lanes = {"fts": lane({1: 1, 2: 2}), "vector": lane({1: 3})}
     assert fused("fusion", lanes) == {"page-1": 1.0 / 63}
-    settings = with_values(settings_of("fusion"), {"semantic_weight": "0.5", "keyword_weight": "2"})
+    settings = override_settings(
+        settings_of("fusion"), {"semantic_weight": "0.5", "keyword_weight": "2"}
+    )
     ranked = fuse(lanes, lane_weights(None, settings), "rrf", settings)
     assert [(page.slug, page.score) for page in ranked] == [
         ("page-1", pytest.approx(0.5 / 63 + 2 / 61)),
@@ -78,7 +86,7 @@ def test_fusion_weighs_and_a_lane_of_weight_0_lets_nobody_in() -> None:
 
 
 def test_jeffs_damps_compose() -> None:
-    long_roll_up = BoostData("Weekly summary", "general", "index", passage_text="word " * 200)
+    long_roll_up = BoostData("Weekly summary", "general", "index", chunk_text="word " * 200)
     page = boosted("jeffs", "what is the version of the parser?", long_roll_up)
     assert page.boosts == {"roll_up": 0.45, "long_prose": 0.75}
     assert math.isclose(page.score, 0.45 * 0.75)
@@ -107,7 +115,7 @@ def test_engram_weighs_four_lanes_by_intent() -> None:
 def test_engram_boosts_by_importance_use_and_age() -> None:
     day = date.fromordinal(TODAY.toordinal() - 30).isoformat()
     facts = BoostData("", "general", "note", importance=0.9, opens=7, first_day=day, last_day=day)
-    settings = with_values(settings_of("engram"), {"noise_sigma": "0"})
+    settings = override_settings(settings_of("engram"), {"noise_sigma": "0"})
     page = boost(
         [Ranked(1, "page-1", 1.0, {})], {1: facts}, Query("x", (), Scope(), 10, "x"),
         None, (), TODAY, settings,
@@ -119,10 +127,12 @@ def test_engram_boosts_by_importance_use_and_age() -> None:
 def test_gigabrain_takes_the_better_lane_and_a_bonus_for_both() -> None:
     lanes = {
         "fts": LaneResult(
-            (Candidate(1, "page-1", None, 1, 8.0), Candidate(2, "page-2", None, 2, 4.0)), floor=0.0
+            (Candidate(1, "page-1", None, 1, 8.0), Candidate(2, "page-2", None, 2, 4.0)),
+            lowest_score=0.0,
         ),
         "vector": LaneResult(
-            (Candidate(2, "page-2", None, 1, 0.9), Candidate(3, "page-3", None, 2, 0.8)), floor=0.5
+            (Candidate(2, "page-2", None, 1, 0.9), Candidate(3, "page-3", None, 2, 0.8)),
+            lowest_score=0.5,
         ),
     }
     assert fused("gigabrain", lanes) == {
@@ -137,18 +147,20 @@ def test_a_profile_can_be_the_brain_s_own_and_be_left_again(brain: Brain, name: 
     brain.use_profile("engram")
     brain.use_profile(name)
     with Brain.open(brain.database.path) as again:
-        assert in_force(again.settings, name)
-        assert [other.name for other in PROFILES if in_force(again.settings, other.name)] == [name]
+        assert is_active_profile(again.settings, name)
+        assert [
+            other.name for other in PROFILES if is_active_profile(again.settings, other.name)
+        ] == [name]
         again.use_profile("default")
     with Brain.open(brain.database.path) as again:
         assert again.stored_settings == {}
 
 
 def test_every_setting_that_ranks_is_pinned() -> None:
-    assert known_settings().keys() > NOT_OF_PROFILES
+    assert all_settings().keys() > SETTINGS_OUTSIDE_PROFILES
     for profile in PROFILES:
         pinned = profile_values(profile.name).keys()
-        assert pinned == known_settings().keys() - NOT_OF_PROFILES
+        assert pinned == all_settings().keys() - SETTINGS_OUTSIDE_PROFILES
         assert profile.values.keys() <= pinned
 
 

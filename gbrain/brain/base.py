@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gbrain.config import Settings, known_settings, with_values
+from gbrain.config import Settings, all_settings, override_settings
 from gbrain.errors import BadSetting
 from gbrain.paths import default_path
 from gbrain.store import settings
@@ -70,7 +70,7 @@ class BrainFile:
 def _usable_settings(stored: Mapping[str, str]) -> Settings:
     """Return the stored settings, with the default for each value that cannot be read."""
     usable = Settings()
-    for name in known_settings().keys() & stored.keys():
+    for name in all_settings().keys() & stored.keys():
         with suppress(BadSetting):
-            usable = with_values(usable, {name: stored[name]})
+            usable = override_settings(usable, {name: stored[name]})
     return usable

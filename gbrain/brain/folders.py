@@ -10,8 +10,8 @@ from gbrain.brain.base import BrainFile
 from gbrain.brain.clock import timestamp
 
 if TYPE_CHECKING:
-    from gbrain.importing.export import Files
-    from gbrain.importing.importer import Progress, Report
+    from gbrain.importing.export import ExportFiles
+    from gbrain.importing.importer import ImportReport, Progress
 
 
 class FolderMethods(BrainFile):
@@ -26,7 +26,7 @@ class FolderMethods(BrainFile):
         dry_run: bool = False,
         changed: Collection[str] | None = None,
         progress: Progress = lambda done, total: None,
-    ) -> Report:
+    ) -> ImportReport:
         """Import a folder of Markdown notes and report what changed.
 
         `drop` deletes pages whose file is gone. `overwrite` takes the file's text where both the
@@ -46,7 +46,7 @@ class FolderMethods(BrainFile):
             progress=progress,
         )
 
-    def import_jsonl(self, source: BinaryIO, *, dry_run: bool = False) -> Report:
+    def import_jsonl(self, source: BinaryIO, *, dry_run: bool = False) -> ImportReport:
         """Import pages from lines of JSON, one object per page, and report what changed."""
         from gbrain.importing.importer import import_jsonl
 
@@ -70,7 +70,7 @@ class FolderMethods(BrainFile):
         self,
         folder: Path,
         *,
-        files: Files | None = None,
+        files: ExportFiles | None = None,
         force: bool = False,
         progress: Progress = lambda done, total: None,
     ) -> tuple[int, int]:
@@ -79,27 +79,27 @@ class FolderMethods(BrainFile):
         `force` overwrites files whose text was never in the brain. `files` makes other files of
         the pages, for example HTML.
         """
-        from gbrain.importing.export import write_files
+        from gbrain.importing.export import export_files
         from gbrain.store.pages import every_page
 
-        return write_files(self.database, folder, progress, files or every_page, force=force)
+        return export_files(self.database, folder, progress, files or every_page, force=force)
 
     def export_jsonl(self, folder: Path, *, progress: Progress = lambda done, total: None) -> int:
         """Write all pages as lines of JSON to one file in `folder`; return how many."""
-        from gbrain.importing.export import write_lines
+        from gbrain.importing.export import export_jsonl
 
-        return write_lines(self.database, folder, progress)
+        return export_jsonl(self.database, folder, progress)
 
     def page_lines(self) -> Iterator[str]:
         """Yield each page as a line of JSON, by path."""
-        from gbrain.importing.export import page_lines
+        from gbrain.importing.export import jsonl_lines
 
         with self.database.read_transaction() as connection:
-            yield from page_lines(connection)
+            yield from jsonl_lines(connection)
 
     def pages_import_ignores(self) -> list[str]:
         """Return the slugs of pages whose exported file an import would ignore, sorted."""
-        from gbrain.importing.export import unread_by_import
+        from gbrain.importing.export import pages_skipped_by_import
 
         with self.database.read_transaction() as connection:
-            return unread_by_import(connection)
+            return pages_skipped_by_import(connection)

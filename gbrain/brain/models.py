@@ -11,10 +11,10 @@ from gbrain.brain.base import BrainFile
 from gbrain.brain.clock import timestamp
 from gbrain.errors import BadBrain, ModelUnavailable
 from gbrain.store import settings
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 
 if TYPE_CHECKING:
-    from gbrain.importing.embed_worker import Embedded
+    from gbrain.importing.embed_worker import EmbedReport
     from gbrain.importing.importer import Progress
     from gbrain.models.catalog import ModelSpec
     from gbrain.models.embedder import Embedder
@@ -142,13 +142,13 @@ class ModelMethods(BrainFile):
         Raises ModelUnavailable for a model folder named in the file that its user never added.
         """
         from gbrain.models.catalog import from_description, packaged
-        from gbrain.trust import agreed
+        from gbrain.trust import is_trusted
 
         if model.folder is None:
             return packaged(model.name)
         spec = from_description(json.loads(model.description), Path(model.folder))
         with self.database.read_transaction() as connection:
-            known = agreed(settings.identity(connection), _trust_key(spec))
+            known = is_trusted(settings.identity(connection), _trust_key(spec))
         if not known:
             raise ModelUnavailable(
                 f"The brain file names the model {spec.name} in {spec.folder}, "
@@ -177,9 +177,9 @@ class ModelMethods(BrainFile):
                 now=timestamp(),
             )
             if not packaged:
-                from gbrain.trust import agree
+                from gbrain.trust import remember_trusted
 
-                agree(settings.identity(connection), _trust_key(spec))
+                remember_trusted(settings.identity(connection), _trust_key(spec))
 
     def use_model(self, name: str) -> ModelRow:
         """Make a known model the active one and queue the chunks it has no vectors for."""
@@ -209,25 +209,25 @@ class ModelMethods(BrainFile):
         limit: int | None = None,
         max_seconds: float | None = None,
         progress: Progress = lambda done, total: None,
-    ) -> Embedded:
+    ) -> EmbedReport:
         """Embed the chunks that are due, of one page or all; `everything` also retries failures."""
-        from gbrain.importing.embed_worker import Limits, embed_due
+        from gbrain.importing.embed_worker import EmbedLimits, embed_due_chunks
         from gbrain.store import jobs, pages
 
         space = self.active_model().space
         page_id = None
         if name:
             with self.database.read_transaction() as connection:
-                page_id = pages.require_page(connection, slug_of(name)).id
+                page_id = pages.require_page(connection, slug_from_path(name)).id
         if everything or page_id is not None:
             with self.database.write_transaction() as connection:
                 jobs.enqueue_missing(connection, space, timestamp(), page_id)
-        return embed_due(
+        return embed_due_chunks(
             self.database,
             space,
             lambda: self.embedder,
             page_id=page_id,
-            limits=Limits(limit, max_seconds),
+            limits=EmbedLimits(limit, max_seconds),
             progress=progress,
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.brain.base import BrainFile
 from gbrain.brain.clock import timestamp, today
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 from gbrain.types import Scope
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class PageMethods(BrainFile):
         from gbrain.store import page_writer, pages
         from gbrain.text.page import parse_page
 
-        slug = slug_of(name)
+        slug = slug_from_path(name)
         with self.database.read_transaction() as connection:
             known = pages.find_page(connection, slug)
         path = known.path if known else _new_path(name)
@@ -42,19 +42,19 @@ class PageMethods(BrainFile):
 
         The inbox, which the setting capture_page names, is created if it does not exist.
         """
-        from gbrain.importing.scan import refuse_unread
+        from gbrain.importing.scan import refuse_skipped_path
         from gbrain.store import page_writer, pages
         from gbrain.store.timeline import add_to_timeline
         from gbrain.text.page import parse_page
         from gbrain.text.timeline import add_entry
 
         day, now = today().isoformat(), timestamp()
-        inbox = slug_of(self.settings.capture_page)
-        slug = slug_of(name) if name else inbox
+        inbox = slug_from_path(self.settings.capture_page)
+        slug = slug_from_path(name) if name else inbox
         with self.database.write_transaction() as connection:
             if slug != inbox or pages.find_page(connection, slug) is not None:
                 return add_to_timeline(connection, slug, day, text, source, now)
-            refuse_unread(f"{slug}.md")
+            refuse_skipped_path(f"{slug}.md")
             page = add_entry(f"# {title_from_slug(slug)}\n\n", day, text, source)
             return page_writer.write_page(connection, parse_page(f"{slug}.md", page.encode()), now)
 
@@ -63,21 +63,21 @@ class PageMethods(BrainFile):
         from gbrain.store import pages
 
         with self.database.read_transaction() as connection:
-            return pages.require_page(connection, slug_of(name))
+            return pages.require_page(connection, slug_from_path(name))
 
     def find(self, name: str) -> pages.Stored | None:
         """Return the page called `name`, without its text, or None."""
         from gbrain.store import pages
 
         with self.database.read_transaction() as connection:
-            return pages.find_page(connection, slug_of(name))
+            return pages.find_page(connection, slug_from_path(name))
 
     def similar_slugs(self, name: str) -> builtins.list[str]:
         """Return up to three slugs that are spelt like `name`, the most similar first."""
         from gbrain.store import pages
 
         with self.database.read_transaction() as connection:
-            return pages.nearest_slugs(connection, slug_of(name))
+            return pages.nearest_slugs(connection, slug_from_path(name))
 
     def text(self, name: str, version: int | None = None) -> str:
         """Return a page's text with its front matter, as it is or as a version had it."""
@@ -85,15 +85,19 @@ class PageMethods(BrainFile):
 
         with self.database.read_transaction() as connection:
             if version is not None:
-                return history.version_text(connection, slug_of(name), version)
-            return pages.page_text(connection, pages.require_page(connection, slug_of(name)).id)
+                return history.version_text(connection, slug_from_path(name), version)
+            return pages.page_text(
+                connection, pages.require_page(connection, slug_from_path(name)).id
+            )
 
     def body(self, name: str) -> str:
         """Return a page's text without its front matter."""
         from gbrain.store import pages
 
         with self.database.read_transaction() as connection:
-            return pages.page_body(connection, pages.require_page(connection, slug_of(name)).id)
+            return pages.page_body(
+                connection, pages.require_page(connection, slug_from_path(name)).id
+            )
 
     def page(
         self, name: str, version: int | None = None
@@ -103,9 +107,9 @@ class PageMethods(BrainFile):
 
         with self.database.read_transaction() as connection:
             if version is not None:
-                stored, meta, text = history.page_then(connection, slug_of(name), version)
+                stored, meta, text = history.page_then(connection, slug_from_path(name), version)
                 return stored, json.loads(meta), text
-            stored = pages.require_page(connection, slug_of(name))
+            stored = pages.require_page(connection, slug_from_path(name))
             text = pages.page_text(connection, stored.id)
             return stored, pages.page_meta(connection, stored.id), text
 
@@ -123,7 +127,7 @@ class PageMethods(BrainFile):
         from gbrain.store import history
 
         with self.database.read_transaction() as connection:
-            return history.versions(connection, slug_of(name))
+            return history.versions(connection, slug_from_path(name))
 
     def delete(self, name: str, *, expected_version: int | None = None) -> pages.Stored:
         """Delete a page and return it; its text stays in its history."""
@@ -131,7 +135,7 @@ class PageMethods(BrainFile):
 
         with self.database.write_transaction() as connection:
             return page_writer.delete_page(
-                connection, slug_of(name), timestamp(), expected_version=expected_version
+                connection, slug_from_path(name), timestamp(), expected_version=expected_version
             )
 
     def rename(self, name: str, new_name: str) -> page_writer.Written:
@@ -140,7 +144,7 @@ class PageMethods(BrainFile):
         from gbrain.store import page_writer, pages
         from gbrain.text.page import parse_page
 
-        old, new = slug_of(name), slug_of(new_name)
+        old, new = slug_from_path(name), slug_from_path(new_name)
         with self.database.write_transaction() as connection:
             known = pages.require_page(connection, old)
             if new != old and pages.find_page(connection, new):
@@ -163,8 +167,8 @@ def title_from_slug(slug: str) -> str:
 def _new_path(name: str) -> str:
     """Return the file path of a new page; raise BadPage for a path that import ignores."""
     from gbrain.importing.jsonl import page_path
-    from gbrain.importing.scan import refuse_unread
+    from gbrain.importing.scan import refuse_skipped_path
 
     path = page_path(name)
-    refuse_unread(path)
+    refuse_skipped_path(path)
     return path

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, cast
 
 from gbrain.brain.clock import clock, timestamp, today
 from gbrain.brain.models import ModelMethods
-from gbrain.config import with_values
+from gbrain.config import override_settings
 from gbrain.search.pipeline import QueryPlan, StageResults, answer
 from gbrain.store import aliases, settings
-from gbrain.text.query import read_query
+from gbrain.text.query import parse_query
 from gbrain.trace import Trace
-from gbrain.types import Answer, Depth, Hit, Merge, Mode, Scope
+from gbrain.types import Answer, Depth, Hit, MergeStrategy, Mode, Scope
 
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
@@ -37,7 +37,7 @@ class QueryMethods(ModelMethods):
         scope: Scope = Scope(),
         limit: int | None = None,
         mode: Mode | None = None,
-        merge: Merge | None = None,
+        merge: MergeStrategy | None = None,
         depth: Depth | None = None,
         budget: int | None = None,
         boosts: tuple[CustomBoost, ...] = (),
@@ -67,28 +67,28 @@ class QueryMethods(ModelMethods):
         scope: Scope = Scope(),
         limit: int | None = None,
         mode: Mode | None = None,
-        merge: Merge | None = None,
+        merge: MergeStrategy | None = None,
         depth: Depth | None = None,
         budget: int | None = None,
         boosts: tuple[CustomBoost, ...] = (),
         changes: Mapping[str, str] = NO_CHANGES,
     ) -> tuple[Answer, StageResults]:
         """Return what `query` does and the result of each stage; the query is not recorded."""
-        chosen = with_values(self.settings, changes) if changes else self.settings
+        chosen = override_settings(self.settings, changes) if changes else self.settings
         mode = mode or cast(Mode, chosen.search_mode)
         # Keyword mode loads no model, unless this query explicitly asks for a reranker.
         if mode == "bm25" and chosen.rerank != "off" and "rerank" not in changes:
-            chosen = with_values(chosen, {"rerank": "off"})
+            chosen = override_settings(chosen, {"rerank": "off"})
         day = today()
         self.database.map_file()
         trace = Trace()
         with trace.stage("parse"):
             with self.database.read_transaction() as connection:
                 known = aliases.all_aliases(connection)
-            question = read_query(text, known, day, scope, limit or chosen.default_limit)
+            question = parse_query(text, known, day, scope, limit or chosen.default_limit)
         plan = QueryPlan(
             mode=mode,
-            merge=merge or cast(Merge, chosen.search_merge_strategy),
+            merge=merge or cast(MergeStrategy, chosen.search_merge_strategy),
             settings=chosen,
             today=day,
             embed=self._embed_query,
@@ -121,12 +121,12 @@ class QueryMethods(ModelMethods):
     def _check_command(self) -> None:
         """Raise GbrainError for a command that came with the file, unless the user confirms it."""
         from gbrain.errors import GbrainError
-        from gbrain.trust import agree, agreed
+        from gbrain.trust import is_trusted, remember_trusted
 
         command = self.settings.rerank_command
         with self.database.read_transaction() as connection:
             brain = settings.identity(connection)
-        if not command or agreed(brain, command):
+        if not command or is_trusted(brain, command):
             return
         if not self.confirm(command):
             raise GbrainError(
@@ -136,7 +136,7 @@ class QueryMethods(ModelMethods):
                 "gbrain config reset rerank_command removes it.",
                 code="unknown_command",
             )
-        agree(brain, command)
+        remember_trusted(brain, command)
 
     def filter_hints(self, scope: Scope) -> list[str]:
         """Return a sentence for each filter whose value no page has, with similar values."""

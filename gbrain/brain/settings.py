@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gbrain.brain.base import BrainFile
-from gbrain.config import find_setting, read_value, written_value
+from gbrain.config import find_setting, format_value, parse_value
 from gbrain.store import aliases, settings
 
 
@@ -14,7 +14,7 @@ class SettingMethods(BrainFile):
 
     def set(self, name: str, written: str) -> None:
         """Change a setting; it takes effect when the brain is opened again."""
-        value = written_value(read_value(name, written))
+        value = format_value(parse_value(name, written))
         with self.database.write_transaction() as connection:
             settings.keep(connection, name, value)
 
@@ -22,7 +22,7 @@ class SettingMethods(BrainFile):
         """Change several settings at once; a value equal to the default removes the setting."""
         with self.database.write_transaction() as connection:
             for name, value in values.items():
-                if read_value(name, value) == find_setting(name).default:
+                if parse_value(name, value) == find_setting(name).default:
                     settings.forget(connection, name)
                 else:
                     settings.keep(connection, name, value)
@@ -49,7 +49,7 @@ class SettingMethods(BrainFile):
 
         named = find_profile(name).values
         values = {
-            key: written_value(read_value(key, value))
+            key: format_value(parse_value(key, value))
             for key, value in profile_values(name).items()
         }
         with self.database.write_transaction() as connection:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.brain.base import BrainFile
 from gbrain.brain.clock import timestamp, today
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 from gbrain.types import Scope
 
 if TYPE_CHECKING:
@@ -26,14 +26,16 @@ class StructureMethods(BrainFile):
         from gbrain.store import links, pages
 
         with self.database.read_transaction() as connection:
-            return links.links_from(connection, pages.require_page(connection, slug_of(name)))
+            return links.links_from(
+                connection, pages.require_page(connection, slug_from_path(name))
+            )
 
     def backlinks(self, name: str) -> list[Backlink]:
         """Return the links on other pages that lead to this one."""
         from gbrain.store import links, pages
 
         with self.database.read_transaction() as connection:
-            page = pages.require_page(connection, slug_of(name))
+            page = pages.require_page(connection, slug_from_path(name))
             return links.links_to(connection, page)
 
     def graph(self, name: str | None = None, *, depth: int = 1, limit: int = 200) -> LinkGraph:
@@ -43,7 +45,7 @@ class StructureMethods(BrainFile):
         with self.database.read_transaction() as connection:
             if name is None:
                 return graph.whole_graph(connection, limit)
-            page = pages.require_page(connection, slug_of(name))
+            page = pages.require_page(connection, slug_from_path(name))
             return graph.graph_around(connection, page, depth, limit)
 
     def tags(self) -> list[tuple[str, int]]:
@@ -65,7 +67,7 @@ class StructureMethods(BrainFile):
         with self.database.read_transaction() as connection:
             if name is None:
                 return timeline.chronicle(connection, scope, limit)
-            page = pages.require_page(connection, slug_of(name))
+            page = pages.require_page(connection, slug_from_path(name))
             return timeline.page_timeline(connection, page, scope, limit)
 
     def add_to_timeline(
@@ -83,7 +85,7 @@ class StructureMethods(BrainFile):
         day = date or today().isoformat()
         with self.database.write_transaction() as connection:
             return add_to_timeline(
-                connection, slug_of(name), day, text, source, timestamp(),
+                connection, slug_from_path(name), day, text, source, timestamp(),
                 expected_version=expected_version,
             )  # fmt: skip
 
@@ -92,14 +94,14 @@ class StructureMethods(BrainFile):
         from gbrain.store.supersede import supersede
 
         with self.database.write_transaction() as connection:
-            return supersede(connection, slug_of(old), slug_of(new), timestamp())
+            return supersede(connection, slug_from_path(old), slug_from_path(new), timestamp())
 
     def undo_supersede(self, name: str) -> Written:
         """Remove the mark that a page is superseded."""
         from gbrain.store.supersede import restore
 
         with self.database.write_transaction() as connection:
-            return restore(connection, slug_of(name), timestamp())
+            return restore(connection, slug_from_path(name), timestamp())
 
     def superseded(self) -> list[Superseded]:
         """Return all superseded pages, by slug."""
@@ -113,4 +115,4 @@ class StructureMethods(BrainFile):
         from gbrain.store.provenance import provenance
 
         with self.database.read_transaction() as connection:
-            return provenance(connection, slug_of(name), depth, limit)
+            return provenance(connection, slug_from_path(name), depth, limit)

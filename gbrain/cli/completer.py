@@ -139,9 +139,9 @@ def _values(kind: str, place: Place) -> Iterable[tuple[str, str | None]]:
 
         return known_names(_brain_file(place.db), kind, place.begin)
     if kind in ("setting", "value"):
-        from gbrain.config import known_settings
+        from gbrain.config import all_settings
 
-        known = known_settings()
+        known = all_settings()
         if kind == "setting":
             return [(name, setting.help) for name, setting in known.items()]
         setting = known.get(place.given[0]) if place.given else None

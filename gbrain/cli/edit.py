@@ -23,14 +23,14 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain, read_input, today
 from gbrain.cli.timeline import FILE_IS_BEHIND, check_text, tell_added
 from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
-from gbrain.importing.scan import refuse_unread
+from gbrain.importing.scan import refuse_skipped_path
 from gbrain.output import screen
 from gbrain.output.foreground import run_in_front
 from gbrain.store import pages, usage_log
 from gbrain.store.jobs import is_alive
 from gbrain.store.page_writer import Written, write_page
 from gbrain.store.timeline import add_to_timeline
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 
 command = Module()
 
@@ -94,13 +94,13 @@ def edit(
     db: Db = None,
 ) -> None:
     """Write a page in your editor: one that is there, or a new one."""
-    name = slug_of(slug)
+    name = slug_from_path(slug)
     with open_brain(db, make=True) as brain:
         with brain.database.read_transaction() as connection:
             page = pages.find_page(connection, name)
             near = [] if page else pages.nearest_slugs(connection, name)
         if page is None:
-            refuse_unread(f"{name}.md")
+            refuse_skipped_path(f"{name}.md")
         start = None if page else _start(name, template)
         if near and not quiet:
             screen.say(f"{name} will be a new page; there is {' and '.join(near)}.")
@@ -133,7 +133,7 @@ def _edit(
     json: bool,
 ) -> None:
     """Edits a page, or one that begins with `start`, and puts it back if nobody else has."""
-    slug = page.slug if page else slug_of(name)
+    slug = page.slug if page else slug_from_path(name)
     text = brain.text(slug) if page else start or ""
     if page:
         brain.record_open(page.id)
@@ -223,11 +223,11 @@ def capture(
     check_text(source or "")
     day, now = today().isoformat(), timestamp()
     with open_brain(db, make=True) as brain:
-        inbox = slug_of(brain.settings.capture_page)
-        slug = slug_of(to) if to else inbox
+        inbox = slug_from_path(brain.settings.capture_page)
+        slug = slug_from_path(to) if to else inbox
         with brain.database.write_transaction() as connection:
             if slug == inbox and pages.find_page(connection, slug) is None:
-                refuse_unread(f"{slug}.md")
+                refuse_skipped_path(f"{slug}.md")
                 page = add_entry(_start(slug, None), day, words, source)
                 written = write_page(connection, parse_page(f"{slug}.md", page.encode()), now)
             else:

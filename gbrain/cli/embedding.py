@@ -11,7 +11,7 @@ from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import UsageError
-from gbrain.importing.embed_worker import Embedded
+from gbrain.importing.embed_worker import EmbedReport
 from gbrain.output import screen
 from gbrain.output.progress import progress
 from gbrain.output.text import counted
@@ -69,7 +69,7 @@ def embed(
         raise typer.Exit(1)
 
 
-def _document(result: Embedded, failed: int) -> dict[str, int | float]:
+def _document(result: EmbedReport, failed: int) -> dict[str, int | float]:
     return {
         "embedded": result.done,
         "pruned": result.pruned,
@@ -79,7 +79,7 @@ def _document(result: Embedded, failed: int) -> dict[str, int | float]:
     }
 
 
-def _summary(result: Embedded) -> str:
+def _summary(result: EmbedReport) -> str:
     rate = f", {result.done / result.seconds:.0f} a second" if result.done else ""
     left = f" {result.left} {'is' if result.left == 1 else 'are'} left." if result.left else ""
     return f"{counted(result.done, 'passage')} embedded{rate}.{left}"

@@ -14,7 +14,7 @@ from gbrain.output import gaps as output
 from gbrain.output import screen
 from gbrain.store.citations import verify as verified
 from gbrain.store.gaps import KINDS, GapKind, find_gaps
-from gbrain.text.citations import read_citations
+from gbrain.text.citations import parse_citations
 
 command = Module()
 
@@ -87,7 +87,7 @@ def verify(
 
     Lost is what is changed, gone or unknown. Unchanged and moved text is still there.
     """
-    cited = read_citations(read_input(file).decode("utf-8-sig", "replace"))
+    cited = parse_citations(read_input(file).decode("utf-8-sig", "replace"))
     if not cited:
         raise NotFound(
             "There are no citations in the input",

@@ -14,7 +14,7 @@ from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.documents import version_document
 from gbrain.store.history import Version, version_text, versions
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 
 command = Module()
 
@@ -30,7 +30,7 @@ Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people
 )
 def history(slug: Slug, no_pager: NoPager = False, json: Json = False, db: Db = None) -> None:
     """List a page's versions, oldest first; also of a page that was deleted."""
-    name = slug_of(slug)
+    name = slug_from_path(slug)
     with open_brain(db) as brain:
         known = brain.history(name)
     if json:
@@ -76,7 +76,7 @@ def diff(
             "--from and --since both say where to begin", hint="Leave one of them out."
         )
     moment = _moment(since) if since is not None else None
-    name = slug_of(slug)
+    name = slug_from_path(slug)
     with open_brain(db) as brain, brain.database.read_transaction() as connection:
         known = versions(connection, name)
         last = known[-1].version if to is None else to

@@ -15,8 +15,8 @@ from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
-from gbrain.importing.importer import Problem, Report
-from gbrain.importing.scan import require_folder
+from gbrain.importing.importer import ImportReport
+from gbrain.importing.scan import ImportProblem, require_folder
 from gbrain.output import screen
 from gbrain.output.documents import report_document
 from gbrain.output.progress import progress
@@ -79,7 +79,7 @@ def import_(
         else:
             report = brain.import_jsonl(sys.stdin.buffer, dry_run=dry_run)
         embedded = _embed(brain, report, no_embed or dry_run, quiet)
-    _finish(report, dry_run, quiet, json, embedded, report.passed_over)
+    _finish(report, dry_run, quiet, json, embedded, report.skipped)
 
 
 @command.command(
@@ -129,8 +129,8 @@ def sync(
 
 def _take_in(
     brain: Brain, folders: list[Path], overwrite: bool, dry_run: bool, quiet: bool, *, drop: bool
-) -> Report:
-    total = Report()
+) -> ImportReport:
+    total = ImportReport()
     for folder in folders:
         try:
             with progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
@@ -140,16 +140,16 @@ def _take_in(
         except (NotFound, BadPage) as error:
             if len(folders) == 1:
                 raise
-            total.problems.append(Problem(str(folder), error.message, error.hint, error.code))
+            total.problems.append(ImportProblem(str(folder), error.message, error.hint, error.code))
             continue
         total.changes += report.changes
         total.unchanged += report.unchanged
         total.problems += report.problems
-        total.passed_over += report.passed_over
+        total.skipped += report.skipped
     return total
 
 
-def _embed(brain: Brain, report: Report, skip: bool, quiet: bool) -> int:
+def _embed(brain: Brain, report: ImportReport, skip: bool, quiet: bool) -> int:
     """Embeds what came in and says how many passages.
 
     A model that cannot be had leaves the pages searchable by keyword.
@@ -165,7 +165,7 @@ def _embed(brain: Brain, report: Report, skip: bool, quiet: bool) -> int:
 
 
 def _finish(
-    report: Report, dry_run: bool, quiet: bool, as_json: bool, embedded: int, others: int = 0
+    report: ImportReport, dry_run: bool, quiet: bool, as_json: bool, embedded: int, others: int = 0
 ) -> None:
     if as_json:
         screen.write_json(report_document(report, dry_run=dry_run))
@@ -243,24 +243,24 @@ def _export(
     brain: Brain, folder: Path, format_: Format, force: bool, quiet: bool
 ) -> tuple[int, int]:
     """How many files were written, and how many stood there already."""
-    from gbrain.importing.export import write_files, write_lines
+    from gbrain.importing.export import export_files, export_jsonl
 
     with progress("Writing", quiet=quiet) as show:
         if format_ is Format.md:
             return brain.export(folder, force=force, progress=show)
         if format_ is Format.json:
-            return write_lines(brain.database, folder, show), 0
+            return export_jsonl(brain.database, folder, show), 0
         from gbrain.output.site import site
 
-        return write_files(brain.database, folder, show, site)
+        return export_files(brain.database, folder, show, site)
 
 
 def _name_unread(brain: Brain) -> None:
     """Says which of the files an import would not take back."""
-    from gbrain.importing.export import unread_by_import
+    from gbrain.importing.export import pages_skipped_by_import
 
     with brain.database.read_transaction() as connection:
-        unread = unread_by_import(connection)
+        unread = pages_skipped_by_import(connection)
     if unread:
         more = ", …" if len(unread) > _NAMED else ""
         screen.say(
@@ -271,7 +271,7 @@ def _name_unread(brain: Brain) -> None:
 
 
 def _write_lines(brain: Brain) -> None:
-    from gbrain.importing.export import page_lines
+    from gbrain.importing.export import jsonl_lines
 
     with brain.database.read_transaction() as connection:
-        sys.stdout.buffer.writelines(line.encode() for line in page_lines(connection))
+        sys.stdout.buffer.writelines(line.encode() for line in jsonl_lines(connection))

@@ -21,7 +21,7 @@ from gbrain.cli.completer import TABLE
 from gbrain.cli.completion_table import command_table
 from gbrain.cli.manual_prose import COMMANDS as PROSE
 from gbrain.cli.manual_prose import ENVIRONMENT, EXIT_STATUS, PROGRAM, SETTINGS, Section
-from gbrain.config import known_settings, written_value
+from gbrain.config import all_settings, format_value
 from gbrain.output.schemas import commands as documented
 from gbrain.output.schemas import described_keys
 
@@ -162,8 +162,8 @@ def _examples(command: Any) -> list[str]:
 def _settings() -> str:
     lines = _head("gbrain-config", 5, "the settings of a brain")
     lines += [*_sections(SETTINGS), ".SH SETTINGS"]
-    for setting in known_settings().values():
-        default = written_value(setting.default) or "nothing"
+    for setting in all_settings().values():
+        default = format_value(setting.default) or "nothing"
         lines += _item(rf"\fB{_roff(setting.name)}\fR", f"{setting.help}.")
         lines += [".br", *_lines(f"Takes {setting.allowed}; default {default}.")]
         lines += [".br", *_lines(f"From {setting.source}.")]

@@ -27,7 +27,7 @@ from gbrain.output import screen
 from gbrain.output.documents import listed_document, near_document, page_document
 from gbrain.output.text import counted
 from gbrain.query_options import FILTERS, parse_scope
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 
 if TYPE_CHECKING:
     from gbrain.store.duplicates import Near
@@ -188,7 +188,7 @@ def rename(
         from_file = brain.get(slug).vault_id is not None
         written = brain.rename(slug, new_slug)
     if json:
-        document = {"from": slug_of(slug), "to": written.slug, "version": written.version}
+        document = {"from": slug_from_path(slug), "to": written.slug, "version": written.version}
         screen.write_json({**document, "links_to_old_name": len(links)})
         return
     if quiet:

@@ -9,7 +9,7 @@ import typer
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.output import screen
-from gbrain.profiles import PROFILES, find_profile, in_force, profile_values
+from gbrain.profiles import PROFILES, find_profile, is_active_profile, profile_values
 
 command = Module()
 
@@ -33,7 +33,7 @@ def profile_list(json: Json = False, db: Db = None) -> None:
         {
             "name": known.name,
             "source": known.source,
-            "active": in_force(settings, known.name),
+            "active": is_active_profile(settings, known.name),
             "help": known.help,
         }
         for known in PROFILES

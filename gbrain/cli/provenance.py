@@ -12,7 +12,7 @@ from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, open_brain
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.store import supersede as superseding
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 
 command = Module()
 
@@ -50,9 +50,11 @@ def supersede(
         )
     with open_brain(db) as brain, brain.database.write_transaction() as connection:
         if new is None:
-            written, by = superseding.restore(connection, slug_of(old), timestamp()), None
+            written, by = superseding.restore(connection, slug_from_path(old), timestamp()), None
         else:
-            written, by = superseding.supersede(connection, slug_of(old), slug_of(new), timestamp())
+            written, by = superseding.supersede(
+                connection, slug_from_path(old), slug_from_path(new), timestamp()
+            )
     if json:
         document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
         screen.write_json({**document, "superseded_by": by})
@@ -116,7 +118,7 @@ def why(
     from gbrain.store.provenance import provenance
 
     with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        origin = provenance(connection, slug_of(slug), depth, limit)
+        origin = provenance(connection, slug_from_path(slug), depth, limit)
     if json:
         screen.write_json(origin_document(origin))
     elif screen.on_terminal():

@@ -11,7 +11,7 @@ import typer
 from gbrain.brain import default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, NoPager, Quiet
-from gbrain.config import find_setting, known_settings, read_value, written_value
+from gbrain.config import all_settings, find_setting, format_value, parse_value
 from gbrain.errors import NotFound, UsageError
 from gbrain.output import screen
 from gbrain.output.settings import (
@@ -23,7 +23,7 @@ from gbrain.output.settings import (
 )
 from gbrain.store import aliases, settings
 from gbrain.store.connection import Database
-from gbrain.text.query import normalise, read_terms
+from gbrain.text.query import normalise_query, parse_terms
 
 command = Module()
 
@@ -55,7 +55,7 @@ def config_list(no_pager: NoPager = False, json: Json = False, db: Db = None) ->
     """Show every setting: value, what it takes, what it does."""
     with closing(_open(db)) as database, database.read_transaction() as connection:
         stored = settings.stored(connection)
-    rows = [setting_row(setting, stored) for setting in known_settings().values()]
+    rows = [setting_row(setting, stored) for setting in all_settings().values()]
     if json:
         screen.write_json({"settings": [setting_document(row) for row in rows]})
     elif screen.on_terminal():
@@ -91,7 +91,7 @@ def config_set(
 ) -> None:
     """Change a setting; it takes effect on the next command."""
     setting = find_setting(name)
-    written = written_value(read_value(name, value))
+    written = format_value(parse_value(name, value))
     with closing(_open(db)) as database, database.write_transaction() as connection:
         settings.keep(connection, name, written)
     if json:
@@ -193,7 +193,7 @@ def alias_list(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
 
 def _alias_word(written: str) -> str:
     """The word as a query reads it, lower case; raises UsageError for none or several."""
-    terms = read_terms(normalise(written))
+    terms = parse_terms(normalise_query(written))
     if len(written.split()) != 1 or len(terms) != 1 or terms[0].quoted:
         raise UsageError(
             f"An alias is one word, not {written!r}",
@@ -204,8 +204,8 @@ def _alias_word(written: str) -> str:
 
 def _expansion(written: str, word: str) -> str:
     """What a word also means, as it is looked up; raises UsageError for nothing or the word."""
-    text = normalise(written)
-    if not read_terms(text):
+    text = normalise_query(written)
+    if not parse_terms(text):
         raise UsageError(
             f"{written!r} holds no word that {word} could mean", hint="Name a word or a phrase."
         )

@@ -15,8 +15,9 @@ from types import FrameType
 from gbrain.brain import Brain, clock, timestamp
 from gbrain.cli.options import open_brain
 from gbrain.errors import BadBrain, GbrainError, ModelUnavailable
-from gbrain.importing.importer import Problem, Report, import_folder
-from gbrain.importing.watcher import Changed, rounds
+from gbrain.importing.importer import ImportReport, import_folder
+from gbrain.importing.scan import ImportProblem
+from gbrain.importing.watcher import ChangedPaths, watch_folders
 from gbrain.output import screen
 from gbrain.output.documents import report_document
 from gbrain.output.text import counted
@@ -36,16 +37,16 @@ class Follower:
     quiet: bool
     json: bool
     said: dict[str, str] = field(default_factory=dict)
-    problems: dict[str, set[Problem]] = field(default_factory=dict)
+    problems: dict[str, set[ImportProblem]] = field(default_factory=dict)
 
     def follow(self, folders: Sequence[Path]) -> None:
         """Returns when the process is asked to terminate; Ctrl-C interrupts it."""
         roots = list(dict.fromkeys(os.path.realpath(folder.expanduser()) for folder in folders))
         if not self.quiet:
             screen.say(f"Following {', '.join(roots)}. Ctrl-C ends it.")
-        waiting: dict[str, Changed] = {}
+        waiting: dict[str, ChangedPaths] = {}
         with _until_terminated():
-            for found in rounds(roots):
+            for found in watch_folders(roots):
                 for root, changed in found.items():
                     waiting[root] = _joined(waiting.get(root, frozenset()), changed)
                 waiting = {
@@ -54,7 +55,7 @@ class Follower:
                     if not self.settle(root, changed)
                 }
 
-    def settle(self, root: str, changed: Changed) -> bool:
+    def settle(self, root: str, changed: ChangedPaths) -> bool:
         """Brings what changed into the brain; False if it must be tried again."""
         try:
             with open_brain(self.db) as brain:
@@ -89,7 +90,7 @@ class Follower:
             self.said[root] = message
             screen.say(f"{_now()} {message}")
 
-    def _tell(self, root: str, report: Report, embedded: int | None, *, first: bool) -> None:
+    def _tell(self, root: str, report: ImportReport, embedded: int | None, *, first: bool) -> None:
         """One line a round, in which something happened, and each problem when it appears."""
         problems, before = set(report.problems), self.problems.get(root, set())
         self.problems[root] = problems
@@ -112,7 +113,7 @@ def _now() -> str:
     return f"{clock().astimezone():%H:%M:%S}"
 
 
-def _joined(one: Changed, other: Changed) -> Changed:
+def _joined(one: ChangedPaths, other: ChangedPaths) -> ChangedPaths:
     return None if one is None or other is None else one | other
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gbrain.config import Settings, with_values
+from gbrain.config import Settings, override_settings
 from gbrain.errors import UsageError
 from gbrain.profiles import profile_values
 
@@ -23,7 +23,7 @@ class Configuration(NamedTuple):
     @property
     def settings(self) -> Settings:
         """Raises BadSetting for a value that cannot be."""
-        return with_values(Settings(), self.values)
+        return override_settings(Settings(), self.values)
 
     @property
     def wants_vectors(self) -> bool:

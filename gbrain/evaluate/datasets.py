@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import BadPage, GbrainError
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 from gbrain.types import Scope
 
 CORPUS, VAULT, QUERIES = "corpus.jsonl", "vault", "queries.jsonl"
@@ -138,7 +138,7 @@ def _corpus(path: Path) -> Iterator[tuple[str, Document]]:
             raise bad_row(path, row.line, f"{name!r} stands on line {lines[name]} already")
         lines[name] = row.line
         page_path = _page_path(row, name, slugs)
-        slug = slug_of(page_path)
+        slug = slug_from_path(page_path)
         slugs.add(slug)
         head, text = _front_matter(row, name), row.required("text").encode()
         source = f"{path}, line {row.line}"
@@ -150,12 +150,12 @@ def _page_path(row: Row, name: str, slugs: set[str]) -> str:
     scope = row.detail("scope")
     prefix = _prefix(row, scope) if scope else ""
     try:
-        inside = slug_of(name).startswith(prefix)
+        inside = slug_from_path(name).startswith(prefix)
     except BadPage:
         name, inside = f"document-{row.line}", not prefix
     path = name if inside else prefix + name
     path = path if path.endswith(".md") else f"{path}.md"
-    slug = slug_of(path)
+    slug = slug_from_path(path)
     if slug not in slugs:
         return path
     return next(f"{slug}-{n}.md" for n in count(row.line) if f"{slug}-{n}" not in slugs)
@@ -164,7 +164,7 @@ def _page_path(row: Row, name: str, slugs: set[str]) -> str:
 def _prefix(row: Row, scope: str) -> str:
     """What the slugs of a scope begin with."""
     try:
-        return f"{slug_of(scope)}/"
+        return f"{slug_from_path(scope)}/"
     except BadPage:
         raise bad_row(row.path, row.line, f"the scope {scope!r} cannot name a folder") from None
 
@@ -189,7 +189,7 @@ def _vault(folder: Path) -> Iterator[tuple[str, Document]]:
         hidden = any(part.startswith(".") for part in path.split("/"))
         if hidden or file.suffix.lower() not in (".md", ".markdown") or not file.is_file():
             continue
-        slug = slug_of(path)
+        slug = slug_from_path(path)
         if slug in paths:
             raise bad_set(f"{file} shares the slug {slug} with {paths[slug]}")
         paths[slug] = path

@@ -19,9 +19,9 @@ from typing import Literal, NamedTuple, get_args
 from gbrain.store.links import links_from
 from gbrain.store.page_names import named
 from gbrain.store.pages import page_text, require_page
-from gbrain.text.query import STOP_WORDS, match_expression, unspaced
-from gbrain.text.sections import names_timeline
-from gbrain.text.slug import fold
+from gbrain.text.query import STOP_WORDS, fts_expression, has_unspaced_script
+from gbrain.text.sections import is_timeline_heading
+from gbrain.text.slug import fold_name
 from gbrain.text.timeline import parse_entry
 from gbrain.types import Term
 
@@ -141,7 +141,7 @@ class _Rarity:
         if key not in self._pages:
             self._pages[key] = self.connection.execute(
                 "SELECT count(*) FROM (SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT ?)",
-                (match_expression((Term((word,), quoted=True),)), _COMMON),
+                (fts_expression((Term((word,), quoted=True),)), _COMMON),
             ).fetchone()[0]
         return self._pages[key]
 
@@ -157,7 +157,7 @@ class _Rarity:
         return sum(1 / log2(max(self.pages(word), 2)) for word in words)
 
     def names_a_page(self, words: list[str]) -> bool:
-        return bool(named(self.connection, fold(" ".join(words))))
+        return bool(named(self.connection, fold_name(" ".join(words))))
 
 
 # --- where questions come from ---------------------------------------------------------------
@@ -193,7 +193,9 @@ def _by_heading(rarity: _Rarity) -> Iterator[_Base]:
         inner = [
             (path[-1], text)
             for path, text in below
-            if path and fold(path[-1]) != fold(title) and not names_timeline(path[-1])
+            if path
+            and fold_name(path[-1]) != fold_name(title)
+            and not is_timeline_heading(path[-1])
         ]
         for turn in range(len(inner)):
             heading, text = inner[(pick(slug, len(inner)) + turn) % len(inner)]
@@ -252,7 +254,7 @@ def _pages(
 
 def _enough(words: list[str]) -> bool:
     """Whether the words make a question; of a script without spaces one is a clause already."""
-    return len(words) >= _FEWEST_WORDS or any(map(unspaced, words))
+    return len(words) >= _FEWEST_WORDS or any(map(has_unspaced_script, words))
 
 
 def _name_words(title: str, slug: str) -> list[str]:
@@ -274,7 +276,7 @@ def _speaks_of(connection: sqlite3.Connection, slug: str, words: list[str]) -> b
     found = connection.execute(
         "SELECT 1 FROM pages_fts JOIN pages ON pages.id = pages_fts.rowid "
         "WHERE pages_fts MATCH ? AND pages.slug = ?",
-        (match_expression(terms), slug),
+        (fts_expression(terms), slug),
     )
     return found.fetchone() is not None
 
@@ -386,9 +388,9 @@ def telling_words(text: str, held_out: Iterable[str] = ()) -> list[str]:
     stems = {stem(word) for word in held_out}
     found: dict[str, str] = {}
     for match in _WORD.finditer(plain(text)):
-        word = match[0][:_CLAUSE] if unspaced(match[0]) else match[0]
+        word = match[0][:_CLAUSE] if has_unspaced_script(match[0]) else match[0]
         key = word.casefold()
-        is_short = len(word) < _SHORTEST_WORD and not unspaced(word)
+        is_short = len(word) < _SHORTEST_WORD and not has_unspaced_script(word)
         is_number = not any(map(str.isalpha, word))
         if is_short or is_number or key in STOP_WORDS or stem(word) in stems:
             continue

@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from gbrain.config import Settings, written_value
+from gbrain.config import Settings, format_value
 from gbrain.errors import GbrainError
 from gbrain.evaluate.metrics import ndcg
 from gbrain.evaluate.question_mining import pick
 from gbrain.evaluate.tune_questions import FEWEST_QUESTIONS, Case, Progress
 from gbrain.search.fusion import fuse
 from gbrain.search.threshold import cut
-from gbrain.types import Merge
+from gbrain.types import MergeStrategy
 
 FOLDS = 5
 
@@ -31,7 +31,7 @@ _DEPTH = 10
 class Fit(NamedTuple):
     """One way to merge the lanes: the settings that `tune` may change."""
 
-    search_merge_strategy: Merge
+    search_merge_strategy: MergeStrategy
     semantic_weight: float
     keyword_weight: float
     both_bonus: float
@@ -39,7 +39,7 @@ class Fit(NamedTuple):
     def changes_from(self, other: Fit) -> dict[str, str]:
         """The settings in which they differ, as `config set` takes them."""
         return {
-            name: written_value(value)
+            name: format_value(value)
             for name, value in self._asdict().items()
             if value != getattr(other, name)
         }
@@ -81,7 +81,7 @@ class Tuned(NamedTuple):
 
 def present_fit(settings: Settings) -> Fit:
     return Fit(
-        cast(Merge, settings.search_merge_strategy),
+        cast(MergeStrategy, settings.search_merge_strategy),
         settings.semantic_weight,
         settings.keyword_weight,
         settings.both_bonus,

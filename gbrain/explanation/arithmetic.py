@@ -61,8 +61,8 @@ def lanes_used(work: StageResults) -> dict[str, LaneResult]:
 
 def scale_of(found: LaneResult) -> Scale | None:
     """The scale of a lane's scores of pages; None if it found none."""
-    scores = [page.score for page in (*found.pages, *found.beyond)]
-    scores += [] if found.floor is None or not scores else [found.floor]
+    scores = [page.score for page in (*found.pages, *found.overflow)]
+    scores += [] if found.lowest_score is None or not scores else [found.lowest_score]
     return Scale(min(scores), max(scores)) if scores else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from gbrain.brain import Brain
-from gbrain.config import Value, find_setting, written_value
+from gbrain.config import SettingValue, find_setting, format_value
 from gbrain.search.pipeline import StageResults
 from gbrain.types import Answer
 
@@ -16,7 +16,7 @@ Lost = tuple[str, str, str | None]
 _MOST_HITS = 1000
 
 # The setting that switches a boost off, and how.
-_BOOSTS: Mapping[str, tuple[str, Value]] = {
+_BOOSTS: Mapping[str, tuple[str, SettingValue]] = {
     "wing": ("wing_boost", 1.0),
     "date": ("date_boost", False),
     "exact": ("exact_boost", 1.0),
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
     def without_boosts(self, names: Collection[str]) -> StageResults:
         """What becomes of the question if these boosts are off."""
         off = {"recency_tau_days": "0", "recency_half_life_days": "0"} if "recency" in names else {}
-        off |= {_BOOSTS[n][0]: written_value(_BOOSTS[n][1]) for n in names if n in _BOOSTS}
+        off |= {_BOOSTS[n][0]: format_value(_BOOSTS[n][1]) for n in names if n in _BOOSTS}
         kept = tuple(b for b in self.work.plan.boosts if f"{b.field}:{b.value}" not in names)
         return self._replace(options={**self.options, "boosts": kept}).again(**off)
 
@@ -84,7 +84,7 @@ def either(*remedies: Remedy | str | None) -> str | None:
 
 
 def setting(
-    asked: Asked, name: str, wanted: Value, enough: Callable[[Any], bool] | None = None
+    asked: Asked, name: str, wanted: SettingValue, enough: Callable[[Any], bool] | None = None
 ) -> Remedy:
     """The setting at the value `wanted`, or at another that is `enough`.
 
@@ -118,8 +118,8 @@ def boost(asked: Asked, name: str) -> Remedy:
     return setting(asked, *_BOOSTS[name])
 
 
-def _written(value: Value) -> str:
-    return f"{value:g}" if isinstance(value, float) else written_value(value)
+def _written(value: SettingValue) -> str:
+    return f"{value:g}" if isinstance(value, float) else format_value(value)
 
 
 def nth(number: int | None) -> str:

@@ -9,10 +9,10 @@ from gbrain.explanation.moves import place_of
 from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, nth, setting
 from gbrain.search.pipeline import StageResults
 from gbrain.store.scope import page_condition
-from gbrain.text.query import match_expression
-from gbrain.text.query_format import written
-from gbrain.text.query_plan import taken_apart, words_alone
-from gbrain.text.query_tree import joined
+from gbrain.text.query import fts_expression
+from gbrain.text.query_format import format_tree
+from gbrain.text.query_plan import has_only_words, split_words_and_filters
+from gbrain.text.query_tree import join_clauses
 from gbrain.types import Clause, LaneResult, Query, Scope
 
 # The deepest pool that a setting allows: as far as anyone would look.
@@ -29,17 +29,17 @@ def out_of_scope(connection: sqlite3.Connection, asked: Asked, page_id: int) -> 
     if _is_within(connection, query.scope, page_id):
         return None
     filters = list(_single_filters(asked.options.get("scope", Scope())))
-    demands = taken_apart(query.tree)[1] if query.tree else []
+    demands = split_words_and_filters(query.tree)[1] if query.tree else []
     unwanted = [demand for demand in demands if demand.kind == "not"]
-    filters += [(written(d), Scope(tree=d)) for d in demands if d not in unwanted]
+    filters += [(format_tree(d), Scope(tree=d)) for d in demands if d not in unwanted]
     against = [name for name, scope in filters if not _is_within(connection, scope, page_id)]
     broken = [d for d in unwanted if not _is_within(connection, Scope(tree=d), page_id)]
     if not against and not broken:
         # Each alone lets it pass: no single day of it is in all of them.
         against = [name for name, scope in filters if _is_about_days(scope)]
     reasons = [f"It is outside what was asked for by {' and '.join(against)}."] if against else []
-    reasons += [_unwanted(connection, demand.parts[0], page_id) for demand in broken]
-    names = [*against, *(f"NOT {_in_brackets(demand.parts[0])}" for demand in broken)]
+    reasons += [_unwanted(connection, demand.operands[0], page_id) for demand in broken]
+    names = [*against, *(f"NOT {_in_brackets(demand.operands[0])}" for demand in broken)]
     return "scope", " ".join(reasons), f"Ask without {' and '.join(names)}."
 
 
@@ -61,16 +61,16 @@ def _is_about_days(scope: Scope) -> bool:
 def _unwanted(connection: sqlite3.Connection, clause: Clause, page_id: int) -> str:
     """What of a NOT the page has."""
     whole = f"NOT {_in_brackets(clause)}"
-    if not words_alone(clause):
+    if not has_only_words(clause):
         return f"It is kept out by {whole}."
-    parts = clause.parts if clause.kind in ("any", "loose") else (clause,)
-    held = [written(p) for p in parts if _is_within(connection, Scope(tree=p), page_id)]
+    parts = clause.operands if clause.kind in ("any", "loose") else (clause,)
+    held = [format_tree(p) for p in parts if _is_within(connection, Scope(tree=p), page_id)]
     return f"It holds {' and '.join(held)}, which {whole} keeps out."
 
 
 def _in_brackets(clause: Clause) -> str:
-    text = written(clause)
-    return f"({text})" if clause.parts and clause.kind != "not" else text
+    text = format_tree(clause)
+    return f"({text})" if clause.operands and clause.kind != "not" else text
 
 
 def _is_within(connection: sqlite3.Connection, scope: Scope, page_id: int) -> bool:
@@ -167,7 +167,7 @@ def _shut_by(asked: Asked, lane: str) -> tuple[str, Remedy]:
 
 def _words_asked(query: Query) -> Clause | None:
     """The words that the keyword lane must match, if some of them are joined by AND."""
-    return taken_apart(query.tree)[0] if query.tree and query.expression else None
+    return split_words_and_filters(query.tree)[0] if query.tree and query.fts_expression else None
 
 
 def _looser(connection: sqlite3.Connection, query: Query, page_id: int) -> str | None:
@@ -175,8 +175,8 @@ def _looser(connection: sqlite3.Connection, query: Query, page_id: int) -> str |
     words = _words_asked(query)
     if query.tree is None or words is None or _matches(connection, words, page_id):
         return None
-    looser = joined("all", [_loosened(words), *taken_apart(query.tree)[1]])
-    return written(looser) if looser and _matches(connection, looser, page_id) else None
+    looser = join_clauses("all", [_loosened(words), *split_words_and_filters(query.tree)[1]])
+    return format_tree(looser) if looser and _matches(connection, looser, page_id) else None
 
 
 def _loosened(words: Clause) -> Clause:
@@ -184,7 +184,7 @@ def _loosened(words: Clause) -> Clause:
     if words.kind == "term":
         return words
     kind = "any" if words.kind == "all" else words.kind
-    return words._replace(kind=kind, parts=tuple(map(_loosened, words.parts)))
+    return words._replace(kind=kind, operands=tuple(map(_loosened, words.operands)))
 
 
 def _matches(connection: sqlite3.Connection, clause: Clause, page_id: int) -> bool:
@@ -196,14 +196,14 @@ def _words(connection: sqlite3.Connection, query: Query, page_id: int) -> str:
     held: list[str] = []
     absent: list[str] = []
     for term in query.terms:
-        found = connection.execute(holds, (match_expression((term,)), page_id)).fetchone()
+        found = connection.execute(holds, (fts_expression((term,)), page_id)).fetchone()
         (held if found else absent).append(" ".join(term.words))
     words = _words_asked(query)
     if not held:
         return "It holds none of the query's words."
     if words and absent and not _matches(connection, words, page_id):
         told = f"{', '.join(held)}, not {', '.join(absent)}"
-        return f"The query asks for {written(words)}; it holds {told}."
+        return f"The query asks for {format_tree(words)}; it holds {told}."
     return f"Of the query's words it holds only {', '.join(held)}, as many other pages do."
 
 

@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EmbedLimits:
     """When to stop early; None is never."""
 
     jobs: int | None = None
@@ -33,7 +33,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Embedded:
+class EmbedReport:
     """What a run did; `left` jobs are due and were not reached."""
 
     done: int = 0
@@ -42,17 +42,17 @@ class Embedded:
     seconds: float = 0.0
 
 
-def embed_due(
+def embed_due_chunks(
     database: Database,
     space: VectorSpace,
     open_model: Callable[[], Embedding],
     *,
     page_id: int | None = None,
-    limits: Limits = Limits(),
+    limits: EmbedLimits = EmbedLimits(),
     progress: Progress = lambda done, total: None,
-) -> Embedded:
+) -> EmbedReport:
     """Embeds what is due, for one page or all; several runs at once share the work."""
-    result, began = Embedded(), monotonic()
+    result, began = EmbedReport(), monotonic()
     with database.write_transaction() as connection:
         jobs.release_dead(connection)
         jobs.drop_gone(connection)
@@ -90,7 +90,7 @@ class _Queue:
         database: Database,
         space: VectorSpace,
         page_id: int | None,
-        limits: Limits,
+        limits: EmbedLimits,
         began: float,
     ) -> None:
         self.database, self.space, self.page_id = database, space, page_id
@@ -148,7 +148,7 @@ def _batches(queue: _Queue, model: Embedding) -> Iterator[list[tuple[Job, Floats
 
 
 def _keep(
-    database: Database, space: VectorSpace, batch: list[tuple[Job, Floats]], result: Embedded
+    database: Database, space: VectorSpace, batch: list[tuple[Job, Floats]], result: EmbedReport
 ) -> None:
     with database.write_transaction() as connection:
         vectors.store(connection, space, [(job.hash, vector) for job, vector in batch])

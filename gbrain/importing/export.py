@@ -11,19 +11,19 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from gbrain.errors import GbrainError
-from gbrain.importing.scan import never_read
+from gbrain.importing.scan import is_always_skipped
 from gbrain.paths import make_folder
 from gbrain.store.atomic_files import clear, whole_file
 from gbrain.store.connection import Database
 from gbrain.store.folders import wrote_files
 from gbrain.store.history import was_held
 from gbrain.store.pages import every_page
-from gbrain.text.slug import PAGE_ENDINGS, slug_of
+from gbrain.text.slug import PAGE_ENDINGS, slug_from_path
 
 # Paths and texts of the files to write, in order.
-Files = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
+ExportFiles = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
 
-LINES_FILE = "brain.ndjson"
+JSONL_FILE = "brain.ndjson"
 # Whoever may look in by the umask may not change what is there.
 _FOLDER_MODE = 0o755
 # Nothing that is made of pages has another ending: no hook of git's, no start-up file of a shell.
@@ -32,11 +32,11 @@ _ONE_NOT_WRITTEN = "All other pages were written. Rename the page or choose anot
 _NOTHING_WRITTEN = "Nothing was written. Choose another folder."
 
 
-def write_files(
+def export_files(
     database: Database,
     folder: Path,
     progress: Callable[[int, int], None],
-    files: Files = every_page,
+    files: ExportFiles = every_page,
     *,
     force: bool = False,
 ) -> tuple[int, int]:
@@ -85,15 +85,15 @@ def write_files(
     return written, len(standing) - written
 
 
-def unread_by_import(connection: sqlite3.Connection) -> list[str]:
+def pages_skipped_by_import(connection: sqlite3.Connection) -> list[str]:
     """Slugs of pages whose files an import passes over, so that it does not take them back."""
     rows = connection.execute("SELECT slug, path FROM pages ORDER BY slug")
-    return [slug for slug, path in rows if never_read(path)]
+    return [slug for slug, path in rows if is_always_skipped(path)]
 
 
 def _spare(connection: sqlite3.Connection, path: str, there: bytes) -> None:
     """Raises GbrainError for a file whose text is nowhere in the brain."""
-    if not was_held(connection, slug_of(path), sha256(there).digest()):
+    if not was_held(connection, slug_from_path(path), sha256(there).digest()):
         raise GbrainError(
             f"{path} was changed, and the brain has not taken that in",
             hint="gbrain sync takes it in; gbrain export --force writes over it.",
@@ -101,7 +101,7 @@ def _spare(connection: sqlite3.Connection, path: str, there: bytes) -> None:
         )
 
 
-def page_lines(connection: sqlite3.Connection) -> Iterator[str]:
+def jsonl_lines(connection: sqlite3.Connection) -> Iterator[str]:
     """Each page as a line of JSON, by path: all that `import --stdin` needs, and what it says."""
     keys = ("path", "slug", "title", "type", "wing", "room", "date", "version", "created_at",
             "updated_at", "tags", "aliases", "text")  # fmt: skip
@@ -114,19 +114,19 @@ def page_lines(connection: sqlite3.Connection) -> Iterator[str]:
         yield json.dumps(dict(zip(keys, values, strict=True)), ensure_ascii=False) + "\n"
 
 
-def write_lines(database: Database, folder: Path, progress: Callable[[int, int], None]) -> int:
+def export_jsonl(database: Database, folder: Path, progress: Callable[[int, int], None]) -> int:
     """Writes all pages as lines of JSON into one file below `folder`; says how many there are."""
-    target = _inside(_made(folder), LINES_FILE)
+    target = _inside(_made(folder), JSONL_FILE)
     clear(target.parent)
     number = 0
     try:
         with database.read_transaction() as connection, whole_file(target) as file:
             total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
-            for number, line in enumerate(page_lines(connection), 1):
+            for number, line in enumerate(jsonl_lines(connection), 1):
                 file.write(line.encode())
                 progress(number, total)
     except OSError as error:
-        raise _failure(LINES_FILE, error, _NOTHING_WRITTEN) from None
+        raise _failure(JSONL_FILE, error, _NOTHING_WRITTEN) from None
     return number
 
 

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from gbrain.errors import BadPage, GbrainError
-from gbrain.importing.parse_worker import File, read_all
-from gbrain.importing.scan import Problem as Problem
-from gbrain.importing.scan import walk
+from gbrain.importing.parse_worker import FileToParse, parse_files
+from gbrain.importing.scan import ImportProblem, find_page_files
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
 from gbrain.store.folders import Known, Vault, add_vault, known_page, known_pages
 from gbrain.store.history import was_held
 from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 from gbrain.types import Page
 
 _BATCH_PAGES = 1000
@@ -30,20 +29,20 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PageChange:
     action: Action
     slug: str
     path: str
 
 
 @dataclass(slots=True)
-class Report:
+class ImportReport:
     """What taking in a folder did, or would do; files that are no pages were `passed_over`."""
 
-    changes: list[Change] = field(default_factory=list)
+    changes: list[PageChange] = field(default_factory=list)
     unchanged: int = 0
-    problems: list[Problem] = field(default_factory=list)
-    passed_over: int = 0
+    problems: list[ImportProblem] = field(default_factory=list)
+    skipped: int = 0
 
     def count(self, action: Action) -> int:
         return sum(1 for change in self.changes if change.action == action)
@@ -72,7 +71,7 @@ def import_folder(
     dry_run: bool = False,
     changed: Collection[str] | None = None,
     progress: Progress = lambda done, total: None,
-) -> Report:
+) -> ImportReport:
     """Brings the pages of the folder `root` into the brain.
 
     Files that are as they were last time are not parsed again. `drop` removes pages whose file is
@@ -80,8 +79,8 @@ def import_folder(
     knows which files `changed` names their paths below the root: of the others that the brain
     has, none is read.
     """
-    report = Report()
-    paths, report.passed_over = walk(root, report.problems)
+    report = ImportReport()
+    paths, report.skipped = find_page_files(root, report.problems)
     with database.read_transaction() as connection:
         pages = known_pages(connection)
     vault = _vault(database, root, now, dry_run)
@@ -89,11 +88,11 @@ def import_folder(
     _refuse_empty(root, paths, absent)
     batch = _Batch(database, now, report, dry_run, _Edits(vault, overwrite))
     files = _files(vault, paths, pages, report, changed, progress)
-    for path, page in read_all(str(root), files):
+    for path, page in parse_files(str(root), files):
         if page is None:
             report.unchanged += 1
         elif isinstance(page, GbrainError):
-            report.problems.append(Problem(path, page.message, page.hint, page.code))
+            report.problems.append(ImportProblem(path, page.message, page.hint, page.code))
         else:
             batch.add(page)
     batch.store()
@@ -103,14 +102,14 @@ def import_folder(
 
 def import_jsonl(
     database: Database, source: BinaryIO, now: str, *, dry_run: bool = False
-) -> Report:
+) -> ImportReport:
     """Brings the pages on lines of JSON into the brain, as if each had been put by hand.
 
     A line that holds no page is a problem that names it; the others go in.
     """
     from gbrain.importing.jsonl import page_path, read_records
 
-    report = Report()
+    report = ImportReport()
     with database.read_transaction() as connection:
         pages = known_pages(connection)
     batch = _Batch(database, now, report, dry_run)
@@ -120,13 +119,13 @@ def import_jsonl(
         try:
             if isinstance(record, GbrainError):
                 raise record
-            slug = slug_of(record.name)
+            slug = slug_from_path(record.name)
             if slug in taken:
                 raise _collision(slug, taken[slug], "Keep one of the two.")
             known = pages.get(slug)
             page = parse_page(known.path if known else page_path(record.name), record.data)
         except GbrainError as error:
-            report.problems.append(Problem(place, error.message, error.hint, error.code))
+            report.problems.append(ImportProblem(place, error.message, error.hint, error.code))
             continue
         taken[slug] = place
         if known and known.sha256 == page.sha256:
@@ -156,10 +155,10 @@ def _files(
     vault: Vault,
     paths: list[str],
     pages: dict[str, Known],
-    report: Report,
+    report: ImportReport,
     changed: Collection[str] | None,
     progress: Progress,
-) -> Iterator[File]:
+) -> Iterator[FileToParse]:
     """The files that may hold a page of this vault, with the hash each had when last taken in."""
     taken: dict[str, str] = {}
     present = set(paths)
@@ -167,7 +166,7 @@ def _files(
         progress(number, len(paths))
         try:
             path.encode()
-            slug = slug_of(path)
+            slug = slug_from_path(path)
             known = pages.get(slug)
             if slug in taken:
                 raise _collision(slug, taken[slug], "Rename one of the two files.")
@@ -178,10 +177,10 @@ def _files(
         except UnicodeEncodeError:
             name = path.encode("utf-8", "replace").decode()
             report.problems.append(
-                Problem(name, "the file's name is not UTF-8", "Rename it.", "bad_name")
+                ImportProblem(name, "the file's name is not UTF-8", "Rename it.", "bad_name")
             )
         except GbrainError as error:
-            report.problems.append(Problem(path, error.message, error.hint, error.code))
+            report.problems.append(ImportProblem(path, error.message, error.hint, error.code))
         else:
             same_place = known and known.vault_id == vault.id and known.path == path
             if same_place and changed is not None and not _may_differ(vault, path, changed):
@@ -213,13 +212,13 @@ class _Edits:
     vault: Vault
     overwrite: bool
 
-    def conflict(self, known: Known | None, page: Page) -> Problem | None:
+    def conflict(self, known: Known | None, page: Page) -> ImportProblem | None:
         """What is wrong when the page was changed in the brain since its file was taken in."""
         if known is None or self.overwrite or known.sha256 == page.sha256:
             return None
         if known.sha256 == known.source_sha256 and known.vault_id == self.vault.id:
             return None
-        return Problem(
+        return ImportProblem(
             page.path,
             f"the page {known.slug} was changed in the brain as well",
             "gbrain sync --overwrite takes the file's text, and the brain's stays in the page's "
@@ -242,7 +241,7 @@ class _Batch:
         self,
         database: Database,
         now: str,
-        report: Report,
+        report: ImportReport,
         dry_run: bool,
         edits: _Edits | None = None,
     ) -> None:
@@ -288,16 +287,16 @@ class _Batch:
                 self.report.problems.append(problem)
             else:
                 action: Action = "update" if known else "create"
-                self.report.changes.append(Change(action, page.slug, page.path))
+                self.report.changes.append(PageChange(action, page.slug, page.path))
                 written.append(page)
         return written
 
 
 def _absent(
-    pages: dict[str, Known], vault: Vault, paths: list[str], problems: list[Problem]
+    pages: dict[str, Known], vault: Vault, paths: list[str], problems: list[ImportProblem]
 ) -> list[Known]:
     """Pages of this vault whose file is gone; not those under a folder that cannot be read."""
-    present = {slug_of(path) for path in paths if _encodable(path)}
+    present = {slug_from_path(path) for path in paths if _encodable(path)}
     named = {p.path for p in problems}
     unread = tuple(p.path for p in problems if p.code == "cannot_read")
     if "." in unread:
@@ -315,7 +314,7 @@ def _absent(
 def _encodable(path: str) -> bool:
     try:
         path.encode()
-        slug_of(path)
+        slug_from_path(path)
     except (UnicodeEncodeError, GbrainError):
         return False
     return True
@@ -330,7 +329,9 @@ def _refuse_empty(root: Path, paths: list[str], absent: list[Known]) -> None:
         )
 
 
-def _drop(database: Database, absent: list[Known], now: str, report: Report, dry_run: bool) -> None:
+def _drop(
+    database: Database, absent: list[Known], now: str, report: ImportReport, dry_run: bool
+) -> None:
     if not absent:
         return
     with database.read_transaction() if dry_run else database.write_transaction() as connection:
@@ -340,7 +341,7 @@ def _drop(database: Database, absent: list[Known], now: str, report: Report, dry
                 continue
             if found.sha256 != found.source_sha256:
                 report.problems.append(
-                    Problem(
+                    ImportProblem(
                         known.path,
                         f"the file is gone, but the page {known.slug} was changed in the brain",
                         "Export it, or remove it with gbrain delete.",
@@ -348,6 +349,6 @@ def _drop(database: Database, absent: list[Known], now: str, report: Report, dry
                     )
                 )
             elif found.sha256 == known.sha256:
-                report.changes.append(Change("delete", known.slug, known.path))
+                report.changes.append(PageChange("delete", known.slug, known.path))
                 if not dry_run:
                     delete_page(connection, known.slug, now)

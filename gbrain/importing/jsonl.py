@@ -11,7 +11,7 @@ from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.text.slug import is_page_file
 
 # A character takes at most six bytes in JSON.
-MAX_LINE_BYTES = 6 * MAX_PAGE_BYTES + 1_000_000
+MAX_JSONL_LINE_BYTES = 6 * MAX_PAGE_BYTES + 1_000_000
 
 _HINT = 'A line reads {"slug": "notes/a", "text": "# A\\n"}, or has title, tags and body.'
 _NAMES = ("path", "slug", "title")
@@ -19,20 +19,20 @@ _PARTS = frozenset(("path", "slug", "body", "text"))
 _BOM = b"\xef\xbb\xbf"
 
 
-class Record(NamedTuple):
+class JsonlRecord(NamedTuple):
     """The page that a line holds: `name` is a path or a slug."""
 
     name: str
     data: bytes
 
 
-def read_records(source: BinaryIO) -> Iterator[tuple[int, Record | BadPage]]:
+def read_records(source: BinaryIO) -> Iterator[tuple[int, JsonlRecord | BadPage]]:
     """Each line's number, from 1, with its page or what is wrong; blank lines are left out."""
     number = 0
-    while line := source.readline(MAX_LINE_BYTES):
+    while line := source.readline(MAX_JSONL_LINE_BYTES):
         number += 1
-        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-            while (rest := source.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+        if len(line) == MAX_JSONL_LINE_BYTES and not line.endswith(b"\n"):
+            while (rest := source.readline(MAX_JSONL_LINE_BYTES)) and not rest.endswith(b"\n"):
                 pass
             yield number, BadPage("the line is too long", hint=_HINT, code="line_too_long")
             continue
@@ -50,7 +50,7 @@ def page_path(name: str) -> str:
     return name if is_page_file(name) else f"{name}.md"
 
 
-def _record(line: bytes) -> Record:
+def _record(line: bytes) -> JsonlRecord:
     try:
         said = json.loads(line.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError:
@@ -68,7 +68,7 @@ def _record(line: bytes) -> Record:
     if not isinstance(text, str):
         raise _bad("neither a text nor a body that is text")
     try:
-        return Record(name, text.encode())
+        return JsonlRecord(name, text.encode())
     except UnicodeEncodeError:
         raise _bad("half of a surrogate pair, which is no character") from None
 

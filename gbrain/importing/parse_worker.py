@@ -17,9 +17,9 @@ from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 from gbrain.types import Page
 
 # A path below the vault's root, and the hash of the file as it was last taken in.
-File = tuple[str, bytes | None]
+FileToParse = tuple[str, bytes | None]
 # The page of a file, what is wrong with it, or None when it is as it was.
-Read = tuple[str, Page | GbrainError | None]
+ParsedFile = tuple[str, Page | GbrainError | None]
 
 # Fewer files are read before another process has even started.
 _WORTH_A_PROCESS = 300
@@ -33,7 +33,7 @@ _START = (
 )
 
 
-def read_all(root: str, files: Iterable[File]) -> Iterator[Read]:
+def parse_files(root: str, files: Iterable[FileToParse]) -> Iterator[ParsedFile]:
     """Each file's path with what was read, in order; a file that did not change is not parsed.
 
     With many files and a second core, another process reads while the caller stores, and only a
@@ -48,7 +48,7 @@ def read_all(root: str, files: Iterable[File]) -> Iterator[Read]:
     return (_read(root, file) for file in everything)
 
 
-def _read(root: str, file: File) -> Read:
+def _read(root: str, file: FileToParse) -> ParsedFile:
     path, taken_in = file
     try:
         data = _bytes(f"{root}/{path}")
@@ -76,7 +76,7 @@ def _bytes(path: str) -> bytes:
         return file.read(MAX_PAGE_BYTES + 1)
 
 
-def _read_elsewhere(root: str, files: Iterator[File]) -> Iterator[Read]:
+def _read_elsewhere(root: str, files: Iterator[FileToParse]) -> Iterator[ParsedFile]:
     from queue import Queue
     from subprocess import PIPE, Popen
     from threading import Thread
@@ -140,6 +140,6 @@ def serve(root: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while (message := _receive(source)) is not None:
-        group: list[File] = pickle.loads(message)
+        group: list[FileToParse] = pickle.loads(message)
         answers = [_read(root, file) for file in group]
         _send(pickle.dumps(answers, pickle.HIGHEST_PROTOCOL), target)

@@ -18,7 +18,7 @@ _MOST_RULES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ImportProblem:
     """A file that could not be taken in, and why."""
 
     path: str
@@ -35,14 +35,14 @@ def require_folder(root: Path) -> None:
         )  # fmt: skip
 
 
-def never_read(path: str) -> bool:
-    """Whether `walk` passes over a file of this path, whatever the folder's own rules say."""
+def is_always_skipped(path: str) -> bool:
+    """Tell whether an import never reads this path: hidden files and Logseq's copies."""
     return "/." in f"/{path}" or f"{_COPIES}/" in f"/{path}"
 
 
-def refuse_unread(path: str) -> None:
+def refuse_skipped_path(path: str) -> None:
     """Raises BadPage for the path of a new page that would not come back from an export."""
-    if never_read(path):
+    if is_always_skipped(path):
         raise BadPage(
             f"{path} would be a hidden file, or one of Logseq's copies, which import passes over",
             hint="Begin no part of the name with a dot, and keep it out of logseq/bak.",
@@ -50,7 +50,7 @@ def refuse_unread(path: str) -> None:
         )
 
 
-def walk(root: Path, problems: list[Problem]) -> tuple[list[str], int]:
+def find_page_files(root: Path, problems: list[ImportProblem]) -> tuple[list[str], int]:
     """Paths of the folder's pages relative to it, sorted, and how many other files there are.
 
     What cannot be read is a problem. Others are not Markdown, or ignored; hidden ones and what lies
@@ -70,7 +70,7 @@ def walk(root: Path, problems: list[Problem]) -> tuple[list[str], int]:
         except OSError as error:
             reason = f"the folder cannot be read: {error.strerror}"
             hint = f"Check who may read it, or list it in {IGNORE_FILE}."
-            problems.append(Problem(folder or ".", reason, hint, "cannot_read"))
+            problems.append(ImportProblem(folder or ".", reason, hint, "cannot_read"))
             continue
         for entry in entries:
             path = folder + entry.name
@@ -82,7 +82,7 @@ def walk(root: Path, problems: list[Problem]) -> tuple[list[str], int]:
             elif is_page_file(entry.name) and not ignored(path):
                 if entry.is_symlink() and not _stays(real_root, entry.path):
                     problems.append(
-                        Problem(path, "a link that leaves the folder or leads nowhere",
+                        ImportProblem(path, "a link that leaves the folder or leads nowhere",
                                 f"Copy the page in, or list it in {IGNORE_FILE}.", "outside")
                     )  # fmt: skip
                 else:
@@ -114,10 +114,10 @@ def _ignore_rules(root: Path) -> Callable[[str], bool]:
         raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
     if len(data) > _MOST_RULES:
         raise _bad_rules(f"{file} has more than {_MOST_RULES:,} bytes")
-    from gbrain.text.gitignore import ignore_rules
+    from gbrain.text.gitignore import parse_ignore_rules
 
     try:
-        return ignore_rules(data.decode(errors="replace").splitlines())
+        return parse_ignore_rules(data.decode(errors="replace").splitlines())
     except ValueError as error:
         raise _bad_rules(f"{file}: {error}") from None
 

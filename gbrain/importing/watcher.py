@@ -11,7 +11,7 @@ from gbrain.importing.scan import IGNORE_FILE
 from gbrain.text.slug import is_page_file
 
 # Paths below a folder that changed; None where anything may have.
-Changed = frozenset[str] | None
+ChangedPaths = frozenset[str] | None
 # A folder's number on its disk: one that was made anew under the same name has another.
 _Identity = tuple[int, int] | None
 
@@ -22,7 +22,7 @@ _LONGEST_MS = 3000
 _TICK_MS = 500
 
 
-def rounds(roots: Sequence[str]) -> Iterator[Mapping[str, Changed]]:
+def watch_folders(roots: Sequence[str]) -> Iterator[Mapping[str, ChangedPaths]]:
     """What changed in each folder since the round before, for ever; often nothing.
 
     Each folder stands in the first round, when its changes are already being watched, and again
@@ -55,7 +55,7 @@ def _identity(root: str) -> _Identity:
     return found.st_dev, found.st_ino
 
 
-def _watched(roots: tuple[str, ...]) -> Iterator[dict[str, Changed]]:
+def _watched(roots: tuple[str, ...]) -> Iterator[dict[str, ChangedPaths]]:
     """Rounds of changes in folders that are there; a folder that goes is told as None."""
     # Imported here: only those who watch pay for it. It stands on the system's own notices
     # (inotify, FSEvents), which see a change at once and cost nothing in a vault at rest.
@@ -102,8 +102,8 @@ def _matters(root: str, path: str, removed: bool) -> bool:
     return removed or is_page_file(name) or os.path.isdir(path)
 
 
-def _by_root(roots: Sequence[str], paths: Sequence[str]) -> dict[str, Changed]:
-    found: dict[str, Changed] = {}
+def _by_root(roots: Sequence[str], paths: Sequence[str]) -> dict[str, ChangedPaths]:
+    found: dict[str, ChangedPaths] = {}
     for root in roots:
         below = frozenset(path[len(root) + 1 :] for path in paths if path.startswith(f"{root}/"))
         if root in paths:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from gbrain.text.page import MAX_PAGE_BYTES
-from gbrain.text.query import LONGEST_QUERY
+from gbrain.text.query import MAX_QUERY_CHARACTERS
 from gbrain.types import Depth, Mode
 
 Schema = dict[str, Any]
@@ -52,7 +52,7 @@ SLUG = _text(
 QUERY = _text(
     'The words or the question. Knows "phrases", prefix*, AND OR NOT, and fields: title: tag: '
     "wing: type: room: before: after:",
-    LONGEST_QUERY,
+    MAX_QUERY_CHARACTERS,
 )
 LIMIT = _number("How many pages at most; 10 unless the brain is set otherwise.", 1, MOST)
 ROWS = _number("How many at most; 100 if left out.", 1, MOST)
@@ -85,7 +85,7 @@ CONTENT = _text(
 ENTRY = _text("What happened, in one sentence or a few.", MAX_PAGE_BYTES // 10)
 DATE = _text("When: 2026-04-03, 2026-04, 'last monday'. Today if left out.")
 SOURCE = _text("Where it is known from, like a meeting or a person.")
-NAME = _text("A page's slug, title or alias; a near miss is found too.", LONGEST_QUERY)
+NAME = _text("A page's slug, title or alias; a near miss is found too.", MAX_QUERY_CHARACTERS)
 OFFSET = _number("Skip so many characters: `next_offset` of the call before.", 0, MAX_PAGE_BYTES)
 CHARACTERS = _number(
     f"Characters of text at most; {USUAL_CHARACTERS} if left out.", 1, MOST_CHARACTERS

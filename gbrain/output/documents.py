@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gbrain.importing.importer import Report
+from gbrain.importing.importer import ImportReport
 from gbrain.output.json import Document
 from gbrain.store.duplicates import Near
 from gbrain.store.history import Version
@@ -60,7 +60,7 @@ def version_document(version: Version) -> Document:
     }
 
 
-def report_document(report: Report, *, dry_run: bool) -> Document:
+def report_document(report: ImportReport, *, dry_run: bool) -> Document:
     """What `import` and `sync` did."""
     return {
         "dry_run": dry_run,

@@ -14,7 +14,7 @@ from gbrain.output.text import one_line, unbroken
 from gbrain.search import threshold
 from gbrain.search.intent import Intent
 from gbrain.search.pipeline import StageResults
-from gbrain.text.query_format import describe
+from gbrain.text.query_format import describe_query
 from gbrain.trace import Detail
 from gbrain.types import Answer, LaneResult
 
@@ -91,14 +91,16 @@ def _query_lines(answer: Answer, work: StageResults) -> Iterator[str]:
     query = work.query
     yield f"text        {one_line(query.text)}"
     read = f" → {answer.read_as}" if answer.read_as else ""
-    yield f"understood  {one_line(describe(query) + read)}"
+    yield f"understood  {one_line(describe_query(query) + read)}"
     also = [
-        f"{' '.join(term.words)} also {', '.join(term.also)}" for term in query.terms if term.also
+        f"{' '.join(term.words)} also {', '.join(term.synonyms)}"
+        for term in query.terms
+        if term.synonyms
     ]
     if also:
         yield f"aliases     {one_line('; '.join(also))}"
-    if query.meaning != query.text:
-        yield f"embedded    {one_line(query.meaning)}"
+    if query.semantic_text != query.text:
+        yield f"embedded    {one_line(query.semantic_text)}"
     scope = scope_document(query.scope)
     if scope:
         yield "scope       " + one_line(

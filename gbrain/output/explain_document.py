@@ -9,7 +9,7 @@ from gbrain.explanation.lost import WhyNot
 from gbrain.output.json import Document, answer_document
 from gbrain.search.pipeline import StageResults
 from gbrain.search.threshold import bar
-from gbrain.text.query_format import describe
+from gbrain.text.query_format import describe_query
 from gbrain.types import Answer, Candidate, LaneResult, Ranked, Scope
 
 
@@ -55,12 +55,12 @@ def _query(answer: Answer, work: StageResults) -> Document:
     query = work.query
     return {
         "text": query.text,
-        "understood": describe(query),
+        "understood": describe_query(query),
         "read_as": answer.read_as,
-        "meaning": query.meaning,
+        "meaning": query.semantic_text,
         "terms": [
             {"words": list(term.words), "prefix": term.prefix, "quoted": term.quoted,
-             "also": list(term.also)}
+             "also": list(term.synonyms)}
             for term in query.terms
         ],
         "scope": scope_document(query.scope),
@@ -93,7 +93,7 @@ def _scale(found: LaneResult) -> Document:
     return {
         "low": pages.low if pages else None,
         "high": pages.high if pages else None,
-        "floor": found.floor,
+        "floor": found.lowest_score,
         "passages": passages._asdict() if passages else None,
     }
 

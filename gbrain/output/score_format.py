@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gbrain.config import Settings
 from gbrain.explanation.arithmetic import Mixing, Part, on_scale
-from gbrain.types import Merge
+from gbrain.types import MergeStrategy
 
 _DIGITS, _MOST_DIGITS = 4, 12
 
@@ -31,7 +31,7 @@ def agreeing(total: float, write: Callable[[int], Written]) -> str:
     return f"{line} = {number(total)}"
 
 
-def fused(parts: Sequence[Part], score: float, merge: Merge, settings: Settings) -> str:
+def fused(parts: Sequence[Part], score: float, merge: MergeStrategy, settings: Settings) -> str:
     """The parts of a fused page, the greatest first, and its score."""
 
     def write(digits: int) -> Written:
@@ -48,7 +48,7 @@ def fused(parts: Sequence[Part], score: float, merge: Merge, settings: Settings)
     return agreeing(score, write)
 
 
-def _part(part: Part, merge: Merge, settings: Settings, digits: int) -> Written:
+def _part(part: Part, merge: MergeStrategy, settings: Settings, digits: int) -> Written:
     weight, by_weight = _rounded(part.weight, "g", 6)
     if merge == "rrf":
         below = settings.rrf_k + part.rank

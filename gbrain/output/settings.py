@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gbrain.config import Setting, Value, read_value, written_value
+from gbrain.config import Setting, SettingValue, format_value, parse_value
 from gbrain.errors import BadSetting
 from gbrain.output import screen
 from gbrain.output.json import Document
@@ -17,18 +17,18 @@ class SettingRow:
     """A setting with the value that holds; `set` says whether the brain has one of its own."""
 
     setting: Setting
-    value: Value
+    value: SettingValue
     set: bool
 
     @property
     def written(self) -> str:
-        return written_value(self.value)
+        return format_value(self.value)
 
 
 def setting_row(setting: Setting, stored: Mapping[str, str]) -> SettingRow:
     """The setting under the values a brain has stored; one that cannot be counts as the default."""
     try:
-        value = read_value(setting.name, stored[setting.name])
+        value = parse_value(setting.name, stored[setting.name])
     except (KeyError, BadSetting):
         value = setting.default
     return SettingRow(setting, value, setting.name in stored)
@@ -62,7 +62,7 @@ def settings_text(rows: Sequence[SettingRow]) -> str:
         (
             row.setting.name,
             row.written,
-            written_value(row.setting.default),
+            format_value(row.setting.default),
             row.setting.allowed,
             row.setting.source,
             "set" if row.set else "default",
@@ -90,5 +90,5 @@ def show_settings(rows: Sequence[SettingRow], *, pager: bool = True) -> None:
                 (f"  {row.setting.allowed}", "dim"),
             )
             terminal.print(line)
-            default = f" (default {written_value(row.setting.default)})" if row.set else ""
+            default = f" (default {format_value(row.setting.default)})" if row.set else ""
             terminal.print(Padding(Text(row.setting.help + default, style="dim"), (0, 0, 0, 2)))

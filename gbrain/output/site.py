@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 from gbrain.store.links import Backlink, links_from, links_to
 from gbrain.store.pages import Stored, list_pages, page_body
-from gbrain.text.links import PAGE_FILE, page_link
-from gbrain.text.markdown import MAX_DEPTH, scan
-from gbrain.text.obsidian import comments
-from gbrain.text.slug import fold
+from gbrain.text.links import PAGE_FILE_ENDING, resolve_page_link
+from gbrain.text.markdown import MAX_NESTING_DEPTH, scan_blocks
+from gbrain.text.obsidian import find_comments
+from gbrain.text.slug import fold_name
 from gbrain.types import Scope
 
 # Longer pages are shown as they are written: nobody reads them, and rendering takes seconds.
@@ -83,7 +83,7 @@ def _file(slug: str) -> str:
 
 
 def _anchor(heading: str) -> str:
-    return fold(heading).replace(" ", "-")
+    return fold_name(heading).replace(" ", "-")
 
 
 def _index(pages: Sequence[Stored]) -> str:
@@ -112,7 +112,7 @@ def _page(renderer: Any, place: _Place, body: str, backlinks: Sequence[Backlink]
     page = place.page
     top = posixpath.relpath("index.html", posixpath.dirname(_file(page.slug)))
     parts = [f'<nav><a href="{quote(top)}">All pages</a></nav>', "<header>"]
-    structure = scan(body)
+    structure = scan_blocks(body)
     if not any(heading.level == 1 for heading in structure.headings):
         parts.append(f"<h1>{escape(page.title)}</h1>")
     tags = (f"#{tag}" for tag in page.tags)
@@ -120,7 +120,7 @@ def _page(renderer: Any, place: _Place, body: str, backlinks: Sequence[Backlink]
     if len(body) > LONGEST_RENDERED:
         parts.append(f"<pre>{escape(body)}</pre>")
     else:
-        hidden = [0, *(at for span in comments(body, structure) for at in span), len(body)]
+        hidden = [0, *(at for span in find_comments(body, structure) for at in span), len(body)]
         shown = "".join(body[a:b] for a, b in zip(hidden[::2], hidden[1::2], strict=True))
         parts.append(renderer.render(shown, {"place": place}))
     parts.append("</main>")
@@ -153,7 +153,7 @@ def _renderer() -> Any:
     """Markdown to HTML with links between pages; tags of HTML that a page holds become text."""
     from markdown_it import MarkdownIt
 
-    renderer = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_DEPTH})
+    renderer = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING_DEPTH})
     renderer.enable(["table", "strikethrough"])
     renderer.inline.ruler.before("link", "wiki_link", _read_wiki_link)
     renderer.core.ruler.push("between_pages", _between_pages)
@@ -170,7 +170,7 @@ def _read_wiki_link(state: Any, silent: bool) -> bool:
         return False
     if not silent:
         state.push("wiki_link", "", 0).meta = {
-            "target": PAGE_FILE.sub("", found[1].strip()),
+            "target": PAGE_FILE_ENDING.sub("", found[1].strip()),
             "heading": found[2],
             "label": found[3],
         }
@@ -262,7 +262,7 @@ def _with_addresses(children: Sequence[Any]) -> Iterator[Any]:
 def _lead(link: Any, place: _Place) -> None:
     """Points a Markdown link to the page's file; one that leads nowhere is no link any more."""
     written = str(link.attrs.get("href", ""))
-    found = page_link(written, place.page.path)
+    found = resolve_page_link(written, place.page.path)
     known = place.targets.get(found[0]) if found else None
     if found and known:
         link.attrs["href"] = place.url(known[0], found[1])

@@ -237,9 +237,9 @@ def _show_context(
 
 def show_page(text: str, *, pager: bool = True) -> None:
     """A page as a reader sees it."""
-    from gbrain.text.frontmatter import split
+    from gbrain.text.frontmatter import split_front_matter
 
-    front, body = split(text)
+    front, body = split_front_matter(text)
     about = [line for line in front.raw.splitlines() if line.rstrip() not in ("---", "...")]
     screen = console()
     with paged(screen, wanted=pager):

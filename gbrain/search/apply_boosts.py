@@ -42,10 +42,10 @@ def boosted(
 ) -> Boosted:
     """The fused pages after `drop_superseded` and every boost that is on."""
     periods: tuple[Period, ...] = ()
-    if settings.date_boost and may_mention_time(query.meaning):
+    if settings.date_boost and may_mention_time(query.semantic_text):
         from gbrain.text.dates import find_periods
 
-        periods = find_periods(query.meaning, today)
+        periods = find_periods(query.semantic_text, today)
     known = facts(
         connection,
         {page.page_id: page.chunk_id for page in ranked},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from gbrain.config import Settings
 from gbrain.errors import UsageError
 from gbrain.text.query import STOP_WORDS
-from gbrain.text.slug import fold
+from gbrain.text.slug import fold_name
 from gbrain.types import BoostData, Query, Ranked
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _date(periods: Sequence[Period], settings: Settings) -> Rule:
 
     def rule(_: str, facts: BoostData) -> float:
         dated = (
-            (facts.passage_first_day, facts.passage_last_day),
+            (facts.chunk_first_day, facts.chunk_last_day),
             (facts.first_day, facts.last_day),
         )
         gaps = [
@@ -226,14 +226,14 @@ def _ordinal(day: str) -> int:
 
 
 def _exact(query: Query, settings: Settings) -> Rule:
-    text = query.meaning or query.text
+    text = query.semantic_text or query.text
     whose = text.replace("'s", "")
-    asked = f" {fold(text)} | {fold(whose)} "
+    asked = f" {fold_name(text)} | {fold_name(whose)} "
 
     def rule(_: str, facts: BoostData) -> float:
-        title = fold(facts.title)
+        title = fold_name(facts.title)
         named = title and title not in STOP_WORDS and f" {title} " in asked
-        return settings.exact_boost if facts.phrase or named else 1.0
+        return settings.exact_boost if facts.has_phrase or named else 1.0
 
     return rule
 
@@ -308,7 +308,7 @@ def _words(text: str) -> list[str]:
 
 
 def _preference(facts: BoostData, settings: Settings) -> float:
-    words = set(_words(facts.passage_text))
+    words = set(_words(facts.chunk_text))
     personal, stated = not words.isdisjoint(_FIRST_PERSON), not words.isdisjoint(_LIKING)
     factor: float = settings.preference_generic_factor
     if personal:
@@ -320,8 +320,8 @@ def _preference(facts: BoostData, settings: Settings) -> float:
 
 
 def _fact(facts: BoostData) -> bool:
-    text = facts.passage_text
-    telling = facts.passage_kind == "timeline" or any(map(str.isdigit, text))
+    text = facts.chunk_text
+    telling = facts.chunk_kind == "timeline" or any(map(str.isdigit, text))
     return telling and len(text.split()) <= _SHORT
 
 
@@ -330,9 +330,9 @@ def _rolled_up(facts: BoostData) -> bool:
 
 
 def _long(facts: BoostData) -> bool:
-    lines = facts.passage_text.splitlines()
+    lines = facts.chunk_text.splitlines()
     listed = sum(line.lstrip().startswith(("- ", "* ", "|", "+ ")) for line in lines)
-    return len(facts.passage_text.split()) >= _LONG and 2 * listed < len(lines)
+    return len(facts.chunk_text.split()) >= _LONG and 2 * listed < len(lines)
 
 
 def tau_days(settings: Settings) -> float:
@@ -346,9 +346,9 @@ def fading(facts: BoostData, today: date, settings: Settings) -> float:
 
     A page without a date keeps its score, or fades since its last change if all pages are to.
     """
-    day = facts.passage_last_day or facts.last_day
+    day = facts.chunk_last_day or facts.last_day
     if day is None and settings.recency_of == "all":
-        day = facts.written
+        day = facts.changed_day
     tau = tau_days(settings)
     if not day or not tau:
         return 1.0

@@ -23,8 +23,8 @@ from gbrain.search.expand import (
 from gbrain.store.chunk_context import brought, nearby, sharing
 from gbrain.store.chunks import StoredChunk, first_passage, page_passages, passage_at, passages
 from gbrain.store.pages import page_text
-from gbrain.text.citations import hash_around
-from gbrain.types import Budget, ContextChunk, Dropped, LaneResult, Query, Ranked, StopReason
+from gbrain.text.citations import hash_enclosing_lines
+from gbrain.types import Budget, ContextChunk, DroppedChunk, LaneResult, Query, Ranked, StopReason
 
 # Parts that did not fit before the assembly stops trying smaller ones.
 _MISSES = 20
@@ -59,7 +59,7 @@ def assemble(
     count = cache(count)
     pages = _Pages(connection)
     assembly = Assembly(limit, count)
-    dropped: list[Dropped] = []
+    dropped: list[DroppedChunk] = []
     values = passage_values(lanes, ranked, settings)
     order = _order(connection, ranked, lanes, values, settings)
     told: dict[bytes, int] = {}
@@ -183,7 +183,7 @@ def _around(
     pages: _Pages,
     taken: Sequence[int],
     query: Query,
-    dropped: list[Dropped],
+    dropped: list[DroppedChunk],
 ) -> StopReason:
     """Neighbours and linked pages of what was taken, while they bring terms that it lacks.
 
@@ -248,9 +248,9 @@ class _Pages:
             self._names[page_id] = (row[0], row[1])
         return self._names[page_id]
 
-    def dropped(self, candidate: Candidate, assembly: Assembly) -> Dropped:
+    def dropped(self, candidate: Candidate, assembly: Assembly) -> DroppedChunk:
         tokens = assembly.needs(candidate, self.bytes_of(candidate.page_id))
-        return Dropped(self.name_of(candidate.page_id)[0], tokens)
+        return DroppedChunk(self.name_of(candidate.page_id)[0], tokens)
 
 
 def _pieces(
@@ -277,7 +277,7 @@ def _piece(
         heading_path=about.heading_path if about else (),
         date=about.date if about else None,
         lines=(first, max(first, last)),
-        hash=hash_around(page, start, stop),
+        hash=hash_enclosing_lines(page, start, stop),
         tokens=count(text),
         text=text,
         role=stretch.role,

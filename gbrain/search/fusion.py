@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from gbrain.config import Settings
-from gbrain.types import Candidate, LaneResult, Merge, Ranked
+from gbrain.types import Candidate, LaneResult, MergeStrategy, Ranked
 
 
 def fuse(
-    lanes: Mapping[str, LaneResult], weights: Mapping[str, float], merge: Merge, settings: Settings
+    lanes: Mapping[str, LaneResult],
+    weights: Mapping[str, float],
+    merge: MergeStrategy,
+    settings: Settings,
 ) -> list[Ranked]:
     """Each page once, best first, ties by slug; the order of the lanes does not matter.
 
@@ -18,7 +21,7 @@ def fuse(
     seen: dict[int, dict[str, Candidate]] = {}
     parts = parts_by_page(lanes, weights, merge, settings)
     for lane in sorted(lanes):
-        for candidate in (*lanes[lane].pages, *lanes[lane].beyond):
+        for candidate in (*lanes[lane].pages, *lanes[lane].overflow):
             if lane in parts.get(candidate.page_id, ()):
                 seen.setdefault(candidate.page_id, {})[lane] = candidate
     fused = [
@@ -34,7 +37,10 @@ def fuse(
 
 
 def parts_by_page(
-    lanes: Mapping[str, LaneResult], weights: Mapping[str, float], merge: Merge, settings: Settings
+    lanes: Mapping[str, LaneResult],
+    weights: Mapping[str, float],
+    merge: MergeStrategy,
+    settings: Settings,
 ) -> dict[int, dict[str, float]]:
     """What each lane adds for each page of some lane's pool, weighted; lanes by name."""
     used = [lane for lane in sorted(lanes) if weights.get(lane, 1.0) > 0]
@@ -47,7 +53,7 @@ def parts_by_page(
                 parts[page_id][lane] = weights.get(lane, 1.0) * part
     if merge == "set-union" and {"fts", "vector"} <= set(used):
         share = settings.passage_bonus * weights.get("vector", 1.0)
-        for page_id, worth in lanes["vector"].shared.items():
+        for page_id, worth in lanes["vector"].combined_chunk_scores.items():
             if "vector" in parts.get(page_id, ()):
                 parts[page_id]["vector"] += share * worth
     return parts
@@ -69,7 +75,7 @@ def shared_passages(one: LaneResult, other: LaneResult) -> dict[int, float]:
     return best
 
 
-def _parts(found: LaneResult, merge: Merge, settings: Settings) -> dict[int, float]:
+def _parts(found: LaneResult, merge: MergeStrategy, settings: Settings) -> dict[int, float]:
     """What the lane says of each page it scored, on the scale that `merge` adds up.
 
     Ranks count within the pool alone; scores are as good beyond it.
@@ -78,12 +84,12 @@ def _parts(found: LaneResult, merge: Merge, settings: Settings) -> dict[int, flo
         return {page.page_id: 1 / (settings.rrf_k + page.rank) for page in found.pages}
     if merge == "set-union-rank":
         return {page.page_id: 1 / page.rank for page in found.pages}
-    scored = (*found.pages, *found.beyond)
-    scaled = min_max([page.score for page in scored], found.floor)
+    scored = (*found.pages, *found.overflow)
+    scaled = min_max([page.score for page in scored], found.lowest_score)
     return {page.page_id: part for page, part in zip(scored, scaled, strict=True)}
 
 
-def _combined(parts: Collection[float], merge: Merge, settings: Settings) -> float:
+def _combined(parts: Collection[float], merge: MergeStrategy, settings: Settings) -> float:
     if merge == "set-union":
         return max(parts) + settings.both_bonus * (sum(parts) - max(parts))
     if merge == "set-union-rank":

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from gbrain.store.chunks import StoredChunk, first_passage, marked_snippet, passages, plain_snippet
-from gbrain.text.query import match_expression
+from gbrain.text.query import fts_expression
 from gbrain.types import Hit, HitChunk, Query, Ranked
 
 
@@ -14,7 +14,7 @@ def hits_of(
     connection: sqlite3.Connection, ranked: Sequence[Ranked], query: Query
 ) -> tuple[Hit, ...]:
     """Pages with their text; one that went away since its lane saw it is left out."""
-    match = match_expression(query.terms) if query.terms else None
+    match = fts_expression(query.terms) if query.terms else None
     chosen = {page.page_id: page.chunk_id for page in ranked}
     known = passages(connection, [chunk for chunk in chosen.values() if chunk is not None])
     hits: list[Hit] = []

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gbrain.store.page_names import Named, named, names_like
 from gbrain.store.scope import page_condition
-from gbrain.text.query import match_expression
-from gbrain.text.slug import fold
+from gbrain.text.query import fts_expression
+from gbrain.text.slug import fold_name
 from gbrain.types import Candidate, Query, Scope, Term
 
 _WIKI = r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]"
@@ -35,7 +35,7 @@ def look_up(connection: sqlite3.Connection, query: Query) -> NameMatch:
     is as near. Operators and fields must be in the name to the letter.
     """
     linked = re.fullmatch(_WIKI, query.text) if query.text.startswith("[[") else None
-    key = fold(linked[1] if linked else query.text)
+    key = fold_name(linked[1] if linked else query.text)
     if not key or len(key) > _LONGEST_NAME:
         return NameMatch((), None)
     # What looks like operators and fields in a page's own name asks for nothing.
@@ -97,7 +97,7 @@ def _is_slip(connection: sqlite3.Connection, key: str, name: str) -> bool:
     terms = tuple(Term((word,)) for word in odd)
     return (
         connection.execute(
-            "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT 1", (match_expression(terms),)
+            "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT 1", (fts_expression(terms),)
         ).fetchone()
         is None
     )

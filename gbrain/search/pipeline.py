@@ -18,7 +18,7 @@ from gbrain.search.threshold import Cut, cut
 from gbrain.search.verdict import judged
 from gbrain.store.connection import Database
 from gbrain.trace import Trace
-from gbrain.types import Answer, LaneResult, Merge, Mode, Query, Ranked
+from gbrain.types import Answer, LaneResult, MergeStrategy, Mode, Query, Ranked
 
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
@@ -31,7 +31,7 @@ class QueryPlan(NamedTuple):
     """How a query is to be answered; what opens a model is called only when it is needed."""
 
     mode: Mode
-    merge: Merge
+    merge: MergeStrategy
     settings: Settings
     today: date
     embed: EmbedQuery
@@ -118,7 +118,8 @@ def _read_as(query: Query, lanes: Mapping[str, LaneResult]) -> str | None:
     """The words that found the pages, if some were repaired or left out."""
     terms = lanes["fts"].terms if "fts" in lanes else ()
     words = [
-        " ".join(term.words if term in query.terms else term.also or term.words) for term in terms
+        " ".join(term.words if term in query.terms else term.synonyms or term.words)
+        for term in terms
     ]
     return " ".join(words) or None
 
@@ -142,7 +143,7 @@ def _ranked(search: Search, plan: QueryPlan, small: name_match.NameMatch) -> Sta
     if wants_intent(settings):
         from gbrain.search.intent import lane_weights, read_intent
 
-        intent = read_intent(query.meaning)
+        intent = read_intent(query.semantic_text)
         weights = lane_weights(intent, settings)
     lanes = run_lanes(search, plan.mode, weights)
     # A lane alone is asked for outright, or all that could be had: its weight says nothing.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from gbrain.config import Settings
 from gbrain.search.lanes import keyword
 from gbrain.store.vocabulary import nearest
-from gbrain.text.query import is_stop
-from gbrain.text.similarity import surely_a_slip
-from gbrain.text.slug import fold
+from gbrain.text.query import is_stop_term
+from gbrain.text.similarity import is_likely_typo
+from gbrain.text.slug import fold_name
 from gbrain.trace import Trace
 from gbrain.types import LaneResult, Query, Term
 
@@ -29,7 +29,7 @@ def climb(
         detail["rungs"] = tried
         nothing = LaneResult(())
         searched: dict[tuple[Term, ...], LaneResult] = {(): nothing}
-        if query.expression is None:
+        if query.fts_expression is None:
             searched[query.terms] = nothing
         for rung, terms in _rungs(connection, query.terms, settings):
             if terms not in searched:
@@ -53,7 +53,7 @@ def repair(
     """What the query finds with those unknown words repaired that are slips; None if none is."""
     with trace.stage("repair") as detail:
         # Beside words that the brain knows an unknown one may just be unknown.
-        repaired = _repaired(connection, unknown, settings, surely_a_slip)
+        repaired = _repaired(connection, unknown, settings, is_likely_typo)
         detail["words"] = [_written(term) for term in repaired.values()]
         if not repaired:
             return None
@@ -68,7 +68,7 @@ def _rungs(connection: sqlite3.Connection, terms: tuple[Term, ...], settings: Se
     yield "strongest_term", _strongest(held_by, words)
     # A cache was emptied here once; the rung stays, so that traces can be compared.
     yield "force-refresh", ()
-    sanitised = tuple(term for term in words if not is_stop(term)) or words
+    sanitised = tuple(term for term in words if not is_stop_term(term)) or words
     yield "refreshed_sanitised", sanitised
     yield "refreshed_strongest", _strongest(held_by, sanitised)
     unknown = tuple(term for term in sanitised if not held_by[term])
@@ -102,17 +102,17 @@ def _repaired(
     repaired: dict[Term, Term] = {}
     for term in [term for term in unknown if keyword.may_be_misspelt(term)][:_LOOKED_UP]:
         near = nearest(connection, term.words[0], settings.fuzzy_similarity)
-        if near and accepted(fold(term.words[0]), near.word):
-            repaired[term] = term._replace(also=(near.word,))
+        if near and accepted(fold_name(term.words[0]), near.word):
+            repaired[term] = term._replace(synonyms=(near.word,))
     return repaired
 
 
 def _search(
     connection: sqlite3.Connection, query: Query, terms: tuple[Term, ...], settings: Settings
 ) -> LaneResult:
-    looser = query._replace(terms=terms, expression=None)
+    looser = query._replace(terms=terms, fts_expression=None)
     return keyword.search(connection, looser, settings)._replace(terms=terms)
 
 
 def _written(term: Term) -> str:
-    return " → ".join((" ".join(term.words), *term.also))
+    return " → ".join((" ".join(term.words), *term.synonyms))

@@ -84,7 +84,7 @@ def _main_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lan
 
 def _space(search: Search) -> tuple[VectorSpace | None, str | None]:
     """The vectors to compare the query with, or why there are none."""
-    if not search.query.meaning:
+    if not search.query.semantic_text:
         return None, "The query has no words whose meaning could be looked for."
     from gbrain.store.vectors import active_space, has_vectors
 
@@ -135,7 +135,7 @@ def _joined(
         return Lanes({"fts": keyword_lane()}, "bm25", error.full_message)
     words, near = keyword_lane(), by_meaning.get("vector")
     if near:
-        by_meaning["vector"] = near._replace(shared=shared_passages(words, near))
+        by_meaning["vector"] = near._replace(combined_chunk_scores=shared_passages(words, near))
     return Lanes({"fts": words, **by_meaning}, "hybrid")
 
 
@@ -159,7 +159,7 @@ def _vector_lanes(
 
         lanes["associative"] = associative.search
     with search.trace.stage("embed_query"):
-        embedded = search.embed(search.query.meaning)
+        embedded = search.embed(search.query.semantic_text)
     found: dict[str, LaneResult] = {}
     with closing(search.database.open_second_connection()) as second:
         connections = (search.connection, second)

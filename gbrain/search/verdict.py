@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from gbrain.config import Settings
 from gbrain.store.term_statistics import brain_size, packaged_is_active, term_facts
-from gbrain.text.slug import fold
+from gbrain.text.slug import fold_name
 from gbrain.types import Grade, Hit, LaneResult, Query, Ranked, Term, TermStatistics, Verdict
 
 # Logistic models, fitted on six labelled sets (claims, abstracts, chats, notes, people's pages,
@@ -52,7 +52,7 @@ def verdict(
         confidence = _NEAR_NAME if short_circuit == "near" else 1.0
         about = "nearly the" if short_circuit == "near" else "the"
         return Verdict("strong", confidence, (f"the query is {about} name of {ranked[0].slug}",))
-    if query.listed:
+    if query.filter_only:
         return Verdict("strong", 1.0, ("every page fulfils the query's own fields and NOT",))
     held = _held_share(facts, pages)
     reasons = [_words(facts, held)] if facts else []
@@ -85,19 +85,19 @@ def _held_share(facts: Sequence[TermStatistics], pages: int) -> float:
     """The share of the query's words that the best hit holds, rare ones counting more."""
     weights = [_weight(fact, pages) for fact in facts]
     total = sum(weights)
-    held = sum(weight for fact, weight in zip(facts, weights, strict=True) if fact.held)
+    held = sum(weight for fact, weight in zip(facts, weights, strict=True) if fact.in_top_hit)
     return held / total if total else 0.0
 
 
 def _weight(fact: TermStatistics, pages: int) -> float:
     weight = math.log(1 + pages / (fact.pages + 0.5))
     named = fact.word[:1].isupper()
-    return weight if fact.pages or fact.held or named else _UNKNOWN * weight
+    return weight if fact.pages or fact.in_top_hit or named else _UNKNOWN * weight
 
 
 def _words(facts: Sequence[TermStatistics], held: float) -> str:
-    count = sum(fact.held for fact in facts)
-    unknown = [fact.word for fact in facts if not fact.pages and not fact.held]
+    count = sum(fact.in_top_hit for fact in facts)
+    unknown = [fact.word for fact in facts if not fact.pages and not fact.in_top_hit]
     nowhere = f"; no page holds {', '.join(unknown[:3])}" if unknown else ""
     return f"it holds {count} of {len(facts)} words, {held:.0%} by weight{nowhere}"
 
@@ -117,8 +117,8 @@ def _lead(cosines: Sequence[float]) -> float:
 
 
 def _names(text: str, title: str) -> bool:
-    name = fold(title)
-    return len(name) > 2 and f" {name} " in f" {fold(text)} "
+    name = fold_name(title)
+    return len(name) > 2 and f" {name} " in f" {fold_name(text)} "
 
 
 def judged(
@@ -159,13 +159,13 @@ def _slips_repaired(asked: tuple[Term, ...], found: tuple[Term, ...]) -> tuple[T
 
     Words that were left out still count, and a word that is merely like the one asked does not.
     """
-    from gbrain.text.similarity import surely_a_slip
+    from gbrain.text.similarity import is_likely_typo
 
     repaired = {
         term.words: term
         for term in found
-        if len(term.also) == 1 and surely_a_slip(fold(term.words[0]), term.also[0])
+        if len(term.synonyms) == 1 and is_likely_typo(fold_name(term.words[0]), term.synonyms[0])
     }
     return tuple(
-        term if term.quoted or term.also else repaired.get(term.words, term) for term in asked
+        term if term.quoted or term.synonyms else repaired.get(term.words, term) for term in asked
     )

@@ -12,8 +12,8 @@ from gbrain.store import page_writer, pages
 from gbrain.store.history import unpacked
 from gbrain.text.dates import parse_date
 from gbrain.text.page import DATE_KEYS, parse_page
-from gbrain.text.slug import slug_of
-from gbrain.text.timeline import without_later_entries
+from gbrain.text.slug import slug_from_path
+from gbrain.text.timeline import drop_later_entries
 from gbrain.types import Page
 
 Progress = Callable[[int, int], None]
@@ -105,7 +105,7 @@ def changes_since(connection: sqlite3.Connection, day: str, moment: str) -> Iter
         elif not page.has_versions:
             older_than_brain.append(page)
         elif (stood := _stood(connection, page.page_id, moment)) is not None:
-            taken.add(slug_of(stood.path))
+            taken.add(slug_from_path(stood.path))
             yield Change(page.slug, stood)
         elif _known_since(connection, page.page_id) >= moment:
             older_than_brain.append(page)
@@ -113,7 +113,7 @@ def changes_since(connection: sqlite3.Connection, day: str, moment: str) -> Iter
             yield Change(page.slug, None)
     for page in older_than_brain:
         earliest = _earliest(connection, page.page_id)
-        first_slug = slug_of(earliest.path)
+        first_slug = slug_from_path(earliest.path)
         days = page.days if earliest.current else _days_then(connection, earliest)
         if first_slug not in taken and any(first <= day for first in days):
             taken.add(first_slug)
@@ -221,7 +221,7 @@ def apply(
         change.now
         for change in made
         if change.now is not None
-        and (change.then is None or slug_of(change.then.path) != change.now)
+        and (change.then is None or slug_from_path(change.then.path) != change.now)
     ]
     _remove(connection, leaving, now)
     for number, change in enumerate(made, 1):
@@ -249,7 +249,7 @@ def _remove(connection: sqlite3.Connection, slugs: list[str], now: str) -> None:
 
 def _page(path: str, text: str, day: str) -> Page:
     try:
-        return parse_page(path, without_later_entries(text, day).encode())
+        return parse_page(path, drop_later_entries(text, day).encode())
     except BadPage:
         # What is left can read as front matter that never ends.
         return parse_page(path, text.encode())

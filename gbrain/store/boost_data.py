@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gbrain.text.query import match_expression
+from gbrain.text.query import fts_expression
 from gbrain.types import BoostData, Term
 
 
@@ -48,10 +48,10 @@ def facts(
         for page_id, kind, first, last, text in rows:
             if page_id in known:
                 known[page_id] = known[page_id]._replace(
-                    passage_kind=kind,
-                    passage_first_day=first,
-                    passage_last_day=last,
-                    passage_text=text,
+                    chunk_kind=kind,
+                    chunk_first_day=first,
+                    chunk_last_day=last,
+                    chunk_text=text,
                 )
     # A brain of the first schema that nobody may write to counts no opens.
     if wanted.opens and _has_table(connection, "page_use"):
@@ -66,10 +66,10 @@ def facts(
         rows = connection.execute(
             "SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? "
             "AND +rowid IN (SELECT value FROM json_each(?))",
-            (match_expression(wanted.phrases, "AND"), pages),
+            (fts_expression(wanted.phrases, "AND"), pages),
         )
         for (page_id,) in rows:
-            known[page_id] = known[page_id]._replace(phrase=True)
+            known[page_id] = known[page_id]._replace(has_phrase=True)
     return known
 
 
@@ -83,7 +83,7 @@ def _facts(row: tuple[Any, ...]) -> BoostData:
         tags=tuple(tags.split("\n")) if tags else (),
         first_day=first_day,
         last_day=last_day,
-        written=written,
+        changed_day=written,
         superseded_by=_successor(superseded_by),
         pinned=pinned is True,
         importance=_importance(importance),

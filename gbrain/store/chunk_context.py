@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gbrain.store.chunks import StoredChunk, first_passage, neighbours, passages
 from gbrain.store.links import linked_pages
 from gbrain.store.scope import page_condition
-from gbrain.text.query import match_expression, unspaced
+from gbrain.text.query import fts_expression, has_unspaced_script
 from gbrain.types import Role, Scope, Term
 
 
@@ -111,10 +111,10 @@ def _holding(connection: sqlite3.Connection, term: Term, chunk_ids: Iterable[int
     matched = connection.execute(
         "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? "
         "AND rowid IN (SELECT value FROM json_each(?))",
-        (match_expression((term,)), ids),
+        (fts_expression((term,)), ids),
     )
     yield from (row[0] for row in matched)
-    if any(map(unspaced, term.words)):
+    if any(map(has_unspaced_script, term.words)):
         written = connection.execute(
             "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
             "AND instr(text, ?) > 0",

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 from gbrain.store.history import unpacked
 from gbrain.store.pages import page_text
-from gbrain.text.citations import Citation, lines_hash, places_of, split_lines
-from gbrain.text.query import match_expression
+from gbrain.text.citations import Citation, find_lines_with_hash, lines_hash, split_lines
+from gbrain.text.query import fts_expression
 from gbrain.types import Term
 
 Status = Literal["unchanged", "moved", "changed", "gone", "unknown"]
@@ -122,7 +122,7 @@ def _places_of_hash(page: str, citation: Citation) -> Iterator[tuple[int, int]]:
     count = citation.lines[1] - citation.lines[0] + 1
     if count * (len(lines) - count + 1) > _HASHED_LINES:
         return
-    for first in places_of(citation.hash, lines, count):
+    for first in find_lines_with_hash(citation.hash, lines, count):
         yield first, first + count - 1
 
 
@@ -165,7 +165,7 @@ def _pages_with(connection: sqlite3.Connection, text: str) -> list[tuple[int, st
         "SELECT id, slug FROM pages WHERE id IN (SELECT chunks.page_id FROM chunks_fts "
         "JOIN chunks ON chunks.id = chunks_fts.rowid WHERE chunks_fts MATCH ?) "
         "ORDER BY slug LIMIT ?",
-        (match_expression((Term(tuple(words), quoted=True),)), _OTHER_PAGES),
+        (fts_expression((Term(tuple(words), quoted=True),)), _OTHER_PAGES),
     )
     return rows.fetchall()
 

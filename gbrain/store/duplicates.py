@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gbrain.store.pages import Stored, page_body, require_page
 from gbrain.store.scope import page_condition
 from gbrain.store.vectors import VectorSpace, vectors_at
-from gbrain.text.similarity import of_different_days, shared_wording, word_runs
+from gbrain.text.similarity import have_different_dates, shingle_overlap, word_shingles
 from gbrain.types import Scope
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 import json
 from collections import Counter
 
-from gbrain.text.similarity import telling_phrases
+from gbrain.text.similarity import distinctive_phrases
 
 Progress = Callable[[int, int], None]
 
@@ -83,15 +83,15 @@ def near_pairs(
         for a, b in _candidates(centroids, threshold - _CENTROID_SLACK, progress)
     ]
     vectors = lru_cache(512)(lambda page_id: _passages(connection, space, page_id))
-    runs = lru_cache(512)(lambda page_id: word_runs(page_body(connection, page_id)))
+    runs = lru_cache(512)(lambda page_id: word_shingles(page_body(connection, page_id)))
     found = []
     for a, b in candidates:
-        if of_different_days(slugs[a], slugs[b]):
+        if have_different_dates(slugs[a], slugs[b]):
             continue
         cosine = page_cosine(vectors(a), vectors(b))
         if cosine < threshold:
             continue
-        words = shared_wording(runs(a), runs(b))
+        words = shingle_overlap(runs(a), runs(b))
         if words >= SHARED_WORDS:
             older, newer = by_age(
                 require_page(connection, slugs[a]), require_page(connection, slugs[b])
@@ -255,7 +255,7 @@ def nearly_the_same(connection: sqlite3.Connection, slug: str) -> Near | None:
     """
     page = require_page(connection, slug)
     text = page_body(connection, page.id)
-    runs = word_runs(text)
+    runs = word_shingles(text)
     if not runs or _superseded(connection, page.id):
         return None
     best: Near | None = None
@@ -263,9 +263,9 @@ def nearly_the_same(connection: sqlite3.Connection, slug: str) -> Near | None:
         name, title = connection.execute(
             "SELECT slug, title FROM pages WHERE id = ?", (other,)
         ).fetchone()
-        if of_different_days(page.slug, name) or _superseded(connection, other):
+        if have_different_dates(page.slug, name) or _superseded(connection, other):
             continue
-        words = shared_wording(runs, word_runs(page_body(connection, other)))
+        words = shingle_overlap(runs, word_shingles(page_body(connection, other)))
         if words >= NEAR and (best is None or (-words, name) < (-best.words, best.slug)):
             best = Near(name, title, words)
     return best
@@ -274,7 +274,7 @@ def nearly_the_same(connection: sqlite3.Connection, slug: str) -> Near | None:
 def _similar_candidates(connection: sqlite3.Connection, page_id: int, text: str) -> list[int]:
     """The pages that share most of the text's telling phrases."""
     shared: Counter[int] = Counter()
-    for phrase in telling_phrases(text, _PHRASES):
+    for phrase in distinctive_phrases(text, _PHRASES):
         match = f'{{compiled_truth timeline}} : "{phrase}"'
         rows = connection.execute(
             "SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND rowid <> ? LIMIT ?",

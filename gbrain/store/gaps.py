@@ -14,8 +14,8 @@ from gbrain.errors import BadPage
 from gbrain.store.history import unpacked
 from gbrain.store.page_names import KIND_ORDER
 from gbrain.store.usage_log import Asking, askings
-from gbrain.text.query import read_terms
-from gbrain.text.slug import fold, slug_of
+from gbrain.text.query import parse_terms
+from gbrain.text.slug import fold_name, slug_from_path
 
 GapKind = Literal["asked", "unwritten", "empty", "stale"]
 KINDS: tuple[GapKind, ...] = ("asked", "unwritten", "empty", "stale")
@@ -88,7 +88,7 @@ def _asked(connection: sqlite3.Connection) -> list[Gap]:
     """Questions whose latest answer was not strong, or that were asked again and led nowhere."""
     by_text: dict[str, list[Asking]] = defaultdict(list)
     for asking in askings(connection):
-        by_text[fold(asking.text)].append(asking)
+        by_text[fold_name(asking.text)].append(asking)
     return [gap for same in by_text.values() if (gap := _asked_gap(same))]
 
 
@@ -104,7 +104,7 @@ def _asked_gap(latest_first: list[Asking]) -> Gap | None:
         why = "asked again, no page opened"
     else:
         why = "a partial answer, no page opened"
-    words = [word for term in read_terms(latest.text) for word in term.words][:_SLUG_WORDS]
+    words = [word for term in parse_terms(latest.text) for word in term.words][:_SLUG_WORDS]
     command = f"gbrain query {_quoted(latest.text)}"
     if latest.verdict == "nothing":
         command = _edit(f"notes/{' '.join(words)}") or command
@@ -230,7 +230,7 @@ def _truth_day(connection: sqlite3.Connection, page_id: int) -> str:
 def _edit(name: str) -> str | None:
     """The command that writes a page of this name; None when it cannot have one."""
     with suppress(BadPage):
-        return f"gbrain edit {_quoted(slug_of(name))}"
+        return f"gbrain edit {_quoted(slug_from_path(name))}"
     return None
 
 

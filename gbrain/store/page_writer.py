@@ -10,7 +10,7 @@ from gbrain.errors import Conflict
 from gbrain.store import chunks, questions
 from gbrain.store.history import keep_version, last_holder
 from gbrain.store.pages import Stored, find_page, require_page
-from gbrain.text.slug import fold
+from gbrain.text.slug import fold_name
 from gbrain.types import Page
 
 
@@ -122,7 +122,7 @@ def names_of(page: Page) -> set[tuple[str, str]]:
     names = [("slug", page.slug), ("name", page.slug.rpartition("/")[2]), ("title", page.title)]
     names += [("alias", alias) for alias in page.aliases]
     names += [("block", block) for block in page.blocks]
-    return {(key, kind) for kind, name in names if (key := fold(name))}
+    return {(key, kind) for kind, name in names if (key := fold_name(name))}
 
 
 def write_references(connection: sqlite3.Connection, page_id: int, page: Page) -> None:
@@ -138,7 +138,7 @@ def write_references(connection: sqlite3.Connection, page_id: int, page: Page) -
         "INSERT INTO links (page_id, position, line, kind, target, key, heading, label) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (page_id, n, link.line, link.kind, link.target, fold(link.target), link.heading,
+            (page_id, n, link.line, link.kind, link.target, fold_name(link.target), link.heading,
              link.label)
             for n, link in enumerate(page.links)
         ],

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from gbrain.store import links, page_names, pages
-from gbrain.text.links import front_matter_links
-from gbrain.text.slug import fold
+from gbrain.text.links import parse_front_matter_links
+from gbrain.text.slug import fold_name
 
 Kind = Literal["derived_from", "source", "supersedes", "superseded_by", "link"]
 State = Literal["page", "repeated", "missing", "outside"]
@@ -112,11 +112,11 @@ def _own(connection: sqlite3.Connection, page: pages.Stored) -> Iterator[Cause]:
         kind = _OWN.get(key.casefold())
         for written in _names(value) if kind else ():
             assert kind is not None
-            inside = next(front_matter_links({key: written}, {}), None)
+            inside = next(parse_front_matter_links({key: written}, {}), None)
             if inside is None:
                 yield Cause(kind, written, None, None, "outside")
                 continue
-            known = page_names.named(connection, fold(inside.target))
+            known = page_names.named(connection, fold_name(inside.target))
             if known:
                 title = pages.require_page(connection, known[0].slug).title
                 yield Cause(kind, known[0].slug, title, None, "page")

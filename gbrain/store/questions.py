@@ -6,7 +6,7 @@ import json
 import sqlite3
 
 from gbrain.config import Settings
-from gbrain.text.questions import Part, authored, derived
+from gbrain.text.questions import QuestionSource, authored_questions, derive_questions
 from gbrain.types import Page
 
 
@@ -17,7 +17,7 @@ def replace(connection: sqlite3.Connection, page_id: int, page: Page, *, fresh: 
     wanted = _wanted(connection)
     if wanted == "off" or (wanted == "authored" and '"questions"' not in page.meta):
         return
-    parts = [Part(chunk.heading_path, chunk.date, chunk.text) for chunk in page.chunks]
+    parts = [QuestionSource(chunk.heading_path, chunk.date, chunk.text) for chunk in page.chunks]
     _keep(connection, wanted, page_id, page.meta, page.title, page.wing, parts)
 
 
@@ -45,7 +45,7 @@ def rebuild(connection: sqlite3.Connection) -> int:
             "SELECT heading_path, date, text FROM chunks WHERE page_id = ? ORDER BY section, part",
             (page_id,),
         )
-        parts = [Part(tuple(json.loads(path)), date, text) for path, date, text in rows]
+        parts = [QuestionSource(tuple(json.loads(path)), date, text) for path, date, text in rows]
         _keep(connection, wanted, page_id, meta, title, wing, parts)
     count: int = connection.execute("SELECT count(*) FROM page_questions").fetchone()[0]
     return count
@@ -65,11 +65,11 @@ def _keep(
     meta: str,
     title: str,
     wing: str,
-    parts: list[Part],
+    parts: list[QuestionSource],
 ) -> None:
-    questions = authored(meta)
+    questions = authored_questions(meta)
     if wanted == "derived":
-        questions += derived(title, wing, parts)
+        questions += derive_questions(title, wing, parts)
     if not questions:
         return
     row = (page_id, "\n".join(questions))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gbrain.text.query import match_term, unspaced
-from gbrain.text.query_plan import match_tree, words_alone
-from gbrain.text.query_tree import day_before, terms_of
+from gbrain.text.query import fts_term, has_unspaced_script
+from gbrain.text.query_plan import fts_tree, has_only_words
+from gbrain.text.query_tree import day_before, wanted_terms
 from gbrain.types import Clause, Scope, Term
 
 _ANY_DAY = ("0000-01-01", "9999-12-31")
@@ -105,27 +105,27 @@ _COLUMNS = {
 
 def clause_condition(tree: Clause) -> Condition:
     """What a row of `pages` must satisfy for the tree to hold."""
-    if words_alone(tree) and not any(_is_unspaced(term) for term in terms_of(tree)):
-        return Condition(_MATCHED, (match_tree(tree),))
+    if has_only_words(tree) and not any(_is_unspaced(term) for term in wanted_terms(tree)):
+        return Condition(_MATCHED, (fts_tree(tree),))
     if tree.kind == "field":
         return _field(tree)
     if tree.term:
-        return _term(tree.term, match_term(tree.term, strict=True), _TEXTS)
+        return _term(tree.term, fts_term(tree.term, strict=True), _TEXTS)
     if tree.kind == "not":
-        unwanted = clause_condition(tree.parts[0])
+        unwanted = clause_condition(tree.operands[0])
         # What is not known of a page (a type, a date) is not unwanted.
         return Condition(f"NOT coalesce({unwanted.sql}, 0)", unwanted.values)
     if tree.kind == "loose":
-        words = [clause_condition(part) for part in tree.parts if words_alone(part)]
-        demands = [clause_condition(part) for part in tree.parts if not words_alone(part)]
+        words = [clause_condition(part) for part in tree.operands if has_only_words(part)]
+        demands = [clause_condition(part) for part in tree.operands if not has_only_words(part)]
         return _joined(" AND ", ([_joined(" OR ", words)] if words else []) + demands)
-    conditions = [clause_condition(part) for part in tree.parts]
+    conditions = [clause_condition(part) for part in tree.operands]
     return _joined(" AND " if tree.kind == "all" else " OR ", conditions)
 
 
 def _field(field: Clause) -> Condition:
     if field.term:
-        match = f"title : ({match_term(field.term, strict=True)})"
+        match = f"title : ({fts_term(field.term, strict=True)})"
         return _term(field.term, match, ("title",))
     if field.name == "after":
         return days_condition(field.value, None)
@@ -144,7 +144,7 @@ def _term(term: Term, match: str, texts: tuple[str, ...]) -> Condition:
 
 
 def _is_unspaced(term: Term) -> bool:
-    return any(map(unspaced, term.words))
+    return any(map(has_unspaced_script, term.words))
 
 
 def _joined(operator: str, conditions: list[Condition]) -> Condition:

@@ -35,9 +35,9 @@ def keep(connection: sqlite3.Connection, name: str, value: str) -> None:
         (name, value),
     )
     if name == "rerank_command" and value:
-        from gbrain.trust import agree
+        from gbrain.trust import remember_trusted
 
-        agree(identity(connection), value)
+        remember_trusted(identity(connection), value)
     _follow(connection, name)
 
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from gbrain.errors import Conflict
 from gbrain.store import page_names, page_writer, pages
-from gbrain.text.frontmatter import with_key, without_key
-from gbrain.text.links import front_matter_links
+from gbrain.text.frontmatter import remove_key, set_key
+from gbrain.text.links import parse_front_matter_links
 from gbrain.text.page import parse_page
-from gbrain.text.slug import fold
+from gbrain.text.slug import fold_name
 
 KEY = "superseded_by"
 
@@ -39,7 +39,7 @@ def supersede(
     while chain[-1] != page.slug:
         following = replacement(connection, chain[-1])
         if following is None or following in chain[1:]:
-            text = with_key(pages.page_text(connection, page.id), KEY, successor.slug)
+            text = set_key(pages.page_text(connection, page.id), KEY, successor.slug)
             return _write(connection, page, text, now), successor.slug
         chain.append(following)
     raise Conflict(
@@ -56,7 +56,7 @@ def supersede(
 def restore(connection: sqlite3.Connection, old: str, now: str) -> page_writer.Written:
     """Takes out of a page's front matter that another replaces it; to be called while writing."""
     page = pages.require_page(connection, old)
-    text = without_key(pages.page_text(connection, page.id), KEY)
+    text = remove_key(pages.page_text(connection, page.id), KEY)
     return _write(connection, page, text, now)
 
 
@@ -85,7 +85,7 @@ def replacement(connection: sqlite3.Connection, slug: str) -> str | None:
     """The page that a page says it is superseded by."""
     row = connection.execute("SELECT meta FROM pages WHERE slug = ?", (slug,)).fetchone()
     values = json.loads(row[0]) if row else {}
-    for link in front_matter_links({KEY: values.get(KEY)}, {}):
-        for page in page_names.named(connection, fold(link.target)):
+    for link in parse_front_matter_links({KEY: values.get(KEY)}, {}):
+        for page in page_names.named(connection, fold_name(link.target)):
             return page.slug
     return None

@@ -6,7 +6,7 @@ import math
 import sqlite3
 from collections.abc import Sequence
 
-from gbrain.text.query import match_whole, unspaced
+from gbrain.text.query import fts_whole_term, has_unspaced_script
 from gbrain.types import Term, TermStatistics
 
 # Counting stops here, so that a common word costs no more than a rare one.
@@ -35,7 +35,7 @@ def term_facts(
 def _fact(
     connection: sqlite3.Connection, term: Term, chunk_ids: Sequence[int], pages: int
 ) -> TermStatistics:
-    match = match_whole(term)
+    match = fts_whole_term(term)
     counted: int = connection.execute(
         "SELECT count(*) FROM (SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT ?)",
         (match, _COUNTED),
@@ -50,7 +50,7 @@ def _holds(connection: sqlite3.Connection, term: Term, match: str, chunk_id: int
     found = connection.execute(
         "SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid = ?", (match, chunk_id)
     ).fetchone()
-    if found is None and any(map(unspaced, term.words)):
+    if found is None and any(map(has_unspaced_script, term.words)):
         found = connection.execute(
             "SELECT 1 FROM chunks WHERE id = ? AND instr(text, ?) > 0",
             (chunk_id, " ".join(term.words)),

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gbrain.text.similarity import dice, edit_distance, jaccard, trigrams
-from gbrain.text.slug import fold
+from gbrain.text.slug import fold_name
 
 _SHORTEST, _LONGEST = 4, 60
 _START = 4
@@ -45,7 +45,7 @@ def nearest(connection: sqlite3.Connection, word: str, least: float) -> Near | N
     Looked at are words whose first four letters are the same or one slip away: to read all would
     take a second in a large brain. Of several one slip away the one on most pages is taken.
     """
-    meant = fold(word)
+    meant = fold_name(word)
     if not (_SHORTEST <= len(meant) <= _LONGEST and meant.isalpha()):
         return None
     stem = _stem(connection, meant)
@@ -143,5 +143,5 @@ def _spelling(connection: sqlite3.Connection, term: str, pieces: frozenset[str])
     for page_id, column in places:
         row = connection.execute(f'SELECT "{column}" FROM pages WHERE id = ?', (page_id,))
         for (text,) in row.fetchall():
-            words.update(map(fold, re.findall(rf"(?i)\b{start}[^\W_]*", text)))
+            words.update(map(fold_name, re.findall(rf"(?i)\b{start}[^\W_]*", text)))
     return max(words or {term}, key=lambda word: (jaccard(pieces, trigrams(word)), word))

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from gbrain.text.markdown import Structure
 
 # Filled to at most 120 tokens, passages come out at about 100.
-WHOLE_SECTION_TOKENS = 130
-PASSAGE_TOKENS = 120
-OVERLAP_TOKENS = PASSAGE_TOKENS // 2
+MAX_UNSPLIT_TOKENS = 130
+MAX_CHUNK_TOKENS = 120
+MAX_OVERLAP_TOKENS = MAX_CHUNK_TOKENS // 2
 
 # A text of so few characters is whole without counting.
-_SURELY_WHOLE = 2 * WHOLE_SECTION_TOKENS
+_SURELY_WHOLE = 2 * MAX_UNSPLIT_TOKENS
 
 # What rules are made of.
 _RULES = " \t\r\n-*_"
@@ -35,7 +35,7 @@ _LEVELS = (_PARAGRAPH_END, _LINE_END, _SENTENCE_END)
 Span = tuple[int, int]
 
 
-def passages(text: str, section: Section) -> tuple[Span, ...]:
+def split_section(text: str, section: Section) -> tuple[Span, ...]:
     """The passages of a section as spans of the body, in order, each within the section.
 
     A section of up to about 130 tokens is one passage. A longer one is cut into passages of about
@@ -46,7 +46,7 @@ def passages(text: str, section: Section) -> tuple[Span, ...]:
     if stop - start <= _SURELY_WHOLE:
         return ((section.start, stop),)
     tokens = estimate_tokens(text[start:stop])
-    if tokens <= WHOLE_SECTION_TOKENS:
+    if tokens <= MAX_UNSPLIT_TOKENS:
         return ((section.start, stop),)
     spans = _packed(_units(text, start, stop, tokens))
     spans[0] = (section.start, spans[0][1])
@@ -68,7 +68,7 @@ def _units(text: str, start: int, stop: int, tokens: int) -> list[tuple[int, int
         size = (last - first) * per_letter if ascii_only else estimate_tokens(text[first:last])
         if units and text[first:last].isspace():
             units[-1] = (units[-1][0], last, units[-1][2])
-        elif size <= PASSAGE_TOKENS:
+        elif size <= MAX_CHUNK_TOKENS:
             units.append((first, last, size))
         elif level < len(_LEVELS):
             ends = [match.end() for match in _LEVELS[level].finditer(text, first, last)]
@@ -82,7 +82,7 @@ def _units(text: str, start: int, stop: int, tokens: int) -> list[tuple[int, int
 def _slices(text: str, start: int, stop: int, tokens: float) -> list[tuple[int, int, float]]:
     """A stretch without sentences, cut at spaces where there are any."""
     per_letter = tokens / (stop - start)
-    letters = max(int(PASSAGE_TOKENS / per_letter), 1)
+    letters = max(int(MAX_CHUNK_TOKENS / per_letter), 1)
     slices = []
     while start < stop:
         end = min(start + letters, stop)
@@ -98,10 +98,10 @@ def _packed(units: list[tuple[int, int, float]]) -> list[Span]:
     spans: list[Span] = []
     first, size = 0, 0.0
     for index, (start, _, tokens) in enumerate(units):
-        if index > first and size + tokens > PASSAGE_TOKENS:
+        if index > first and size + tokens > MAX_CHUNK_TOKENS:
             spans.append((units[first][0], start))
             overlap = units[index - 1][2]
-            if index - 1 > first and overlap <= OVERLAP_TOKENS:
+            if index - 1 > first and overlap <= MAX_OVERLAP_TOKENS:
                 first, size = index - 1, overlap
             else:
                 first, size = index, 0.0
@@ -127,7 +127,7 @@ def chunk_body(
     written = [s for s in sections if body[s.text_start : s.stop].strip().strip(_RULES)]
     byte_at = _byte_counter(body, first_byte)
     for number, section in enumerate(written or sections[:1]):
-        for part, (start, stop) in enumerate(passages(body, section)):
+        for part, (start, stop) in enumerate(split_section(body, section)):
             words = body[max(start, section.text_start) : stop].strip()
             written_stop = start + len(body[start:stop].rstrip())
             embedded = embedding_text(title, section.heading_path, section.date, words)

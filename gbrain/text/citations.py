@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 # Digits of a hash that a person can stand to read; two texts of a brain never share so many.
-SHORT_HASH = 12
+SHORT_HASH_DIGITS = 12
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # Begins at the sign in the middle: a slug before it is looked for only where there is one.
@@ -34,7 +34,7 @@ class Citation(NamedTuple):
         """The form that is pasted into an answer: `[people/alice#L12-18 ab12cd34ef56]`."""
         first, last = self.lines
         place = f"L{first}" if first == last else f"L{first}-{last}"
-        return f"[{self.slug}#{place} {self.hash[:SHORT_HASH]}]"
+        return f"[{self.slug}#{place} {self.hash[:SHORT_HASH_DIGITS]}]"
 
 
 def split_lines(text: str) -> list[str]:
@@ -47,7 +47,7 @@ def lines_hash(lines: Sequence[str]) -> str:
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
-def hash_around(page: bytes, start: int, stop: int) -> str:
+def hash_enclosing_lines(page: bytes, start: int, stop: int) -> str:
     """The hash of the whole lines that hold the bytes of a page from `start` to `stop`."""
     first = max(page.rfind(b"\n", 0, start), page.rfind(b"\r", 0, start)) + 1
     ends = (page.find(b"\n", stop), page.find(b"\r", stop))
@@ -55,7 +55,7 @@ def hash_around(page: bytes, start: int, stop: int) -> str:
     return lines_hash(split_lines(page[first:last].decode()))
 
 
-def citations_in(text: str) -> Iterator[Citation]:
+def find_citations(text: str) -> Iterator[Citation]:
     """The citations that stand in any text, in order."""
     for place in _PLACE.finditer(text):
         before = text[max(0, place.start() - _LONGEST_SLUG) : place.start()]
@@ -66,13 +66,13 @@ def citations_in(text: str) -> Iterator[Citation]:
             yield Citation(slug, (first, last), place[3].lower())
 
 
-def read_citations(text: str) -> list[Citation]:
+def parse_citations(text: str) -> list[Citation]:
     """The citations of a JSON document, of JSON lines or of any other text, each once, in order.
 
     In JSON, an object with `slug`, `lines` and `hash` is one, as a context's pieces are.
     """
     values = _json_values(text)
-    found = citations_in(text) if values is None else _cited_in(values)
+    found = find_citations(text) if values is None else _cited_in(values)
     return list({(c.slug, c.lines, c.hash): c for c in found}.values())
 
 
@@ -92,7 +92,7 @@ def _cited_in(values: Sequence[Any]) -> Iterator[Citation]:
     while pending:
         value = pending.pop()
         if isinstance(value, str):
-            yield from citations_in(value)
+            yield from find_citations(value)
         elif isinstance(value, list):
             pending += reversed(value)
         elif isinstance(value, dict):
@@ -115,7 +115,7 @@ def _piece_citation(piece: Mapping[str, Any]) -> Citation | None:
     return None
 
 
-def places_of(hash_prefix: str, lines: Sequence[str], count: int) -> Iterator[int]:
+def find_lines_with_hash(hash_prefix: str, lines: Sequence[str], count: int) -> Iterator[int]:
     """The first lines (from 1) of every stretch of `count` lines that has the hash."""
     for start in range(len(lines) - count + 1):
         # What is cited neither begins nor ends with a blank line.

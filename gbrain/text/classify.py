@@ -26,17 +26,17 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Placement:
     """The name of a wing or room, and one short clause a person can check."""
 
     name: str
     reason: str
 
 
-NAME_LIMIT = 40  # characters; a longer `wing` or `room` is a sentence, not a name
-FOLDERS_READ = 4
-HEADINGS_READ = 100
-TELLING_HEADING = 24  # characters; every heading in the tables below is shorter
+MAX_NAME_CHARACTERS = 40  # characters; a longer `wing` or `room` is a sentence, not a name
+MAX_FOLDERS = 4
+MAX_HEADINGS = 100
+MAX_KNOWN_HEADING_CHARACTERS = 24  # characters; every heading in the tables below is shorter
 
 
 def _by_name(table: Mapping[str, str]) -> dict[str, str]:
@@ -114,59 +114,59 @@ _DATE_NAME = re.compile(
 )
 
 
-def place_wing(
+def classify_wing(
     path: str, front: Mapping[str, object], tags: Collection[str], shape: Shape
-) -> Placed:
+) -> Placement:
     """The wing of the page at `path` (a path or slug, folders parted by '/').
 
     In order: front matter, the first folder, the type, the tags, the other folders, the shape.
     """
     if given := _given_name(front.get("wing")):
-        return Placed(given, "front matter says so")
-    folders = path.split("/", FOLDERS_READ)[:-1]
+        return Placement(given, "front matter says so")
+    folders = path.split("/", MAX_FOLDERS)[:-1]
     if folders and (wing := _look_up(folders[0], _WING_OF_FOLDER)):
-        return Placed(wing, f"first folder {_quoted(folders[0])}")
+        return Placement(wing, f"first folder {_quoted(folders[0])}")
     for kind in _strings(front.get("type")):
         if wing := _look_up(kind, _WING_OF_NAME):
-            return Placed(wing, f"type {_quoted(kind)}")
+            return Placement(wing, f"type {_quoted(kind)}")
     if tags and (tagged := _wing_of_tags(tags)):
         return tagged
     for folder in folders[1:]:
         if wing := _look_up(folder, _WING_OF_FOLDER):
-            return Placed(wing, f"folder {_quoted(folder)}")
+            return Placement(wing, f"folder {_quoted(folder)}")
     page = _Page(path, "", shape)
     for name, rule in _WING_RULES:
         if reason := rule(page):
-            return Placed(name, reason)
-    return Placed("general", "no folder, type, tag or shape says more")
+            return Placement(name, reason)
+    return Placement("general", "no folder, type, tag or shape says more")
 
 
-def place_room(path: str, title: str, front: Mapping[str, object], shape: Shape) -> Placed:
+def classify_room(path: str, title: str, front: Mapping[str, object], shape: Shape) -> Placement:
     """The room of a page: the one front matter names, else the first rule that holds.
 
     A type that names a shape ('person' a profile) comes before the rules, unless the page is a
     stub.
     """
     if given := _given_name(front.get("room")):
-        return Placed(given, "front matter says so")
+        return Placement(given, "front matter says so")
     page = _Page(path, title, shape)
     if reason := _is_stub(page):
-        return Placed("stub", reason)
+        return Placement("stub", reason)
     for kind in _strings(front.get("type")):
         if room := _look_up(kind, _ROOM_OF_TYPE):
-            return Placed(room, f"type {_quoted(kind)}")
+            return Placement(room, f"type {_quoted(kind)}")
     for name, rule in _ROOM_RULES:
         if reason := rule(page):
-            return Placed(name, reason)
+            return Placement(name, reason)
     words, lines = _count(shape.words, "word"), _count(shape.lines, "line")
-    return Placed("note", f"{words} in {lines}, no clearer shape")
+    return Placement("note", f"{words} in {lines}, no clearer shape")
 
 
 def _given_name(value: object) -> str | None:
     if not isinstance(value, str):
         return None
     name = "-".join(value.lower().split())
-    return name if len(name) <= NAME_LIMIT and name.isprintable() else None
+    return name if len(name) <= MAX_NAME_CHARACTERS and name.isprintable() else None
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -182,23 +182,25 @@ def _look_up(name: str, table: Mapping[str, str]) -> str | None:
     return table.get(bare) or table.get(bare.lstrip("0123456789"))
 
 
-def _wing_of_tags(tags: Collection[str]) -> Placed | None:
+def _wing_of_tags(tags: Collection[str]) -> Placement | None:
     """The tag of the wing that stands first in the table, whatever order the tags came in."""
     found = [
         (_WING_ORDER.index(wing), tag, wing)
         for tag in tags
-        for part in tag.split("/", FOLDERS_READ)
+        for part in tag.split("/", MAX_FOLDERS)
         if (wing := _look_up(part, _WING_OF_NAME))
     ]
     if not found:
         return None
     _, tag, wing = min(found)
-    return Placed(wing, f"tag {_quoted(tag)}")
+    return Placement(wing, f"tag {_quoted(tag)}")
 
 
 def _quoted(text: str) -> str:
     text = " ".join(text.split())
-    return f"'{text}'" if len(text) <= NAME_LIMIT else f"'{text[: NAME_LIMIT - 1]}…'"
+    return (
+        f"'{text}'" if len(text) <= MAX_NAME_CHARACTERS else f"'{text[: MAX_NAME_CHARACTERS - 1]}…'"
+    )
 
 
 def _count(number: int, noun: str) -> str:
@@ -217,8 +219,10 @@ class _Page:
         self.shape = shape
         self.text_lines = max(0, shape.lines - shape.code_lines - len(shape.headings))
         self.telling: dict[str, list[str]] = {}  # group of _HEADINGS -> headings as written
-        for heading in shape.headings[:HEADINGS_READ]:
-            if len(heading) <= TELLING_HEADING and (group := _look_up(heading, _GROUP_OF_HEADING)):
+        for heading in shape.headings[:MAX_HEADINGS]:
+            if len(heading) <= MAX_KNOWN_HEADING_CHARACTERS and (
+                group := _look_up(heading, _GROUP_OF_HEADING)
+            ):
                 self.telling.setdefault(group, []).append(heading)
 
 

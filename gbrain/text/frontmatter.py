@@ -10,9 +10,11 @@ from typing import Any, TypeAlias
 
 from gbrain.errors import BadPage
 
-Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
+FrontMatterValue: TypeAlias = (
+    "bool | int | float | str | list[FrontMatterValue] | dict[str, FrontMatterValue] | None"
+)
 
-MAX_BYTES = 1_000_000
+MAX_FRONT_MATTER_BYTES = 1_000_000
 MAX_DEPTH = 50
 MAX_NODES = 10_000
 
@@ -54,11 +56,11 @@ class FrontMatter:
     """
 
     raw: str
-    values: Mapping[str, Value]
+    values: Mapping[str, FrontMatterValue]
     lines: Mapping[str, int]
 
 
-def split(text: str) -> tuple[FrontMatter, str]:
+def split_front_matter(text: str) -> tuple[FrontMatter, str]:
     """Divide a page into front matter and the rest; `front.raw + rest == text` always.
 
     Raises BadPage, and nothing else, for front matter that never ends or cannot be read.
@@ -73,7 +75,7 @@ def split(text: str) -> tuple[FrontMatter, str]:
         raise BadPage("front matter starts on line 1 and never ends", hint=_HINT_CLOSE)
     if closing is not None:
         end = closing.end()
-        if len(text[:end].encode("utf-8", "surrogatepass")) <= MAX_BYTES:
+        if len(text[:end].encode("utf-8", "surrogatepass")) <= MAX_FRONT_MATTER_BYTES:
             read = _read(text[opening.end() : closing.start() + 1])
             if read is not None:
                 return FrontMatter(text[:end], *read), text[end:]
@@ -82,7 +84,7 @@ def split(text: str) -> tuple[FrontMatter, str]:
     return FrontMatter(text[:start], {}, {}), text[start:]
 
 
-def _read(source: str) -> tuple[dict[str, Value], dict[str, int]] | None:
+def _read(source: str) -> tuple[dict[str, FrontMatterValue], dict[str, int]] | None:
     """Values and key lines of the YAML between the delimiters; None if it is ordinary text."""
     import yaml
 
@@ -113,11 +115,13 @@ class _Reader:
         self._yaml = yaml
         self._next: Callable[[], Any] = lambda: None
         self._restore = restore
-        self._anchored: dict[str, Value] = {}
+        self._anchored: dict[str, FrontMatterValue] = {}
         self._nodes = 0
         self.line = _FIRST_YAML_LINE
 
-    def page(self, next_event: Callable[[], Any]) -> tuple[dict[str, Value], dict[str, int]] | None:
+    def page(
+        self, next_event: Callable[[], Any]
+    ) -> tuple[dict[str, FrontMatterValue], dict[str, int]] | None:
         """Top-level values with the page line of each key; None if the root is only text."""
         self._next = next_event
         self._next()
@@ -136,7 +140,7 @@ class _Reader:
             raise _bad(_line(after), "a second YAML document starts here", _HINT_CLOSE)
         return values, lines
 
-    def _value(self, event: Any, depth: int) -> Value:
+    def _value(self, event: Any, depth: int) -> FrontMatterValue:
         kind = type(event)
         if kind is self._yaml.ScalarEvent:
             return self._scalar(event)[1]
@@ -146,9 +150,11 @@ class _Reader:
             return self._sequence(event, depth)
         return self._alias(event, depth)
 
-    def _mapping(self, start: Any, depth: int, lines: dict[str, int]) -> dict[str, Value]:
+    def _mapping(
+        self, start: Any, depth: int, lines: dict[str, int]
+    ) -> dict[str, FrontMatterValue]:
         self._open(start, depth)
-        values: dict[str, Value] = {}
+        values: dict[str, FrontMatterValue] = {}
         while type(event := self._next()) is not self._yaml.MappingEndEvent:
             if type(event) is not self._yaml.ScalarEvent:
                 what = "a key must be text, not a list, a map or an alias"
@@ -162,15 +168,15 @@ class _Reader:
         self._anchor(start, values)
         return values
 
-    def _sequence(self, start: Any, depth: int) -> list[Value]:
+    def _sequence(self, start: Any, depth: int) -> list[FrontMatterValue]:
         self._open(start, depth)
-        values: list[Value] = []
+        values: list[FrontMatterValue] = []
         while type(event := self._next()) is not self._yaml.SequenceEndEvent:
             values.append(self._value(event, depth + 1))
         self._anchor(start, values)
         return values
 
-    def _scalar(self, event: Any) -> tuple[str, Value]:
+    def _scalar(self, event: Any) -> tuple[str, FrontMatterValue]:
         """The text of a scalar and the value it stands for."""
         self._count(event, 1)
         text: str = event.value
@@ -182,7 +188,7 @@ class _Reader:
         self._anchor(event, value)
         return text, value
 
-    def _alias(self, event: Any, depth: int) -> Value:
+    def _alias(self, event: Any, depth: int) -> FrontMatterValue:
         if event.anchor not in self._anchored:
             what = "an alias names no value that ends above it"
             raise _bad(_line(event), what, _HINT_QUOTE)
@@ -197,7 +203,7 @@ class _Reader:
         self._limit_depth(depth)
         self._anchored.pop(start.anchor, None)
 
-    def _anchor(self, event: Any, value: Value) -> None:
+    def _anchor(self, event: Any, value: FrontMatterValue) -> None:
         if event.anchor is not None:
             self._anchored[event.anchor] = value
 
@@ -214,7 +220,7 @@ class _Reader:
             raise _bad(self.line, what, _HINT_SMALLER)
 
 
-def _plain(text: str) -> Value:
+def _plain(text: str) -> FrontMatterValue:
     """What an unquoted scalar stands for: text unless it surely is a word or number of JSON."""
     if text in _WORDS:
         return _WORDS[text]
@@ -228,7 +234,7 @@ def _plain(text: str) -> Value:
     return text if value in (float("inf"), float("-inf")) else value
 
 
-def _measure(value: Value) -> tuple[int, int]:
+def _measure(value: FrontMatterValue) -> tuple[int, int]:
     """Nodes in a value, keys included, and how deep its lists and maps are nested."""
     if isinstance(value, dict):
         children, keys = list(value.values()), len(value)
@@ -286,16 +292,16 @@ _NEEDS_NO_QUOTES = re.compile(r"[^\W\d_][\w./-]*")
 _RESERVED_WORDS = frozenset("true false null yes no on off y n".split())
 
 
-def with_key(text: str, key: str, value: str) -> str:
+def set_key(text: str, key: str, value: str) -> str:
     """The page with `key: value` in its front matter, which is made if there is none.
 
-    A key that is there gets the new value. `without_key` gives back the bytes as they were
+    A key that is there gets the new value. `remove_key` gives back the bytes as they were
     without the key. Raises BadPage for front matter that takes no further line.
     """
-    if split(text)[0].values.get(key) == value:
+    if split_front_matter(text)[0].values.get(key) == value:
         return text
-    bare = without_key(text, key)
-    front, body = split(bare)
+    bare = remove_key(text, key)
+    front, body = split_front_matter(bare)
     wanted = {**front.values, key: value}
     for edited in _with_line(front, body, key, value):
         if _reads_as(edited, wanted, body):
@@ -306,12 +312,12 @@ def with_key(text: str, key: str, value: str) -> str:
     )
 
 
-def without_key(text: str, key: str) -> str:
+def remove_key(text: str, key: str) -> str:
     """The page without that key; front matter that held nothing else goes with it.
 
     Raises BadPage where the key cannot be told from what is around it.
     """
-    front, body = split(text)
+    front, body = split_front_matter(text)
     if key not in front.values:
         return text
     wanted = {name: value for name, value in front.values.items() if name != key}
@@ -324,9 +330,9 @@ def without_key(text: str, key: str) -> str:
     )
 
 
-def _reads_as(text: str, values: Mapping[str, Value], body: str) -> bool:
+def _reads_as(text: str, values: Mapping[str, FrontMatterValue], body: str) -> bool:
     try:
-        front, rest = split(text)
+        front, rest = split_front_matter(text)
     except BadPage:
         return False
     return dict(front.values) == values and rest == body

@@ -25,7 +25,7 @@ class _Rule(NamedTuple):
     folders_only: bool
 
 
-def ignore_rules(lines: Iterable[str]) -> Callable[[str], bool]:
+def parse_ignore_rules(lines: Iterable[str]) -> Callable[[str], bool]:
     """Whether a path below the folder is ignored; that of a folder ends with a slash.
 
     Whoever asks must not look into a folder that is ignored: rules say nothing of what is inside.

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from posixpath import dirname, join, normpath
 
-from gbrain.text.markdown import Structure, within
-from gbrain.text.obsidian import comments, is_attachment
+from gbrain.text.markdown import Structure, is_within
+from gbrain.text.obsidian import find_comments, is_attachment
 from gbrain.types import Link
 
 # One pass over the body. Each alternative begins with its own sign, so that the search skips
@@ -27,14 +27,14 @@ _SPACED_TAG = re.compile(
     r"(?<! .)#(?![\w#])"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-PAGE_FILE = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
+PAGE_FILE_ENDING = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
 _OTHER_FILE = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 _LINK_KEYS = frozenset(
     "related links source sources derived_from see_also parent up supersedes superseded_by".split()
 )
 
 
-def body_references(
+def parse_body_links(
     text: str, structure: Structure, first_line: int, path: str
 ) -> tuple[list[Link], list[str]]:
     """The links and inline tags of a body, in order; `first_line` is the body's line in the page.
@@ -44,14 +44,14 @@ def body_references(
     links: list[Link] = []
     tags: list[str] = []
     starts, code = structure.starts, structure.code
-    hidden = tuple(comments(text, structure)) if "%%" in text else ()
+    hidden = tuple(find_comments(text, structure)) if "%%" in text else ()
     pattern = _with_block_references() if "((" in text else _REFERENCE
     for match in pattern.finditer(text):
         kind = match.lastgroup
         if kind is None:
             continue
         line = bisect_right(starts, match.start()) - 1
-        if within(code, line) or (hidden and within(hidden, match.start())):
+        if is_within(code, line) or (hidden and is_within(hidden, match.start())):
             continue
         if kind == "tag":
             if _begins_word(text, match.start()):
@@ -68,7 +68,7 @@ def body_references(
         elif kind == "block":
             links.append(Link(first_line + line, "block", match["block"], None, None))
         else:
-            found = page_link(match["angle"] or match["url"] or "", path)
+            found = resolve_page_link(match["angle"] or match["url"] or "", path)
             if found:
                 links.append(Link(first_line + line, "markdown", found[0], found[1], match["text"]))
     return links, tags
@@ -77,9 +77,9 @@ def body_references(
 @cache
 def _with_block_references() -> re.Pattern[str]:
     """References, and the blocks that Logseq names as ((uuid)): apart, since few pages have any."""
-    from gbrain.text.logseq import UUID
+    from gbrain.text.logseq import BLOCK_UUID
 
-    return re.compile(rf"{_REFERENCE.pattern}|\(\((?P<block>{UUID})\)\)")
+    return re.compile(rf"{_REFERENCE.pattern}|\(\((?P<block>{BLOCK_UUID})\)\)")
 
 
 def _begins_word(text: str, at: int) -> bool:
@@ -93,14 +93,14 @@ def _wiki_link(match: re.Match[str], before: str, line: int) -> Link | None:
         # In a table the bar is written \\|.
         target = target.removesuffix("\\").rstrip() if part is None else target
         part = part.removesuffix("\\") if part is not None else None
-    target = PAGE_FILE.sub("", target)
+    target = PAGE_FILE_ENDING.sub("", target)
     if not target or is_attachment(target):
         return None
     embedded = before.endswith(("!", "{{embed "))
     return Link(line, "embed" if embedded else "wiki", target, part, label)
 
 
-def page_link(url: str, path: str) -> tuple[str, str | None] | None:
+def resolve_page_link(url: str, path: str) -> tuple[str, str | None] | None:
     """The page that a Markdown link names, as a path from the vault's root, and the heading."""
     if _SCHEME.match(url) or url.startswith(("//", "#", "?")):
         return None
@@ -109,15 +109,17 @@ def page_link(url: str, path: str) -> tuple[str, str | None] | None:
 
         url = unquote(url)
     target, _, heading = url.partition("#")
-    if PAGE_FILE.search(target):
-        target = PAGE_FILE.sub("", target)
+    if PAGE_FILE_ENDING.search(target):
+        target = PAGE_FILE_ENDING.sub("", target)
     elif not target or target.endswith("/") or _OTHER_FILE.search(target):
         return None
     resolved = normpath(join("/", dirname(path), target)).lstrip("/")
     return (resolved, heading or None) if resolved and resolved != "." else None
 
 
-def front_matter_links(values: Mapping[str, object], lines: Mapping[str, int]) -> Iterator[Link]:
+def parse_front_matter_links(
+    values: Mapping[str, object], lines: Mapping[str, int]
+) -> Iterator[Link]:
     """Wikilinks in any front-matter value, and plain page names under the keys that hold links."""
     for key, value in values.items():
         for written in _strings(value):
@@ -126,7 +128,7 @@ def front_matter_links(values: Mapping[str, object], lines: Mapping[str, int]) -
             for match in wiki:
                 yield Link(line, "front_matter", match["wiki"].strip(), match["part"], key)
             if not wiki and key.casefold() in _LINK_KEYS and not _SCHEME.match(written):
-                target = PAGE_FILE.sub("", written.strip())
+                target = PAGE_FILE_ENDING.sub("", written.strip())
                 if target and "\n" not in target:
                     yield Link(line, "front_matter", target, None, key)
 

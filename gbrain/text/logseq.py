@@ -6,9 +6,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from gbrain.text.markdown import Structure, within
+from gbrain.text.markdown import Structure, is_within
 
-UUID = r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
+BLOCK_UUID = r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
 
 _PROPERTY = re.compile(
     r"(?:- )?[ \t]*+([^\W\d_][\w./-]*+)::(?:[ \t]++([^\r\n]*+))?+(?:\r\n?|\n|\Z)"
@@ -24,7 +24,7 @@ _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
-def page_properties(body: str) -> dict[str, str | list[str]]:
+def parse_page_properties(body: str) -> dict[str, str | list[str]]:
     """The `key:: value` lines that a body begins with; tags and aliases are lists."""
     values: dict[str, str | list[str]] = {}
     at = 0
@@ -36,16 +36,16 @@ def page_properties(body: str) -> dict[str, str | list[str]]:
     return values
 
 
-def block_properties(body: str, structure: Structure) -> tuple[list[str], list[str]]:
+def parse_block_properties(body: str, structure: Structure) -> tuple[list[str], list[str]]:
     """The names that blocks have by `id::`, and the tags they have by `tags::`, in order."""
     ids: list[str] = []
     tags: list[str] = []
     for found in _BLOCK_PROPERTY.finditer(body):
-        if within(structure.code, bisect_right(structure.starts, found.start()) - 1):
+        if is_within(structure.code, bisect_right(structure.starts, found.start()) - 1):
             continue
         if found[1] == "tags":
             tags += _names(found[2])
-        elif re.fullmatch(UUID, found[2].strip()):
+        elif re.fullmatch(BLOCK_UUID, found[2].strip()):
             ids.append(found[2].strip())
     return ids, tags
 
@@ -62,7 +62,7 @@ def journal_day(name: str) -> str | None:
     return "-".join(day.groups()) if day else None
 
 
-def journal_titles(day: str) -> Iterator[str]:
+def journal_link_titles(day: str) -> Iterator[str]:
     """How links name a day as long as nobody sets another format: Apr 3rd, 2026."""
     year, month, number = (int(part) for part in day.split("-"))
     if 1 <= month <= 12:
@@ -71,7 +71,7 @@ def journal_titles(day: str) -> Iterator[str]:
         yield f"{_MONTHS[month - 1]} {number}{ending}, {year:04}"
 
 
-def page_name(name: str) -> str:
+def decode_page_name(name: str) -> str:
     """A page's name from that of its file, where signs that no file may have are spelled out."""
     plain = name.replace("___", "/")
     if _ESCAPE.search(plain):

@@ -20,7 +20,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListItem:
     """A list item outside other lists and quotes, up to its last line that is not blank."""
 
     line: int
@@ -41,11 +41,11 @@ class Structure:
     headings: tuple[Heading, ...]
     code: tuple[tuple[int, int], ...]
     rules: tuple[int, ...]
-    items: tuple[Item, ...]
+    items: tuple[ListItem, ...]
 
 
 # Deeper lists and quotes are text, lest a line of ten million markers opens as many blocks.
-MAX_DEPTH = 32
+MAX_NESTING_DEPTH = 32
 # As in CommonMark's reference implementations: deeper ones make no link destination.
 MAX_PARENTHESES = 32
 
@@ -108,13 +108,13 @@ _TITLES = {
 _NOTHING, _PARAGRAPH, _EMPTY_ITEM, _FENCE, _INDENTED, _HTML_BLOCK = range(6)
 
 
-def within(ranges: Sequence[tuple[int, int]], place: int) -> bool:
+def is_within(ranges: Sequence[tuple[int, int]], place: int) -> bool:
     """Whether a place (a line, an offset) is in one of the ranges, which are in order."""
     at = bisect_right(ranges, (place, sys.maxsize)) - 1
     return at >= 0 and place < ranges[at][1]
 
 
-def scan(text: str) -> Structure:
+def scan_blocks(text: str) -> Structure:
     """The blocks of a page, as markdown-it finds them with its CommonMark preset.
 
     Lines end with \\n, \\r\\n or \\r. Lists and quotes nested deeper than MAX_DEPTH are text.
@@ -150,7 +150,7 @@ class _Scanner:
         self.headings: list[Heading] = []
         self.code: list[tuple[int, int]] = []
         self.rules: list[int] = []
-        self.items: list[Item] = []
+        self.items: list[ListItem] = []
         # The column where each container's content begins, and which of the containers are quotes.
         self.columns = [0]
         self.quotes: list[int] = []
@@ -213,9 +213,9 @@ class _Scanner:
                 self.leaf, self.start, self.indented_end = _INDENTED, line, line + 1
                 break
             kind = opener.lastgroup if opener else None
-            if opener and kind == "item" and len(columns) <= MAX_DEPTH:
+            if opener and kind == "item" and len(columns) <= MAX_NESTING_DEPTH:
                 text, column = self.open_item(line, text, column, shift, opener["item"])
-            elif kind == "quote" and len(columns) <= MAX_DEPTH:
+            elif kind == "quote" and len(columns) <= MAX_NESTING_DEPTH:
                 quotes.append(len(columns))
                 columns.append(0)
                 text, column, shift = _unquote(text, column, shift)
@@ -366,7 +366,7 @@ class _Scanner:
         if self.item and kept == 1:
             while not self.lines[line - 1].strip(_BLANK):
                 line -= 1
-            self.items.append(Item(self.item[0], line, self.item[1]))
+            self.items.append(ListItem(self.item[0], line, self.item[1]))
             self.item = None
 
     def end_leaf(self, line: int) -> None:

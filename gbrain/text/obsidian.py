@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from gbrain.text.markdown import Structure, within
+from gbrain.text.markdown import Structure, is_within
 
 _CODE_OR_MARK = re.compile(r"`[^`\n]*`|%%")
 _FIRST_ON_LINE = re.compile(r"[ \t]*+%%")
@@ -18,7 +18,7 @@ _ATTACHMENT = re.compile(
 )
 
 
-def comments(text: str, structure: Structure) -> Iterator[tuple[int, int]]:
+def find_comments(text: str, structure: Structure) -> Iterator[tuple[int, int]]:
     """Where `%%comments%%` stand in a body, as (start, stop), in order.
 
     One that begins a line runs to the next mark, over any number of lines; one inside a line ends
@@ -30,7 +30,7 @@ def comments(text: str, structure: Structure) -> Iterator[tuple[int, int]]:
         if mark[0] != "%%":
             continue
         found = bisect_right(structure.starts, start) - 1
-        if within(structure.code, found):
+        if is_within(structure.code, found):
             continue
         stop = text.find("%%", at) + 2
         if stop < at:

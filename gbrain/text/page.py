@@ -10,28 +10,28 @@ from itertools import pairwise
 
 from gbrain.errors import BadPage
 from gbrain.text.chunking import chunk_body
-from gbrain.text.classify import Shape, place_room, place_wing
+from gbrain.text.classify import Shape, classify_room, classify_wing
 from gbrain.text.dates import Period, leading_date, parse_date
-from gbrain.text.frontmatter import split
-from gbrain.text.links import body_references, front_matter_links
+from gbrain.text.frontmatter import split_front_matter
+from gbrain.text.links import parse_body_links, parse_front_matter_links
 from gbrain.text.logseq import (
-    block_properties,
+    decode_page_name,
     journal_day,
-    journal_titles,
-    page_name,
-    page_properties,
+    journal_link_titles,
+    parse_block_properties,
+    parse_page_properties,
 )
-from gbrain.text.markdown import Structure, scan
-from gbrain.text.sections import split_sections, timeline_line
-from gbrain.text.slug import slug_of
+from gbrain.text.markdown import Structure, scan_blocks
+from gbrain.text.sections import find_timeline_line, split_sections
+from gbrain.text.slug import slug_from_path
 from gbrain.types import Page, Section
 
 MAX_PAGE_BYTES = 10_000_000
 MAX_LINE_BYTES = 1_000_000
-MAX_TITLE = 300
+MAX_TITLE_CHARACTERS = 300
 
 # Markup beyond this is not looked at for a title: a line of signs would take for ever.
-_LONGEST_INLINE = 4 * MAX_TITLE
+_LONGEST_INLINE = 4 * MAX_TITLE_CHARACTERS
 
 _INLINE_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\]|!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _EMPHASIS = re.compile(r"[`*]+|(?<!\w)_+|_+(?!\w)")
@@ -40,7 +40,7 @@ _DATED_NAME = re.compile(r"(?<!\d)\d{4}-\d{2}(?:-\d{2})?(?!\d)")
 DATE_KEYS = ("date", "updated", "modified", "created", "day")
 
 
-def decode(data: bytes) -> str:
+def decode_page(data: bytes) -> str:
     """The text of a page's bytes. Raises BadPage, naming the line, for what is not text."""
     if len(data) > MAX_PAGE_BYTES:
         raise BadPage(
@@ -72,35 +72,35 @@ def decode(data: bytes) -> str:
 
 def parse_page(path: str, data: bytes) -> Page:
     """The page kept at `path` (relative to its vault) with the content `data`."""
-    text = decode(data)
-    front, body = split(text)
-    structure = scan(body)
+    text = decode_page(data)
+    front, body = split_front_matter(text)
+    structure = scan_blocks(body)
     first_line = _count_lines(front.raw) + 1
     _check_lines(body, structure, first_line)
-    timeline = timeline_line(body, structure)
+    timeline = find_timeline_line(body, structure)
     sections = split_sections(body, structure, timeline)
     values: Mapping[str, object] = front.values
     blocks: list[str] = []
     block_tags: list[str] = []
     if ":: " in body:
-        values = {**page_properties(body), **values}
-        blocks, block_tags = block_properties(body, structure)
+        values = {**parse_page_properties(body), **values}
+        blocks, block_tags = parse_block_properties(body, structure)
     title = _title(values, structure, path)
-    links, inline_tags = body_references(body, structure, first_line, path)
-    links = [*front_matter_links(front.values, front.lines), *links]
+    links, inline_tags = parse_body_links(body, structure, first_line, path)
+    links = [*parse_front_matter_links(front.values, front.lines), *links]
     tags = _unique(*_listed(values, ("tags", "tag"), r"[,\s]+"), *inline_tags, *block_tags)
     day = journal_day(_name(path))
     aliases = _unique(
-        *_listed(values, ("aliases", "alias"), r","), *(journal_titles(day) if day else ())
+        *_listed(values, ("aliases", "alias"), r","), *(journal_link_titles(day) if day else ())
     )
     shape = _shape(body, structure, timeline, sections, len(links))
-    wing = place_wing(path, values, tags, shape)
-    room = place_room(path, title, values, shape)
+    wing = classify_wing(path, values, tags, shape)
+    room = classify_room(path, title, values, shape)
     period = _page_date(values, path, sections)
     cut = structure.starts[timeline]
     type_ = values.get("type")
     return Page(
-        slug=slug_of(path),
+        slug=slug_from_path(path),
         path=path,
         title=title,
         type=type_.strip() or None if isinstance(type_, str) else None,
@@ -149,7 +149,7 @@ def _title(values: Mapping[str, object], structure: Structure, path: str) -> str
         if heading.level == 1 and _plain(heading.text):
             return _plain(heading.text)
     name = _name(path)
-    name = journal_day(name) or page_name(name)
+    name = journal_day(name) or decode_page_name(name)
     name = _plain(name.replace("-", " ").replace("_", " ")) if parse_date(name) is None else name
     return name[:1].upper() + name[1:]
 
@@ -164,7 +164,7 @@ def _plain(inline: str) -> str:
     inline = inline[:_LONGEST_INLINE]
     if "[" in inline:
         inline = _INLINE_LINK.sub(lambda m: m[1] or m[2] or "", inline)
-    return " ".join(_EMPHASIS.sub("", inline).split())[:MAX_TITLE]
+    return " ".join(_EMPHASIS.sub("", inline).split())[:MAX_TITLE_CHARACTERS]
 
 
 def _listed(values: Mapping[str, object], keys: tuple[str, ...], separator: str) -> Iterator[str]:

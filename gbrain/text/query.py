@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from gbrain.text.slug import normal_form
+from gbrain.text.slug import normalise_unicode
 from gbrain.types import Query, Scope, Term
 
 # What follows so many characters is no question, and a phrase of all of it would fill the memory.
-LONGEST_QUERY = 10_000
+MAX_QUERY_CHARACTERS = 10_000
 MAX_TERMS = 200
 _MOST_PARTS = 40
 
@@ -38,20 +38,20 @@ STOP_WORDS = frozenset(
 )
 
 
-def read_query(text: str, aliases: Aliases, today: date, scope: Scope, limit: int) -> Query:
+def parse_query(text: str, aliases: Aliases, today: date, scope: Scope, limit: int) -> Query:
     """Any text as a query within `scope`; relative dates in its fields count from `today`.
 
     Of a text beyond LONGEST_QUERY characters the beginning is read.
     """
-    normal = normalise(text[:LONGEST_QUERY])
+    normal = normalise_query(text[:MAX_QUERY_CHARACTERS])
     if _may_be_structured(normal):
-        from gbrain.text.query_plan import planned
-        from gbrain.text.query_tree import read_tree
+        from gbrain.text.query_plan import plan_query
+        from gbrain.text.query_tree import parse_tree
 
-        tree = read_tree(normal, aliases, today)
+        tree = parse_tree(normal, aliases, today)
         if tree is not None:
-            return planned(normal, tree, scope, limit)
-    return Query(normal, read_terms(normal, aliases), scope, limit, normal)
+            return plan_query(normal, tree, scope, limit)
+    return Query(normal, parse_terms(normal, aliases), scope, limit, normal)
 
 
 def _may_be_structured(text: str) -> bool:
@@ -61,17 +61,17 @@ def _may_be_structured(text: str) -> bool:
     return not OPERATORS.isdisjoint(text.replace("(", " ").replace(")", " ").split())
 
 
-def normalise(text: str) -> str:
+def normalise_query(text: str) -> str:
     """The query as it is understood: composed, without invisible characters, single-spaced."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     text = text.encode("utf-8", "replace").decode()
-    composed = normal_form("NFC", text).replace("\u2019", "'").replace("\u2018", "'")
+    composed = normalise_unicode("NFC", text).replace("\u2019", "'").replace("\u2018", "'")
     plain = composed.replace("\u201c", '"').replace("\u201d", '"')
     return " ".join(re.sub(_INVISIBLE, "", plain).split())
 
 
-def read_terms(text: str, aliases: Aliases = _NONE) -> tuple[Term, ...]:
+def parse_terms(text: str, aliases: Aliases = _NONE) -> tuple[Term, ...]:
     """The words and quoted phrases of a normalised query, in order, without doubles.
 
     A compound like `auth-middleware` or `v1.2` is one term whose parts stand together. A word in
@@ -81,23 +81,23 @@ def read_terms(text: str, aliases: Aliases = _NONE) -> tuple[Term, ...]:
     terms: dict[Term, None] = {}
     quoted_any = False
     for phrase, word in _pieces(text):
-        term = phrase_term(phrase) if phrase else word_term(word, aliases)
+        term = make_phrase_term(phrase) if phrase else make_word_term(word, aliases)
         if term:
             quoted_any |= term.quoted
             terms[term] = None
         if len(terms) >= MAX_TERMS:
             break
-    kept = [term for term in terms if quoted_any or not is_stop(term)]
+    kept = [term for term in terms if quoted_any or not is_stop_term(term)]
     return tuple(kept or terms)
 
 
-def phrase_term(phrase: str) -> Term | None:
+def make_phrase_term(phrase: str) -> Term | None:
     """A quoted phrase as a term; None if no word is in it."""
     words = tuple(part for part in phrase.split() if _wordlike(part))
     return Term(words, quoted=True) if words else None
 
 
-def word_term(word: str, aliases: Aliases = _NONE) -> Term | None:
+def make_word_term(word: str, aliases: Aliases = _NONE) -> Term | None:
     """A word as a term, without the signs around it; None if nothing is left."""
     bare = _without_edges(word.replace('"', ""))
     prefix = bare.endswith("*")
@@ -106,7 +106,7 @@ def word_term(word: str, aliases: Aliases = _NONE) -> Term | None:
         bare = bare.removesuffix("'s").removesuffix("'S").removesuffix("'")
     if not _wordlike(bare):
         return None
-    return Term((bare,), prefix=prefix, also=aliases.get(bare.casefold(), ()))
+    return Term((bare,), prefix=prefix, synonyms=aliases.get(bare.casefold(), ()))
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
@@ -132,31 +132,31 @@ def _without_edges(word: str) -> str:
     return word[start:stop]
 
 
-def is_stop(term: Term) -> bool:
+def is_stop_term(term: Term) -> bool:
     """Whether a term says nothing: a common word that stands for no other."""
-    plain = len(term.words) == 1 and not term.prefix and not term.also
+    plain = len(term.words) == 1 and not term.prefix and not term.synonyms
     return plain and term.words[0].casefold() in STOP_WORDS
 
 
-def unspaced(text: str) -> bool:
+def has_unspaced_script(text: str) -> bool:
     """Whether some of the query is in a script that does not separate words."""
     return not text.isascii() and re.search(_UNSPACED, text) is not None
 
 
-def match_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:
+def fts_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:
     """The terms as an FTS5 expression; each reaches it quoted.
 
     A compound counts by its parts as well, unless it is quoted: together they weigh more.
     """
-    return f" {operator} ".join(match_term(term) for term in terms)
+    return f" {operator} ".join(fts_term(term) for term in terms)
 
 
-def match_term(term: Term, *, strict: bool = False) -> str:
+def fts_term(term: Term, *, strict: bool = False) -> str:
     """One term as an FTS5 expression; `strict` takes no part of a compound for the whole."""
     return _any_of([*_spellings(term), *(() if strict else _parts(term))])
 
 
-def match_whole(term: Term) -> str:
+def fts_whole_term(term: Term) -> str:
     """One term as an FTS5 expression for what holds it, a compound also by all of its parts."""
     parts = _parts(term)
     return _any_of([*_spellings(term), *([f"({' AND '.join(parts)})"] if parts else ())])
@@ -168,7 +168,7 @@ def _any_of(phrases: list[str]) -> str:
 
 def _spellings(term: Term) -> list[str]:
     whole = _quoted(" ".join(term.words)) + ("*" if term.prefix else "")
-    return [whole, *map(_quoted, term.also)]
+    return [whole, *map(_quoted, term.synonyms)]
 
 
 def _parts(term: Term) -> list[str]:

@@ -17,20 +17,20 @@ _BRACKETED = {
 _PLAIN_VALUE = r"[\w/.+#-]*[\w/+#-]"
 
 
-def describe(query: Query) -> str:
+def describe_query(query: Query) -> str:
     """What was understood: the tree, or the words that count if there is none."""
     if query.tree is not None:
-        return written(query.tree)
+        return format_tree(query.tree)
     return " ".join(_written_term(term) for term in query.terms)
 
 
-def written(tree: Clause) -> str:
+def format_tree(tree: Clause) -> str:
     """The tree as a query."""
     if tree.kind == "term" and tree.term:
         return _written_term(tree.term)
     if tree.kind == "field":
         return f"{tree.name}:{_written_value(tree)}"
-    parts = [_part(tree, part) for part in tree.parts]
+    parts = [_part(tree, part) for part in tree.operands]
     if tree.kind == "not":
         return f"NOT {parts[0]}"
     if tree.kind == "loose":
@@ -40,7 +40,7 @@ def written(tree: Clause) -> str:
 
 
 def _part(tree: Clause, part: Clause) -> str:
-    text = written(part)
+    text = format_tree(part)
     return f"({text})" if part.kind in _BRACKETED[tree.kind] else text
 
 

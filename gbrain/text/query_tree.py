@@ -14,9 +14,9 @@ from gbrain.text.query import (
     MAX_TERMS,
     OPERATORS,
     Aliases,
-    is_stop,
-    phrase_term,
-    word_term,
+    is_stop_term,
+    make_phrase_term,
+    make_word_term,
 )
 from gbrain.types import Clause, ClauseKind, Term
 
@@ -47,7 +47,7 @@ class _Reading(NamedTuple):
     today: date
 
 
-def read_tree(text: str, aliases: Aliases, today: date) -> Clause | None:
+def parse_tree(text: str, aliases: Aliases, today: date) -> Clause | None:
     """The tree of a normalised query; None for plain words and phrases, or nothing that counts.
 
     AND binds closer than OR, and both closer than standing side by side. NOT after an operand
@@ -61,18 +61,18 @@ def read_tree(text: str, aliases: Aliases, today: date) -> Clause | None:
     return tree if _kinds(tree) & {"all", "any", "not"} else _without_stop_words(tree)
 
 
-def terms_of(tree: Clause) -> Iterator[Term]:
+def wanted_terms(tree: Clause) -> Iterator[Term]:
     """The terms that are wanted, in order: those of the words and of title fields."""
     if tree.term:
         yield tree.term
     if tree.kind != "not":
-        for part in tree.parts:
-            yield from terms_of(part)
+        for part in tree.operands:
+            yield from wanted_terms(part)
 
 
-def joined(kind: ClauseKind, parts: list[Clause]) -> Clause | None:
+def join_clauses(kind: ClauseKind, parts: list[Clause]) -> Clause | None:
     """Parts under one node: none for nothing, the part itself if it is alone."""
-    flat = [inner for part in parts for inner in (part.parts if part.kind == kind else (part,))]
+    flat = [inner for part in parts for inner in (part.operands if part.kind == kind else (part,))]
     if len(flat) < 2:
         return flat[0] if flat else None
     return Clause(kind, tuple(flat))
@@ -108,7 +108,7 @@ def _leaf(match: re.Match[str], written: str | None, reading: _Reading) -> Claus
     name, quoted, phrase = match["name"], match["quoted"], match["phrase"]
     if written is None:
         field = _field(name, quoted, reading) if name else None
-        return field or _term(phrase_term(quoted if phrase is None else phrase))
+        return field or _term(make_phrase_term(quoted if phrase is None else phrase))
     if name:
         field = _field(name, written.rstrip(",;"), reading, bare=True)
         return field or _word(f"{name}:{written}", reading.aliases)
@@ -131,9 +131,9 @@ def _term(term: Term | None) -> Clause | None:
 
 
 def _word(written: str, aliases: Aliases) -> Clause | None:
-    term = word_term(written, aliases)
+    term = make_word_term(written, aliases)
     for _ in range(_LAYERS):
-        again = term and word_term(_bare(term), aliases)
+        again = term and make_word_term(_bare(term), aliases)
         if again == term:
             break
         term = again
@@ -147,7 +147,7 @@ def _bare(term: Term) -> str:
 def _field(name: str, value: str, reading: _Reading, *, bare: bool = False) -> Clause | None:
     """The field as a clause; None if its value is none."""
     if name == "title":
-        word = _word(value, reading.aliases) if bare else _term(phrase_term(value))
+        word = _word(value, reading.aliases) if bare else _term(make_phrase_term(value))
         return word and Clause("field", term=word.term, name=name)
     value = value.strip()
     if name in ("before", "after"):
@@ -187,7 +187,7 @@ def _loose(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | Non
         part = _any(tokens, reading, depth)
         if part:
             parts.append(part)
-    return joined("loose", parts)
+    return join_clauses("loose", parts)
 
 
 def _any(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | None:
@@ -195,7 +195,7 @@ def _any(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | None:
     while tokens and tokens[0].sign == "OR":
         tokens.popleft()
         parts.append(_all(tokens, reading, depth))
-    return joined("any", [part for part in parts if part])
+    return join_clauses("any", [part for part in parts if part])
 
 
 def _all(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | None:
@@ -204,7 +204,7 @@ def _all(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | None:
         if tokens[0].sign == "AND":
             tokens.popleft()
         parts.append(_operand(tokens, reading, depth))
-    return joined("all", [part for part in parts if part])
+    return join_clauses("all", [part for part in parts if part])
 
 
 def _operand(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | None:
@@ -226,7 +226,7 @@ def _operand(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | N
 
 
 def _not(part: Clause) -> Clause:
-    return part.parts[0] if part.kind == "not" else Clause("not", (part,))
+    return part.operands[0] if part.kind == "not" else Clause("not", (part,))
 
 
 def _all_fields(tree: Clause, name: str, reading: _Reading) -> Clause:
@@ -234,17 +234,17 @@ def _all_fields(tree: Clause, name: str, reading: _Reading) -> Clause:
     if tree.kind == "term" and tree.term:
         value = " ".join(tree.term.words) if tree.term.quoted else _bare(tree.term)
         return _field(name, value, reading, bare=not tree.term.quoted) or tree
-    return tree._replace(parts=tuple(_all_fields(part, name, reading) for part in tree.parts))
+    return tree._replace(operands=tuple(_all_fields(part, name, reading) for part in tree.operands))
 
 
 def _kinds(tree: Clause) -> set[ClauseKind]:
-    return {tree.kind}.union(*(_kinds(part) for part in tree.parts))
+    return {tree.kind}.union(*(_kinds(part) for part in tree.operands))
 
 
 def _without_stop_words(tree: Clause) -> Clause:
     """A tree of words and fields alone, as plain words are read; quotes keep all of them."""
-    terms = [part.term for part in tree.parts if part.kind == "term" and part.term]
-    if any(term.quoted for term in terms) or all(is_stop(term) for term in terms):
+    terms = [part.term for part in tree.operands if part.kind == "term" and part.term]
+    if any(term.quoted for term in terms) or all(is_stop_term(term) for term in terms):
         return tree
-    kept = [p for p in tree.parts if p.kind != "term" or (p.term and not is_stop(p.term))]
-    return joined("loose", kept) or tree
+    kept = [p for p in tree.operands if p.kind != "term" or (p.term and not is_stop_term(p.term))]
+    return join_clauses("loose", kept) or tree

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-MOST = 200
+MAX_QUESTIONS = 200
 _LONGEST = 500
 _ENTRY_WORDS = 20
 _MONTHS = (
@@ -15,7 +15,7 @@ _MONTHS = (
 ).split()
 
 
-class Part(NamedTuple):
+class QuestionSource(NamedTuple):
     """A passage as far as questions go; `date` is as a chunk has it, and only entries have one."""
 
     heading_path: tuple[str, ...]
@@ -23,7 +23,7 @@ class Part(NamedTuple):
     text: str
 
 
-def authored(meta: str) -> list[str]:
+def authored_questions(meta: str) -> list[str]:
     """The questions in a page's front matter (as JSON): a list, or one on each line."""
     written = json.loads(meta).get("questions") if '"questions"' in meta else None
     if isinstance(written, str):
@@ -31,10 +31,10 @@ def authored(meta: str) -> list[str]:
     if not isinstance(written, list):
         return []
     tidied = (" ".join(text.split())[:_LONGEST] for text in written if isinstance(text, str))
-    return list(islice(filter(None, tidied), MOST))
+    return list(islice(filter(None, tidied), MAX_QUESTIONS))
 
 
-def derived(title: str, wing: str, parts: Iterable[Part]) -> list[str]:
+def derive_questions(title: str, wing: str, parts: Iterable[QuestionSource]) -> list[str]:
     """The questions that a page's title, headings and dated entries suggest, without doubles."""
     asked = {f"{'Who' if wing == 'people' else 'What'} is {title}?": None}
     for part in parts:
@@ -43,7 +43,7 @@ def derived(title: str, wing: str, parts: Iterable[Part]) -> list[str]:
         elif part.heading_path and part.heading_path[-1] != title:
             heading = part.heading_path[-1]
             asked[heading if heading.endswith("?") else f"What is {heading} of {title}?"] = None
-        if len(asked) >= MOST:
+        if len(asked) >= MAX_QUESTIONS:
             break
     return [question[:_LONGEST] for question in asked]
 
@@ -52,10 +52,10 @@ def _what_happened(written: str, entry: str) -> str:
     from gbrain.text.timeline import parse_entry
 
     words = parse_entry(entry).words.split()[:_ENTRY_WORDS]
-    return f"When, and what happened in {day_in_words(written)}: {' '.join(words)}?"
+    return f"When, and what happened in {spell_out_date(written)}: {' '.join(words)}?"
 
 
-def day_in_words(written: str) -> str:
+def spell_out_date(written: str) -> str:
     """A date as a question would name it: `2026-04-03` is 3 April 2026."""
     year, _, rest = written[:10].partition("-")
     month, _, day = rest.partition("-")

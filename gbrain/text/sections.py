@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from gbrain.errors import BadPage
 from gbrain.text.dates import Period, leading_date
-from gbrain.text.markdown import Heading, Item, Structure
+from gbrain.text.markdown import Heading, ListItem, Structure
 from gbrain.types import ChunkKind, Section
 
 MAX_ENTRIES = 100_000
 MAX_HEADINGS = 100_000
 # Every section below a heading repeats its name.
-MAX_HEADING = 300
+MAX_HEADING_CHARACTERS = 300
 
 _BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\*\*|__)?")
 _ENTRY_TAIL = re.compile(r"(?:\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
@@ -24,7 +24,7 @@ _BLOCK_HEADING = re.compile(r"^[-*+][ \t]++(#{1,6})[ \t]++([^\r\n]*+)", re.MULTI
 _LONE_RULE = re.compile(r" {0,3}---[ \t]*$")
 
 
-def entry_date(line: str) -> Period | None:
+def parse_entry_date(line: str) -> Period | None:
     """The date of a timeline entry whose first line is `line`, or None if it is not an entry.
 
     Three spellings: `- DATE — text`, `- **DATE** | source — text`, `- DATE: text`.
@@ -39,11 +39,11 @@ def entry_date(line: str) -> Period | None:
     return period if _ENTRY_TAIL.match(line, bullet.end() + end) else None
 
 
-def timeline_line(text: str, structure: Structure) -> int:
+def find_timeline_line(text: str, structure: Structure) -> int:
     """The line on which the timeline begins; the number of lines when there is none."""
     candidates: list[int] = []
     for heading in structure.headings:
-        if names_timeline(heading.text):
+        if is_timeline_heading(heading.text):
             candidates.append(heading.line)
         # A `---` right under a paragraph reads as an underlined heading to Markdown; to the
         # person who wrote dated entries below it, it is the line between the two halves.
@@ -53,7 +53,7 @@ def timeline_line(text: str, structure: Structure) -> int:
     return min(candidates, default=len(structure.starts) - 1)
 
 
-def names_timeline(heading: str) -> bool:
+def is_timeline_heading(heading: str) -> bool:
     """Whether a heading says that the timeline begins there."""
     return heading.strip("*_ :").casefold() == "timeline"
 
@@ -69,8 +69,8 @@ def _opens_timeline(text: str, structure: Structure, rule: int) -> bool:
     if following == len(structure.starts) - 1:
         return False
     written = _line(text, structure, following)
-    named = written.lstrip(" ").startswith("#") and names_timeline(written.strip("# \t"))
-    return named or entry_date(written) is not None
+    named = written.lstrip(" ").startswith("#") and is_timeline_heading(written.strip("# \t"))
+    return named or parse_entry_date(written) is not None
 
 
 def split_sections(text: str, structure: Structure, timeline: int) -> tuple[Section, ...]:
@@ -118,19 +118,19 @@ def _cuts(text: str, structure: Structure, timeline: int) -> dict[int, _Cut]:
     path: list[tuple[int, str]] = []
     names: tuple[str, ...] = ()
     entries = 0
-    blocks: list[Heading | Item] = [*headings, *below]
+    blocks: list[Heading | ListItem] = [*headings, *below]
     for block in sorted(blocks, key=lambda block: block.line):
         if isinstance(block, Heading):
             if block.line < timeline < block.end:
                 continue
             while path and path[-1][0] >= block.level:
                 path.pop()
-            path.append((block.level, block.text[:MAX_HEADING]))
+            path.append((block.level, block.text[:MAX_HEADING_CHARACTERS]))
             names = tuple(name for _, name in path if name)
             dated = leading_date(block.text)
             cuts[block.line] = _Cut(block.end, names, dated[0] if dated else None, "truth")
             continue
-        period = None if block.ordered else entry_date(_line(text, structure, block.line))
+        period = None if block.ordered else parse_entry_date(_line(text, structure, block.line))
         if period is None:
             continue
         entries += 1

@@ -8,7 +8,7 @@ from typing import Literal
 
 from gbrain.errors import BadPage
 
-MAX_SLUG = 400
+MAX_SLUG_CHARACTERS = 400
 
 PAGE_ENDINGS = (".md", ".markdown")
 
@@ -28,14 +28,14 @@ def is_page_file(path: str) -> bool:
     return path.lower().endswith(PAGE_ENDINGS)
 
 
-def slug_of(path: str) -> str:
+def slug_from_path(path: str) -> str:
     """The slug of a page kept at `path` ('Notes/My Page.md' becomes 'notes/my-page').
 
     Raises BadPage for a path that leaves its folder or holds nothing to name a page by.
     """
-    plain = _visible(normal_form("NFC", re.sub(_EXTENSION, "", path))).lower()
+    plain = _visible(normalise_unicode("NFC", re.sub(_EXTENSION, "", path))).lower()
     # lower() can undo NFC (dotted capital I): compose again.
-    segments = [_segment(part) for part in normal_form("NFC", plain).split("/")]
+    segments = [_segment(part) for part in normalise_unicode("NFC", plain).split("/")]
     if not all(segments):
         raise BadPage(
             f"{path!r} does not name a page",
@@ -43,15 +43,15 @@ def slug_of(path: str) -> str:
             code="bad_slug",
         )
     slug = "/".join(segments)
-    if len(slug) > MAX_SLUG:
+    if len(slug) > MAX_SLUG_CHARACTERS:
         raise BadPage(
-            f"The slug {slug[:40]}… is longer than {MAX_SLUG} characters",
+            f"The slug {slug[:40]}… is longer than {MAX_SLUG_CHARACTERS} characters",
             hint="Shorten the name of the file or of its folders.",
             code="bad_slug",
         )
     # What was dropped may have hidden an extension or an accent: the slug of a slug is itself.
     settled = not re.search(_EXTENSION, slug) and unicodedata.is_normalized("NFC", slug)
-    return slug if settled else slug_of(slug)
+    return slug if settled else slug_from_path(slug)
 
 
 def _segment(part: str) -> str:
@@ -66,7 +66,7 @@ def _visible(text: str) -> str:
     return "".join(char for char in text if char.isspace() or unicodedata.category(char)[0] != "C")
 
 
-def normal_form(form: Literal["NFC", "NFKD"], text: str) -> str:
+def normalise_unicode(form: Literal["NFC", "NFKD"], text: str) -> str:
     """The text in a normal form of Unicode; of the marks on one letter the first thirty count."""
     if len(text) > _SURELY_FAST and not text.isascii():
         marks = 0
@@ -79,7 +79,7 @@ def normal_form(form: Literal["NFC", "NFKD"], text: str) -> str:
     return unicodedata.normalize(form, text)
 
 
-def fold(name: str) -> str:
+def fold_name(name: str) -> str:
     """The key a name is looked up by: case, accents, punctuation and spacing do not count.
 
     A plus or hash that belongs to a word stays, so that C, C++ and C# are three names. A name of
@@ -88,7 +88,7 @@ def fold(name: str) -> str:
     if name.isascii():
         plain = name.lower()
     else:
-        decomposed = normal_form("NFKD", name)
+        decomposed = normalise_unicode("NFKD", name)
         plain = "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
     words = plain.translate(_DROPPED)
     if not words.replace(" ", "").isalnum():

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from gbrain.errors import BadPage, UsageError
 from gbrain.text.dates import Period, leading_date
-from gbrain.text.frontmatter import split
-from gbrain.text.markdown import Structure, scan
-from gbrain.text.sections import names_timeline, split_sections, timeline_line
+from gbrain.text.frontmatter import split_front_matter
+from gbrain.text.markdown import Structure, scan_blocks
+from gbrain.text.sections import find_timeline_line, is_timeline_heading, split_sections
 
 _BULLET = re.compile(r"( {0,3}[-*+][ \t]+)(\*\*|__)?")
 _JOINT = re.compile(r"(\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
@@ -25,23 +25,23 @@ _LONGEST_DATE = 64
 _PLAIN_BULLET = "- "
 
 
-class Entry(NamedTuple):
+class TimelineEntry(NamedTuple):
     """What an entry says; the lines of `words` are without the indent of the bullet's text."""
 
     source: str | None
     words: str
 
 
-def parse_entry(text: str) -> Entry:
+def parse_entry(text: str) -> TimelineEntry:
     """The source and the words of an entry with all its lines; what is no entry is all words."""
     first, *others = _NEWLINE.split(text)
     head = _read_head(first)
     if head is None:
-        return Entry(None, text.strip())
+        return TimelineEntry(None, text.strip())
     source = first[slice(*head.source)] if head.source else None
     column = _text_column(head.bullet)
     words = [head.bold + first[head.words :], *(_dedent(line, column) for line in others)]
-    return Entry(source, "\n".join(words).strip())
+    return TimelineEntry(source, "\n".join(words).strip())
 
 
 class _Head(NamedTuple):
@@ -116,10 +116,10 @@ def add_entry(text: str, date: str, words: str, source: str | None = None) -> st
     """
     period = _entry_period(date)
     wanted = _wanted(words, source)
-    front, body = split(text)
-    structure = scan(body)
+    front, body = split_front_matter(text)
+    structure = scan_blocks(body)
     newline = _newline_of(text)
-    top, last = timeline_line(body, structure), len(structure.starts) - 1
+    top, last = find_timeline_line(body, structure), len(structure.starts) - 1
     standing = list(_entries(body, structure, top))
     same_date = (entry for entry in standing if entry.head.period.text == period.text)
     if any(parse_entry(_text(body, structure, entry)) == wanted for entry in same_date):
@@ -148,9 +148,9 @@ def _entry_period(date: str) -> Period:
     return dated[0]
 
 
-def _wanted(words: str, source: str | None) -> Entry:
+def _wanted(words: str, source: str | None) -> TimelineEntry:
     lines = [line if line.strip(" \t") else "" for line in _NEWLINE.split(words)]
-    wanted = Entry(" ".join((source or "").split()) or None, "\n".join(lines).strip())
+    wanted = TimelineEntry(" ".join((source or "").split()) or None, "\n".join(lines).strip())
     if not wanted.words:
         raise UsageError(
             "A timeline entry needs words", hint="Say what happened, in quotes: 'Moved to Lisbon'."
@@ -209,7 +209,7 @@ def _own_span(structure: Structure, top: int, standing: Sequence[_Standing]) -> 
     for heading in structure.headings:
         if heading.line < top:
             continue
-        if not level and names_timeline(heading.text):
+        if not level and is_timeline_heading(heading.text):
             level = heading.level
         elif not level or heading.level <= level:
             stop = heading.line
@@ -338,7 +338,7 @@ def _with_timeline(front: str, body: str, structure: Structure, newline: str) ->
 
 def _keeps_front(front: str, body: str) -> bool:
     try:
-        return split(front + body)[0].raw.rstrip("\r\n") == front.rstrip("\r\n")
+        return split_front_matter(front + body)[0].raw.rstrip("\r\n") == front.rstrip("\r\n")
     except BadPage:
         return False
 
@@ -350,9 +350,9 @@ def _check_found(front: str, body: str, at: int) -> None:
             "line 1: the page begins with a rule; with this entry it would read as front matter",
             hint="Put an empty line above the rule.",
         )
-    structure = scan(body)
+    structure = scan_blocks(body)
     line = bisect_left(structure.starts, at)
-    if timeline_line(body, structure) <= line and any(i.line == line for i in structure.items):
+    if find_timeline_line(body, structure) <= line and any(i.line == line for i in structure.items):
         return
     opened = max((start for start, _ in structure.code if start < line), default=0)
     raise BadPage(
@@ -368,7 +368,7 @@ def _check_found(front: str, body: str, at: int) -> None:
 
 def _spelled(
     period: Period,
-    wanted: Entry,
+    wanted: TimelineEntry,
     bullet: str,
     standing: Sequence[_Standing],
     like: _Standing | None,
@@ -410,14 +410,14 @@ def _spellings(
     yield f"{date} — " if source is None else f"**{date}** | {source} — "
 
 
-def without_later_entries(text: str, day: str) -> str:
+def drop_later_entries(text: str, day: str) -> str:
     """The text without what its timeline dates after `day` (ISO), other characters untouched.
 
     A dated heading in the timeline goes with all that stands under it and has no date of its own.
     """
-    front, body = split(text)
-    structure = scan(body)
-    timeline = timeline_line(body, structure)
+    front, body = split_front_matter(text)
+    structure = scan_blocks(body)
+    timeline = find_timeline_line(body, structure)
     top = structure.starts[timeline]
     kept = [front.raw]
     later: tuple[str, ...] | None = None

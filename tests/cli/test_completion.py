@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from gbrain.brain import Brain
 from gbrain.cli.completer import Cursor, candidates, read_line, typed
 from gbrain.cli.completion import SCRIPTS
-from gbrain.config import known_settings
+from gbrain.config import all_settings
 from gbrain.profiles import PROFILES
 from gbrain.store import completion_values
 
@@ -85,8 +85,8 @@ def test_a_page_is_found_by_the_end_of_its_slug(sample: Path) -> None:
 
 
 def test_settings_profiles_models_aliases_documents_and_hits(run, sample: Path) -> None:
-    assert values("config", "get", "") == list(known_settings())
-    assert values("config", "set", "rerank", "") == list(known_settings()["rerank"].choices)
+    assert values("config", "get", "") == list(all_settings())
+    assert values("config", "set", "rerank", "") == list(all_settings()["rerank"].choices)
     assert values("config", "set", "short_circuit", "") == ["on", "off"]
     assert values("config", "set", "rrf_k", "") == []
     assert values("config", "set", "no_such_setting", "") == []

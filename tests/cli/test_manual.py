@@ -14,7 +14,7 @@ from gbrain.cli import manual_prose
 from gbrain.cli.app import COMMANDS
 from gbrain.cli.completer import TABLE
 from gbrain.cli.manual import completion_table, manual_pages
-from gbrain.config import known_settings
+from gbrain.config import all_settings
 from gbrain.text.query import FIELDS
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ def test_there_is_a_page_for_every_command_and_a_line_for_every_setting() -> Non
     pages = manual_pages()
     assert {f"man1/gbrain-{name}.1" for name in COMMANDS} <= set(pages)
     settings = plain(pages["man5/gbrain-config.5"])
-    for setting in known_settings().values():
+    for setting in all_settings().values():
         assert f".TP {setting.name} {setting.help.replace('`', '')}." in settings
         assert f"Takes {setting.allowed}; default " in settings
         assert f"From {setting.source}." in settings
@@ -65,7 +65,7 @@ def test_what_the_prose_names_is_there() -> None:
         for option in re.findall(r"(?<!\S)--[a-z-]+", quoted):
             assert option in options, quoted
         if re.fullmatch(r"[a-z]+(_[a-z]+)+", quoted):
-            assert quoted in known_settings() or quoted == "superseded_by", quoted
+            assert quoted in all_settings() or quoted == "superseded_by", quoted
 
 
 def test_the_page_of_query_tells_the_whole_language_and_every_key() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.config import known_settings
+from gbrain.config import all_settings
 from gbrain.output.settings import setting_row, show_settings
 
 Run = Callable[..., Any]
@@ -31,7 +31,7 @@ def empty(brain_path: Path) -> Path:
 def test_list_has_every_setting_with_all_that_is_known_of_it(run: Run) -> None:
     run("config", "set", "rrf_k", "20")
     listed = run("config", "list", "--json").json["settings"]
-    assert [setting["name"] for setting in listed] == list(known_settings())
+    assert [setting["name"] for setting in listed] == list(all_settings())
     assert next(setting for setting in listed if setting["name"] == "rrf_k") == {
         "name": "rrf_k",
         "value": 20,
@@ -49,7 +49,7 @@ def test_list_has_every_setting_with_all_that_is_known_of_it(run: Run) -> None:
 def test_list_in_a_pipe_is_a_line_a_setting(run: Run) -> None:
     run("config", "set", "short_circuit", "no")
     rows = [line.split("\t") for line in run("config", "list").stdout.splitlines()]
-    assert len(rows) == len(known_settings())
+    assert len(rows) == len(all_settings())
     row = next(row for row in rows if row[0] == "short_circuit")
     assert row[1:6] == ["off", "on", "on | off", "gigabrain", "set"]
     assert {row[5] for row in rows} == {"set", "default"}
@@ -59,7 +59,7 @@ def test_on_a_terminal_no_line_is_longer_than_80_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    show_settings([setting_row(s, {"rrf_k": "20"}) for s in known_settings().values()])
+    show_settings([setting_row(s, {"rrf_k": "20"}) for s in all_settings().values()])
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert ["rrf_k", "20", "1", "to", "1000"] in [line.split() for line in lines]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gbrain.errors import GbrainError
 from gbrain.evaluate.datasets import Question, chosen, load_set
 from gbrain.text.page import parse_page
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 from gbrain.types import Scope
 
 ALLOTMENTS = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments"
@@ -247,7 +247,7 @@ def test_any_ids_give_pages_of_their_own(tmp_path_factory, ids: list[str]) -> No
     labelled = load_set(folder)
     slugs = [document.slug for document in labelled.documents]
     assert len(set(slugs)) == len(ids)
-    assert slugs == [slug_of(document.path) for document in labelled.documents]
+    assert slugs == [slug_from_path(document.path) for document in labelled.documents]
 
 
 def test_a_sample_is_the_same_for_a_seed_and_in_the_order_of_the_file() -> None:

@@ -26,7 +26,7 @@ from gbrain.evaluate.question_mining import (
     telling_words,
 )
 from gbrain.search.name_match import look_up
-from gbrain.text.query import read_terms
+from gbrain.text.query import parse_terms
 from gbrain.text.similarity import edit_distance
 from gbrain.types import Query, Scope
 
@@ -124,7 +124,7 @@ def test_no_question_is_a_name_that_answers_at_once(sample: Path) -> None:
     with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         for question in mine(connection):
             if question.kind not in ("typo", "paraphrase"):
-                query = Query(question.text, read_terms(question.text), Scope(), 10)
+                query = Query(question.text, parse_terms(question.text), Scope(), 10)
                 assert look_up(connection, query).answer is None, question
 
 

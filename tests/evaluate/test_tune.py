@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gbrain.config import Settings, read_value
+from gbrain.config import Settings, parse_value
 from gbrain.errors import GbrainError
 from gbrain.evaluate.tune import Fit, candidates, merged, present_fit, score, tune
 from gbrain.evaluate.tune_questions import Case
@@ -115,7 +115,7 @@ def test_every_way_that_is_tried_can_be_set() -> None:
         assert len(set(tried)) == len(tried)
         for fit in tried:
             for name, value in fit.changes_from(present).items():
-                assert read_value(name, value) == getattr(fit, name)
+                assert parse_value(name, value) == getattr(fit, name)
 
 
 def test_boosts_and_replaced_pages_count_after_the_merge() -> None:

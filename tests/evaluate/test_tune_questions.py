@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.config import with_values
+from gbrain.config import override_settings
 from gbrain.errors import GbrainError
 from gbrain.evaluate.datasets import load_set
 from gbrain.evaluate.question_mining import mine
@@ -67,7 +67,7 @@ def test_merging_again_gives_what_the_program_answers(
     brain: Brain, merge: str, weight: str
 ) -> None:
     changes = {"search_merge_strategy": merge, "semantic_weight": weight, "both_bonus": "0.3"}
-    settings = with_values(brain.settings, changes)
+    settings = override_settings(brain.settings, changes)
     with brain.database.read_transaction() as connection:
         questions = mine(connection, 1)
     for question, known in zip(questions, mined_cases(brain, 1, silent), strict=True):

@@ -15,7 +15,7 @@ from concurrency import GONE, STAMP, Crowd, is_counted, stamp_of, token
 
 from gbrain.brain import Brain
 from gbrain.errors import NotFound
-from gbrain.importing.export import page_lines
+from gbrain.importing.export import jsonl_lines
 from gbrain.types import Answer
 
 
@@ -81,7 +81,7 @@ def listing(crowd: Crowd, brain: Brain) -> None:
 
 def export(crowd: Crowd, brain: Brain) -> None:
     with brain.database.read_transaction() as connection:
-        documents = [json.loads(line) for line in page_lines(connection)]
+        documents = [json.loads(line) for line in jsonl_lines(connection)]
     check_all((document["slug"], document["text"]) for document in documents)
 
 

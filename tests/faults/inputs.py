@@ -6,7 +6,7 @@ import json
 
 from hypothesis import strategies as st
 
-from gbrain.config import known_settings
+from gbrain.config import all_settings
 from gbrain.text.query import FIELDS
 
 # Characters that some reader once took for more than themselves.
@@ -148,7 +148,7 @@ query_options: dict[str, st.SearchStrategy[object]] = {
     "profile": st.one_of(st.sampled_from(["default", "sift", "precise"]), text),
 }
 setting = st.tuples(
-    st.one_of(st.sampled_from(sorted(known_settings())), text),
+    st.one_of(st.sampled_from(sorted(all_settings())), text),
     st.one_of(text, st.sampled_from(["0", "1", "-1", "1e309", "nan", "on", "off", ""]), date),
 )
 

@@ -21,12 +21,12 @@ from typer.testing import CliRunner
 from gbrain.brain import Brain
 from gbrain.cli.app import app
 from gbrain.errors import GbrainError
-from gbrain.importing.scan import walk
+from gbrain.importing.scan import find_page_files
 from gbrain.output.json import answer_document
 from gbrain.output.schemas import schema
 from gbrain.output.site import site
 from gbrain.text.page import parse_page
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 from gbrain.text.timeline import add_entry, parse_entry
 
 SAMPLE = Path(__file__).parents[2] / "gbrain" / "sample"
@@ -176,7 +176,7 @@ def vault_goes_round(files: list[tuple[str, str]], rules: list[str], asked: str)
             write(vault, f"{name}.md", text.encode())
         write(vault, ".gbrainignore", "\n".join(rules).encode())
         try:
-            paths, _ = walk(vault, [])
+            paths, _ = find_page_files(vault, [])
         except GbrainError:
             return
         report = brain.import_folder(vault)
@@ -190,7 +190,7 @@ def vault_goes_round(files: list[tuple[str, str]], rules: list[str], asked: str)
         for path in taken:
             assert (out / path).read_bytes() == (vault / path).read_bytes()
         assert {change.slug for change in other.import_folder(out).changes} == {
-            slug_of(p) for p in taken
+            slug_from_path(p) for p in taken
         }
         assert results(brain, asked) == results(other, asked)
 

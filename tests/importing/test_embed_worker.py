@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain, ModelUnavailable
-from gbrain.importing.embed_worker import Embedded, Limits, embed_due
+from gbrain.importing.embed_worker import EmbedLimits, EmbedReport, embed_due_chunks
 from gbrain.models.catalog import ModelSpec
 from gbrain.store import jobs, vectors
 from gbrain.store.vectors import VectorSpace
@@ -78,8 +78,10 @@ def model(brain: Brain) -> Hashed:
     return hashed
 
 
-def embed(brain: Brain, model: Hashed, limits: Limits = Limits()) -> Embedded:
-    return embed_due(brain.database, brain.active_model().space, lambda: model, limits=limits)
+def embed(brain: Brain, model: Hashed, limits: EmbedLimits = EmbedLimits()) -> EmbedReport:
+    return embed_due_chunks(
+        brain.database, brain.active_model().space, lambda: model, limits=limits
+    )
 
 
 def put(brain: Brain, name: str, words: str, title: str | None = None) -> None:
@@ -117,7 +119,7 @@ def test_nothing_due_opens_no_model(brain: Brain, model: Hashed) -> None:
         raise AssertionError
 
     space = brain.active_model().space
-    assert embed_due(brain.database, space, opened).done == 0
+    assert embed_due_chunks(brain.database, space, opened).done == 0
 
 
 def test_the_same_text_is_embedded_once(brain: Brain, model: Hashed) -> None:
@@ -147,7 +149,7 @@ def test_orphans_are_looked_for_when_the_work_is_done(brain: Brain, model: Hashe
     brain.delete("old")
     for n in range(3):
         put(brain, f"page{n}", f"words {n}")
-    assert [embed(brain, model, limits=Limits(jobs=1)).pruned for _ in range(3)] == [0, 0, 1]
+    assert [embed(brain, model, limits=EmbedLimits(jobs=1)).pruned for _ in range(3)] == [0, 0, 1]
     assert hashes(brain) == wanted(brain)
 
 
@@ -171,9 +173,9 @@ def test_orphans_go_and_their_slots_are_used_again(brain: Brain, model: Hashed) 
 def test_a_limit_is_kept_and_what_is_left_is_told(brain: Brain, model: Hashed) -> None:
     for n in range(5):
         put(brain, f"page{n}", f"words {n}")
-    result = embed(brain, model, Limits(jobs=2))
+    result = embed(brain, model, EmbedLimits(jobs=2))
     assert (result.done, result.left) == (2, 3)
-    assert embed(brain, model, Limits(seconds=0)).done == 0
+    assert embed(brain, model, EmbedLimits(seconds=0)).done == 0
     assert embed(brain, model).done == 3
 
 
@@ -183,7 +185,7 @@ def test_texts_that_are_gone_do_not_stand_in_the_way(brain: Brain, model: Hashed
     for n in range(200):
         brain.delete(f"gone{n}")
     put(brain, "here", "the only words")
-    result = embed(brain, model, Limits(jobs=1))
+    result = embed(brain, model, EmbedLimits(jobs=1))
     assert (result.done, due(brain)) == (1, 0)
 
 
@@ -191,7 +193,7 @@ def test_only_the_page_that_is_named(brain: Brain, model: Hashed) -> None:
     put(brain, "one", "first words")
     put(brain, "two", "second words")
     space, page_id = brain.active_model().space, brain.get("two").id
-    assert embed_due(brain.database, space, lambda: model, page_id=page_id).done == 1
+    assert embed_due_chunks(brain.database, space, lambda: model, page_id=page_id).done == 1
     assert "second words" in model.seen[0]
     assert due(brain) == 1
 
@@ -225,7 +227,7 @@ def test_an_interrupted_run_gives_back_what_it_holds(brain: Brain, model: Hashed
 
     space = brain.active_model().space
     with pytest.raises(KeyboardInterrupt):
-        embed_due(brain.database, space, lambda: model, progress=interrupt)
+        embed_due_chunks(brain.database, space, lambda: model, progress=interrupt)
     assert due(brain) == 100 - len(hashes(brain)) > 0
     embed(brain, model)
     assert hashes(brain) == wanted(brain)
@@ -242,7 +244,7 @@ def test_a_model_chosen_during_a_run_loses_nothing(brain: Brain, model: Hashed) 
         if brain.active_model().space == old:
             brain.use_model(other.spec.name)
 
-    embed_due(brain.database, old, lambda: model, progress=switch)
+    embed_due_chunks(brain.database, old, lambda: model, progress=switch)
     embed(brain, other)
     assert hashes(brain) == wanted(brain)
 

@@ -10,7 +10,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadPage, GbrainError, NotFound
-from gbrain.importing.importer import Report, import_folder
+from gbrain.importing.importer import ImportReport, import_folder
 
 
 @pytest.fixture
@@ -26,11 +26,11 @@ def write(folder: Path, texts: dict[str, str]) -> None:
         (folder / name).write_text(text, "utf-8")
 
 
-def did(report: Report) -> list[tuple[str, str]]:
+def did(report: ImportReport) -> list[tuple[str, str]]:
     return [(change.action, change.slug) for change in report.changes]
 
 
-def wrong(report: Report) -> dict[str, str]:
+def wrong(report: ImportReport) -> dict[str, str]:
     return {problem.path: problem.code for problem in report.problems}
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadPage
 from gbrain.importing import jsonl
-from gbrain.importing.export import page_lines
-from gbrain.importing.importer import Report, import_jsonl
-from gbrain.importing.jsonl import Record, page_path, read_records
-from gbrain.text.frontmatter import split
+from gbrain.importing.export import jsonl_lines
+from gbrain.importing.importer import ImportReport, import_jsonl
+from gbrain.importing.jsonl import JsonlRecord, page_path, read_records
+from gbrain.text.frontmatter import split_front_matter
 
 AWKWARD = Path(__file__).parents[2] / "fixtures" / "awkward"
 
@@ -33,16 +33,16 @@ def one(**said: object) -> object:
 
 
 def test_a_line_names_a_page_and_holds_its_text() -> None:
-    assert one(slug="notes/a", text="# A\n") == Record("notes/a", b"# A\n")
-    assert one(path="Notes/A.md", slug="x", text="") == Record("Notes/A.md", b"")
-    assert one(slug="a", text="t", title="ignored", version=3) == Record("a", b"t")
+    assert one(slug="notes/a", text="# A\n") == JsonlRecord("notes/a", b"# A\n")
+    assert one(path="Notes/A.md", slug="x", text="") == JsonlRecord("Notes/A.md", b"")
+    assert one(slug="a", text="t", title="ignored", version=3) == JsonlRecord("a", b"t")
 
 
 def test_a_page_may_come_in_parts() -> None:
-    assert one(title="First: one", tags=["a", "b c"], body="Text.\n", type=None) == Record(
+    assert one(title="First: one", tags=["a", "b c"], body="Text.\n", type=None) == JsonlRecord(
         "First: one", b'---\ntitle: "First: one"\ntags: ["a", "b c"]\n---\nText.\n'
     )
-    assert one(slug="a", body="only\n") == Record("a", b"only\n")
+    assert one(slug="a", body="only\n") == JsonlRecord("a", b"only\n")
 
 
 @given(
@@ -56,8 +56,8 @@ def test_a_page_may_come_in_parts() -> None:
 def test_values_given_in_parts_are_the_front_matter(values: dict[str, object], body: str) -> None:
     values = {k: v for k, v in values.items() if k not in ("path", "slug", "body", "text")}
     record = one(**{"slug": "a", **values, "body": body})
-    assert isinstance(record, Record)
-    front, rest = split(record.data.decode())
+    assert isinstance(record, JsonlRecord)
+    front, rest = split_front_matter(record.data.decode())
     assert (dict(front.values), rest) == (values, body)
 
 
@@ -88,10 +88,10 @@ def test_what_is_wrong_with_a_line(line: bytes, reason: str) -> None:
 def test_a_line_that_is_too_long_does_not_hide_the_next(
     monkeypatch: pytest.MonkeyPatch, length: int
 ) -> None:
-    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(jsonl, "MAX_JSONL_LINE_BYTES", 100)
     good = b'{"slug": "a", "text": ""}'
     long = b'{"slug": "b", "text": "' + b"x" * length + b'"}'
-    assert read(long, good) == [(1, "the line is too long"), (2, Record("a", b""))]
+    assert read(long, good) == [(1, "the line is too long"), (2, JsonlRecord("a", b""))]
 
 
 def test_blank_lines_and_a_byte_order_mark_are_passed_over() -> None:
@@ -101,7 +101,7 @@ def test_blank_lines_and_a_byte_order_mark_are_passed_over() -> None:
 
 @given(st.binary(max_size=80))
 def test_any_bytes_are_pages_or_problems(data: bytes) -> None:
-    assert all(isinstance(found, Record | BadPage) for _, found in read_records(BytesIO(data)))
+    assert all(isinstance(found, JsonlRecord | BadPage) for _, found in read_records(BytesIO(data)))
 
 
 def test_where_a_page_is_kept() -> None:
@@ -112,7 +112,7 @@ def test_where_a_page_is_kept() -> None:
 # --- into the brain --------------------------------------------------------------------------
 
 
-def take(brain: Brain, *lines: object, dry_run: bool = False) -> Report:
+def take(brain: Brain, *lines: object, dry_run: bool = False) -> ImportReport:
     source = BytesIO("\n".join(json.dumps(line) for line in lines).encode())
     return import_jsonl(brain.database, source, timestamp(), dry_run=dry_run)
 
@@ -152,7 +152,7 @@ def test_a_dry_run_changes_nothing(brain: Brain) -> None:
 def test_pages_out_as_lines_and_in_again_are_the_same_bytes(brain: Brain, tmp_path: Path) -> None:
     brain.import_folder(AWKWARD)
     with brain.database.read_transaction() as connection:
-        lines = list(page_lines(connection))
+        lines = list(jsonl_lines(connection))
         texts = connection.execute(TEXTS).fetchall()
     with Brain.open(tmp_path / "other.db", make=True) as other:
         report = import_jsonl(other.database, BytesIO("".join(lines).encode()), timestamp())

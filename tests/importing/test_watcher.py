@@ -9,9 +9,9 @@ from time import monotonic
 
 import pytest
 
-from gbrain.importing.watcher import Changed, _by_root, _matters, rounds
+from gbrain.importing.watcher import ChangedPaths, _by_root, _matters, watch_folders
 
-Rounds = Iterator[Mapping[str, Changed]]
+Rounds = Iterator[Mapping[str, ChangedPaths]]
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_folder_that_goes_is_told_without_its_files(vault: Path) -> None:
     assert _by_root([root], [f"{root}/a.md", root]) == {root: None}
 
 
-def wait_for(told: Rounds, wanted: Callable[[Mapping[str, Changed]], bool]) -> None:
+def wait_for(told: Rounds, wanted: Callable[[Mapping[str, ChangedPaths]], bool]) -> None:
     end = monotonic() + 30
     while monotonic() < end:
         if wanted(next(told)):
@@ -67,7 +67,7 @@ def wait_for(told: Rounds, wanted: Callable[[Mapping[str, Changed]], bool]) -> N
 
 def test_a_folder_is_followed_while_it_changes_goes_and_comes_back(vault: Path) -> None:
     root = str(vault)
-    told = rounds([root])
+    told = watch_folders([root])
     assert next(told) == {root: None}
     (vault / "dir" / "b.md").write_text("# B\n")
     wait_for(told, lambda found: "dir/b.md" in (found.get(root) or ()))
@@ -81,7 +81,7 @@ def test_a_folder_is_followed_while_it_changes_goes_and_comes_back(vault: Path) 
 
 def test_a_folder_that_is_not_there_yet(vault: Path, tmp_path: Path) -> None:
     later = str(tmp_path.resolve() / "later")
-    told = rounds([later])
+    told = watch_folders([later])
     assert next(told) == {later: None}
     assert next(told) == {}
     Path(later).mkdir()

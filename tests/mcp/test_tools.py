@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.config import with_values
+from gbrain.config import override_settings
 from gbrain.mcp.arguments import checked
 from gbrain.mcp.reply import Reply
 from gbrain.mcp.tools import TOOLS
@@ -79,7 +79,7 @@ def test_why_a_page_is_missing_is_said_in_words_of_the_tool(notes: Brain) -> Non
 
 def test_what_explain_recommends_is_an_argument(notes: Brain) -> None:
     before = notes.settings
-    notes.settings = with_values(before, {"recency_tau_days": "1", "recency_of": "dated"})
+    notes.settings = override_settings(before, {"recency_tau_days": "1", "recency_of": "dated"})
     asked = {"query": "field notebook tablet", "why_not": "projects/field-notebook", "limit": 1}
     try:
         assert "Ask with no_decay, or with limit " in called(notes, "brain_explain", **asked).text

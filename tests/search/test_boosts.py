@@ -26,7 +26,7 @@ from gbrain.search.boosts import (
 )
 from gbrain.search.intent import read_intent
 from gbrain.text.dates import find_periods
-from gbrain.text.query import read_terms
+from gbrain.text.query import parse_terms
 from gbrain.types import BoostData, Query, Ranked, Scope
 
 TODAY = date(2026, 11, 16)
@@ -48,7 +48,7 @@ def boosted(
     """The pages after the boosts for `text`, all boosts off but those in `changed`."""
     settings = Settings(**{**vars(ALL_OFF), **changed})
     facts = {ord(slug[0]): fact for slug, fact in known.items()}
-    query = Query(text, read_terms(text), Scope(), 10)
+    query = Query(text, parse_terms(text), Scope(), 10)
     periods = find_periods(text, TODAY)
     return boost(pages, facts, query, read_intent(text), periods, TODAY, settings, custom)
 
@@ -114,8 +114,8 @@ def test_a_day_inside_the_asked_period_and_an_entry_nearer_than_its_page() -> No
     entry = NOTE._replace(
         first_day="2020-01-01",
         last_day="2020-12-31",
-        passage_first_day="2026-04-09",
-        passage_last_day="2026-04-09",
+        chunk_first_day="2026-04-09",
+        chunk_last_day="2026-04-09",
     )
     assert factors("what happened in April 2026", entry, date_boost=True) == {"date": 3.0}
     assert factors("what happened", entry, date_boost=True) == {}
@@ -130,7 +130,7 @@ def test_a_day_inside_the_asked_period_and_an_entry_nearer_than_its_page() -> No
         ("who met malice chen", NOTE._replace(title="Alice Chen"), False),
         ("who met Alice", NOTE._replace(title="Alice Chen"), False),
         ("what about it", NOTE._replace(title="About"), False),
-        ("anything", NOTE._replace(phrase=True), True),
+        ("anything", NOTE._replace(has_phrase=True), True),
         ("anything", NOTE._replace(title="…"), False),
     ],
 )
@@ -148,7 +148,7 @@ def test_an_exact_title_or_phrase(text: str, fact: BoostData, holds: bool) -> No
     ],
 )
 def test_asked_what_i_prefer_my_own_notes_count(passage: str, wing: str, factor: float) -> None:
-    fact = NOTE._replace(wing=wing, passage_text=passage)
+    fact = NOTE._replace(wing=wing, chunk_text=passage)
     assert factors("what is my favourite tea", fact, preference_boost=True) == {
         "preference": factor
     }
@@ -161,16 +161,16 @@ PROSE = "The committee talked at length about everything and nothing. " * 10
 @pytest.mark.parametrize(
     ("fact", "expected"),
     [
-        (NOTE._replace(passage_text="Version 3.45 since May."), {"concrete": 2.2}),
+        (NOTE._replace(chunk_text="Version 3.45 since May."), {"concrete": 2.2}),
         (
-            NOTE._replace(passage_text="The first stable one.", passage_kind="timeline"),
+            NOTE._replace(chunk_text="The first stable one.", chunk_kind="timeline"),
             {"concrete": 2.2},
         ),
-        (NOTE._replace(passage_text="Nobody remembers."), {}),
-        (NOTE._replace(passage_text=PROSE), {"long_prose": 0.75}),
-        (NOTE._replace(passage_text="- " + "\n- ".join(PROSE.split())), {}),
-        (NOTE._replace(passage_text="None.", title="Weekly summary"), {"roll_up": 0.45}),
-        (NOTE._replace(passage_text="None.", room="index"), {"roll_up": 0.45}),
+        (NOTE._replace(chunk_text="Nobody remembers."), {}),
+        (NOTE._replace(chunk_text=PROSE), {"long_prose": 0.75}),
+        (NOTE._replace(chunk_text="- " + "\n- ".join(PROSE.split())), {}),
+        (NOTE._replace(chunk_text="None.", title="Weekly summary"), {"roll_up": 0.45}),
+        (NOTE._replace(chunk_text="None.", room="index"), {"roll_up": 0.45}),
     ],
 )
 def test_asked_for_a_fact_short_passages_count(fact: BoostData, expected: dict[str, float]) -> None:
@@ -179,7 +179,7 @@ def test_asked_for_a_fact_short_passages_count(fact: BoostData, expected: dict[s
 
 
 def test_multipliers_compose() -> None:
-    both = NOTE._replace(passage_text=PROSE, title="Monthly digest")
+    both = NOTE._replace(chunk_text=PROSE, title="Monthly digest")
     found = boosted("which version is it", [page("a")], {"a": both}, concrete_boost=True)
     assert found[0].score == pytest.approx(0.45 * 0.75) == pytest.approx(0.3375)
 

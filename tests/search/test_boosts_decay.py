@@ -14,7 +14,7 @@ from gbrain.search.boosts import age_days, fading, tau_days
 from gbrain.types import BoostData
 
 TODAY = date(2026, 11, 16)
-NOTE = BoostData("A note", "general", "note", last_day="2026-11-09", written="2026-11-15")
+NOTE = BoostData("A note", "general", "note", last_day="2026-11-09", changed_day="2026-11-15")
 
 
 def test_after_tau_a_page_has_faded_to_one_over_e() -> None:
@@ -40,7 +40,7 @@ def test_nothing_fades_by_default() -> None:
 
 
 def test_the_entry_that_speaks_is_older_or_newer_than_its_page() -> None:
-    entry = NOTE._replace(passage_last_day="2026-11-02")
+    entry = NOTE._replace(chunk_last_day="2026-11-02")
     assert fading(entry, TODAY, Settings(recency_tau_days=7.0)) == pytest.approx(math.exp(-2))
 
 

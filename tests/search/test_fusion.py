@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings
 from gbrain.search.fusion import fuse, min_max, parts_by_page, shared_passages
-from gbrain.types import Candidate, LaneResult, Merge, ScoredChunk
+from gbrain.types import Candidate, LaneResult, MergeStrategy, ScoredChunk
 
 SETTINGS = Settings()
-MERGES: tuple[Merge, ...] = ("set-union", "set-union-rank", "rrf", "blend")
+MERGES: tuple[MergeStrategy, ...] = ("set-union", "set-union-rank", "rrf", "blend")
 EVEN: Mapping[str, float] = {}
 
 
@@ -39,7 +39,7 @@ def lanes(draw: st.DrawFn) -> LaneResult:
 merges = st.sampled_from(MERGES)
 
 
-def scores(found: Mapping[str, LaneResult], merge: Merge) -> dict[str, float]:
+def scores(found: Mapping[str, LaneResult], merge: MergeStrategy) -> dict[str, float]:
     return {ranked.slug: ranked.score for ranked in fuse(found, EVEN, merge, SETTINGS)}
 
 
@@ -76,7 +76,7 @@ def test_set_union_favours_a_passage_that_words_and_meaning_share() -> None:
     found = {
         "fts": lane("a", "b", "c", scores=(9.0, 9.0, 1.0)),
         "vector": lane("a", "b", "c", scores=(0.9, 0.9, 0.1))._replace(
-            shared={ord("a"): 0.5, ord("b"): 1.0}
+            combined_chunk_scores={ord("a"): 0.5, ord("b"): 1.0}
         ),
     }
     some = Settings(passage_bonus=0.4)
@@ -93,11 +93,11 @@ def test_a_page_beyond_one_lanes_pool_keeps_its_score_when_another_lets_it_in() 
     found = {
         "fts": lane("a", "b", "c", scores=(10.0, 6.0, 0.0)),
         "vector": lane("b", scores=(0.9,))._replace(
-            beyond=(
+            overflow=(
                 Candidate(ord("a"), "a", None, 2, 0.7),
                 Candidate(ord("z"), "z", None, 3, 0.6),
             ),
-            floor=0.5,
+            lowest_score=0.5,
         ),
     }
     fused = {page.slug: page for page in fuse(found, EVEN, "set-union", SETTINGS)}
@@ -110,10 +110,10 @@ def test_a_page_beyond_one_lanes_pool_keeps_its_score_when_another_lets_it_in() 
 
 
 @pytest.mark.parametrize("merge", ["rrf", "set-union-rank"])
-def test_ranks_beyond_a_pool_count_for_nothing(merge: Merge) -> None:
+def test_ranks_beyond_a_pool_count_for_nothing(merge: MergeStrategy) -> None:
     found = {"fts": lane("a", "b"), "vector": lane("b")}
     beyond = (Candidate(ord("a"), "a", None, 2, 0.5),)
-    longer = {**found, "vector": found["vector"]._replace(beyond=beyond)}
+    longer = {**found, "vector": found["vector"]._replace(overflow=beyond)}
     assert fuse(longer, EVEN, merge, SETTINGS) == fuse(found, EVEN, merge, SETTINGS)
 
 
@@ -134,7 +134,7 @@ def test_blend_adds_scaled_scores_by_weight() -> None:
 
 @given(lanes(), lanes(), merges)
 def test_the_order_of_the_lanes_does_not_matter(
-    one: LaneResult, other: LaneResult, merge: Merge
+    one: LaneResult, other: LaneResult, merge: MergeStrategy
 ) -> None:
     forward = fuse({"fts": one, "vector": other}, EVEN, merge, SETTINGS)
     assert fuse({"vector": other, "fts": one}, EVEN, merge, SETTINGS) == forward
@@ -142,7 +142,7 @@ def test_the_order_of_the_lanes_does_not_matter(
 
 @given(lanes(), lanes(), merges)
 def test_a_lane_of_weight_nothing_lets_nobody_in(
-    one: LaneResult, other: LaneResult, merge: Merge
+    one: LaneResult, other: LaneResult, merge: MergeStrategy
 ) -> None:
     alone = fuse({"fts": one}, EVEN, merge, SETTINGS)
     assert fuse({"fts": one, "vector": other}, {"vector": 0.0}, merge, SETTINGS) == alone
@@ -150,7 +150,7 @@ def test_a_lane_of_weight_nothing_lets_nobody_in(
 
 @given(lanes(), lanes(), merges)
 def test_every_page_comes_once_best_first_and_ties_by_slug(
-    one: LaneResult, other: LaneResult, merge: Merge
+    one: LaneResult, other: LaneResult, merge: MergeStrategy
 ) -> None:
     fused = fuse({"fts": one, "vector": other}, EVEN, merge, SETTINGS)
     assert {ranked.slug for ranked in fused} == {c.slug for c in [*one.pages, *other.pages]}
@@ -159,7 +159,7 @@ def test_every_page_comes_once_best_first_and_ties_by_slug(
 
 
 @given(lanes(), merges)
-def test_one_lane_alone_keeps_its_order(one: LaneResult, merge: Merge) -> None:
+def test_one_lane_alone_keeps_its_order(one: LaneResult, merge: MergeStrategy) -> None:
     fused = {ranked.slug: ranked.score for ranked in fuse({"fts": one}, EVEN, merge, SETTINGS)}
     in_lane = [fused[candidate.slug] for candidate in one.pages]
     assert in_lane == sorted(in_lane, reverse=True)

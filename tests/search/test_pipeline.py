@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.config import with_values
-from gbrain.types import Answer, Merge, Mode, Scope
+from gbrain.config import override_settings
+from gbrain.types import Answer, MergeStrategy, Mode, Scope
 
-MERGES: tuple[Merge, ...] = ("set-union", "set-union-rank", "rrf", "blend")
+MERGES: tuple[MergeStrategy, ...] = ("set-union", "set-union-rank", "rrf", "blend")
 LUKEWARM = "who is lukewarm on cloud RAG?"
 
 
@@ -80,7 +80,7 @@ def test_hits_carry_each_lane_s_rank_and_score(embedded: Brain) -> None:
 
 
 @pytest.mark.parametrize("merge", MERGES)
-def test_every_merge_ranks_the_same_pages(embedded: Brain, merge: Merge) -> None:
+def test_every_merge_ranks_the_same_pages(embedded: Brain, merge: MergeStrategy) -> None:
     answer = embedded.query(LUKEWARM, merge=merge, limit=100)
     assert answer.merge == merge
     assert set(slugs(answer)) == set(slugs(embedded.query(LUKEWARM, limit=100)))
@@ -102,11 +102,13 @@ def test_of_an_endless_question_the_beginning_is_meant(embedded: Brain) -> None:
 
 
 def test_a_lane_of_no_weight_does_not_run(tuned: Brain) -> None:
-    tuned.settings = with_values(tuned.settings, {"semantic_weight": "0"})
+    tuned.settings = override_settings(tuned.settings, {"semantic_weight": "0"})
     answer = tuned.query(LUKEWARM)
     assert not stages(answer) & {"vector", "embed_query"}
     assert {lane for hit in answer.hits for lane in hit.lanes} == {"fts"}
-    tuned.settings = with_values(tuned.settings, {"semantic_weight": "1", "keyword_weight": "0"})
+    tuned.settings = override_settings(
+        tuned.settings, {"semantic_weight": "1", "keyword_weight": "0"}
+    )
     answer = tuned.query(LUKEWARM)
     assert "fts" not in stages(answer)
     assert {lane for hit in answer.hits for lane in hit.lanes} == {"vector"}

@@ -10,7 +10,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.config import Settings
 from gbrain.search.lanes import keyword
-from gbrain.text.query import read_query
+from gbrain.text.query import parse_query
 from gbrain.trace import Trace
 from gbrain.types import LaneResult, Scope
 
@@ -34,7 +34,7 @@ def find(
     brain: Brain, text: str, settings: Settings = Settings(), scope: Scope = Scope()
 ) -> tuple[list[str], Trace, LaneResult]:
     trace = Trace()
-    query = read_query(text, {"boats": ("whales",)}, date(2026, 11, 16), scope, 10)
+    query = parse_query(text, {"boats": ("whales",)}, date(2026, 11, 16), scope, 10)
     with brain.database.read_transaction() as connection:
         found = keyword.find(connection, query, settings, trace)
     return [page.slug for page in found.pages], trace, found
@@ -65,7 +65,7 @@ def test_a_typo_is_repaired_on_the_last_rung_and_every_rung_is_told(filled: Brai
         ],
         "won": "trigram_fuzzy",
     }
-    assert [term.also for term in found.terms] == [("kubernetes",)]
+    assert [term.synonyms for term in found.terms] == [("kubernetes",)]
 
 
 def test_the_strongest_term_is_the_rarest_and_the_first_rung_with_a_hit_wins(
@@ -114,7 +114,7 @@ def test_an_unknown_word_that_is_a_slip_is_repaired_beside_words_that_are_known(
     assert slugs == ["baking", "cars"]
     assert stages(trace) == ["fts", "repair"]
     assert trace.stages[1].detail == {"words": ["sourdogh → sourdough"]}
-    assert found.terms[0].also == ("sourdough",)
+    assert found.terms[0].synonyms == ("sourdough",)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_holding_one_word_more_never_harms(
 ) -> None:
     if at >= len(held) or not held[at].pages:
         return
-    more = (*held[:at], held[at]._replace(held=True), *held[at + 1 :])
-    less = (*held[:at], held[at]._replace(held=False), *held[at + 1 :])
+    more = (*held[:at], held[at]._replace(in_top_hit=True), *held[at + 1 :])
+    less = (*held[:at], held[at]._replace(in_top_hit=False), *held[at + 1 :])
     lanes = {"fts": lane(1.0), "vector": lane(*meaning)}
     assert judged(more, **lanes).confidence >= judged(less, **lanes).confidence

@@ -9,7 +9,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.store.boost_data import Wanted, facts
-from gbrain.text.query import read_terms
+from gbrain.text.query import parse_terms
 from gbrain.types import BoostData
 
 
@@ -31,7 +31,7 @@ def test_what_the_page_itself_says(brain: Brain) -> None:
     known = of(brain, put(brain, "plan", front))
     assert (known.title, known.wing, known.tags) == ("Old plan", "projects", ("a b", "c"))
     assert (known.first_day, known.last_day) == ("2026-05-01", "2026-05-31")
-    assert known.written == "2026-11-16"
+    assert known.changed_day == "2026-11-16"
     assert (known.superseded_by, known.pinned, known.importance) == (None, False, None)
 
 
@@ -82,11 +82,11 @@ def test_the_passage_that_speaks_for_it_is_read_on_request(brain: Brain) -> None
     with brain.database.read_transaction() as connection:
         sql = "SELECT id FROM chunks WHERE kind = 'timeline'"
         chunk = connection.execute(sql).fetchone()[0]
-    assert of(brain, page, chunk).passage_text == ""
+    assert of(brain, page, chunk).chunk_text == ""
     known = of(brain, page, chunk, Wanted(passages=True))
-    assert (known.passage_kind, known.passage_first_day) == ("timeline", "2026-04-03")
-    assert "Began" in known.passage_text
-    assert of(brain, page, None, Wanted(passages=True)).passage_kind is None
+    assert (known.chunk_kind, known.chunk_first_day) == ("timeline", "2026-04-03")
+    assert "Began" in known.chunk_text
+    assert of(brain, page, None, Wanted(passages=True)).chunk_kind is None
 
 
 def test_times_opened(brain: Brain) -> None:
@@ -107,10 +107,10 @@ def test_a_brain_that_counts_no_opens(brain: Brain) -> None:
 def test_pages_that_hold_every_quoted_phrase(brain: Brain) -> None:
     one = put(brain, "one", {}, "The cold start of a warm engine.")
     two = put(brain, "two", {}, "Cold engines never start warm; a cold start hurts.")
-    phrases = read_terms('"cold start" "warm engine"')
+    phrases = parse_terms('"cold start" "warm engine"')
     with brain.database.read_transaction() as connection:
         known = facts(connection, {one: None, two: None}, Wanted(phrases=phrases))
-    assert (known[one].phrase, known[two].phrase) == (True, False)
+    assert (known[one].has_phrase, known[two].has_phrase) == (True, False)
 
 
 def test_a_page_that_is_gone_is_left_out(sample: Path) -> None:

@@ -10,7 +10,7 @@ from gbrain.config import Settings
 from gbrain.search.lanes.keyword import search
 from gbrain.store import questions
 from gbrain.store.doctor.examine import examine
-from gbrain.text.query import read_query
+from gbrain.text.query import parse_query
 from gbrain.types import Scope
 
 PAGE = b"---\nquestions: [Who bakes the bread?]\n---\n# Bob\n\n## Work\n\nA man with an oven.\n"
@@ -23,7 +23,7 @@ def fill(brain: Brain, wanted: str) -> int:
 
 
 def found(brain: Brain, text: str, wanted: str = "authored") -> list[str]:
-    query = read_query(text, {}, date(2026, 11, 16), Scope(), 10)
+    query = parse_query(text, {}, date(2026, 11, 16), Scope(), 10)
     with brain.database.read_transaction() as connection:
         settings = Settings(hypothetical_questions=wanted)
         return [page.slug for page in search(connection, query, settings).pages]

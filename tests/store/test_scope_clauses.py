@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.text.query import read_query
+from gbrain.text.query import parse_query
 from gbrain.types import Scope
 
 PAGES = {
@@ -31,7 +31,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
 
 
 def scope_of(text: str) -> Scope:
-    return read_query(text, {"k8s": ("kubernetes",)}, date(2026, 11, 16), Scope(), 10).scope
+    return parse_query(text, {"k8s": ("kubernetes",)}, date(2026, 11, 16), Scope(), 10).scope
 
 
 def allowed(brain: Brain, text: str) -> set[str]:

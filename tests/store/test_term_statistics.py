@@ -7,7 +7,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.store import term_statistics
 from gbrain.store.chunks import page_passages
-from gbrain.text.query import read_terms
+from gbrain.text.query import parse_terms
 from gbrain.types import TermStatistics
 
 
@@ -16,7 +16,7 @@ def facts_of(brain: Brain, slug: str, text: str) -> tuple[TermStatistics, ...]:
         passages = page_passages(connection, brain.get(slug).id)
         pages = term_statistics.brain_size(connection)
         return term_statistics.term_facts(
-            connection, read_terms(text), [p.id for p in passages], pages
+            connection, parse_terms(text), [p.id for p in passages], pages
         )
 
 
@@ -61,6 +61,6 @@ def test_a_common_word_is_counted_only_so_far(
 def test_an_empty_brain(brain: Brain) -> None:
     with brain.database.read_transaction() as connection:
         assert term_statistics.brain_size(connection) == 0
-        assert term_statistics.term_facts(connection, read_terms("any words"), [], 0) == (
+        assert term_statistics.term_facts(connection, parse_terms("any words"), [], 0) == (
             TermStatistics("words", 0, False),
         )

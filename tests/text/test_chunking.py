@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gbrain.text.chunking import (
-    PASSAGE_TOKENS,
-    WHOLE_SECTION_TOKENS,
+    MAX_CHUNK_TOKENS,
+    MAX_UNSPLIT_TOKENS,
     content_hash,
     embedding_text,
-    passages,
+    split_section,
 )
 from gbrain.text.page import parse_page
 from gbrain.text.tokens import estimate_tokens
@@ -74,7 +74,7 @@ pages = st.lists(
 
 
 def spans(text: str, start: int = 0, text_start: int = 0) -> tuple[tuple[int, int], ...]:
-    return passages(text, Section("truth", (), start, text_start, len(text)))
+    return split_section(text, Section("truth", (), start, text_start, len(text)))
 
 
 def chunks(text: str) -> tuple[Chunk, ...]:
@@ -104,7 +104,7 @@ def test_text_without_any_end_is_cut_at_spaces_or_anywhere() -> None:
     for text in ("word " * 2000, "x" * 10_000, "知" * 2000):
         cut = spans(text)
         assert len(cut) > 5
-        assert all(estimate_tokens(text[a:b]) <= 2 * PASSAGE_TOKENS for a, b in cut)
+        assert all(estimate_tokens(text[a:b]) <= 2 * MAX_CHUNK_TOKENS for a, b in cut)
 
 
 @given(bodies, st.integers(0, 50))
@@ -129,7 +129,7 @@ def test_passages_overlap_by_one_whole_sentence_at_most(lengths: list[int]) -> N
 
 @given(bodies)
 def test_no_more_passages_than_needed(text: str) -> None:
-    if estimate_tokens(text) <= WHOLE_SECTION_TOKENS:
+    if estimate_tokens(text) <= MAX_UNSPLIT_TOKENS:
         assert len(spans(text)) == 1
 
 

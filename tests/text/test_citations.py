@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from gbrain.text.citations import (
     Citation,
-    citations_in,
-    hash_around,
+    find_citations,
+    find_lines_with_hash,
+    hash_enclosing_lines,
     lines_hash,
-    places_of,
-    read_citations,
+    parse_citations,
     split_lines,
 )
-from gbrain.text.slug import slug_of
+from gbrain.text.slug import slug_from_path
 
 ALICE = Citation("people/alice", (12, 18), "ab12cd34ef56")
 PIECE = {"slug": "people/alice", "lines": [12, 18], "hash": "ab12cd34ef56" + "0" * 20}
@@ -40,7 +40,7 @@ def test_how_a_citation_is_written() -> None:
     ],
 )
 def test_citations_in_an_answer(text: str) -> None:
-    assert list(citations_in(text)) == [ALICE]
+    assert list(find_citations(text)) == [ALICE]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_citations_in_an_answer(text: str) -> None:
     ],
 )
 def test_what_is_no_citation(text: str) -> None:
-    assert read_citations(text) == []
+    assert parse_citations(text) == []
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ def test_what_is_no_citation(text: str) -> None:
     ],
 )
 def test_citations_in_json(document: str) -> None:
-    assert read_citations(document) == [ALICE._replace(hash=PIECE["hash"])]
+    assert parse_citations(document) == [ALICE._replace(hash=PIECE["hash"])]
 
 
 def test_json_keeps_the_quoted_text_and_finds_citations_in_strings() -> None:
-    found = read_citations(json.dumps([{**PIECE, "text": "Said so."}, {"answer": f"So {ALICE}"}]))
+    found = parse_citations(json.dumps([{**PIECE, "text": "Said so."}, {"answer": f"So {ALICE}"}]))
     assert found == [ALICE._replace(hash=PIECE["hash"], text="Said so."), ALICE]
 
 
@@ -91,16 +91,16 @@ def test_a_citation_written_is_a_citation_read(
     name: str, first: int, more: int, digest: bytes
 ) -> None:
     try:
-        slug = slug_of(name)
+        slug = slug_from_path(name)
     except Exception:
         return
     written = Citation(slug, (first, first + more), digest.hex()[:12])
-    assert read_citations(f"As it says: {written}, or not.") == [written]
+    assert parse_citations(f"As it says: {written}, or not.") == [written]
 
 
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
-    for citation in read_citations(text):
+    for citation in parse_citations(text):
         assert citation.lines[0] <= citation.lines[1]
 
 
@@ -121,7 +121,7 @@ def test_the_hash_of_lines_does_not_depend_on_how_they_end(
     start = sum(len(line) + len(end) for line in page[:first])
     stop = sum(len(line) + len(end) for line in page[:last]) + len(page[last])
     expected = lines_hash(page[first : last + 1])
-    assert hash_around(text.encode(), start, stop) == expected
+    assert hash_enclosing_lines(text.encode(), start, stop) == expected
     inner = data.draw(st.integers(start, start + len(page[first]) - 1))
-    assert hash_around(text.encode(), inner, max(inner + 1, stop)) == expected
-    assert first + 1 in places_of(expected[:12], page, last - first + 1)
+    assert hash_enclosing_lines(text.encode(), inner, max(inner + 1, stop)) == expected
+    assert first + 1 in find_lines_with_hash(expected[:12], page, last - first + 1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.text.classify import NAME_LIMIT, Placed, Shape, place_room, place_wing
+from gbrain.text.classify import MAX_NAME_CHARACTERS, Placement, Shape, classify_room, classify_wing
 
 GENERAL = ("general", "no folder, type, tag or shape says more")
 
@@ -25,14 +25,14 @@ def shape(
     return Shape(words, lines, headings, bullets, tasks, ordered, code_lines, entries, links)
 
 
-def wing(path: str, *tags: str, content: Shape | None = None, **front: object) -> Placed:
-    return place_wing(path, front, tags, content or shape())
+def wing(path: str, *tags: str, content: Shape | None = None, **front: object) -> Placement:
+    return classify_wing(path, front, tags, content or shape())
 
 
 def room(
     content: Shape, path: str = "misc/a-page.md", title: str = "A page", **front: object
-) -> Placed:
-    return place_room(path, title, front, content)
+) -> Placement:
+    return classify_room(path, title, front, content)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def room(
     ],
 )
 def test_the_first_folder_names_the_wing(folder: str, name: str) -> None:
-    assert wing(f"{folder}/page.md") == Placed(name, f"first folder '{folder}'")
+    assert wing(f"{folder}/page.md") == Placement(name, f"first folder '{folder}'")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_first_folder_names_the_wing(folder: str, name: str) -> None:
     ],
 )
 def test_a_numbered_or_decorated_folder_is_the_same_folder(folder: str, name: str) -> None:
-    assert wing(f"{folder}/sub/page.md") == Placed(name, f"first folder '{folder}'")
+    assert wing(f"{folder}/sub/page.md") == Placement(name, f"first folder '{folder}'")
 
 
 def test_the_folder_comes_before_type_and_tags() -> None:
@@ -96,22 +96,22 @@ def test_the_folder_comes_before_type_and_tags() -> None:
     [("Person", "people"), ("organisation", "companies"), ("recipe", "resources")],
 )
 def test_the_type_speaks_where_the_folder_does_not(kind: str, name: str) -> None:
-    assert wing("stuff/page.md", "meeting", type=kind) == Placed(name, f"type '{kind}'")
+    assert wing("stuff/page.md", "meeting", type=kind) == Placement(name, f"type '{kind}'")
 
 
 def test_an_unknown_folder_and_type_leave_it_to_the_tags() -> None:
-    assert wing("stuff/page.md", "meeting", type="draft") == Placed("meetings", "tag 'meeting'")
-    assert wing("stuff/page.md", "blue", type="draft") == Placed(*GENERAL)
+    assert wing("stuff/page.md", "meeting", type="draft") == Placement("meetings", "tag 'meeting'")
+    assert wing("stuff/page.md", "blue", type="draft") == Placement(*GENERAL)
 
 
 def test_the_first_type_that_is_known_counts_in_a_list_of_types() -> None:
-    assert wing("page.md", type=[7, "draft", "project"]) == Placed("projects", "type 'project'")
+    assert wing("page.md", type=[7, "draft", "project"]) == Placement("projects", "type 'project'")
 
 
 def test_tags_speak_next_and_their_order_does_not_matter() -> None:
-    assert wing("page.md", "blue", "company") == Placed("companies", "tag 'company'")
-    assert wing("page.md", "idea", "person/friend") == Placed("people", "tag 'person/friend'")
-    assert wing("page.md", "person/friend", "idea") == Placed("people", "tag 'person/friend'")
+    assert wing("page.md", "blue", "company") == Placement("companies", "tag 'company'")
+    assert wing("page.md", "idea", "person/friend") == Placement("people", "tag 'person/friend'")
+    assert wing("page.md", "person/friend", "idea") == Placement("people", "tag 'person/friend'")
 
 
 @pytest.mark.parametrize("subject", ["startups", "log", "family", "travel", "reading"])
@@ -121,7 +121,7 @@ def test_a_word_that_is_a_subject_as_often_counts_as_folder_only(subject: str) -
 
 
 def test_a_deeper_folder_counts_after_tags() -> None:
-    assert wing("archive/people/alice.md") == Placed("people", "folder 'people'")
+    assert wing("archive/people/alice.md") == Placement("people", "folder 'people'")
     assert wing("archive/people/alice.md", "company").name == "companies"
 
 
@@ -156,13 +156,13 @@ def test_a_deeper_folder_counts_after_tags() -> None:
     ],
 )
 def test_the_shape_speaks_last(path: str, content: Shape, placed: tuple[str, str]) -> None:
-    assert wing(path, content=content) == Placed(*placed)
+    assert wing(path, content=content) == Placement(*placed)
 
 
 def test_front_matter_names_any_wing_or_room() -> None:
     says_so = "front matter says so"
-    assert wing("people/a.md", wing="  My Garden ") == Placed("my-garden", says_so)
-    assert room(shape(), room="Recipe Box") == Placed("recipe-box", says_so)
+    assert wing("people/a.md", wing="  My Garden ") == Placement("my-garden", says_so)
+    assert room(shape(), room="Recipe Box") == Placement("recipe-box", says_so)
 
 
 @pytest.mark.parametrize("value", [7, None, True, ["people"], {}, "", "  ", "x" * 41, "a\x00b"])
@@ -207,16 +207,16 @@ def test_front_matter_that_is_no_short_name_is_ignored(value: object) -> None:
     ],
 )
 def test_the_room_is_the_shape_of_the_content(content: Shape, placed: tuple[str, str]) -> None:
-    assert room(content) == Placed(*placed)
+    assert room(content) == Placement(*placed)
 
 
 def test_names_tell_the_room_too() -> None:
     day = room(shape(), path="log/2026-11-14.md", title="Saturday")
-    assert day == Placed("journal", "file name '2026-11-14' is a date")
+    assert day == Placement("journal", "file name '2026-11-14' is a date")
     how = room(shape(), title="How to bleed a diesel pump")
-    assert how == Placed("how-to", "name says 'how to'")
+    assert how == Placement("how-to", "name says 'how to'")
     sheet = room(shape(), title="Regex cheat sheet")
-    assert sheet == Placed("reference", "name says 'cheat sheet'")
+    assert sheet == Placement("reference", "name says 'cheat sheet'")
 
 
 @pytest.mark.parametrize(
@@ -233,11 +233,11 @@ def test_names_tell_the_room_too() -> None:
     ],
 )
 def test_a_type_that_names_a_shape_comes_before_the_rules(kind: str, name: str) -> None:
-    assert room(shape(lines=9, code_lines=6), type=kind) == Placed(name, f"type '{kind}'")
+    assert room(shape(lines=9, code_lines=6), type=kind) == Placement(name, f"type '{kind}'")
 
 
 def test_a_page_with_nothing_on_it_yet_is_a_stub_whatever_its_type() -> None:
-    assert room(shape(words=4, lines=1), type="person") == Placed("stub", "only 4 words")
+    assert room(shape(words=4, lines=1), type="person") == Placement("stub", "only 4 words")
 
 
 def test_few_words_are_no_stub_where_something_else_is_there() -> None:
@@ -251,7 +251,7 @@ def test_long_paragraphs_full_of_links_are_no_index() -> None:
 
 def test_a_long_name_is_cut_in_the_reason() -> None:
     folder = "-" * 50 + "people"
-    assert wing(f"{folder}/a.md") == Placed("people", f"first folder '{'-' * 39}…'")
+    assert wing(f"{folder}/a.md") == Placement("people", f"first folder '{'-' * 39}…'")
 
 
 counts = st.integers(min_value=0, max_value=10**7)
@@ -276,8 +276,11 @@ fronts = st.dictionaries(st.sampled_from(["wing", "room", "type"]), values)
 def test_any_page_has_a_short_name_and_a_one_line_reason(
     path: str, title: str, front: dict[str, object], tags: set[str], content: Shape
 ) -> None:
-    for placed in (place_wing(path, front, tags, content), place_room(path, title, front, content)):
-        assert 0 < len(placed.name) <= NAME_LIMIT
+    for placed in (
+        classify_wing(path, front, tags, content),
+        classify_room(path, title, front, content),
+    ):
+        assert 0 < len(placed.name) <= MAX_NAME_CHARACTERS
         assert placed.name == "-".join(placed.name.lower().split())
         assert placed.reason
         assert len(placed.reason.splitlines()) == 1

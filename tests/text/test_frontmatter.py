@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.errors import BadPage
-from gbrain.text.frontmatter import FrontMatter, Value, split, with_key, without_key
+from gbrain.text.frontmatter import (
+    FrontMatter,
+    FrontMatterValue,
+    remove_key,
+    set_key,
+    split_front_matter,
+)
 
 QUOTE = "Put quotes around text that holds ': ' or ' #', or starts with one of {[*&!|>%@`."
 TABS = "Indent with spaces: YAML takes no tabs."
@@ -22,19 +28,19 @@ MAP = "Write front matter as 'key: value' lines."
 CLOSE = "End the front matter with a line that holds only ---."
 
 
-def values(source: str) -> dict[str, Value]:
-    return dict(split(f"---\n{source}\n---\n")[0].values)
+def values(source: str) -> dict[str, FrontMatterValue]:
+    return dict(split_front_matter(f"---\n{source}\n---\n")[0].values)
 
 
 def refusal(page: str) -> tuple[str, str | None]:
     with pytest.raises(BadPage) as caught:
-        split(page)
+        split_front_matter(page)
     return caught.value.message, caught.value.hint
 
 
 def test_a_page_is_divided_after_the_closing_line() -> None:
     page = "---\ntitle: Ada\n# who\ntags:\n  - maths\n  - poetry\n---\n\n# Ada\n"
-    assert split(page) == (
+    assert split_front_matter(page) == (
         FrontMatter(
             raw="---\ntitle: Ada\n# who\ntags:\n  - maths\n  - poetry\n---\n",
             values={"title": "Ada", "tags": ["maths", "poetry"]},
@@ -60,8 +66,8 @@ def test_a_page_is_divided_after_the_closing_line() -> None:
         ("---\n\n# nothing yet\n---\nx", "---\n\n# nothing yet\n---\n", {}),
     ],
 )
-def test_delimiters_and_line_ends(page: str, raw: str, found: dict[str, Value]) -> None:
-    front, rest = split(page)
+def test_delimiters_and_line_ends(page: str, raw: str, found: dict[str, FrontMatterValue]) -> None:
+    front, rest = split_front_matter(page)
     assert (front.raw, front.values) == (raw, found)
     assert front.raw + rest == page
 
@@ -83,8 +89,8 @@ def test_delimiters_and_line_ends(page: str, raw: str, found: dict[str, Value]) 
     ],
 )
 def test_a_page_without_front_matter(page: str) -> None:
-    assert split(page) == (FrontMatter("", {}, {}), page)
-    assert split("\ufeff" + page) == (FrontMatter("\ufeff", {}, {}), page)
+    assert split_front_matter(page) == (FrontMatter("", {}, {}), page)
+    assert split_front_matter("\ufeff" + page) == (FrontMatter("\ufeff", {}, {}), page)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,7 @@ def test_a_page_without_front_matter(page: str) -> None:
         ("[1, a, [true]]", [1, "a", [True]]), ("{a: 1, b: {c: ~}}", {"a": 1, "b": {"c": None}}),
     ],
 )  # fmt: skip
-def test_values_of_json(written: str, value: Value) -> None:
+def test_values_of_json(written: str, value: FrontMatterValue) -> None:
     found = values(f"key: {written}")["key"]
     assert (found, type(found)) == (value, type(value))
 
@@ -123,7 +129,7 @@ def test_everything_else_stays_the_text_it_is(written: str) -> None:
         ("!!set {a, b}", {"a": None, "b": None}), ('"\\u00e9\\L"', "\u00e9\u2028"),
     ],
 )  # fmt: skip
-def test_quotes_and_tags_make_text_and_run_nothing(written: str, value: Value) -> None:
+def test_quotes_and_tags_make_text_and_run_nothing(written: str, value: FrontMatterValue) -> None:
     assert values(f"key: {written}") == {"key": value}
 
 
@@ -141,7 +147,7 @@ def test_an_alias_repeats_the_value_above_it() -> None:
 
 
 def test_line_separators_of_unicode_end_no_line() -> None:
-    front, _ = split("---\na: x\u2028y\x85z\u2029\U0010ffff\nb: 2\n---\n")
+    front, _ = split_front_matter("---\na: x\u2028y\x85z\u2029\U0010ffff\nb: 2\n---\n")
     assert front.values == {"a": "x\u2028y\x85z\u2029\U0010ffff", "b": 2}
     assert front.lines == {"a": 2, "b": 3}
 
@@ -149,7 +155,7 @@ def test_line_separators_of_unicode_end_no_line() -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_are_those_of_the_page(end: str) -> None:
     page = end.join(["\ufeff---", "", "a: |", "  x", "", "? b", ": 1", "c: [", "]", "---", ""])
-    assert split(page)[0].lines == {"a": 3, "b": 6, "c": 8}
+    assert split_front_matter(page)[0].lines == {"a": 3, "b": 6, "c": 8}
 
 
 @pytest.mark.parametrize("page", ["---\ntitle: Ada\n", "\ufeff---\r\n'title':", "---\na-b : 1"])
@@ -255,7 +261,7 @@ def test_a_billion_laughs_are_refused() -> None:
 def test_one_megabyte_is_enough() -> None:
     fixed = len("---\na: \n---\n")
     longest = "---\na: " + "é" * ((1_000_000 - fixed) // 2) + "\n---\n"
-    assert split(longest + "rest")[0].raw == longest
+    assert split_front_matter(longest + "rest")[0].raw == longest
     assert refusal(longest.replace("a", "abc")) == (
         "line 1: front matter is longer than 1 MB",
         SMALLER,
@@ -272,7 +278,7 @@ PIECES = [
 
 def split_or_refusal(page: str) -> tuple[FrontMatter, str] | BadPage:
     try:
-        return split(page)
+        return split_front_matter(page)
     except BadPage as error:
         return error
 
@@ -312,8 +318,8 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(TEXT, JSON, max_size=4))
-def test_json_in_front_matter_is_read_as_json(data: dict[str, Value]) -> None:
-    def dumped(value: Value) -> str:
+def test_json_in_front_matter_is_read_as_json(data: dict[str, FrontMatterValue]) -> None:
+    def dumped(value: FrontMatterValue) -> str:
         return json.dumps(value, ensure_ascii=False)
 
     assert values("\n".join(f"{dumped(key)}: {dumped(data[key])}" for key in data)) == data
@@ -325,7 +331,7 @@ KEY = "superseded_by"
 def page_or_none(text: str) -> str | None:
     """A text that is a page without the key, or None."""
     try:
-        return None if KEY in split(text)[0].values else text
+        return None if KEY in split_front_matter(text)[0].values else text
     except BadPage:
         return None
 
@@ -349,9 +355,9 @@ def page_or_none(text: str) -> str | None:
     ],
 )
 def test_where_the_key_goes_and_back(page, edited):
-    assert with_key(page, KEY, "new/plan") == edited
-    assert split(edited)[0].values[KEY] == "new/plan"
-    assert without_key(edited, KEY) == page
+    assert set_key(page, KEY, "new/plan") == edited
+    assert split_front_matter(edited)[0].values[KEY] == "new/plan"
+    assert remove_key(edited, KEY) == page
 
 
 @pytest.mark.parametrize(
@@ -367,16 +373,16 @@ def test_where_the_key_goes_and_back(page, edited):
     ],
 )
 def test_a_value_is_quoted_where_a_reader_of_yaml_could_mistake_it(value, written):
-    edited = with_key("x", KEY, value)
+    edited = set_key("x", KEY, value)
     assert edited == f"---\n{KEY}: {written}\n---\nx"
-    assert split(edited)[0].values[KEY] == value
-    assert without_key(edited, KEY) == "x"
+    assert split_front_matter(edited)[0].values[KEY] == value
+    assert remove_key(edited, KEY) == "x"
 
 
 def test_another_value_takes_the_place_of_the_first():
-    once = with_key("---\na: 1\n---\nx", KEY, "one")
-    assert with_key(once, KEY, "one") == once
-    assert with_key(once, KEY, "two") == "---\na: 1\nsuperseded_by: two\n---\nx"
+    once = set_key("---\na: 1\n---\nx", KEY, "one")
+    assert set_key(once, KEY, "one") == once
+    assert set_key(once, KEY, "two") == "---\na: 1\nsuperseded_by: two\n---\nx"
 
 
 @pytest.mark.parametrize(
@@ -390,7 +396,7 @@ def test_another_value_takes_the_place_of_the_first():
     ],
 )
 def test_what_a_person_wrote_is_taken_out_too(page, edited):
-    assert without_key(page, KEY) == edited
+    assert remove_key(page, KEY) == edited
 
 
 @pytest.mark.parametrize(
@@ -402,7 +408,7 @@ def test_what_a_person_wrote_is_taken_out_too(page, edited):
 )
 def test_what_cannot_be_told_apart_is_refused_with_its_line(page):
     with pytest.raises(BadPage, match="superseded_by cannot be taken out"):
-        without_key(page, KEY)
+        remove_key(page, KEY)
 
 
 LINES = st.lists(
@@ -422,16 +428,16 @@ def test_out_again_gives_the_same_bytes(lines, newline, first, slug):
     page = page_or_none(newline.join([first, *lines]))
     if page is None:
         return
-    before, body = split(page)
-    edited = with_key(page, KEY, slug)
-    after, rest = split(edited)
+    before, body = split_front_matter(page)
+    edited = set_key(page, KEY, slug)
+    after, rest = split_front_matter(edited)
     assert dict(after.values) == {**before.values, KEY: slug}
     assert rest == body
-    assert without_key(edited, KEY) == page
+    assert remove_key(edited, KEY) == page
 
 
 @given(st.text(max_size=60))
 def test_any_text_keeps_its_characters(text):
     page = page_or_none(text)
     if page is not None:
-        assert without_key(with_key(page, KEY, "a/b"), KEY) == page
+        assert remove_key(set_key(page, KEY, "a/b"), KEY) == page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.text.gitignore import ignore_rules
+from gbrain.text.gitignore import parse_ignore_rules
 
 
 # What git check-ignore says.
@@ -39,13 +39,13 @@ from gbrain.text.gitignore import ignore_rules
     ],
 )
 def test_what_a_rule_ignores(rule: str, ignored: list[str], kept: list[str]) -> None:
-    is_ignored = ignore_rules([rule])
+    is_ignored = parse_ignore_rules([rule])
     assert [path for path in ignored if not is_ignored(path)] == []
     assert [path for path in kept if is_ignored(path)] == []
 
 
 def test_the_last_rule_that_says_something_counts() -> None:
-    is_ignored = ignore_rules(["*.md", "!keep.md", "/keep.md"])
+    is_ignored = parse_ignore_rules(["*.md", "!keep.md", "/keep.md"])
     assert is_ignored("a.md")
     assert is_ignored("keep.md")
     assert not is_ignored("x/keep.md")
@@ -53,7 +53,7 @@ def test_the_last_rule_that_says_something_counts() -> None:
 
 def test_a_range_that_goes_backwards_is_refused() -> None:
     with pytest.raises(ValueError, match="bad character range"):
-        ignore_rules(["[z-a].md"])
+        parse_ignore_rules(["[z-a].md"])
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_a_range_that_goes_backwards_is_refused() -> None:
 )
 def test_many_stars_take_no_time(rule: str, path: str) -> None:
     """Tried in all places that each star may end at, they would take longer than the sun lasts."""
-    assert not ignore_rules([rule])(path)
+    assert not parse_ignore_rules([rule])(path)

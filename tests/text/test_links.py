@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.text.links import body_references, front_matter_links
-from gbrain.text.markdown import scan
+from gbrain.text.links import parse_body_links, parse_front_matter_links
+from gbrain.text.markdown import scan_blocks
 from gbrain.types import Link
 
 
 def links(text: str, path: str = "notes/page.md") -> list[Link]:
-    return body_references(text, scan(text), 1, path)[0]
+    return parse_body_links(text, scan_blocks(text), 1, path)[0]
 
 
 def tags(text: str) -> list[str]:
-    return body_references(text, scan(text), 1, "page.md")[1]
+    return parse_body_links(text, scan_blocks(text), 1, "page.md")[1]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_path_cannot_climb_out_of_the_vault() -> None:
 
 def test_each_link_knows_its_line() -> None:
     text = "# Title\r\n\r\n[[one]] and [[two]]\r\n\r\n- [[three]]\r\n"
-    found = body_references(text, scan(text), 5, "page.md")[0]
+    found = parse_body_links(text, scan_blocks(text), 5, "page.md")[0]
     assert [(link.target, link.line) for link in found] == [("one", 7), ("two", 7), ("three", 9)]
 
 
@@ -112,7 +112,7 @@ def test_front_matter_links_from_wikilinks_anywhere_and_names_under_link_keys() 
         "related": ["people/carol.md", "[[dave]]", "https://example.org"],
         "deep": {"list": ["[[erin]]"]},
     }
-    found = list(front_matter_links(values, {"note": 3, "related": 4, "deep": 8}))
+    found = list(parse_front_matter_links(values, {"note": 3, "related": 4, "deep": 8}))
     assert [(link.line, link.target, link.heading, link.label) for link in found] == [
         (3, "alice", "Role", "note"),
         (3, "bob", None, "note"),

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.text.logseq import (
-    block_properties,
+    decode_page_name,
     journal_day,
-    journal_titles,
-    page_name,
-    page_properties,
+    journal_link_titles,
+    parse_block_properties,
+    parse_page_properties,
 )
-from gbrain.text.markdown import scan
+from gbrain.text.markdown import scan_blocks
 
 ONE = "64f0d1aa-1234-4abc-9def-0123456789ab"
 TWO = "64f0d1aa-1234-4abc-9def-0123456789ac"
@@ -30,7 +30,7 @@ def test_the_lines_that_a_page_begins_with_are_its_properties() -> None:
         "\n"
         "- later:: not one\n"
     )
-    assert page_properties(body) == {
+    assert parse_page_properties(body) == {
         "title": "The book",
         "type": "Book",
         "tags": ["Deep Work", "focus", "two words"],
@@ -54,7 +54,7 @@ def test_the_lines_that_a_page_begins_with_are_its_properties() -> None:
     ],
 )
 def test_where_properties_begin_and_end(body: str, expected: dict[str, str]) -> None:
-    assert page_properties(body) == expected
+    assert parse_page_properties(body) == expected
 
 
 def test_blocks_have_names_and_tags_of_their_own_but_not_in_code() -> None:
@@ -62,7 +62,7 @@ def test_blocks_have_names_and_tags_of_their_own_but_not_in_code() -> None:
         f"- one\n  id:: {ONE}\n\t- two\n\t  id:: {TWO}\n\t  tags:: a, [[b c]]\n"
         f"- id:: no uuid\n\n```\nid:: {ONE[::-1]}\ntags:: hidden\n```\n"
     )
-    assert block_properties(body, scan(body)) == ([ONE, TWO], ["a", "b c"])
+    assert parse_block_properties(body, scan_blocks(body)) == ([ONE, TWO], ["a", "b c"])
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_the_day_of_a_journal(name: str, expected: str | None) -> None:
     ],
 )
 def test_how_links_name_a_day(day: str, expected: str) -> None:
-    assert list(journal_titles(day)) == [expected]
+    assert list(journal_link_titles(day)) == [expected]
 
 
 def test_a_day_that_is_none_has_no_name() -> None:
-    assert list(journal_titles("2026-13-01")) == []
+    assert list(journal_link_titles("2026-13-01")) == []
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_a_day_that_is_none_has_no_name() -> None:
     ],
 )
 def test_names_of_files_spell_out_what_no_file_may_have(name: str, expected: str) -> None:
-    assert page_name(name) == expected
+    assert decode_page_name(name) == expected
 
 
 @given(st.text(st.sampled_from("ab:[], #-\r\n\t"), max_size=80))
 def test_any_text_has_properties_without_an_error(body: str) -> None:
-    values = page_properties(body)
+    values = parse_page_properties(body)
     assert all(key == key.lower() and ":" not in key for key in values)
-    assert block_properties(body, scan(body))[0] == []
+    assert parse_block_properties(body, scan_blocks(body))[0] == []

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from gbrain.text.markdown import MAX_DEPTH, Heading, Item, Structure, scan
+from gbrain.text.markdown import MAX_NESTING_DEPTH, Heading, ListItem, Structure, scan_blocks
 
 NEWLINE = re.compile(r"\r\n?|\n")
 # With its own nesting limit it would take the whole page below ten nested lists for their content.
@@ -41,20 +41,20 @@ def found(text: str) -> Structure:
         elif token.type == "list_item_open" and token.level == 1:
             while not lines[end - 1].strip(" \t"):
                 end -= 1
-            items.append(Item(line, end, ordered=token.info != ""))
+            items.append(ListItem(line, end, ordered=token.info != ""))
     return Structure((0, *ends), tuple(headings), tuple(code), tuple(rules), tuple(items))
 
 
 def headings(text: str) -> list[tuple[int, int, int, str]]:
-    return [(h.line, h.end, h.level, h.text) for h in scan(text).headings]
+    return [(h.line, h.end, h.level, h.text) for h in scan_blocks(text).headings]
 
 
 def items(text: str) -> list[tuple[int, int]]:
-    return [(item.line, item.end) for item in scan(text).items]
+    return [(item.line, item.end) for item in scan_blocks(text).items]
 
 
 def code(text: str) -> list[tuple[int, int]]:
-    return list(scan(text).code)
+    return list(scan_blocks(text).code)
 
 
 PROFILE = """\
@@ -129,7 +129,7 @@ LOG = (
 
 
 def test_a_profile_with_its_timeline() -> None:
-    page = scan(PROFILE)
+    page = scan_blocks(PROFILE)
     assert [(h.line, h.level, h.text) for h in page.headings] == [
         (0, 1, "Alice Chen"),
         (5, 2, "Role"),
@@ -149,7 +149,7 @@ def test_a_profile_with_its_timeline() -> None:
 
 
 def test_a_how_to_with_code_at_every_depth() -> None:
-    page = scan(HOWTO)
+    page = scan_blocks(HOWTO)
     assert page.headings == (Heading(0, 2, 1, "Restore a backup"),)
     assert page.code == ((5, 9), (11, 12), (13, 16), (16, 18), (19, 20), (21, 25))
     assert items(HOWTO) == [(3, 9), (9, 16)]
@@ -157,7 +157,7 @@ def test_a_how_to_with_code_at_every_depth() -> None:
 
 
 def test_a_log_with_windows_line_ends() -> None:
-    page = scan(LOG)
+    page = scan_blocks(LOG)
     assert headings(LOG) == [(0, 1, 2, "2026-01-05"), (11, 12, 1, "Seen")]
     assert items(LOG) == [(1, 2), (2, 5)]
     assert page.rules == (6,)
@@ -167,7 +167,7 @@ def test_a_log_with_windows_line_ends() -> None:
 
 @pytest.mark.parametrize("page", [PROFILE, HOWTO, LOG, LOG.replace("\r\n", "\r")])
 def test_real_pages_are_read_as_markdown_it_reads_them(page: str) -> None:
-    assert scan(page) == found(page)
+    assert scan_blocks(page) == found(page)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_items(page: str, expected: list[tuple[int, int]]) -> None:
 
 
 def test_which_items_are_ordered() -> None:
-    assert [item.ordered for item in scan("- a\n1. b\n2. c\n+ 1. d\n").items] == [
+    assert [item.ordered for item in scan_blocks("- a\n1. b\n2. c\n+ 1. d\n").items] == [
         False,
         True,
         True,
@@ -308,11 +308,11 @@ def test_which_items_are_ordered() -> None:
     ],
 )
 def test_rules(page: str, expected: tuple[int, ...]) -> None:
-    assert scan(page).rules == expected
+    assert scan_blocks(page).rules == expected
 
 
 def test_a_page_with_nothing_has_no_lines() -> None:
-    assert scan("") == Structure((0,), (), (), (), ())
+    assert scan_blocks("") == Structure((0,), (), (), (), ())
 
 
 def test_only_line_feeds_and_carriage_returns_end_lines() -> None:
@@ -321,7 +321,7 @@ def test_only_line_feeds_and_carriage_returns_end_lines() -> None:
 
 @pytest.mark.parametrize("marker", ["> ", ">", "- ", "1. ", "- > "])
 def test_what_follows_too_deep_a_nesting_is_found(marker: str) -> None:
-    page = marker * (3 * MAX_DEPTH) + "deep\n\n# After\n- item\n"
+    page = marker * (3 * MAX_NESTING_DEPTH) + "deep\n\n# After\n- item\n"
     assert headings(page) == [(2, 3, 1, "After")]
     assert items(page)[-1:] == [(3, 4)]
 
@@ -413,19 +413,19 @@ awkward_pages = st.lists(awkward_lines, max_size=12).map("".join)
 @settings(max_examples=300, deadline=None)
 @given(awkward_pages)
 def test_awkward_pages_are_read_as_markdown_it_reads_them(page: str) -> None:
-    assert scan(page) == found(page)
+    assert scan_blocks(page) == found(page)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet=" \t\n\r>-*+1.)#`~=_<[]:a", max_size=40))
 def test_marks_in_any_order_are_read_as_markdown_it_reads_them(page: str) -> None:
-    assert scan(page) == found(page)
+    assert scan_blocks(page) == found(page)
 
 
 @settings(max_examples=50, deadline=None)
 @given(awkward_pages | st.text())
 def test_a_last_newline_makes_no_difference(page: str) -> None:
-    bare, ended = scan(page.rstrip("\r\n")), scan(page.rstrip("\r\n") + "\n")
+    bare, ended = scan_blocks(page.rstrip("\r\n")), scan_blocks(page.rstrip("\r\n") + "\n")
     assert bare.headings == ended.headings
     assert (bare.code, bare.rules, bare.items) == (ended.code, ended.rules, ended.items)
 
@@ -433,6 +433,6 @@ def test_a_last_newline_makes_no_difference(page: str) -> None:
 @settings(max_examples=50, deadline=None)
 @given(awkward_pages | st.text())
 def test_starts_cut_the_page_into_its_lines(page: str) -> None:
-    starts = scan(page).starts
+    starts = scan_blocks(page).starts
     lines = [page[start:end] for start, end in pairwise(starts)]
     assert lines == re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", page)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.text.markdown import scan
-from gbrain.text.obsidian import comments, is_attachment
+from gbrain.text.markdown import scan_blocks
+from gbrain.text.obsidian import find_comments, is_attachment
 
 
 def hidden(text: str) -> list[str]:
-    return [text[start:stop] for start, stop in comments(text, scan(text))]
+    return [text[start:stop] for start, stop in find_comments(text, scan_blocks(text))]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_two_percent_signs_alone_are_no_comment(text: str) -> None:
 
 @given(st.text(st.sampled_from("%`a \n\r#-"), max_size=60))
 def test_comments_are_in_order_and_lie_between_marks(text: str) -> None:
-    found = list(comments(text, scan(text)))
+    found = list(find_comments(text, scan_blocks(text)))
     assert all(first[1] <= second[0] for first, second in pairwise(found))
     assert all(text[a : a + 2] == text[b - 2 : b] == "%%" and b - a >= 4 for a, b in found)
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gbrain.errors import BadPage
-from gbrain.text.page import MAX_TITLE, parse_page
+from gbrain.text.page import MAX_TITLE_CHARACTERS, parse_page
 
 _LINES = [
     "---",
@@ -170,7 +170,7 @@ def test_a_page_is_dated_by_front_matter_name_or_last_entry(
 def test_a_long_heading_of_signs_takes_no_time_and_makes_a_short_title(sign: str) -> None:
     heading = "a" + sign * (500_000 // len(sign)) + "a"
     page = parse_page("a.md", f"# {heading}\n\nWords.\n".encode())
-    assert 0 < len(page.title) <= MAX_TITLE
+    assert 0 < len(page.title) <= MAX_TITLE_CHARACTERS
 
 
 def test_a_long_heading_is_not_repeated_for_every_section_below_it() -> None:

@@ -11,19 +11,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gbrain.text.query import (
-    LONGEST_QUERY,
+    MAX_QUERY_CHARACTERS,
     MAX_TERMS,
-    match_expression,
-    normalise,
-    read_query,
-    read_terms,
-    unspaced,
+    fts_expression,
+    has_unspaced_script,
+    normalise_query,
+    parse_query,
+    parse_terms,
 )
 from gbrain.types import Scope, Term
 
 
 def words(text: str) -> list[tuple[str, ...]]:
-    return [term.words for term in read_terms(normalise(text))]
+    return [term.words for term in parse_terms(normalise_query(text))]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def words(text: str) -> list[tuple[str, ...]]:
     ],
 )
 def test_a_query_is_tidied(text: str, normal: str) -> None:
-    assert normalise(text) == normal
+    assert normalise_query(text) == normal
 
 
 @pytest.mark.parametrize(
@@ -64,28 +64,28 @@ def test_words_and_phrases_are_read(text: str, expected: list[tuple[str, ...]]) 
 
 
 def test_a_star_asks_for_words_that_begin_so() -> None:
-    assert read_terms("riv* *ai") == (Term(("riv",), prefix=True), Term(("ai",)))
+    assert parse_terms("riv* *ai") == (Term(("riv",), prefix=True), Term(("ai",)))
 
 
 def test_an_alias_stands_beside_its_word_even_if_that_is_a_stop_word() -> None:
     known = {"k8s": ("kubernetes",), "it": ("information technology",)}
-    assert read_terms("K8s it now", known) == (
-        Term(("K8s",), also=("kubernetes",)),
-        Term(("it",), also=("information technology",)),
+    assert parse_terms("K8s it now", known) == (
+        Term(("K8s",), synonyms=("kubernetes",)),
+        Term(("it",), synonyms=("information technology",)),
         Term(("now",)),
     )
-    assert match_expression(read_terms("k8s", known)) == '("k8s" OR "kubernetes")'
+    assert fts_expression(parse_terms("k8s", known)) == '("k8s" OR "kubernetes")'
 
 
 def test_a_long_query_is_cut() -> None:
-    assert len(read_terms(" ".join(f"word{n}" for n in range(2 * MAX_TERMS)))) == MAX_TERMS
+    assert len(parse_terms(" ".join(f"word{n}" for n in range(2 * MAX_TERMS)))) == MAX_TERMS
 
 
 @pytest.mark.parametrize(
     ("text", "answer"), [("知识", True), ("ภาษา", True), ("river", False), ("Über", False)]
 )
 def test_scripts_without_spaces_are_known(text: str, answer: bool) -> None:
-    assert unspaced(text) is answer
+    assert has_unspaced_script(text) is answer
 
 
 @pytest.fixture(scope="module")
@@ -107,18 +107,18 @@ def index() -> Iterator[sqlite3.Connection]:
 def test_every_expression_is_one_that_fts5_understands(
     index: sqlite3.Connection, text: str, operator: str
 ) -> None:
-    terms = read_terms(normalise(text))
+    terms = parse_terms(normalise_query(text))
     if terms:
-        expression = match_expression(terms, operator)
+        expression = fts_expression(terms, operator)
         index.execute("SELECT count(*) FROM t WHERE t MATCH ?", (expression,)).fetchone()
 
 
 @given(st.text())
 def test_normalising_twice_changes_nothing(text: str) -> None:
-    assert normalise(normalise(text)) == normalise(text)
+    assert normalise_query(normalise_query(text)) == normalise_query(text)
 
 
 def test_of_an_endless_query_the_beginning_is_read() -> None:
-    phrase = read_query('"' + "river " * 1_000_000 + '"', {}, date(2026, 11, 16), Scope(), 10)
-    assert len(phrase.text) <= LONGEST_QUERY
+    phrase = parse_query('"' + "river " * 1_000_000 + '"', {}, date(2026, 11, 16), Scope(), 10)
+    assert len(phrase.text) <= MAX_QUERY_CHARACTERS
     assert [term.words for term in phrase.terms] == [("river",), ("riv",)]

@@ -6,20 +6,25 @@ from datetime import date
 
 import pytest
 
-from gbrain.text.query import read_query
-from gbrain.text.query_format import written
+from gbrain.text.query import parse_query
+from gbrain.text.query_format import format_tree
 from gbrain.types import Query, Scope
 
 
 def read(text: str, scope: Scope = Scope()) -> Query:
-    return read_query(text, {"k8s": ("kubernetes",)}, date(2026, 11, 16), scope, 10)
+    return parse_query(text, {"k8s": ("kubernetes",)}, date(2026, 11, 16), scope, 10)
 
 
 def test_a_plain_query_means_its_own_text() -> None:
     query = read("  what is  the River plan? ")
-    assert query.meaning == query.text == "what is the River plan?"
+    assert query.semantic_text == query.text == "what is the River plan?"
     assert [term.words for term in query.terms] == [("River",), ("plan",)]
-    assert (query.tree, query.expression, query.listed, query.scope) == (None, None, False, Scope())
+    assert (query.tree, query.fts_expression, query.filter_only, query.scope) == (
+        None,
+        None,
+        False,
+        Scope(),
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,14 +45,14 @@ def test_fields_and_nots_are_demands_beside_the_words(
 ) -> None:
     query = read(text)
     assert query.scope.tree is not None
-    assert written(query.scope.tree) == demands
+    assert format_tree(query.scope.tree) == demands
     assert [" ".join(term.words) for term in query.terms] == words
-    assert not query.listed
+    assert not query.filter_only
 
 
 @pytest.mark.parametrize("text", ["NOT cloud", "tag:x", "tag:x OR river", "river OR NOT cloud"])
 def test_a_page_need_not_hold_a_word_that_is_not_asked_for(text: str) -> None:
-    assert read(text).listed
+    assert read(text).filter_only
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,7 @@ def test_a_page_need_not_hold_a_word_that_is_not_asked_for(text: str) -> None:
     ],
 )
 def test_words_are_matched_as_the_operators_say(text: str, expression: str | None) -> None:
-    assert read(text).expression == expression
+    assert read(text).fts_expression == expression
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,7 @@ def test_words_are_matched_as_the_operators_say(text: str, expression: str | Non
 def test_what_is_embedded_leaves_out_operators_fields_and_what_is_unwanted(
     text: str, meaning: str
 ) -> None:
-    assert read(text).meaning == meaning
+    assert read(text).semantic_text == meaning
 
 
 def test_dates_join_those_of_the_scope_and_the_narrower_holds() -> None:

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gbrain.text.query import MAX_TERMS, normalise, read_query
-from gbrain.text.query_format import describe, written
-from gbrain.text.query_tree import read_tree, terms_of
+from gbrain.text.query import MAX_TERMS, normalise_query, parse_query
+from gbrain.text.query_format import describe_query, format_tree
+from gbrain.text.query_tree import parse_tree, wanted_terms
 from gbrain.types import Clause, Query, Scope, Term
 
 TODAY = date(2026, 11, 16)
 
 
 def read(text: str) -> Query:
-    return read_query(text, {"k8s": ("kubernetes",)}, TODAY, Scope(), 10)
+    return parse_query(text, {"k8s": ("kubernetes",)}, TODAY, Scope(), 10)
 
 
 def understood(text: str) -> str:
-    return describe(read(text))
+    return describe_query(read(text))
 
 
 @pytest.mark.parametrize(
@@ -113,16 +113,16 @@ def test_and_binds_closer_than_or_and_both_closer_than_standing_side_by_side() -
     def term(word: str) -> Clause:
         return Clause("term", term=Term((word,)))
 
-    assert read_tree("a b OR c AND d", {}, TODAY) == Clause(
+    assert parse_tree("a b OR c AND d", {}, TODAY) == Clause(
         "loose",
         (term("a"), Clause("any", (term("b"), Clause("all", (term("c"), term("d")))))),
     )
 
 
 def test_only_words_and_titles_that_are_wanted_count_as_terms() -> None:
-    tree = read_tree("a NOT b OR NOT (c AND NOT d) title:e tag:f", {}, TODAY)
+    tree = parse_tree("a NOT b OR NOT (c AND NOT d) title:e tag:f", {}, TODAY)
     assert tree is not None
-    assert [term.words for term in terms_of(tree)] == [("a",), ("e",)]
+    assert [term.words for term in wanted_terms(tree)] == [("a",), ("e",)]
 
 
 def test_stop_words_go_beside_fields_but_stay_beside_operators_and_quotes() -> None:
@@ -133,9 +133,9 @@ def test_stop_words_go_beside_fields_but_stay_beside_operators_and_quotes() -> N
 
 
 def test_a_long_query_is_cut() -> None:
-    tree = read_tree(" OR ".join(f"word{n}" for n in range(2 * MAX_TERMS)), {}, TODAY)
+    tree = parse_tree(" OR ".join(f"word{n}" for n in range(2 * MAX_TERMS)), {}, TODAY)
     assert tree is not None
-    assert len(tree.parts) == MAX_TERMS
+    assert len(tree.operands) == MAX_TERMS
 
 
 PIECES = st.lists(
@@ -153,9 +153,9 @@ PIECES = st.lists(
 @example(["NOT", "("] * 1000 + ["a"])
 @example(["tag:("] * 500 + ["a"])
 def test_what_was_understood_reads_the_same(pieces: list[str]) -> None:
-    text = normalise(" ".join(pieces))
-    tree = read_tree(text, {"k8s": ("kubernetes",)}, TODAY)
+    text = normalise_query(" ".join(pieces))
+    tree = parse_tree(text, {"k8s": ("kubernetes",)}, TODAY)
     if tree is not None:
-        again = read_tree(normalise(written(tree)), {"k8s": ("kubernetes",)}, TODAY)
+        again = parse_tree(normalise_query(format_tree(tree)), {"k8s": ("kubernetes",)}, TODAY)
         assert again == tree
-        assert written(again) == written(tree)
+        assert format_tree(again) == format_tree(tree)

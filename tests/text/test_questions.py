@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.text.page import parse_page
-from gbrain.text.questions import MOST, Part, authored, day_in_words, derived
+from gbrain.text.questions import (
+    MAX_QUESTIONS,
+    QuestionSource,
+    authored_questions,
+    derive_questions,
+    spell_out_date,
+)
 
 PAGE = b"""---
 title: Alice Chen
@@ -40,7 +46,10 @@ Nobody knows.
 
 def test_front_matter_lists_questions() -> None:
     page = parse_page("alice.md", PAGE)
-    assert authored(page.meta) == ["Who founded RiverAI?", "What does she think of cloud RAG?"]
+    assert authored_questions(page.meta) == [
+        "Who founded RiverAI?",
+        "What does she think of cloud RAG?",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -55,18 +64,18 @@ def test_front_matter_lists_questions() -> None:
     ],
 )
 def test_they_may_be_a_list_or_lines(value: object, questions: list[str]) -> None:
-    assert authored(json.dumps({"questions": value})) == questions
+    assert authored_questions(json.dumps({"questions": value})) == questions
 
 
 def test_no_front_matter_no_questions() -> None:
-    assert authored("{}") == []
-    assert authored('{"title": "\\"questions\\""}') == []
+    assert authored_questions("{}") == []
+    assert authored_questions('{"title": "\\"questions\\""}') == []
 
 
 def test_title_headings_and_dated_entries_suggest_questions() -> None:
     page = parse_page("alice.md", PAGE)
-    parts = [Part(chunk.heading_path, chunk.date, chunk.text) for chunk in page.chunks]
-    assert derived(page.title, page.wing, parts) == [
+    parts = [QuestionSource(chunk.heading_path, chunk.date, chunk.text) for chunk in page.chunks]
+    assert derive_questions(page.title, page.wing, parts) == [
         "Who is Alice Chen?",
         "What is Role of Alice Chen?",
         "What is next?",
@@ -88,16 +97,21 @@ def test_title_headings_and_dated_entries_suggest_questions() -> None:
     ],
 )
 def test_a_date_is_named_in_words(written: str, words: str) -> None:
-    assert day_in_words(written) == words
+    assert spell_out_date(written) == words
 
 
 def test_there_is_an_end_to_questions() -> None:
-    many = [Part((f"Heading {n}",), None, "") for n in range(2 * MOST)]
-    assert len(derived("T", "general", many)) == MOST
-    assert len(authored(json.dumps({"questions": ["Why?"] * 2 * MOST}))) == MOST
+    many = [QuestionSource((f"Heading {n}",), None, "") for n in range(2 * MAX_QUESTIONS)]
+    assert len(derive_questions("T", "general", many)) == MAX_QUESTIONS
+    assert (
+        len(authored_questions(json.dumps({"questions": ["Why?"] * 2 * MAX_QUESTIONS})))
+        == MAX_QUESTIONS
+    )
 
 
 @given(st.text(), st.lists(st.tuples(st.lists(st.text()), st.text())))
 def test_any_page_can_be_asked_about(title: str, parts: list[tuple[list[str], str]]) -> None:
-    asked = derived(title, "", [Part(tuple(path), "2026-04-03", text) for path, text in parts])
+    asked = derive_questions(
+        title, "", [QuestionSource(tuple(path), "2026-04-03", text) for path, text in parts]
+    )
     assert len(asked) <= len(parts) + 1

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.text.markdown import scan
-from gbrain.text.sections import entry_date, split_sections, timeline_line
+from gbrain.text.markdown import scan_blocks
+from gbrain.text.sections import find_timeline_line, parse_entry_date, split_sections
 from gbrain.types import Section
 
 _LINES = [
@@ -45,13 +45,13 @@ texts = st.lists(
 
 
 def sections(text: str) -> tuple[Section, ...]:
-    structure = scan(text)
-    return split_sections(text, structure, timeline_line(text, structure))
+    structure = scan_blocks(text)
+    return split_sections(text, structure, find_timeline_line(text, structure))
 
 
 def halves(text: str) -> tuple[str, str]:
-    structure = scan(text)
-    cut = structure.starts[timeline_line(text, structure)]
+    structure = scan_blocks(text)
+    cut = structure.starts[find_timeline_line(text, structure)]
     return text[:cut], text[cut:]
 
 
@@ -80,7 +80,7 @@ def entries(text: str) -> list[tuple[str | None, str]]:
     ],
 )
 def test_the_three_spellings_of_an_entry(line: str, date: str, first: str, last: str) -> None:
-    period = entry_date(line)
+    period = parse_entry_date(line)
     assert period is not None
     assert (period.text, period.first, period.last) == (date, first, last)
 
@@ -100,7 +100,7 @@ def test_the_three_spellings_of_an_entry(line: str, date: str, first: str, last:
     ],
 )
 def test_what_is_no_entry(line: str) -> None:
-    assert entry_date(line) is None
+    assert parse_entry_date(line) is None
 
 
 def test_a_rule_before_a_timeline_heading_opens_the_timeline() -> None:

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.text.similarity import (
-    FEWEST_WORDS,
+    MIN_WORDS,
     dice,
+    distinctive_phrases,
     edit_distance,
+    have_different_dates,
+    is_likely_typo,
     jaccard,
-    of_different_days,
-    shared_wording,
-    surely_a_slip,
-    telling_phrases,
+    shingle_overlap,
     trigrams,
-    word_runs,
+    word_shingles,
 )
 
 
@@ -72,7 +72,7 @@ def test_likeness_is_the_same_both_ways(a: str, b: str) -> None:
     ],
 )
 def test_a_slip_is_one_that_can_be_nothing_else(word: str, meant: str, sure: bool) -> None:
-    assert surely_a_slip(word, meant) is sure
+    assert is_likely_typo(word, meant) is sure
 
 
 TWELVE = "The quick brown fox jumps over the lazy dog by the river"
@@ -80,31 +80,31 @@ TWELVE = "The quick brown fox jumps over the lazy dog by the river"
 
 def test_case_punctuation_and_line_ends_do_not_count():
     other = "the QUICK, brown fox —\r\njumps over the *lazy* dog: by the river!"
-    assert shared_wording(word_runs(TWELVE), word_runs(other)) == 1
+    assert shingle_overlap(word_shingles(TWELVE), word_shingles(other)) == 1
 
 
 def test_one_word_changed_costs_its_three_runs():
     other = TWELVE.replace("jumps", "leaps")
-    assert len(word_runs(TWELVE)) == 10
-    assert shared_wording(word_runs(TWELVE), word_runs(other)) == pytest.approx(7 / 10)
+    assert len(word_shingles(TWELVE)) == 10
+    assert shingle_overlap(word_shingles(TWELVE), word_shingles(other)) == pytest.approx(7 / 10)
 
 
 def test_a_part_is_not_the_whole():
     double = TWELVE + " " + " ".join(f"word{number}" for number in range(12))
-    assert shared_wording(word_runs(TWELVE), word_runs(double)) == pytest.approx(10 / 22)
+    assert shingle_overlap(word_shingles(TWELVE), word_shingles(double)) == pytest.approx(10 / 22)
 
 
 def test_few_words_are_like_nothing():
-    few = " ".join(TWELVE.split()[: FEWEST_WORDS - 1])
-    assert word_runs(few) == frozenset()
-    assert shared_wording(word_runs(few), word_runs(few)) == 0
+    few = " ".join(TWELVE.split()[: MIN_WORDS - 1])
+    assert word_shingles(few) == frozenset()
+    assert shingle_overlap(word_shingles(few), word_shingles(few)) == 0
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_it_is_a_share_and_works_both_ways(one, other):
-    a, b = word_runs(one), word_runs(other)
-    assert shared_wording(a, b) == shared_wording(b, a)
-    assert 0 <= shared_wording(a, b) <= 1
+    a, b = word_shingles(one), word_shingles(other)
+    assert shingle_overlap(a, b) == shingle_overlap(b, a)
+    assert 0 <= shingle_overlap(a, b) <= 1
 
 
 @pytest.mark.parametrize(
@@ -119,17 +119,20 @@ def test_it_is_a_share_and_works_both_ways(one, other):
     ],
 )
 def test_notes_of_different_days(one, other, different):
-    assert of_different_days(one, other) is different
+    assert have_different_dates(one, other) is different
 
 
 def test_phrases_are_spread_and_made_of_long_words():
     text = "a an of remarkable knowledge gardens it is so. we do patient evergreen writing to us"
-    assert telling_phrases(text, 2) == ["remarkable knowledge gardens", "patient evergreen writing"]
+    assert distinctive_phrases(text, 2) == [
+        "remarkable knowledge gardens",
+        "patient evergreen writing",
+    ]
 
 
 @given(st.text(max_size=200), st.integers(1, 9))
 def test_phrases_stand_in_the_text(text, count):
-    phrases = telling_phrases(text, count)
+    phrases = distinctive_phrases(text, count)
     assert len(phrases) <= count
     words = " ".join(phrases).split()
     assert all(word in text for word in words)

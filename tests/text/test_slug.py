@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gbrain.errors import BadPage
-from gbrain.text.query import normalise
-from gbrain.text.slug import MAX_SLUG, fold, normal_form, slug_of
+from gbrain.text.query import normalise_query
+from gbrain.text.slug import MAX_SLUG_CHARACTERS, fold_name, normalise_unicode, slug_from_path
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from gbrain.text.slug import MAX_SLUG, fold, normal_form, slug_of
     ],
 )
 def test_slug_is_the_path_made_typeable(path: str, slug: str) -> None:
-    assert slug_of(path) == slug
+    assert slug_from_path(path) == slug
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_slug_is_the_path_made_typeable(path: str, slug: str) -> None:
 )
 def test_a_path_that_leaves_its_folder_or_names_nothing_is_refused(path: str) -> None:
     with pytest.raises(BadPage) as caught:
-        slug_of(path)
+        slug_from_path(path)
     assert caught.value.code == "bad_slug"
 
 
 def test_a_slug_has_a_longest_length() -> None:
-    assert slug_of("a" * MAX_SLUG) == "a" * MAX_SLUG
+    assert slug_from_path("a" * MAX_SLUG_CHARACTERS) == "a" * MAX_SLUG_CHARACTERS
     with pytest.raises(BadPage, match="longer than 400"):
-        slug_of("a" * (MAX_SLUG + 1))
+        slug_from_path("a" * (MAX_SLUG_CHARACTERS + 1))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
@@ -61,10 +61,10 @@ def test_a_slug_has_a_longest_length() -> None:
 @example(".md'")
 def test_the_slug_of_a_slug_is_itself(path: str) -> None:
     try:
-        slug = slug_of(path)
+        slug = slug_from_path(path)
     except BadPage:
         return
-    assert slug_of(slug) == slug
+    assert slug_from_path(slug) == slug
     assert slug == unicodedata.normalize("NFC", slug)
     assert not slug.startswith("/")
     assert ".." not in slug.split("/")
@@ -88,24 +88,24 @@ def test_the_slug_of_a_slug_is_itself(path: str) -> None:
     ],
 )
 def test_a_key_forgets_case_accents_and_punctuation(name: str, key: str) -> None:
-    assert fold(name) == key
+    assert fold_name(name) == key
 
 
 @given(st.text(max_size=40))
 def test_folding_twice_changes_nothing(name: str) -> None:
-    assert fold(fold(name)) == fold(name)
+    assert fold_name(fold_name(name)) == fold_name(name)
 
 
 @given(st.text(st.sampled_from("aé\u0301\u0316\u0344知"), max_size=30))
 def test_a_long_text_has_the_normal_form_of_unicode(text: str) -> None:
     long = text + "." * 1000
-    assert normal_form("NFC", long) == unicodedata.normalize("NFC", long)
-    assert normal_form("NFKD", long) == unicodedata.normalize("NFKD", long)
+    assert normalise_unicode("NFC", long) == unicodedata.normalize("NFC", long)
+    assert normalise_unicode("NFKD", long) == unicodedata.normalize("NFKD", long)
 
 
 def test_a_million_marks_on_one_letter_are_no_name() -> None:
     """Python sorts them by pairs: it would take hours."""
     marks = "\u0301\u0316" * 500_000
-    assert fold(f"a{marks}b") == "ab"
-    assert slug_of(f"a{marks}b").startswith("á\u0316")
-    assert normalise(f"a{marks} b").endswith(" b")
+    assert fold_name(f"a{marks}b") == "ab"
+    assert slug_from_path(f"a{marks}b").startswith("á\u0316")
+    assert normalise_query(f"a{marks} b").endswith(" b")

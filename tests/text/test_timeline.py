@@ -9,11 +9,11 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from gbrain.errors import BadPage, UsageError
-from gbrain.text.frontmatter import split
-from gbrain.text.markdown import scan
+from gbrain.text.frontmatter import split_front_matter
+from gbrain.text.markdown import scan_blocks
 from gbrain.text.page import parse_page
-from gbrain.text.sections import split_sections, timeline_line
-from gbrain.text.timeline import add_entry, parse_entry, without_later_entries
+from gbrain.text.sections import find_timeline_line, split_sections
+from gbrain.text.timeline import add_entry, drop_later_entries, parse_entry
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,10 @@ def test_long_lines_are_read_in_one_go(line: str) -> None:
 
 def test_the_front_matter_stays_what_it_was() -> None:
     page = "---\ntitle: 'A'  # note\n---\n\n## Timeline\n"
-    assert split(add_entry(page, "2026", "Met"))[0].raw == "---\ntitle: 'A'  # note\n---\n"
+    assert (
+        split_front_matter(add_entry(page, "2026", "Met"))[0].raw
+        == "---\ntitle: 'A'  # note\n---\n"
+    )
 
 
 def test_a_rule_on_the_first_line_never_becomes_front_matter() -> None:
@@ -268,17 +271,17 @@ Unsure of the rest.
 
 
 def test_later_entries_go_with_all_their_lines():
-    known = without_later_entries(PAGE, "2026-04-30")
+    known = drop_later_entries(PAGE, "2026-04-30")
     assert known == PAGE.replace("- 2026-05-01 — Moved\n  to Lisbon\n", "")
 
 
 def test_a_month_is_known_from_its_first_day():
-    assert "podcast" in without_later_entries(PAGE, "2026-04-01")
-    assert "podcast" not in without_later_entries(PAGE, "2026-03-31")
+    assert "podcast" in drop_later_entries(PAGE, "2026-04-01")
+    assert "podcast" not in drop_later_entries(PAGE, "2026-03-31")
 
 
 def test_dates_above_the_timeline_are_the_page_s_own_words():
-    assert without_later_entries(PAGE, "0001-01-01").startswith(PAGE[: PAGE.index("- 2026")])
+    assert drop_later_entries(PAGE, "0001-01-01").startswith(PAGE[: PAGE.index("- 2026")])
 
 
 def test_a_dated_heading_goes_with_what_is_below_it():
@@ -286,14 +289,14 @@ def test_a_dated_heading_goes_with_what_is_below_it():
         "# Log\n\n## Timeline\n### 2026-05-02\nlate\n#### More\nlate too\n- 2026-04-01: early\n"
         "### 2026-04-02\nearly\n"
     )
-    assert without_later_entries(page, "2026-04-30") == (
+    assert drop_later_entries(page, "2026-04-30") == (
         "# Log\n\n## Timeline\n- 2026-04-01: early\n### 2026-04-02\nearly\n"
     )
 
 
 @pytest.mark.parametrize("page", ["", "no timeline\n", "---\na: 1\n---\n", "## Timeline\n"])
 def test_pages_without_entries_stay(page):
-    assert without_later_entries(page, "2000-01-01") == page
+    assert drop_later_entries(page, "2000-01-01") == page
 
 
 DAYS = st.dates().map(lambda day: day.isoformat())
@@ -305,7 +308,7 @@ def test_exactly_the_entries_up_to_the_day_are_left(entries, day):
     head = "# P\n\ntext\n\n## Timeline\n"
     written = [f"- {date} — {words}\n" for date, words in entries]
     kept = [line for line, (date, _) in zip(written, entries, strict=True) if date <= day]
-    assert without_later_entries(head + "".join(written), day) == head + "".join(kept)
+    assert drop_later_entries(head + "".join(written), day) == head + "".join(kept)
 
 
 @given(st.lists(st.sampled_from(
@@ -313,10 +316,10 @@ def test_exactly_the_entries_up_to_the_day_are_left(entries, day):
      "### 2027-02\n", "  more\n", "```\n", "* **2028** | s — t\n"]), max_size=9), DAYS)  # fmt: skip
 def test_only_whole_sections_of_the_timeline_go(lines, day):
     page = "".join(["x\n", *lines])
-    known = without_later_entries(page, day)
-    _, body = split(page)
-    structure = scan(body)
-    sections = split_sections(body, structure, timeline_line(body, structure))
+    known = drop_later_entries(page, day)
+    _, body = split_front_matter(page)
+    structure = scan_blocks(body)
+    sections = split_sections(body, structure, find_timeline_line(body, structure))
     texts = [body[section.start : section.stop] for section in sections]
     rest = known
     for section, text in zip(sections, texts, strict=True):

@@ -12,7 +12,7 @@ from gbrain.store.links import links_between
 from gbrain.store.page_names import named_any, slugs_of
 from gbrain.store.scope import page_condition
 from gbrain.text.query import STOP_WORDS
-from gbrain.text.slug import fold
+from gbrain.text.slug import fold_name
 from gbrain.types import Candidate, LaneResult, Query
 
 _LONGEST_NAME = 5
@@ -27,7 +27,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
 
     A page that the query names scores 1, a neighbour 0.5 x the strength of its links.
     """
-    named = named_pages(connection, query.meaning)
+    named = named_pages(connection, query.semantic_text)
     scores = {page_id: NEIGHBOUR * tie for page_id, tie in strengths(connection, named).items()}
     scores |= dict.fromkeys(named, 1.0)
     slugs = _in_scope(connection, query, scores)
@@ -38,7 +38,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
             for rank, page_id in enumerate(ranked[: settings.candidate_pool], 1)
         ),
         # Scores are on a scale of their own from 0 to 1: the lowest found is not nothing.
-        floor=0.0,
+        lowest_score=0.0,
     )
 
 
@@ -50,7 +50,7 @@ def named_pages(connection: sqlite3.Connection, text: str) -> set[int]:
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     # Folding glues the s of "Alice's" to the name; both readings have the same words.
     for reading in {text, text.replace("'s", "")}:
-        words = fold(reading).split()[:_WORDS_READ]
+        words = fold_name(reading).split()[:_WORDS_READ]
         for start in range(len(words)):
             for stop in range(start + 1, min(start + _LONGEST_NAME, len(words)) + 1):
                 key = " ".join(words[start:stop])

@@ -10,7 +10,7 @@ from itertools import combinations
 from gbrain.config import Settings
 from gbrain.store.page_names import slugs_of
 from gbrain.store.scope import page_condition, passage_days
-from gbrain.text.query import match_expression, unspaced
+from gbrain.text.query import fts_expression, has_unspaced_script
 from gbrain.trace import Trace
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
 
@@ -41,12 +41,12 @@ def find(
     with trace.stage("fts") as detail:
         found = search(connection, query, settings)
         detail["pages"], detail["passages"] = len(found.pages), len(found.chunks)
-    if not found.pages and query.terms and not query.listed and settings.retry_ladder:
+    if not found.pages and query.terms and not query.filter_only and settings.retry_ladder:
         from gbrain.search.query_relaxation import climb
 
         return climb(connection, query, settings, trace)
-    if settings.repair_words and found.pages and query.expression is None:
-        misspelt = tuple(filter(may_be_misspelt, found.unknown))
+    if settings.repair_words and found.pages and query.fts_expression is None:
+        misspelt = tuple(filter(may_be_misspelt, found.unknown_terms))
         if 0 < len(misspelt) <= _MOST_MISSPELT:
             from gbrain.search.query_relaxation import repair
 
@@ -57,8 +57,13 @@ def find(
 def may_be_misspelt(term: Term) -> bool:
     """Whether a term that no page holds is a word that can be compared with those of the brain."""
     word = term.words[0]
-    plain = not (term.quoted or term.prefix or term.also)
-    return plain and len(word) >= _SHORTEST_MISSPELT and word.isalpha() and not unspaced(word)
+    plain = not (term.quoted or term.prefix or term.synonyms)
+    return (
+        plain
+        and len(word) >= _SHORTEST_MISSPELT
+        and word.isalpha()
+        and not has_unspaced_script(word)
+    )
 
 
 def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> LaneResult:
@@ -87,7 +92,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
 
         pool = settings.candidate_pool
         _add(scores, substring_scores(connection, unindexed, query.scope, pool))
-    if query.listed:
+    if query.filter_only:
         pass
 
         scores |= listed_scores(connection, query.scope, scores, settings.candidate_pool)
@@ -102,7 +107,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         tuple(chunks),
         min(scores.values(), default=None),
         tuple(term for term, count in zip(query.terms, counts, strict=True) if not count),
-        beyond=pages[settings.candidate_pool :],
+        overflow=pages[settings.candidate_pool :],
     )
 
 
@@ -115,17 +120,17 @@ def _scored(
     connection: sqlite3.Connection, query: Query, counts: Sequence[int], settings: Settings
 ) -> tuple[dict[int, float], list[ScoredChunk]]:
     """The best pages and, best first, passages for the query's words."""
-    anyone = match_expression(query.terms)
+    anyone = fts_expression(query.terms)
     many = sum(counts) > _SCORED_ROWS
     narrow = many and _is_narrow(connection, query.scope)
-    telling = query.expression
+    telling = query.fts_expression
     if many and not narrow and not telling:
         telling = _telling(connection, query.terms, counts)
     pages = _in_scope(connection, telling or anyone, query.scope, narrow)
     scores = _page_scores(connection, anyone, telling, pages, settings)
     # The scope may keep out the telling pages: then the others must be scored after all.
     enough = 1 if pages is None else min(query.limit, settings.candidate_pool)
-    if telling and not query.expression and len(scores) < enough:
+    if telling and not query.fts_expression and len(scores) < enough:
         telling, pages = None, _in_scope(connection, anyone, query.scope, narrow)
         scores = _page_scores(connection, anyone, telling, pages, settings)
     best = list(scores) if telling else pages
@@ -136,7 +141,7 @@ def term_counts(connection: sqlite3.Connection, terms: tuple[Term, ...]) -> list
     """How many pages of the brain hold each of the terms."""
     matching = "SELECT count(*) FROM pages_fts WHERE pages_fts MATCH ?"
     return [
-        connection.execute(matching, (match_expression((term,)),)).fetchone()[0] for term in terms
+        connection.execute(matching, (fts_expression((term,)),)).fetchone()[0] for term in terms
     ]
 
 
@@ -160,7 +165,7 @@ def _telling(
         if chosen and total > _SCORED_ROWS:
             break
         chosen.append(group)
-    return " OR ".join(f"({match_expression(group, 'AND')})" for group in chosen)
+    return " OR ".join(f"({fts_expression(group, 'AND')})" for group in chosen)
 
 
 def _is_narrow(connection: sqlite3.Connection, scope: Scope) -> bool:
@@ -250,7 +255,7 @@ def _holding_all(
     """Which of the pages hold every term."""
     rows = connection.execute(
         "SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?",
-        (match_expression(terms, "AND"),),
+        (fts_expression(terms, "AND"),),
     )
     return [row[0] for row in rows if row[0] in page_ids]
 
@@ -259,7 +264,7 @@ def _unindexed(query: Query) -> list[str]:
     """What only a look into the texts can find: words of scripts without spaces, symbols alone."""
     if not query.terms and query.text and query.tree is None:
         return [query.text]
-    return [word for term in query.terms for word in term.words if unspaced(word)]
+    return [word for term in query.terms for word in term.words if has_unspaced_script(word)]
 
 
 def question_scores(connection: sqlite3.Connection, query: Query, limit: int) -> dict[int, float]:
@@ -269,7 +274,7 @@ def question_scores(connection: sqlite3.Connection, query: Query, limit: int) ->
         "SELECT rowid, -bm25(questions_fts) AS score FROM questions_fts "
         "WHERE questions_fts MATCH ? AND EXISTS (SELECT 1 FROM pages "
         f"WHERE pages.id = questions_fts.rowid AND {within.sql}) ORDER BY score DESC LIMIT ?",
-        (query.expression or match_expression(query.terms), *within.values, limit),
+        (query.fts_expression or fts_expression(query.terms), *within.values, limit),
     )
     return dict(rows.fetchall())
 

@@ -61,7 +61,7 @@ def search(
         pages[: settings.candidate_pool],
         tuple(chunks),
         min((chunk.score for chunk in best.values()), default=None),
-        beyond=pages[settings.candidate_pool :],
+        overflow=pages[settings.candidate_pool :],
     )
 
 

@@ -57,4 +57,4 @@ class Head(NamedTuple):
     @property
     def question(self) -> str:
         """The query without its operators and fields, as written if nothing else is left."""
-        return self.query.meaning or self.query.text
+        return self.query.semantic_text or self.query.text

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from gbrain.search.rerank.head import Head, Opinions
-from gbrain.text.query import match_expression
+from gbrain.text.query import fts_expression
 
 # What the words and sentences are worth beside a cross-encoder's opinion.
 SHARE = 0.2
@@ -32,7 +32,7 @@ def _term_scores(head: Head) -> dict[int, float]:
     ids = json.dumps([passage.id for found in head.passages.values() for passage in found])
     rarities, holders = [], []
     for term in head.query.terms:
-        match = match_expression((term,))
+        match = fts_expression((term,))
         count = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?"
         rarities.append(rarity(head.connection.execute(count, (match,)).fetchone()[0], everything))
         rows = head.connection.execute(

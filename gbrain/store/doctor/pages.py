@@ -13,7 +13,7 @@ from gbrain.store.doctor.findings import CORRUPTION_ERRORS, REPAIR, RESTORE, Exa
 from gbrain.store.doctor.rebuild import expected_rows, list_pages, parse_stored, stored_rows
 from gbrain.store.history import unpacked
 from gbrain.store.links import dangling
-from gbrain.text.slug import is_page_file, slug_of
+from gbrain.text.slug import is_page_file, slug_from_path
 
 # --- texts and versions ----------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ def _wrong_slugs(connection: sqlite3.Connection) -> list[tuple[int, str, str]]:
 
 def _slug_or_none(path: str) -> str | None:
     try:
-        return slug_of(path)
+        return slug_from_path(path)
     except BadPage:
         return None
 

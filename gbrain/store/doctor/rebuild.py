@@ -11,7 +11,7 @@ from gbrain.store import chunks, page_writer, questions
 from gbrain.store.doctor.findings import Examination
 from gbrain.store.doctor.rows import delete_stray_rows, delete_wrong_rows, is_timestamp
 from gbrain.store.schema import DERIVED_TABLES, FIRST, KEYWORD_INDEXES, SECOND
-from gbrain.text.slug import fold
+from gbrain.text.slug import fold_name
 from gbrain.types import Page
 
 _COLUMNS = (
@@ -133,7 +133,10 @@ def expected_rows(page: Page) -> dict[str, object]:
             for c in page.chunks
         ],
         "references": (
-            [(x.line, x.kind, x.target, fold(x.target), x.heading, x.label) for x in page.links],
+            [
+                (link.line, link.kind, link.target, fold_name(link.target), link.heading, link.label)
+                for link in page.links
+            ],
             sorted((key, kind, key[::-1]) for key, kind in page_writer.names_of(page)),
             sorted((tag,) for tag in dict.fromkeys(page.tags)),
         ),

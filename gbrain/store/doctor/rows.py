@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import groupby
 from typing import NamedTuple
 
-from gbrain.config import known_settings, read_value
+from gbrain.config import all_settings, parse_value
 from gbrain.errors import BadSetting
 from gbrain.store import settings
 from gbrain.store.doctor.findings import RESTORE, Examination, Finding
@@ -178,11 +178,11 @@ def _sort_settings(connection: sqlite3.Connection) -> tuple[list[str], list[str]
     bad: list[str] = []
     unknown: list[str] = []
     for name, value in sorted(settings.stored(connection).items()):
-        if name not in known_settings():
+        if name not in all_settings():
             unknown.append(name)
             continue
         try:
-            read_value(name, value)
+            parse_value(name, value)
         except BadSetting:
             bad.append(name)
     return bad, unknown

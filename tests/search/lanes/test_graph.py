@@ -78,7 +78,7 @@ def test_best_first_and_no_more_than_the_pool(linked: Brain) -> None:
     found = search(linked, "River AI")
     assert [page.rank for page in found.pages] == [1, 2, 3]
     assert found.pages[0].slug == "companies/river-ai"
-    assert found.floor == 0.0
+    assert found.lowest_score == 0.0
     assert search(linked, "River AI", pool=2).pages == found.pages[:2]
 
 

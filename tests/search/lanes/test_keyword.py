@@ -14,7 +14,7 @@ from gbrain.config import Settings
 from gbrain.search.lanes.keyword import search
 from gbrain.store.page_writer import write_page
 from gbrain.text.page import parse_page
-from gbrain.text.query import read_query
+from gbrain.text.query import parse_query
 from gbrain.types import Scope
 
 PAGES = {
@@ -44,7 +44,7 @@ def found(brain: Brain, query: str, **scope: str) -> list[str]:
 def matched(brain: Brain, text: str, scope: Scope = Scope()) -> list[str]:
     """What the lane itself finds, without a second try."""
     with brain.database.read_transaction() as connection:
-        query = read_query(text, {}, date(2026, 11, 16), scope, 10)
+        query = parse_query(text, {}, date(2026, 11, 16), scope, 10)
         return [page.slug for page in search(connection, query, Settings()).pages]
 
 
@@ -145,9 +145,9 @@ def test_pages_scored_after_the_pool_follow_it(brain: Brain) -> None:
     for number in range(120):
         brain.put(f"many/{number:03}", b"# Heron\n\n" + b"heron and more words " * (1 + number % 7))
     with brain.database.read_transaction() as connection:
-        query = read_query("heron", {}, date(2026, 11, 16), Scope(), 10)
+        query = parse_query("heron", {}, date(2026, 11, 16), Scope(), 10)
         found = search(connection, query, Settings())
-    everyone = [*found.pages, *found.beyond]
+    everyone = [*found.pages, *found.overflow]
     assert len(found.pages) == Settings().candidate_pool
     assert len({page.page_id for page in everyone}) == len(everyone) == 120
     assert [page.rank for page in everyone] == list(range(1, 121))

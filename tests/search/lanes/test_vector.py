@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gbrain.brain import Brain
 from gbrain.config import Settings
-from gbrain.importing.embed_worker import embed_due
+from gbrain.importing.embed_worker import embed_due_chunks
 from gbrain.models.embedder import Embedder
 from gbrain.search.lanes import vector
 from gbrain.store import vectors
@@ -114,13 +114,13 @@ def test_random_vectors_are_found_as_by_exact_search(drawn: Drawn) -> None:
 def test_pages_scored_after_the_pool_follow_it(drawn: Drawn) -> None:
     query = units(1, 64, seed=8)[0]
     found = drawn.search(query)
-    everyone = [*found.pages, *found.beyond]
+    everyone = [*found.pages, *found.overflow]
     assert [page.rank for page in everyone] == list(range(1, len(everyone) + 1))
     assert len(everyone) > len(found.pages) == SETTINGS.candidate_pool
     true = drawn.rows @ query
     for page in everyone:
         assert page.score == pytest.approx(float(true[page.page_id - 1]), abs=1e-3)
-    assert found.floor == found.beyond[-1].score
+    assert found.lowest_score == found.overflow[-1].score
 
 
 def test_a_narrow_wing_still_finds_its_ten(drawn: Drawn) -> None:
@@ -143,7 +143,7 @@ def test_what_is_excluded_makes_room_for_the_next(drawn: Drawn) -> None:
 
 def test_nothing_in_scope_is_nothing_found(drawn: Drawn) -> None:
     found = drawn.search(units(1, 64, seed=4)[0], Scope(wing="nowhere"))
-    assert (found.pages, found.chunks, found.floor) == ((), (), None)
+    assert (found.pages, found.chunks, found.lowest_score) == ((), (), None)
 
 
 def test_a_page_of_many_passages_starves_no_other(brain: Brain) -> None:
@@ -210,7 +210,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Brain, dic
         for n, line in enumerate(sorted(prose)):
             brain.put(f"line{n}", line.encode())
         model = Remembering(brain.embedder)
-        embed_due(brain.database, brain.active_model().space, lambda: model)
+        embed_due_chunks(brain.database, brain.active_model().space, lambda: model)
         yield brain, model.vectors
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.config import Settings, with_values
+from gbrain.config import Settings, override_settings
 from gbrain.models.catalog import packaged_reranker
 from gbrain.models.reranker import CrossEncoder
 from gbrain.search.fusion import fuse
@@ -20,7 +20,7 @@ from gbrain.search.lanes import keyword, vector
 from gbrain.search.rerank.head import Helpers
 from gbrain.search.rerank.rerank import Reranked, rerank
 from gbrain.store.vectors import active_space
-from gbrain.text.query import read_query
+from gbrain.text.query import parse_query
 from gbrain.types import LaneResult, Query, Ranked, Scope
 
 TODAY = "2026-11-16"
@@ -36,7 +36,7 @@ class Fused(NamedTuple):
     helpers: Helpers
 
     def reranked(self, **changes: str) -> Reranked:
-        settings = with_values(Settings(), changes)
+        settings = override_settings(Settings(), changes)
         return rerank(self.connection, self.query, self.ranked, self.lanes, settings, self.helpers)
 
 
@@ -62,14 +62,14 @@ def ask(answering: Brain, cross_encoder: CrossEncoder) -> Ask:
 
     def fused(text: str, mode: str = "hybrid", command: str = "") -> Fused:
         settings, connection = Settings(), answering.database.connection
-        query = read_query(text, {}, date(2026, 11, 16), Scope(), 10)
+        query = parse_query(text, {}, date(2026, 11, 16), Scope(), 10)
         lanes: dict[str, LaneResult] = {}
         if mode != "semantic":
             lanes["fts"] = keyword.search(connection, query, settings)
         if mode != "bm25":
             space = active_space(connection)
             assert space is not None
-            embedded = answering.embedder.embed_query(query.meaning)
+            embedded = answering.embedder.embed_query(query.semantic_text)
             with closing(answering.database.open_second_connection()) as second:
                 both = (connection, second)
                 lanes["vector"] = vector.search(both, space, embedded, query, settings)

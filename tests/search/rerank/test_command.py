@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.config import Settings, with_values
+from gbrain.config import Settings, override_settings
 from gbrain.errors import GbrainError
 from gbrain.search.rerank.command import opinions
 from gbrain.search.rerank.head import Head, Helpers
@@ -35,7 +35,7 @@ def head(command: str, seconds: str = "10") -> Head:
         [Ranked(page, f"p{page}", 1 / page, {}) for page in (1, 2, 3, 4)],
         {1: [passage(1, 0, "Heron."), passage(1, 1, "Ünd 🦜.")], 2: [passage(2, 0, "Wren.")],
          3: [], 4: [passage(4, 0, "Kite.")]},
-        with_values(Settings(), {"rerank_seconds": seconds}),
+        override_settings(Settings(), {"rerank_seconds": seconds}),
         Helpers(never, never, command, "2026-11-16"),  # type: ignore[arg-type]
     )  # fmt: skip
 

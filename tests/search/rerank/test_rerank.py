@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.config import Settings, find_setting, with_values
+from gbrain.config import Settings, find_setting, override_settings
 from gbrain.errors import ModelUnavailable
 from gbrain.search.rerank.rerank import KINDS, best_chunks, contested, reordered
 from gbrain.types import Candidate, LaneResult, Ranked, ScoredChunk
@@ -202,12 +202,12 @@ LANES = {
 
 
 def test_a_page_speaks_by_what_both_lanes_found_first() -> None:
-    three = with_values(Settings(), {"rerank_chunks": "3"})
+    three = override_settings(Settings(), {"rerank_chunks": "3"})
     assert best_chunks(answer(2, 1), LANES, three) == {1: [12, 11, 13], 2: [21]}
 
 
 def test_only_so_many() -> None:
-    settings = with_values(Settings(), {"rerank_chunks": "1"})
+    settings = override_settings(Settings(), {"rerank_chunks": "1"})
     assert best_chunks(answer(2, 1), LANES, settings) == {1: [12], 2: [21]}
 
 
