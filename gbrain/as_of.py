@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -17,8 +16,7 @@ from gbrain.paths import cache_folder, make_folder
 from gbrain.store import as_of
 from gbrain.store.connection import explain_errors
 from gbrain.store.vectors import active_space, has_vectors
-
-Progress = Callable[[int, int], None]
+from gbrain.types import Progress, no_progress
 
 KEPT = 3
 # To be raised when the same brain and day would give another copy.
@@ -27,7 +25,7 @@ _ABANDONED_SECONDS = 24 * 3600.0
 _SHARED_TABLES = ("config", "query_aliases")
 
 
-def brain_as_of(brain: Brain, day: str, progress: Progress = lambda done, total: None) -> Brain:
+def brain_as_of(brain: Brain, day: str, progress: Progress = no_progress) -> Brain:
     """The brain as it stood at the end of `day` (ISO, local time), open; the caller closes it.
 
     The copy is made once for each state of the brain and used again; settings and query aliases

@@ -316,12 +316,11 @@ def find_setting(name: str) -> Setting:
     """The setting called `name`; raises BadSetting with the nearest name."""
     table = all_settings()
     if name not in table:
-        from difflib import get_close_matches
+        from gbrain.messages import did_you_mean, similar_names
 
-        parts = [known for known in table if name and name in known]
-        near = get_close_matches(name, table, n=1) or parts[:3]
-        meant = f"Did you mean {' or '.join(near)}?" if near else None
-        hint = meant or "gbrain config list shows them all."
+        containing = [known for known in table if name and name in known]
+        similar = similar_names(name, table) or containing[:3]
+        hint = did_you_mean(similar, "gbrain config list shows them all.")
         raise BadSetting(f"There is no setting {name!r}", hint=hint)
     return table[name]
 

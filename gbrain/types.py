@@ -4,7 +4,7 @@ Named tuples, because a search pays for every class at its start and they cost t
 postponed annotations, of which each would be compiled then.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -20,8 +20,15 @@ StopReason = Literal["budget", "coverage", "exhausted"]
 Grade = Literal["strong", "partial", "nothing"]
 ClauseKind = Literal["term", "field", "not", "all", "any", "loose"]
 
+# Called with how much of a long task is done, and of how much.
+Progress = Callable[[int, int], None]
+
 NO_BOOSTS: Mapping[str, float] = MappingProxyType({})
 NO_CHUNK_SCORES: Mapping[int, float] = MappingProxyType({})
+
+
+def no_progress(done: int, total: int) -> None:
+    """Ignore the progress of a task."""
 
 
 class Section(NamedTuple):

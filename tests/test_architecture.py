@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "gbrain"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 RANKS = (
-    ("errors", "types", "trace", "config", "profiles", "threads", "paths", "trust"),
+    ("errors", "messages", "types", "trace", "config", "profiles", "threads", "paths", "trust"),
     ("text",),
     ("query_options",),
     ("store", "models"),
@@ -29,6 +29,7 @@ RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
 NEIGHBOURS_ALLOWED = {
     ("types", "trace"),
     ("config", "errors"),
+    ("config", "messages"),
     ("paths", "errors"),
     ("trust", "errors"),
     ("trust", "paths"),

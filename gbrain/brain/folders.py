@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from gbrain.brain.base import BrainFile
 from gbrain.brain.clock import timestamp
+from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.importing.export import ExportFiles
-    from gbrain.importing.importer import ImportReport, Progress
+    from gbrain.importing.importer import ImportReport
 
 
 class FolderMethods(BrainFile):
@@ -25,7 +26,7 @@ class FolderMethods(BrainFile):
         overwrite: bool = False,
         dry_run: bool = False,
         changed: Collection[str] | None = None,
-        progress: Progress = lambda done, total: None,
+        progress: Progress = no_progress,
     ) -> ImportReport:
         """Import a folder of Markdown notes and report what changed.
 
@@ -72,7 +73,7 @@ class FolderMethods(BrainFile):
         *,
         files: ExportFiles | None = None,
         force: bool = False,
-        progress: Progress = lambda done, total: None,
+        progress: Progress = no_progress,
     ) -> tuple[int, int]:
         """Write each page to a file in `folder`; return how many were written and unchanged.
 
@@ -84,7 +85,7 @@ class FolderMethods(BrainFile):
 
         return export_files(self.database, folder, progress, files or every_page, force=force)
 
-    def export_jsonl(self, folder: Path, *, progress: Progress = lambda done, total: None) -> int:
+    def export_jsonl(self, folder: Path, *, progress: Progress = no_progress) -> int:
         """Write all pages as lines of JSON to one file in `folder`; return how many."""
         from gbrain.importing.export import export_jsonl
 

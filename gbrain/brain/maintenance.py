@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from gbrain.brain.base import BrainFile
 from gbrain.brain.clock import today
-from gbrain.types import Scope
+from gbrain.types import Progress, Scope, no_progress
 
 if TYPE_CHECKING:
-    from gbrain.importing.importer import Progress
     from gbrain.store.backup import BackedUp, Compacted
     from gbrain.store.citations import Verified
     from gbrain.store.duplicates import Compared, Near
@@ -65,7 +64,7 @@ class MaintenanceMethods(BrainFile):
         self,
         threshold: float,
         scope: Scope = Scope(),
-        progress: Progress = lambda done, total: None,
+        progress: Progress = no_progress,
     ) -> Compared:
         """Return pairs of pages whose cosine similarity is at least `threshold`, highest first.
 

@@ -12,10 +12,10 @@ from gbrain.brain.clock import timestamp
 from gbrain.errors import BadBrain, ModelUnavailable
 from gbrain.store import settings
 from gbrain.text.slug import slug_from_path
+from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.importing.embed_worker import EmbedReport
-    from gbrain.importing.importer import Progress
     from gbrain.models.catalog import ModelSpec
     from gbrain.models.embedder import Embedder
     from gbrain.models.reranker import CrossEncoder
@@ -208,7 +208,7 @@ class ModelMethods(BrainFile):
         everything: bool = False,
         limit: int | None = None,
         max_seconds: float | None = None,
-        progress: Progress = lambda done, total: None,
+        progress: Progress = no_progress,
     ) -> EmbedReport:
         """Embed the chunks that are due, of one page or all; `everything` also retries failures."""
         from gbrain.importing.embed_worker import EmbedLimits, embed_due_chunks

@@ -105,13 +105,12 @@ class Commands(TyperGroup):
         try:
             return super().resolve_command(ctx, args)
         except typer.TyperException:
-            from difflib import get_close_matches
+            from gbrain.messages import did_you_mean, similar_names
 
-            near = (
-                [MEANT[args[0]]] if args[0] in MEANT else get_close_matches(args[0], COMMANDS, n=1)
-            )
-            meant = f"Did you mean gbrain {near[0]}?" if near else "gbrain -h lists them all."
-            raise UsageError(f"There is no command {args[0]!r}", hint=meant) from None
+            typed = args[0]
+            similar = [MEANT[typed]] if typed in MEANT else similar_names(typed, COMMANDS)
+            hint = did_you_mean((f"gbrain {name}" for name in similar), "gbrain -h lists them all.")
+            raise UsageError(f"There is no command {typed!r}", hint=hint) from None
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         words = sys.argv[1:] if args is None else list(args)

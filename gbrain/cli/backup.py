@@ -12,8 +12,8 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
+from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.text import counted
 
 command = Module()
 

@@ -11,10 +11,10 @@ from gbrain.brain import Brain, timestamp
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, ExitCode, Given, Json, Quiet, open_brain, today, with_options
 from gbrain.errors import Conflict, GbrainError, UsageError
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.duplicates import compared_document, pair_rows, show_pair
 from gbrain.output.progress import progress
-from gbrain.output.text import counted
 from gbrain.query_options import parse_scope
 from gbrain.store import supersede
 from gbrain.store.duplicates import Compared, Pair, near_pairs

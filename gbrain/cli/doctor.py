@@ -10,6 +10,7 @@ import typer
 from gbrain.brain import default_path, timestamp
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain, today
+from gbrain.messages import counted
 from gbrain.output import doctor as doctor_output
 from gbrain.output import screen
 from gbrain.output import stats as stats_output
@@ -77,7 +78,7 @@ def doctor(
 def _summary(problems: int, repaired: int) -> str:
     done = f"{repaired} repaired. " if repaired else ""
     if problems:
-        return f"{done}{problems} {'problem' if problems == 1 else 'problems'} found."
+        return f"{done}{counted(problems, 'problem')} found."
     return f"{done}No problems found."
 
 

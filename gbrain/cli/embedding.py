@@ -12,9 +12,9 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import UsageError
 from gbrain.importing.embed_worker import EmbedReport
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.progress import progress
-from gbrain.output.text import counted
 from gbrain.store import jobs as queue
 
 command = Module()

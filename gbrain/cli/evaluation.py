@@ -16,6 +16,7 @@ from gbrain.evaluate.dataset_cache import SetBrain, open_set_brain
 from gbrain.evaluate.datasets import LabelledSet, chosen, load_set
 from gbrain.evaluate.evaluation import Evaluation, gather
 from gbrain.evaluate.runs import run_all
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.evaluation import (
     evaluation_document,
@@ -24,7 +25,6 @@ from gbrain.output.evaluation import (
     questions_csv,
 )
 from gbrain.output.progress import progress
-from gbrain.output.text import counted
 from gbrain.store.atomic_files import refuse_others, write_drawing
 
 command = Module()

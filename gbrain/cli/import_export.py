@@ -17,10 +17,10 @@ from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
 from gbrain.importing.importer import ImportReport
 from gbrain.importing.scan import ImportProblem, require_folder
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.documents import report_document
 from gbrain.output.progress import progress
-from gbrain.output.text import counted
 
 command = Module()
 

@@ -11,10 +11,10 @@ from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import GbrainError, UsageError
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.output.progress import progress
-from gbrain.output.text import counted
 from gbrain.store import models as store
 from gbrain.store.models import ModelRow
 

@@ -23,9 +23,9 @@ from gbrain.cli.options import (
     today,
     with_options,
 )  # fmt: skip
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.documents import listed_document, near_document, page_document
-from gbrain.output.text import counted
 from gbrain.query_options import FILTERS, parse_scope
 from gbrain.text.slug import slug_from_path
 

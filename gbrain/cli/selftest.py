@@ -11,9 +11,9 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.evaluate.question_mining import MOST
 from gbrain.evaluate.selftest import TOLERANCE
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.progress import progress
-from gbrain.output.text import counted
 
 if TYPE_CHECKING:
     from gbrain.brain import Brain

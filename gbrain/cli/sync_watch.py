@@ -18,9 +18,9 @@ from gbrain.errors import BadBrain, GbrainError, ModelUnavailable
 from gbrain.importing.importer import ImportReport, import_folder
 from gbrain.importing.scan import ImportProblem
 from gbrain.importing.watcher import ChangedPaths, watch_folders
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.documents import report_document
-from gbrain.output.text import counted
 from gbrain.store.jobs import due
 
 # What passes by itself: another program has its turn, or somebody makes room.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import GbrainError
+from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.text import counted
 from gbrain.search.rerank.learned import FEATURES, written
 from gbrain.search.rerank.training import Asked, Trained, train
 

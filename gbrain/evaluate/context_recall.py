@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gbrain.evaluate.configurations import Configuration
 from gbrain.evaluate.dataset_cache import SetBrain
 from gbrain.evaluate.datasets import LabelledSet, Question
+from gbrain.types import Progress, no_progress
 
 BUDGETS = (250, 500, 1000, 2000, 4000)
-
-Progress = Callable[[int, int], None]
 
 
 class Shares(NamedTuple):
@@ -44,7 +43,7 @@ def measure_contexts(
     evidence: Mapping[str, Sequence[str]],
     configurations: Sequence[Configuration],
     budgets: Sequence[int],
-    progress: Progress = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> list[Shares]:
     """The shares under each configuration; questions without evidence do not count."""
     asked = [question for question in questions if evidence.get(question.id)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +16,11 @@ from gbrain.store import settings
 from gbrain.store.connection import Database, create
 from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
+from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.store.vectors import Floats
 
-Progress = Callable[[int, int], None]
 
 # Kept beside the settings of a set's brain: the code that made its pages.
 _MADE_BY = "evaluation_made_by"
@@ -52,7 +51,7 @@ def default_cache() -> Path:
 
 
 def open_set_brain(
-    labelled: LabelledSet, cache: Path | None = None, progress: Progress = lambda done, total: None
+    labelled: LabelledSet, cache: Path | None = None, progress: Progress = no_progress
 ) -> SetBrain:
     """The brain that holds exactly the set's documents, made now if it is not in the cache.
 

@@ -14,7 +14,6 @@ from gbrain.evaluate.question_mining import mine
 from gbrain.evaluate.selftest import (
     TOLERANCE,
     Baseline,
-    Progress,
     Report,
     ask,
     compared,
@@ -25,6 +24,7 @@ from gbrain.evaluate.selftest import (
 )
 from gbrain.store import models
 from gbrain.store.vectors import VectorSpace, has_vectors
+from gbrain.types import Progress, no_progress
 
 # Questions of each kind: half as many as a self-test asks, since they are asked twice.
 QUESTIONS = 50
@@ -36,7 +36,7 @@ def warn_of_loss(
     *,
     most: int = QUESTIONS,
     tolerance: float = TOLERANCE,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> Report | None:
     """Measures, calls `change`, measures again; None if there is nothing to ask.
 
@@ -76,7 +76,7 @@ def switch_model(
     *,
     anyway: bool = False,
     most: int = QUESTIONS,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> Switched:
     """Makes `name` the active model, unless answers get worse by it and not `anyway`."""
     old = brain.active_model()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
@@ -10,8 +10,7 @@ from gbrain.evaluate.configurations import Configuration
 from gbrain.evaluate.dataset_cache import SetBrain
 from gbrain.evaluate.datasets import Grades, Question
 from gbrain.evaluate.metrics import Scores, mean_scores, percentile, scores
-
-Progress = Callable[[int, int], None]
+from gbrain.types import Progress, no_progress
 
 # As many hits as `query` shows, and as many as R@100 wants.
 SHOWN, DEEP = 10, 100
@@ -57,7 +56,7 @@ def run_all(
     questions: Sequence[Question],
     relevant: Mapping[str, Grades],
     configurations: Sequence[Configuration],
-    progress: Progress = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> list[Run]:
     """A run of each configuration over at least one question.
 

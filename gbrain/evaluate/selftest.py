@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import log2
 from time import perf_counter
 from typing import NamedTuple
@@ -14,9 +14,7 @@ from gbrain.errors import NotFound
 from gbrain.evaluate.metrics import Comparison, Scores, compare, mean_scores, scores
 from gbrain.evaluate.question_mining import KINDS, MOST, Kind, Question, mine, renewed
 from gbrain.store import baselines, models
-from gbrain.types import Scope
-
-Progress = Callable[[int, int], None]
+from gbrain.types import Progress, Scope, no_progress
 
 TOLERANCE = 0.02
 # How sure a loss must be before it is one; each kind by itself must be surer.
@@ -111,7 +109,7 @@ def run_selftest(
     most: int = MOST,
     tolerance: float = TOLERANCE,
     baseline: Baseline | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> Report:
     """Asks at most `most` questions of each kind, the baseline's own where they still hold.
 
@@ -134,7 +132,7 @@ def run_selftest(
 
 
 def ask(
-    brain: Brain, questions: Sequence[Question], progress: Progress = lambda done, total: None
+    brain: Brain, questions: Sequence[Question], progress: Progress = no_progress
 ) -> tuple[Asked, ...]:
     """Each question answered as `gbrain query` would, with nothing recorded."""
     asked: list[Asked] = []

@@ -10,10 +10,10 @@ from gbrain.config import Settings, format_value
 from gbrain.errors import GbrainError
 from gbrain.evaluate.metrics import ndcg
 from gbrain.evaluate.question_mining import pick
-from gbrain.evaluate.tune_questions import FEWEST_QUESTIONS, Case, Progress
+from gbrain.evaluate.tune_questions import FEWEST_QUESTIONS, Case
 from gbrain.search.fusion import fuse
 from gbrain.search.threshold import cut
-from gbrain.types import MergeStrategy
+from gbrain.types import MergeStrategy, Progress, no_progress
 
 FOLDS = 5
 
@@ -125,7 +125,7 @@ def tune(
     *,
     folds: int = FOLDS,
     seed: int = 1,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> Tuned:
     """The best way to merge, and what settings so chosen gain on questions they were not chosen by.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,9 +13,7 @@ from gbrain.errors import GbrainError, ModelUnavailable
 from gbrain.evaluate.datasets import Grades, LabelledSet
 from gbrain.evaluate.question_mining import Question, mine
 from gbrain.store.vectors import active_space, has_vectors
-from gbrain.types import NO_BOOSTS, LaneResult, Scope
-
-Progress = Callable[[int, int], None]
+from gbrain.types import NO_BOOSTS, LaneResult, Progress, Scope
 
 FEWEST_QUESTIONS = 40
 

@@ -14,14 +14,13 @@ from gbrain.store.connection import Database
 from gbrain.store.jobs import Job
 from gbrain.store.vectors import VectorSpace
 from gbrain.text.chunking import embedding_text
+from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.models.catalog import Embedding
     from gbrain.store.vectors import Floats
 
 _BATCH = 64
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def embed_due_chunks(
     *,
     page_id: int | None = None,
     limits: EmbedLimits = EmbedLimits(),
-    progress: Progress = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> EmbedReport:
     """Embeds what is due, for one page or all; several runs at once share the work."""
     result, began = EmbedReport(), monotonic()

@@ -19,6 +19,7 @@ from gbrain.store.folders import wrote_files
 from gbrain.store.history import was_held
 from gbrain.store.pages import every_page
 from gbrain.text.slug import PAGE_ENDINGS, slug_from_path
+from gbrain.types import Progress
 
 # Paths and texts of the files to write, in order.
 ExportFiles = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
@@ -35,7 +36,7 @@ _NOTHING_WRITTEN = "Nothing was written. Choose another folder."
 def export_files(
     database: Database,
     folder: Path,
-    progress: Callable[[int, int], None],
+    progress: Progress,
     files: ExportFiles = every_page,
     *,
     force: bool = False,
@@ -114,7 +115,7 @@ def jsonl_lines(connection: sqlite3.Connection) -> Iterator[str]:
         yield json.dumps(dict(zip(keys, values, strict=True)), ensure_ascii=False) + "\n"
 
 
-def export_jsonl(database: Database, folder: Path, progress: Callable[[int, int], None]) -> int:
+def export_jsonl(database: Database, folder: Path, progress: Progress) -> int:
     """Writes all pages as lines of JSON into one file below `folder`; says how many there are."""
     target = _inside(_made(folder), JSONL_FILE)
     clear(target.parent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -19,13 +19,12 @@ from gbrain.store.history import was_held
 from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_from_path
-from gbrain.types import Page
+from gbrain.types import Page, Progress, no_progress
 
 _BATCH_PAGES = 1000
 _BATCH_BYTES = 8_000_000
 
 Action = Literal["create", "update", "delete"]
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def import_folder(
     overwrite: bool = False,
     dry_run: bool = False,
     changed: Collection[str] | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> ImportReport:
     """Brings the pages of the folder `root` into the brain.
 

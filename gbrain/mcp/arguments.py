@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gbrain.brain import today as today
 from gbrain.errors import UsageError
+from gbrain.messages import did_you_mean, similar_names
 
 if TYPE_CHECKING:
     from gbrain.text.dates import Period
@@ -48,10 +49,8 @@ def checked(schema: Schema, given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _unknown(name: str, known: list[str]) -> UsageError:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name[:_SHOWN], known, n=1)
-    meant = f"Did you mean {near[0]}? " if near else ""
+    similar = similar_names(name[:_SHOWN], known)
+    meant = f"{did_you_mean(similar)} " if similar else ""
     return UsageError(
         f"There is no argument {_shown(name)}", hint=f"{meant}There are {', '.join(known)}."
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gbrain.explanation import arithmetic
 from gbrain.explanation.lost import WhyNot
+from gbrain.messages import counted
 from gbrain.output import score_format, screen
 from gbrain.output.explain_document import scope_document
 from gbrain.output.plots import bar
@@ -46,7 +47,7 @@ def show_explanation(
 
 
 def _pages(count: int) -> str:
-    return "1 page" if count == 1 else f"{count} pages"
+    return counted(count, "page")
 
 
 def _sections(

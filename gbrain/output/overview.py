@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gbrain.messages import counted
 from gbrain.output.text import one_line
 from gbrain.store.stats import Stats
 
@@ -63,7 +64,7 @@ def _ago(written: str, now: datetime) -> str:
 
 
 def _count(number: int, unit: str) -> str:
-    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
+    return counted(number, unit)
 
 
 def short(path: str | Path) -> str:

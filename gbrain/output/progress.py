@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+
+from gbrain.types import Progress, no_progress
 
 
 @contextmanager
-def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def progress(title: str, *, quiet: bool) -> Iterator[Progress]:
     """Yields a function of (done, total); drawing happens only for a person at a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield no_progress
         return
     from time import monotonic
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gbrain.errors import NotFound
+from gbrain.messages import did_you_mean, similar_names
 from gbrain.output.json import Document
 
 _FOLDER = Path(__file__).parent.parent / "schemas"
@@ -43,10 +44,8 @@ def schema(name: str) -> Document:
     """
     known = [*commands(), *(document.name for document in documents())]
     if name not in known:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, known, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else "gbrain schema lists them."
+        similar = (f"'{near}'" for near in similar_names(name, known))
+        hint = did_you_mean(similar, "gbrain schema lists them.")
         raise NotFound(f"There is no document {name!r}", hint=hint)
     title = commands().get(name, name)
     used = sorted(_used(title))

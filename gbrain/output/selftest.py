@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.evaluate.metrics import Scores
 from gbrain.evaluate.selftest import Change, Moved, Report, State
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.output.plots import bar
@@ -239,7 +240,7 @@ def report_summary(report: Report, *, kept: bool) -> str:
 
 
 def _questions(count: int) -> str:
-    return f"{count} {'question' if count == 1 else 'questions'}"
+    return counted(count, "question")
 
 
 def _when(made_at: str) -> str:

@@ -14,9 +14,10 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from gbrain.messages import counted
 from gbrain.output.pager import paged
 from gbrain.output.screen import console
-from gbrain.output.text import counted, left_out, one_line, printable, read_as, unanswered
+from gbrain.output.text import left_out, one_line, printable, read_as, unanswered
 from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Budget, Candidate, ContextChunk, Hit
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from gbrain.messages import counted
 from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.types import Answer, ContextChunk, Hit
 
@@ -25,11 +26,6 @@ def unbroken(text: str) -> str:
 
 def one_line(text: object) -> str:
     return printable(" ".join(str(text).split()))
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 page`, `2 pages`"""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def columns(rows: Iterable[Sequence[object]]) -> str:

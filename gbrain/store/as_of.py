@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gbrain.errors import BadPage
@@ -14,9 +14,7 @@ from gbrain.text.dates import parse_date
 from gbrain.text.page import DATE_KEYS, parse_page
 from gbrain.text.slug import slug_from_path
 from gbrain.text.timeline import drop_later_entries
-from gbrain.types import Page
-
-Progress = Callable[[int, int], None]
+from gbrain.types import Page, Progress
 
 _COPIED_PAGES = 4096
 _KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
+from gbrain.messages import counted
 from gbrain.store.schema import APPLICATION_ID
 
 # So many names fit on a screen; of more slugs only the folders are offered.
@@ -91,7 +92,7 @@ def _next_step(slugs: list[str], begin: str, *, pages: bool) -> list[Named]:
 
 
 def _pages(count: int) -> str:
-    return "1 page" if count == 1 else f"{count} pages"
+    return counted(count, "page")
 
 
 def _title(connection: sqlite3.Connection, slug: str) -> str:

@@ -15,7 +15,7 @@ from gbrain.store.pages import Stored, page_body, require_page
 from gbrain.store.scope import page_condition
 from gbrain.store.vectors import VectorSpace, vectors_at
 from gbrain.text.similarity import have_different_dates, shingle_overlap, word_shingles
-from gbrain.types import Scope
+from gbrain.types import Progress, Scope, no_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,8 +28,6 @@ import json
 from collections import Counter
 
 from gbrain.text.similarity import distinctive_phrases
-
-Progress = Callable[[int, int], None]
 
 # Pages that share a form are near in meaning without sharing what is written in it.
 SHARED_WORDS = 0.3
@@ -69,7 +67,7 @@ def near_pairs(
     space: VectorSpace,
     threshold: float,
     scope: Scope = Scope(),
-    progress: Progress = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> Compared:
     """Pairs of pages in `scope` whose cosine is at least `threshold`, the nearest first.
 

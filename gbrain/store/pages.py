@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gbrain.errors import NotFound
+from gbrain.messages import did_you_mean, similar_names
 from gbrain.store.scope import page_condition
 from gbrain.types import Scope
 
@@ -60,22 +61,20 @@ def require_page(connection: sqlite3.Connection, slug: str) -> Stored:
         near = nearest_slugs(connection, slug)
         raise NotFound(
             f"There is no page {slug}",
-            hint=f"Did you mean {' or '.join(near)}?" if near else "gbrain list shows the pages.",
+            hint=did_you_mean(near, "gbrain list shows the pages."),
         )
     return page
 
 
 def nearest_slugs(connection: sqlite3.Connection, slug: str) -> list[str]:
     """Up to three slugs that look like `slug`, nearest first."""
-    from difflib import get_close_matches
-
     name = slug.rpartition("/")[2]
     rows = connection.execute(
         "SELECT slug FROM pages WHERE instr(slug, ?) OR instr(slug, ?) LIMIT 2000",
         (name[:4], name[-4:]),
     )
     slugs = {row[0].rpartition("/")[2]: row[0] for row in rows}
-    return [slugs[match] for match in get_close_matches(name, slugs, n=3)]
+    return [slugs[match] for match in similar_names(name, slugs, limit=3)]
 
 
 def page_text(connection: sqlite3.Connection, page_id: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from gbrain.errors import NotFound
+from gbrain.messages import did_you_mean
 from gbrain.store import page_writer, pages
 from gbrain.store.scope import chunk_condition
 from gbrain.text.timeline import add_entry, parse_entry
@@ -105,7 +106,7 @@ def add_to_timeline(
     page = pages.find_page(connection, slug)
     if page is None:
         near = pages.nearest_slugs(connection, slug)
-        meant = f"Did you mean {' or '.join(near)}? " if near else ""
+        meant = f"{did_you_mean(near)} " if near else ""
         raise NotFound(
             f"There is no page {slug}", hint=f"{meant}gbrain put {slug} FILE makes the page first."
         )

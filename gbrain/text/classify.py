@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from gbrain.messages import plural
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -204,7 +206,7 @@ def _quoted(text: str) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {plural(number, noun)}"
 
 
 class _Page:
@@ -235,7 +237,7 @@ def _headed(group: str, at_least: int = 1) -> _Rule:
         if len(found) < at_least:
             return None
         named = " and ".join(_quoted(heading) for heading in found[:at_least])
-        return f"{'heading' if at_least == 1 else 'headings'} {named}"
+        return f"{plural(at_least, 'heading')} {named}"
 
     return rule
 

@@ -134,8 +134,8 @@ def expected_rows(page: Page) -> dict[str, object]:
         ],
         "references": (
             [
-                (link.line, link.kind, link.target, fold_name(link.target), link.heading, link.label)
-                for link in page.links
+                (x.line, x.kind, x.target, fold_name(x.target), x.heading, x.label)
+                for x in page.links
             ],
             sorted((key, kind, key[::-1]) for key, kind in page_writer.names_of(page)),
             sorted((tag,) for tag in dict.fromkeys(page.tags)),
