@@ -82,7 +82,7 @@ class Settings:
         0.6, "set-union: share of the weaker lane's score that a page in both lanes gains",
         GIGABRAIN, low=0, high=1,
     )  # fmt: skip
-    passage_bonus: float = _setting(
+    chunk_bonus: float = _setting(
         0.4, "set-union: share of what a page's best passage has by words and meaning together "
         "that its vector score gains", low=0, high=1,
     )  # fmt: skip
@@ -118,7 +118,7 @@ class Settings:
     default_token_budget: int = _setting(
         4000, "Tokens that --depth auto may fill without --budget", GIGABRAIN, low=1, high=1_000_000
     )
-    passage_k: int = _setting(
+    chunk_k: int = _setting(
         10, "--depth auto: a passage is worth k / (k + its place) in each lane", low=1, high=1000
     )
     page_standing: float = _setting(

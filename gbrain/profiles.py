@@ -34,7 +34,7 @@ class Profile(NamedTuple):
 
 # What no profile touches: how much is written down, waited for and shown around an answer.
 SETTINGS_OUTSIDE_PROFILES = frozenset(
-    """default_token_budget passage_k page_standing answer_bonus context_floor verdict_strong
+    """default_token_budget chunk_k page_standing answer_bonus context_floor verdict_strong
     verdict_nothing rerank_command rerank_seconds noise_seed record_queries keep_queries
     record_access stale_days capture_page busy_seconds""".split()
 )

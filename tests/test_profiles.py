@@ -18,9 +18,9 @@ from gbrain.profiles import (
     is_active_profile,
     profile_values,
 )
-from gbrain.search.boosts import boost
+from gbrain.search.boosts import multiply_boosts
 from gbrain.search.fusion import fuse
-from gbrain.search.intent import lane_weights, read_intent
+from gbrain.search.intent import detect_intent, lane_weights
 from gbrain.types import BoostData, Candidate, LaneResult, MergeStrategy, Query, Ranked, Scope
 
 TODAY = date(2026, 11, 16)
@@ -43,7 +43,7 @@ def lane(ranks: dict[int, int], score: float = 1.0) -> LaneResult:
 
 def fused(name: str, lanes: dict[str, LaneResult], question: str = "") -> dict[str, float]:
     settings = settings_of(name)
-    intent = read_intent(question) if question else None
+    intent = detect_intent(question) if question else None
     merge: MergeStrategy = settings.search_merge_strategy  # type: ignore[assignment]
     ranked = fuse(lanes, lane_weights(intent, settings), merge, settings)
     return {page.slug: page.score for page in ranked}
@@ -53,7 +53,9 @@ def boosted(name: str, question: str, facts: BoostData, score: float = 1.0) -> R
     settings = settings_of(name)
     page = Ranked(1, "page-1", score, {})
     query = Query(question, (), Scope(), 10, question)
-    return boost([page], {1: facts}, query, read_intent(question), (), TODAY, settings)[0]
+    return multiply_boosts([page], {1: facts}, query, detect_intent(question), (), TODAY, settings)[
+        0
+    ]
 
 
 def test_sift_fuses_ranks_and_lets_scores_fade() -> None:
@@ -116,7 +118,7 @@ def test_engram_boosts_by_importance_use_and_age() -> None:
     day = date.fromordinal(TODAY.toordinal() - 30).isoformat()
     facts = BoostData("", "general", "note", importance=0.9, opens=7, first_day=day, last_day=day)
     settings = override_settings(settings_of("engram"), {"noise_sigma": "0"})
-    page = boost(
+    page = multiply_boosts(
         [Ranked(1, "page-1", 1.0, {})], {1: facts}, Query("x", (), Scope(), 10, "x"),
         None, (), TODAY, settings,
     )[0]  # fmt: skip
@@ -173,7 +175,7 @@ def test_a_profile_answers_alike_whatever_else_is_set(run, embedded_sample, brai
         by_hand = sum(1 / (60 + rank) for rank in ranks) * (hit["recency"] or 1)
         assert math.isclose(hit["score"], by_hand, abs_tol=2e-6)
     for name, value in {
-        "rrf_k": "10", "both_bonus": "0", "passage_bonus": "0", "rerank_mix": "0.1",
+        "rrf_k": "10", "both_bonus": "0", "chunk_bonus": "0", "rerank_mix": "0.1",
         "search_mode": "bm25", "title_weight": "9", "candidate_pool": "3", "mmr_lambda": "0.2",
         "threshold": "0.9", "default_limit": "2",
     }.items():  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from gbrain.brain.clock import clock, timestamp, today
 from gbrain.brain.models import ModelMethods
 from gbrain.config import override_settings
-from gbrain.search.pipeline import QueryPlan, StageResults, answer
+from gbrain.search.pipeline import QueryPlan, StageResults, run_query
 from gbrain.store import aliases, settings
 from gbrain.text.query import parse_query
 from gbrain.trace import Trace
@@ -16,7 +16,7 @@ from gbrain.types import Answer, Depth, Hit, MergeStrategy, Mode, Scope
 
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
-    from gbrain.search.rerank.head import Helpers
+    from gbrain.search.rerank.head import RerankResources
     from gbrain.store.reranker_weights import Lesson
     from gbrain.store.usage_log import Place
     from gbrain.store.vectors import Floats
@@ -99,7 +99,7 @@ class QueryMethods(ModelMethods):
         )
         if chosen.rerank == "command":
             self._check_command()
-        return answer(self.database, question, plan, trace)
+        return run_query(self.database, question, plan, trace)
 
     def _embed_query(self, text: str) -> Floats:
         text = text[:_MAX_EMBEDDED_CHARACTERS]
@@ -108,10 +108,10 @@ class QueryMethods(ModelMethods):
             return self.embedder.embed_both_ways(text)
         return self.embedder.embed_query(text)
 
-    def _helpers(self) -> Helpers:
-        from gbrain.search.rerank.head import Helpers
+    def _helpers(self) -> RerankResources:
+        from gbrain.search.rerank.head import RerankResources
 
-        return Helpers(
+        return RerankResources(
             cross_encoder=lambda: self.cross_encoder,
             embedder=lambda: self.embedder,
             command=self.settings.rerank_command,
@@ -149,7 +149,7 @@ class QueryMethods(ModelMethods):
 
     def _record_query(self, answered: Answer, results: StageResults) -> None:
         """Record a query with the pages it found, unless the file is busy."""
-        from gbrain.search.rerank.learned import HALF_LIFE_DAYS, features
+        from gbrain.search.rerank.learned import HALF_LIFE_DAYS, compute_features
         from gbrain.store import usage_log
         from gbrain.store.boost_data import Wanted, facts
         from gbrain.store.usage_log import take_note
@@ -159,8 +159,8 @@ class QueryMethods(ModelMethods):
             chosen = {page.page_id: page.chunk_id for page in ranked}
             known = facts(connection, chosen, Wanted(opens=True))
         half_life = self.settings.recency_half_life_days or HALF_LIFE_DAYS
-        rows = features(ranked, known, clock().date().isoformat(), half_life)
-        shown = [page.page_id for page in results.cut.kept[: len(answered.hits)]]
+        rows = compute_features(ranked, known, clock().date().isoformat(), half_life)
+        shown = [page.page_id for page in results.threshold.kept[: len(answered.hits)]]
         hits = [usage_log.Shown(page_id, rows[page_id]) for page_id in shown if page_id in rows]
         take_note(
             self.database,

@@ -136,7 +136,7 @@ def _in_short(answer: Answer, work: StageResults) -> Iterator[str]:
     from gbrain.text.query_format import describe_query
 
     yield f"  read as   {describe_query(work.query)}"
-    for lane, found in work.lanes.found.items():
+    for lane, found in work.lanes.by_name.items():
         if found.pages:
             first = found.pages[0]
             pages = f"{len(found.pages)} {'page' if len(found.pages) == 1 else 'pages'}"

@@ -101,9 +101,9 @@ def parse_boosts(values: list[str] | None) -> tuple[CustomBoost, ...]:
     """Return the values of --boost; raises UsageError for one that is malformed."""
     if not values:
         return ()
-    from gbrain.search.boosts import read_boost
+    from gbrain.search.boosts import parse_boost
 
-    return tuple(read_boost(value) for value in values)
+    return tuple(parse_boost(value) for value in values)
 
 
 def open_brain(db: Path | None, *, make: bool = False) -> Brain:

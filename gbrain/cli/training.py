@@ -7,8 +7,8 @@ from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import GbrainError
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.search.rerank.learned import FEATURES, written
-from gbrain.search.rerank.training import Asked, Trained, train
+from gbrain.search.rerank.learned import FEATURES, dump_network
+from gbrain.search.rerank.training import TrainingQuestion, TrainingResult, train
 
 # With fewer, the gain on unseen questions is within chance whatever was learned.
 LEAST_OPENED = 50
@@ -23,7 +23,7 @@ command = Module()
 def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Learn from opened answers how to rank pages; kept only if it helps."""
     with open_brain(db) as brain:
-        asked = [Asked(*lesson) for lesson in brain.reranker_lessons(len(FEATURES))]
+        asked = [TrainingQuestion(*lesson) for lesson in brain.reranker_lessons(len(FEATURES))]
         opened = sum(sum(question.opened) for question in asked if len(question.rows) > 1)
         if opened < LEAST_OPENED:
             raise GbrainError(
@@ -34,14 +34,14 @@ def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> N
             )
         trained = train(asked)
         if trained.helps:
-            brain.keep_reranker(written(trained.network))
+            brain.keep_reranker(dump_network(trained.network))
     if json:
         screen.write_json(_document(trained))
     elif not quiet:
         _say(trained)
 
 
-def _document(trained: Trained) -> dict[str, object]:
+def _document(trained: TrainingResult) -> dict[str, object]:
     return {
         "questions": trained.questions,
         "opened": trained.opened,
@@ -53,7 +53,7 @@ def _document(trained: Trained) -> dict[str, object]:
     }
 
 
-def _say(trained: Trained) -> None:
+def _say(trained: TrainingResult) -> None:
     gain = trained.mrr_after - trained.mrr_before
     opened = counted(trained.opened, "opened answer")
     screen.say(f"Learned from {opened} to {counted(trained.questions, 'question')}.")

@@ -12,7 +12,7 @@ from gbrain.evaluate.metrics import ndcg
 from gbrain.evaluate.question_mining import pick
 from gbrain.evaluate.tune_questions import FEWEST_QUESTIONS, Case
 from gbrain.search.fusion import fuse
-from gbrain.search.threshold import cut
+from gbrain.search.threshold import apply_threshold
 from gbrain.types import MergeStrategy, Progress, no_progress
 
 FOLDS = 5
@@ -116,7 +116,7 @@ def merged(case: Case, fit: Fit, settings: Settings) -> list[str]:
         if page.slug not in case.replaced
     ]
     boosted.sort(key=lambda page: (-page.score, page.slug))
-    return [page.slug for page in cut(boosted, settings).kept]
+    return [page.slug for page in apply_threshold(boosted, settings).kept]
 
 
 def tune(

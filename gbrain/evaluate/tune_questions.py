@@ -115,8 +115,8 @@ def _cases(
 def _case(brain: Brain, group: str, text: str, scope: Scope, grades: Grades) -> Case:
     """What the program finds before it merges; a name that answers at once is a lane alone."""
     answer, work = brain.query_with_trace(text, scope=scope, limit=_DEPTH, changes=_BOTH_LANES)
-    if work.small.answer:
-        return Case(group, grades, {"sms": LaneResult((work.small.answer,))})
+    if work.name_match.answer:
+        return Case(group, grades, {"sms": LaneResult((work.name_match.answer,))})
     if answer.mode != "hybrid":
         raise ModelUnavailable(
             answer.notice or "Only keywords could be asked",
@@ -126,7 +126,7 @@ def _case(brain: Brain, group: str, text: str, scope: Scope, grades: Grades) -> 
         group,
         grades,
         # The passages have spoken for their pages; kept, they would fill the memory.
-        {lane: found._replace(chunks=()) for lane, found in work.lanes.found.items()},
+        {lane: found._replace(chunks=()) for lane, found in work.lanes.by_name.items()},
         work.weights,
         {page.page_id: prod(page.boosts.values()) for page in work.boosted.ranked if page.boosts},
         frozenset(work.boosted.superseded),

@@ -6,26 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gbrain.config import Settings
-from gbrain.search.fusion import min_max, parts_by_page
+from gbrain.search.fusion import lane_shares, min_max
 from gbrain.search.pipeline import StageResults
 from gbrain.types import Candidate, LaneResult, Ranked
 
 
-class Scale(NamedTuple):
+class ScoreScale(NamedTuple):
     """The scores that count as 0 and as 1; if they are the same, all count as 1."""
 
     low: float
     high: float
 
 
-class Shared(NamedTuple):
+class SharedChunk(NamedTuple):
     """The best passage of a page by two lanes: half of its part in each, and its scores there."""
 
     worth: float
     scores: Mapping[str, float]
 
 
-class Part(NamedTuple):
+class LaneShare(NamedTuple):
     """What a lane adds for a page: weight x (own + bonus x shared)."""
 
     lane: str
@@ -33,14 +33,14 @@ class Part(NamedTuple):
     weight: float
     own: float
     bonus: float = 0.0
-    shared: Shared | None = None
+    shared: SharedChunk | None = None
 
     @property
     def total(self) -> float:
         return self.weight * (self.own + self.bonus * (self.shared.worth if self.shared else 0.0))
 
 
-class Mixing(NamedTuple):
+class RerankMixing(NamedTuple):
     """How a reranker's opinions met the scores before them: those of the head, on this scale.
 
     `trust` is the share of `rerank_mix` that they were worth; None if they decide alone.
@@ -50,31 +50,31 @@ class Mixing(NamedTuple):
     mix: float
     trust: float | None
     head: int
-    scale: Scale
+    scale: ScoreScale
 
 
-def lanes_used(work: StageResults) -> dict[str, LaneResult]:
+def active_lanes(work: StageResults) -> dict[str, LaneResult]:
     """The lanes that let pages in, by name."""
-    found = work.lanes.found
+    found = work.lanes.by_name
     return {lane: found[lane] for lane in sorted(found) if work.weights.get(lane, 1.0) > 0}
 
 
-def scale_of(found: LaneResult) -> Scale | None:
+def page_scale(found: LaneResult) -> ScoreScale | None:
     """The scale of a lane's scores of pages; None if it found none."""
     scores = [page.score for page in (*found.pages, *found.overflow)]
     scores += [] if found.lowest_score is None or not scores else [found.lowest_score]
-    return Scale(min(scores), max(scores)) if scores else None
+    return ScoreScale(min(scores), max(scores)) if scores else None
 
 
-def passage_scale(found: LaneResult) -> Scale | None:
+def chunk_scale(found: LaneResult) -> ScoreScale | None:
     """The scale of a lane's scores of passages; None if it scored none."""
     scores = [chunk.score for chunk in found.chunks]
-    return Scale(min(scores), max(scores)) if scores else None
+    return ScoreScale(min(scores), max(scores)) if scores else None
 
 
-def beyond_the_pool(work: StageResults) -> dict[str, list[Candidate]]:
+def pages_beyond_pool(work: StageResults) -> dict[str, list[Candidate]]:
     """Pages that a lane did not hand on and yet adds something for, because another did."""
-    pools = {lane: len(found.pages) for lane, found in work.lanes.found.items()}
+    pools = {lane: len(found.pages) for lane, found in work.lanes.by_name.items()}
     return {
         lane: sorted(
             (
@@ -88,20 +88,20 @@ def beyond_the_pool(work: StageResults) -> dict[str, list[Candidate]]:
     }
 
 
-def parts_of(work: StageResults) -> Iterator[tuple[Ranked, list[Part]]]:
+def shares_by_page(work: StageResults) -> Iterator[tuple[Ranked, list[LaneShare]]]:
     """Each fused page with what the lanes add for it, the most first."""
-    lanes, settings = lanes_used(work), work.plan.settings
-    own = parts_by_page(lanes, {}, work.plan.merge, _without_bonus(settings))
-    shared: Mapping[int, Shared] = {}
+    lanes, settings = active_lanes(work), work.plan.settings
+    own = lane_shares(lanes, {}, work.plan.merge, _without_bonus(settings))
+    shared: Mapping[int, SharedChunk] = {}
     if work.plan.merge == "set-union" and {"fts", "vector"} <= set(lanes):
         shared = _shared(lanes["fts"], lanes["vector"])
     for page in work.fused:
         parts = [
-            Part(lane, page.lanes[lane].rank, work.weights.get(lane, 1.0), value)
+            LaneShare(lane, page.lanes[lane].rank, work.weights.get(lane, 1.0), value)
             for lane, value in own.get(page.page_id, {}).items()
         ]
         parts = [
-            part._replace(bonus=settings.passage_bonus, shared=shared[page.page_id])
+            part._replace(bonus=settings.chunk_bonus, shared=shared[page.page_id])
             if part.lane == "vector" and page.page_id in shared
             else part
             for part in parts
@@ -110,10 +110,10 @@ def parts_of(work: StageResults) -> Iterator[tuple[Ranked, list[Part]]]:
 
 
 def _without_bonus(settings: Settings) -> Settings:
-    return Settings(**{**vars(settings), "passage_bonus": 0.0})
+    return Settings(**{**vars(settings), "chunk_bonus": 0.0})
 
 
-def _shared(words: LaneResult, near: LaneResult) -> dict[int, Shared]:
+def _shared(words: LaneResult, near: LaneResult) -> dict[int, SharedChunk]:
     """For each page the passage that does best in both lanes together."""
     lanes = {"fts": words.chunks, "vector": near.chunks}
     scores = {lane: {c.chunk_id: c.score for c in chunks} for lane, chunks in lanes.items()}
@@ -126,7 +126,7 @@ def _shared(words: LaneResult, near: LaneResult) -> dict[int, Shared]:
         passages.setdefault(chunk.page_id, {})[chunk.chunk_id] = together
     best = {page_id: max(known, key=known.__getitem__) for page_id, known in passages.items()}
     return {
-        page_id: Shared(
+        page_id: SharedChunk(
             passages[page_id][chunk_id],
             {lane: known[chunk_id] for lane, known in scores.items() if chunk_id in known},
         )
@@ -147,12 +147,12 @@ def intent_factors(work: StageResults) -> dict[str, float]:
     return lane_weights(work.intent, even)
 
 
-def scores_at(ranked: Sequence[Ranked]) -> dict[int, float]:
+def scores_by_page(ranked: Sequence[Ranked]) -> dict[int, float]:
     """The score of each page at a stage."""
     return {page.page_id: page.score for page in ranked}
 
 
-def mixing(work: StageResults) -> Mixing | None:
+def rerank_mixing(work: StageResults) -> RerankMixing | None:
     """How the reranker's opinions were mixed in; None if there were none."""
     reranked, settings = work.reranked, work.plan.settings
     head = [page.score for page in work.boosted.ranked[: settings.rerank_head]]
@@ -161,10 +161,10 @@ def mixing(work: StageResults) -> Mixing | None:
     # A learned reranker was judged by its own order, and so its opinions stand unmixed.
     told = reranked.how != "learned" and settings.rerank_mix > 0
     trust = reranked.weight / settings.rerank_mix if told else None
-    scale = Scale(min(head), max(head))
-    return Mixing(reranked.weight, settings.rerank_mix, trust, len(head), scale)
+    scale = ScoreScale(min(head), max(head))
+    return RerankMixing(reranked.weight, settings.rerank_mix, trust, len(head), scale)
 
 
-def on_scale(score: float, scale: Scale) -> float:
+def position_on_scale(score: float, scale: ScoreScale) -> float:
     """From 0 to 1."""
     return (score - scale.low) / (scale.high - scale.low) if scale.high > scale.low else 1.0

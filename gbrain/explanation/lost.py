@@ -11,7 +11,7 @@ from gbrain.brain import Brain
 from gbrain.explanation import moves, unfound
 from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, setting
 from gbrain.search.pipeline import StageResults
-from gbrain.search.threshold import bar
+from gbrain.search.threshold import minimum_score
 from gbrain.store.supersede import replacement
 from gbrain.types import Answer, Ranked
 
@@ -84,7 +84,7 @@ def _superseded(connection: sqlite3.Connection, asked: Asked, slug: str) -> Lost
 def _cut(asked: Asked, slug: str) -> Lost | None:
     work, settings = asked.work, asked.work.plan.settings
     ranked = work.reranked.ranked if work.reranked else work.boosted.ranked
-    if slug in work.cut.below_floor:
+    if slug in work.threshold.below_floor:
         place, page = _find(ranked, slug)
         cosine = page.lanes["vector"].score
         reason = (
@@ -92,10 +92,13 @@ def _cut(asked: Asked, slug: str) -> Lost | None:
             f"{settings.relevance_floor:g}."
         )
         return "cut", reason, _more(asked, "relevance_floor", place)
-    if slug not in work.cut.below_threshold:
+    if slug not in work.threshold.below_threshold:
         return None
     place, page = _find(ranked, slug)
-    least, best = bar(work.cut.kept, settings) or 0.0, max(kept.score for kept in work.cut.kept)
+    least, best = (
+        minimum_score(work.threshold.kept, settings) or 0.0,
+        max(kept.score for kept in work.threshold.kept),
+    )
     reason = (
         f"Its score {page.score:.4g} is below {least:.4g}: threshold {settings.threshold:g} of "
         f"the best, {best:.4g}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 
-from gbrain.explanation.arithmetic import scores_at
+from gbrain.explanation.arithmetic import scores_by_page
 from gbrain.explanation.remedies import (
     Asked,
     Lost,
@@ -23,7 +23,7 @@ from gbrain.types import Ranked
 def lost(asked: Asked, page_id: int) -> Lost | None:
     """The last stage that moved the page behind the hits, or the limit; None if not found."""
     work = asked.work
-    last = place_of(work.cut.kept, page_id)
+    last = place_of(work.threshold.kept, page_id)
     if last is None:
         return None
     orders = list(_orders(work))
@@ -33,7 +33,7 @@ def lost(asked: Asked, page_id: int) -> Lost | None:
         if one <= work.query.limit < other:
             stage, before, after = name, one, other
     shown = len(asked.answered.hits)
-    pages = f"{len(work.cut.kept)} pages, {shown} {'is' if shown == 1 else 'are'} shown"
+    pages = f"{len(work.threshold.kept)} pages, {shown} {'is' if shown == 1 else 'are'} shown"
     if stage == "limit":
         moved = f" It was {nth(before)} after fusion." if before != last else ""
         return "limit", f"It is {nth(last)} of {pages}.{moved}", either(limit(last))
@@ -60,7 +60,7 @@ def _orders(work: StageResults) -> Iterator[tuple[str, Sequence[Ranked]]]:
     if work.reranked:
         yield "rerank", work.reranked.ranked
     if work.plan.settings.mmr_lambda < 1:
-        yield "variety", work.cut.kept
+        yield "variety", work.threshold.kept
 
 
 def _boost(asked: Asked, page_id: int) -> tuple[str, Remedy]:
@@ -84,7 +84,7 @@ def _boost(asked: Asked, page_id: int) -> tuple[str, Remedy]:
 def _would_stay(asked: Asked, names: Collection[str], page_id: int) -> bool:
     """Whether the page is a hit without these boosts, whatever later stages make of it."""
     later = asked.work.reranked or asked.work.plan.settings.mmr_lambda < 1
-    place = place_of(asked.without_boosts(names).cut.kept, page_id) if later else 1
+    place = place_of(asked.without_boosts(names).threshold.kept, page_id) if later else 1
     return place is not None and place <= asked.work.query.limit
 
 
@@ -106,7 +106,7 @@ def _blamed(work: StageResults, page: Ranked) -> Sequence[str]:
 
 def _place_without(names: Collection[str], work: StageResults, page: Ranked) -> int:
     """Where a page stands after the boosts but these."""
-    fused = scores_at(work.fused)
+    fused = scores_by_page(work.fused)
 
     def order(one: Ranked) -> tuple[float, str]:
         kept = (factor for name, factor in one.boosts.items() if name not in names)

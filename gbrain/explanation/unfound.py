@@ -88,13 +88,13 @@ def in_no_lane(connection: sqlite3.Connection, asked: Asked, page_id: int) -> Lo
     if places:
         return _below_the_pool(asked, places, page_id)
     reasons, remedies = _shut_out(asked, deep, page_id)
-    if "fts" in deep.lanes.found:
+    if "fts" in deep.lanes.by_name:
         reasons.append(_words(connection, deep.query, page_id))
-    if "vector" in deep.lanes.found:
-        reasons.append(_meaning(connection, deep.lanes.found["vector"], page_id))
+    if "vector" in deep.lanes.by_name:
+        reasons.append(_meaning(connection, deep.lanes.by_name["vector"], page_id))
     looser = _looser(connection, deep.query, page_id)
     if looser:
-        place = place_of(asked.again(looser).cut.kept, page_id) or 0
+        place = place_of(asked.again(looser).threshold.kept, page_id) or 0
         more = f" --limit {place}" if place > asked.work.query.limit else ""
         remedies.append(f"ask with{more and more + ' and'} OR: {looser}")
     if not remedies or "--limit" in str(remedies[0]):
@@ -108,11 +108,11 @@ def _shut_out(
     """The lanes that were not asked and have the page, and how they would be; else why not."""
     reasons: list[str] = []
     remedies: list[Remedy | str] = []
-    shut = [lane for lane in _LANES if lane not in deep.lanes.found]
+    shut = [lane for lane in _LANES if lane not in deep.lanes.by_name]
     if not shut:
         return reasons, remedies
     opened = _with_all_lanes(asked)
-    place = place_of(opened.cut.kept, page_id) or 0
+    place = place_of(opened.threshold.kept, page_id) or 0
     beyond = limit(place) if place > asked.work.query.limit else Remedy()
     for lane, rank in _places(opened, page_id).items():
         if lane in shut:
@@ -128,7 +128,7 @@ def _places(work: StageResults, page_id: int) -> dict[str, int]:
     """The page's rank in each lane that has it."""
     return {
         lane: candidate.rank
-        for lane, found in work.lanes.found.items()
+        for lane, found in work.lanes.by_name.items()
         for candidate in found.pages
         if candidate.page_id == page_id
     }
@@ -138,7 +138,7 @@ def _below_the_pool(asked: Asked, places: dict[str, int], page_id: int) -> Lost:
     ranks = [f"{nth(rank)} in the {lane} lane" for lane, rank in places.items()]
     nearest, pool = min(places.values()), asked.work.plan.settings.candidate_pool
     wider = asked.again(candidate_pool=str(nearest))
-    place = place_of(wider.cut.kept, page_id)
+    place = place_of(wider.threshold.kept, page_id)
     remedy = setting(asked, "candidate_pool", nearest, lambda own: own >= nearest)
     if place and place > asked.work.query.limit:
         remedy = remedy.joined(limit(place))

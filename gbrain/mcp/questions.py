@@ -43,7 +43,7 @@ def explain(brain: Brain, arguments: Arguments) -> Reply:
     lines = []
     if lost:
         lines.append(f"{lost.slug}: {lost.stage}. {lost.reason} {for_agents(lost.remedy or '')}")
-    for lane, found in work.lanes.found.items():
+    for lane, found in work.lanes.by_name.items():
         first = ", ".join(candidate.slug for candidate in found.pages[:3])
         lines.append(f"Lane {lane}, {len(found.pages)} pages: {first}")
     text = "\n".join(one_line(line) for line in lines)

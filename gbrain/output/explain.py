@@ -62,8 +62,8 @@ def _sections(
     for stage in answer.trace.stages:
         if _RUNGS in stage.detail:
             yield "Retry ladder", [one_line(rung) for rung in _listed(stage.detail[_RUNGS])]
-    if work.lanes.found:
-        for lane, found in work.lanes.found.items():
+    if work.lanes.by_name:
+        for lane, found in work.lanes.by_name.items():
             yield f"Lane {lane}, {_pages(len(found.pages))}", list(_lane_lines(found))
         title = f"Fusion by {work.plan.merge}, {_pages(len(work.fused))}"
         yield title, list(_fusion_lines(work))
@@ -84,8 +84,8 @@ def _sections(
 def _short_circuit(work: StageResults) -> str:
     if not work.plan.settings.short_circuit:
         return "off"
-    names = ", ".join(candidate.slug for candidate in work.small.candidates[:_SHOWN])
-    return f"{work.small.how}: {names}" if names else "the query is no page's name"
+    names = ", ".join(candidate.slug for candidate in work.name_match.candidates[:_SHOWN])
+    return f"{work.name_match.how}: {names}" if names else "the query is no page's name"
 
 
 def _query_lines(answer: Answer, work: StageResults) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _query_lines(answer: Answer, work: StageResults) -> Iterator[str]:
     factors = arithmetic.intent_factors(work)
     if factors:
         weights = work.plan.settings.lane_weights
-        ran = [lane for lane in factors if lane in work.lanes.found]
+        ran = [lane for lane in factors if lane in work.lanes.by_name]
         told = [f"{lane} {weights[lane]:g} × {factors[lane]:g}" for lane in ran]
         yield f"weights     {', '.join(told)}"
     for period in work.boosted.periods:
@@ -139,7 +139,7 @@ def _intent(intent: Intent) -> Iterator[str]:
 
 def _fusion_lines(work: StageResults) -> Iterator[str]:
     settings, merge = work.plan.settings, work.plan.merge
-    lanes = arithmetic.lanes_used(work)
+    lanes = arithmetic.active_lanes(work)
     if not work.fused:
         return
     alone = len(lanes) < 2
@@ -147,7 +147,7 @@ def _fusion_lines(work: StageResults) -> Iterator[str]:
         yield from _scale_lines(work)
     if merge == "set-union":
         if {"fts", "vector"} <= set(lanes):
-            yield f"vector (part + {settings.passage_bonus:g} × its best passage's, by both lanes)"
+            yield f"vector (part + {settings.chunk_bonus:g} × its best passage's, by both lanes)"
         yield f"score = best part{'' if alone else f' + {settings.both_bonus:g} × the others'}"
     elif merge == "set-union-rank":
         both = "" if alone else f", + {settings.rank_bonus:g} when in two lanes"
@@ -156,7 +156,7 @@ def _fusion_lines(work: StageResults) -> Iterator[str]:
         yield f"score = sum of weight/({settings.rrf_k}+rank)"
     else:
         yield "score = sum of weight × part"
-    for place, (page, parts) in enumerate(arithmetic.parts_of(work), 1):
+    for place, (page, parts) in enumerate(arithmetic.shares_by_page(work), 1):
         if place > _SHOWN:
             break
         yield f"{place:>3}  {score_format.fused(parts, page.score, merge, settings)}  {page.slug}"
@@ -165,8 +165,8 @@ def _fusion_lines(work: StageResults) -> Iterator[str]:
 def _scale_lines(work: StageResults) -> Iterator[str]:
     """Which scores of the lanes count as 0 and as 1."""
     told: list[str] = []
-    for lane, found in arithmetic.lanes_used(work).items():
-        scale = arithmetic.scale_of(found)
+    for lane, found in arithmetic.active_lanes(work).items():
+        scale = arithmetic.page_scale(found)
         if scale and scale.high > scale.low:
             told.append(f"{lane} {number(scale.low)} to {number(scale.high)}")
         elif scale:
@@ -175,7 +175,7 @@ def _scale_lines(work: StageResults) -> Iterator[str]:
 
 
 def _boost_lines(work: StageResults) -> Iterator[str]:
-    fused = arithmetic.scores_at(work.fused)
+    fused = arithmetic.scores_by_page(work.fused)
     lifted = [page for page in work.boosted.ranked if page.boosts]
     for page in lifted[: 2 * _SHOWN]:
         yield f"{score_format.boosted(fused[page.page_id], page.boosts, page.score)}  {page.slug}"
@@ -184,7 +184,7 @@ def _boost_lines(work: StageResults) -> Iterator[str]:
 
 
 def _rerank_lines(work: StageResults) -> Iterator[str]:
-    reranked, mixing = work.reranked, arithmetic.mixing(work)
+    reranked, mixing = work.reranked, arithmetic.rerank_mixing(work)
     if reranked is None:
         return
     if reranked.skipped or reranked.notice:
@@ -196,7 +196,7 @@ def _rerank_lines(work: StageResults) -> Iterator[str]:
         yield f"weight = rerank_mix {mixing.mix:g} × trust {mixing.trust:.4g} = {mixing.weight:.4g}"
     yield f"{1 - mixing.weight:.4g} × score before, on a scale from {low} to {high},"
     yield f"+ {mixing.weight:.4g} × opinion → back on that scale, never above the page before"
-    before = arithmetic.scores_at(work.boosted.ranked)
+    before = arithmetic.scores_by_page(work.boosted.ranked)
     for place, page in enumerate(reranked.ranked[:_SHOWN], 1):
         if "rerank" in page.lanes:
             sum_ = score_format.mixed(before[page.page_id], page.lanes["rerank"].score, mixing)
@@ -204,12 +204,15 @@ def _rerank_lines(work: StageResults) -> Iterator[str]:
 
 
 def _cut_lines(answer: Answer, work: StageResults) -> Iterator[str]:
-    yield f"{_pages(len(work.cut.kept))} kept, {len(answer.hits)} shown"
-    settings, least = work.plan.settings, threshold.bar(work.cut.kept, work.plan.settings)
+    yield f"{_pages(len(work.threshold.kept))} kept, {len(answer.hits)} shown"
+    settings, least = (
+        work.plan.settings,
+        threshold.minimum_score(work.threshold.kept, work.plan.settings),
+    )
     share = f" of the best, {number(least)}" if least is not None else ""
     for why, slugs in (
-        (f"relevance_floor {settings.relevance_floor:g}", work.cut.below_floor),
-        (f"threshold {settings.threshold:g}{share}", work.cut.below_threshold),
+        (f"relevance_floor {settings.relevance_floor:g}", work.threshold.below_floor),
+        (f"threshold {settings.threshold:g}{share}", work.threshold.below_threshold),
     ):
         if slugs:
             yield f"below {why}: {', '.join(slugs[:_SHOWN])}{' …' if len(slugs) > _SHOWN else ''}"

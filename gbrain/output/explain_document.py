@@ -8,7 +8,7 @@ from gbrain.explanation import arithmetic
 from gbrain.explanation.lost import WhyNot
 from gbrain.output.json import Document, answer_document
 from gbrain.search.pipeline import StageResults
-from gbrain.search.threshold import bar
+from gbrain.search.threshold import minimum_score
 from gbrain.text.query_format import describe_query
 from gbrain.types import Answer, Candidate, LaneResult, Ranked, Scope
 
@@ -16,17 +16,17 @@ from gbrain.types import Answer, Candidate, LaneResult, Ranked, Scope
 def explanation_document(answer: Answer, work: StageResults, missing: WhyNot | None) -> Document:
     """Everything that the stages did, with the numbers to do it again by hand."""
     answered = answer_document(answer, trace=True)
-    found = work.lanes.found
+    found = work.lanes.by_name
     return {
         "query": _query(answer, work),
         "mode": answer.mode,
         "short_circuit": {
-            "how": work.small.how,
-            "pages": [candidate.slug for candidate in work.small.candidates],
+            "how": work.name_match.how,
+            "pages": [candidate.slug for candidate in work.name_match.candidates],
         },
         "lanes": {lane: _candidates(found[lane].pages) for lane in found},
         "beyond": {
-            lane: _candidates(pages) for lane, pages in arithmetic.beyond_the_pool(work).items()
+            lane: _candidates(pages) for lane, pages in arithmetic.pages_beyond_pool(work).items()
         },
         "fusion": _fusion(answer, work),
         "superseded": list(answer.superseded),
@@ -75,7 +75,7 @@ def _candidates(pages: Iterable[Candidate]) -> list[Document]:
 
 def _fusion(answer: Answer, work: StageResults) -> Document:
     settings = work.plan.settings
-    names = ("both_bonus", "passage_bonus", "rank_bonus", "rrf_k")
+    names = ("both_bonus", "chunk_bonus", "rank_bonus", "rrf_k")
     return {
         "merge": answer.merge,
         "by": work.plan.merge,
@@ -83,13 +83,13 @@ def _fusion(answer: Answer, work: StageResults) -> Document:
         "setting_weights": settings.lane_weights,
         "intent_factors": arithmetic.intent_factors(work),
         "constants": {name: getattr(settings, name) for name in names},
-        "scales": {lane: _scale(found) for lane, found in work.lanes.found.items()},
-        "pages": [_fused(page, parts) for page, parts in arithmetic.parts_of(work)],
+        "scales": {lane: _scale(found) for lane, found in work.lanes.by_name.items()},
+        "pages": [_fused(page, parts) for page, parts in arithmetic.shares_by_page(work)],
     }
 
 
 def _scale(found: LaneResult) -> Document:
-    pages, passages = arithmetic.scale_of(found), arithmetic.passage_scale(found)
+    pages, passages = arithmetic.page_scale(found), arithmetic.chunk_scale(found)
     return {
         "low": pages.low if pages else None,
         "high": pages.high if pages else None,
@@ -98,7 +98,7 @@ def _scale(found: LaneResult) -> Document:
     }
 
 
-def _fused(page: Ranked, parts: list[arithmetic.Part]) -> Document:
+def _fused(page: Ranked, parts: list[arithmetic.LaneShare]) -> Document:
     shared = next((part.shared for part in parts if part.shared), None)
     return {
         "slug": page.slug,
@@ -110,7 +110,7 @@ def _fused(page: Ranked, parts: list[arithmetic.Part]) -> Document:
 
 
 def _boosts(work: StageResults) -> list[Document]:
-    fused = arithmetic.scores_at(work.fused)
+    fused = arithmetic.scores_by_page(work.fused)
     return [
         {
             "slug": page.slug,
@@ -126,7 +126,7 @@ def _boosts(work: StageResults) -> list[Document]:
 def _rerank(work: StageResults) -> Document | None:
     if work.reranked is None:
         return None
-    mixed, before = arithmetic.mixing(work), arithmetic.scores_at(work.boosted.ranked)
+    mixed, before = arithmetic.rerank_mixing(work), arithmetic.scores_by_page(work.boosted.ranked)
     judged = [page for page in work.reranked.ranked if "rerank" in page.lanes]
     head = work.reranked.ranked[: mixed.head] if mixed else []
     return {
@@ -161,9 +161,9 @@ def _cut(answer: Answer, work: StageResults) -> Document:
     return {
         "relevance_floor": settings.relevance_floor,
         "threshold": settings.threshold,
-        "bar": bar(work.cut.kept, settings),
-        "below_floor": list(work.cut.below_floor),
-        "below_threshold": list(work.cut.below_threshold),
-        "kept": len(work.cut.kept),
+        "bar": minimum_score(work.threshold.kept, settings),
+        "below_floor": list(work.threshold.below_floor),
+        "below_threshold": list(work.threshold.below_threshold),
+        "kept": len(work.threshold.kept),
         "shown": len(answer.hits),
     }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from gbrain.config import Settings
-from gbrain.explanation.arithmetic import Mixing, Part, on_scale
+from gbrain.explanation.arithmetic import LaneShare, RerankMixing, position_on_scale
 from gbrain.types import MergeStrategy
 
 _DIGITS, _MOST_DIGITS = 4, 12
@@ -31,7 +31,9 @@ def agreeing(total: float, write: Callable[[int], Written]) -> str:
     return f"{line} = {number(total)}"
 
 
-def fused(parts: Sequence[Part], score: float, merge: MergeStrategy, settings: Settings) -> str:
+def fused(
+    parts: Sequence[LaneShare], score: float, merge: MergeStrategy, settings: Settings
+) -> str:
     """The parts of a fused page, the greatest first, and its score."""
 
     def write(digits: int) -> Written:
@@ -48,7 +50,7 @@ def fused(parts: Sequence[Part], score: float, merge: MergeStrategy, settings: S
     return agreeing(score, write)
 
 
-def _part(part: Part, merge: MergeStrategy, settings: Settings, digits: int) -> Written:
+def _part(part: LaneShare, merge: MergeStrategy, settings: Settings, digits: int) -> Written:
     weight, by_weight = _rounded(part.weight, "g", 6)
     if merge == "rrf":
         below = settings.rrf_k + part.rank
@@ -75,9 +77,9 @@ def boosted(before: float, factors: Mapping[str, float], after: float) -> str:
     return agreeing(after, write)
 
 
-def mixed(before: float, opinion: float, mixing: Mixing) -> str:
+def mixed(before: float, opinion: float, mixing: RerankMixing) -> str:
     """A score before reranking and the opinion, both from 0 to 1, and the mixture."""
-    own = on_scale(before, mixing.scale)
+    own = position_on_scale(before, mixing.scale)
     share, by_share = _rounded(1 - mixing.weight, "g", 4)
     weight, by_weight = _rounded(mixing.weight, "g", 4)
 

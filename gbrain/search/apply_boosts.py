@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from gbrain.config import Settings
 from gbrain.search.boosts import (
     CustomBoost,
-    boost,
     drop_superseded,
-    may_mention_time,
-    wants_passages,
+    may_mention_date,
+    multiply_boosts,
+    needs_chunks,
 )
 from gbrain.store.boost_data import Wanted, facts
 from gbrain.types import Query, Ranked
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gbrain.text.dates import Period
 
 
-class Boosted(NamedTuple):
+class BoostResult(NamedTuple):
     """The pages, best first, the slugs of those that another replaces, and the times asked for."""
 
     ranked: Sequence[Ranked]
@@ -31,7 +31,7 @@ class Boosted(NamedTuple):
     periods: tuple[Period, ...] = ()
 
 
-def boosted(
+def apply_boosts(
     connection: sqlite3.Connection,
     query: Query,
     ranked: Sequence[Ranked],
@@ -39,10 +39,10 @@ def boosted(
     today: date,
     settings: Settings,
     custom: Sequence[CustomBoost],
-) -> Boosted:
+) -> BoostResult:
     """The fused pages after `drop_superseded` and every boost that is on."""
     periods: tuple[Period, ...] = ()
-    if settings.date_boost and may_mention_time(query.semantic_text):
+    if settings.date_boost and may_mention_date(query.semantic_text):
         from gbrain.text.dates import find_periods
 
         periods = find_periods(query.semantic_text, today)
@@ -50,7 +50,7 @@ def boosted(
         connection,
         {page.page_id: page.chunk_id for page in ranked},
         Wanted(
-            passages=wants_passages(intent, periods, settings),
+            passages=needs_chunks(intent, periods, settings),
             opens=settings.access_boost,
             phrases=tuple(
                 term for term in query.terms if term.quoted and settings.exact_boost != 1
@@ -60,5 +60,5 @@ def boosted(
     superseded: tuple[str, ...] = ()
     if settings.drop_superseded:
         ranked, superseded = drop_superseded(ranked, known)
-    ranked = boost(ranked, known, query, intent, periods, today, settings, custom)
-    return Boosted(ranked, superseded, periods)
+    ranked = multiply_boosts(ranked, known, query, intent, periods, today, settings, custom)
+    return BoostResult(ranked, superseded, periods)

@@ -45,7 +45,7 @@ class CustomBoost(NamedTuple):
     factor: float
 
 
-def read_boost(written: str) -> CustomBoost:
+def parse_boost(written: str) -> CustomBoost:
     """`tag:urgent=1.5`, `wing:people=2` or `slug:projects/=0.5`; raises UsageError otherwise."""
     named, equals, number = written.rpartition("=")
     field, colon, value = named.partition(":")
@@ -79,7 +79,7 @@ def drop_superseded(
     return kept, tuple(page.slug for page in ranked if page.page_id in replaced)
 
 
-def wants_intent(settings: Settings) -> bool:
+def needs_intent(settings: Settings) -> bool:
     """Whether a boost or the lanes' weights look at what is asked for."""
     return bool(
         settings.intent_weights
@@ -89,7 +89,7 @@ def wants_intent(settings: Settings) -> bool:
     )
 
 
-def may_mention_time(text: str) -> bool:
+def may_mention_date(text: str) -> bool:
     """False for a question that surely names no date: reading dates costs a cold start dear."""
     if any(digit in text for digit in "0123456789"):
         return True
@@ -97,7 +97,7 @@ def may_mention_time(text: str) -> bool:
     return not words.isdisjoint(_TIMES) or not (words.isdisjoint(_WAYS) or words.isdisjoint(_UNITS))
 
 
-def wants_passages(intent: Intent | None, periods: Sequence[Period], settings: Settings) -> bool:
+def needs_chunks(intent: Intent | None, periods: Sequence[Period], settings: Settings) -> bool:
     """Whether a boost looks at the passages that speak for the pages."""
     return bool(
         (periods and settings.date_boost)
@@ -108,7 +108,7 @@ def wants_passages(intent: Intent | None, periods: Sequence[Period], settings: S
     )
 
 
-def boost(
+def multiply_boosts(
     ranked: Sequence[Ranked],
     facts: Mapping[int, BoostData],
     query: Query,
@@ -153,9 +153,9 @@ def _rules(
     """The boosts that are on and have something to say to this query, by name."""
     rules: dict[str, Rule] = {}
     if settings.wing_boost != 1 and intent and intent.shape:
-        from gbrain.search.intent import SIGNS
+        from gbrain.search.intent import INTENT_PATTERNS
 
-        rules["wing"] = _wing(SIGNS[intent.shape].wings, settings)
+        rules["wing"] = _wing(INTENT_PATTERNS[intent.shape].wings, settings)
     if settings.date_boost and periods:
         rules["date"] = _date(periods, settings)
     if settings.exact_boost != 1:
@@ -171,7 +171,7 @@ def _rules(
     if settings.recency_tau_days or settings.recency_half_life_days:
         pass
 
-        rules["recency"] = lambda _, facts: fading(facts, today, settings)
+        rules["recency"] = lambda _, facts: recency_factor(facts, today, settings)
     for name, same in _by_name(custom).items():
         rules[name] = _custom(same)
     if settings.noise_sigma:
@@ -341,7 +341,7 @@ def tau_days(settings: Settings) -> float:
     return tau or settings.recency_half_life_days / math.log(2)
 
 
-def fading(facts: BoostData, today: date, settings: Settings) -> float:
+def recency_factor(facts: BoostData, today: date, settings: Settings) -> float:
     """The factor of a page by the age of its passage, else its own; days to come have no age.
 
     A page without a date keeps its score, or fades since its last change if all pages are to.

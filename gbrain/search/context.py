@@ -11,14 +11,14 @@ from itertools import islice
 
 from gbrain.config import Settings
 from gbrain.search.expand import (
-    Assembly,
-    Candidate,
-    Stretch,
-    Worth,
-    behind_questions,
-    best_part,
-    parts,
-    passage_values,
+    ContextAssembly,
+    ContextCandidate,
+    ContextSpan,
+    ValuedSpan,
+    answer_offsets,
+    best_excerpt,
+    chunk_values,
+    split_chunk,
 )
 from gbrain.store.chunk_context import brought, nearby, sharing
 from gbrain.store.chunks import StoredChunk, first_passage, page_passages, passage_at, passages
@@ -46,7 +46,7 @@ _HEADINGS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _LINE_END = re.compile(rb"\r\n?|\n")
 
 
-def assemble(
+def assemble_context(
     connection: sqlite3.Connection,
     query: Query,
     ranked: Sequence[Ranked],
@@ -58,9 +58,9 @@ def assemble(
     """The context for a query in at most `limit` tokens, and the receipt of what it took."""
     count = cache(count)
     pages = _Pages(connection)
-    assembly = Assembly(limit, count)
+    assembly = ContextAssembly(limit, count)
     dropped: list[DroppedChunk] = []
-    values = passage_values(lanes, ranked, settings)
+    values = chunk_values(lanes, ranked, settings)
     order = _order(connection, ranked, lanes, values, settings)
     told: dict[bytes, int] = {}
     for candidate in _best_parts(connection, pages, order, values, settings, limit):
@@ -146,19 +146,19 @@ def _best_parts(
     values: Mapping[int, float],
     settings: Settings,
     limit: int,
-) -> Iterator[Candidate]:
+) -> Iterator[ContextCandidate]:
     """The passages' parts, best first, after the best one of the first passage's page."""
     weighed = max(_FEWEST_WEIGHED, limit // _TOKENS_PER_WEIGHED)
     bonus = settings.answer_bonus if values else 0.0
     for begin in range(0, len(order), weighed):
-        cut: list[tuple[float, Candidate]] = []
+        cut: list[tuple[float, ContextCandidate]] = []
         for chunk_id, placed in sharing(connection, order[begin : begin + weighed]).items():
-            worth = {p.id: Worth(p.start, p.stop, values.get(p.id, 0.0)) for p in placed}
+            worth = {p.id: ValuedSpan(p.start, p.stop, values.get(p.id, 0.0)) for p in placed}
             page_id = placed[0].page_id
             answers = pages.answers_on(page_id)
             cut += [
-                (part.value, Candidate(page_id, part.start, part.stop, "hit"))
-                for part in parts(worth[chunk_id], list(worth.values()), answers, bonus)
+                (part.value, ContextCandidate(page_id, part.start, part.stop, "hit"))
+                for part in split_chunk(worth[chunk_id], list(worth.values()), answers, bonus)
             ]
         best_first = [part for _, part in sorted(cut, key=lambda valued: -valued[0])]
         if cut and begin == 0:
@@ -169,17 +169,17 @@ def _best_parts(
 
 def _best_part(
     passage: StoredChunk, page: bytes, query: Query, limit: int, count: Callable[[str], int]
-) -> Candidate:
+) -> ContextCandidate:
     text = page[passage.byte_start : passage.byte_stop].decode()
     words = [word for term in query.terms for word in term.words]
-    start, stop = best_part(text, words, limit, count)
+    start, stop = best_excerpt(text, words, limit, count)
     first = passage.byte_start + len(text[:start].encode())
-    return Candidate(passage.page_id, first, first + len(text[start:stop].encode()), "hit")
+    return ContextCandidate(passage.page_id, first, first + len(text[start:stop].encode()), "hit")
 
 
 def _around(
     connection: sqlite3.Connection,
-    assembly: Assembly,
+    assembly: ContextAssembly,
     pages: _Pages,
     taken: Sequence[int],
     query: Query,
@@ -190,7 +190,7 @@ def _around(
     The next is always the one that brings the most of them for its tokens.
     """
     near = {
-        passage.id: Candidate(passage.page_id, passage.byte_start, passage.byte_stop, role)
+        passage.id: ContextCandidate(passage.page_id, passage.byte_start, passage.byte_stop, role)
         for passage, role in islice(nearby(connection, taken, query.scope), _MOST_NEARBY)
     }
     brings = brought(connection, query.terms[:_MOST_TERMS], taken, near)
@@ -229,7 +229,7 @@ class _Pages:
     def answers_on(self, page_id: int) -> list[int]:
         """Where the page's questions end."""
         if page_id not in self._answers:
-            self._answers[page_id] = behind_questions(self.bytes_of(page_id))
+            self._answers[page_id] = answer_offsets(self.bytes_of(page_id))
         return self._answers[page_id]
 
     def line_starts(self, page_id: int) -> list[int]:
@@ -248,19 +248,22 @@ class _Pages:
             self._names[page_id] = (row[0], row[1])
         return self._names[page_id]
 
-    def dropped(self, candidate: Candidate, assembly: Assembly) -> DroppedChunk:
+    def dropped(self, candidate: ContextCandidate, assembly: ContextAssembly) -> DroppedChunk:
         tokens = assembly.needs(candidate, self.bytes_of(candidate.page_id))
         return DroppedChunk(self.name_of(candidate.page_id)[0], tokens)
 
 
 def _pieces(
-    connection: sqlite3.Connection, assembly: Assembly, pages: _Pages, count: Callable[[str], int]
+    connection: sqlite3.Connection,
+    assembly: ContextAssembly,
+    pages: _Pages,
+    count: Callable[[str], int],
 ) -> tuple[ContextChunk, ...]:
     return tuple(_piece(connection, stretch, pages, count) for stretch in assembly.joined())
 
 
 def _piece(
-    connection: sqlite3.Connection, stretch: Stretch, pages: _Pages, count: Callable[[str], int]
+    connection: sqlite3.Connection, stretch: ContextSpan, pages: _Pages, count: Callable[[str], int]
 ) -> ContextChunk:
     page = pages.bytes_of(stretch.page_id)
     text = page[stretch.start : stretch.stop].decode()

@@ -23,7 +23,7 @@ _LONGEST_WORD = 400
 _ASKING = re.compile(rb"(?:\?(?!\w)|\xef\xbc\x9f|\xd8\x9f)[^\n]*(?:\n|\Z)")
 
 
-class Candidate(NamedTuple):
+class ContextCandidate(NamedTuple):
     """A stretch of a page that may enter the context; bytes count from the page's first."""
 
     page_id: int
@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
     role: Role
 
 
-class Stretch(NamedTuple):
+class ContextSpan(NamedTuple):
     """A joined stretch of a page that is in the context."""
 
     page_id: int
@@ -41,7 +41,7 @@ class Stretch(NamedTuple):
     role: Role
 
 
-class Worth(NamedTuple):
+class ValuedSpan(NamedTuple):
     """A span of a page in bytes, and what it is worth."""
 
     start: int
@@ -49,7 +49,7 @@ class Worth(NamedTuple):
     value: float
 
 
-def passage_values(
+def chunk_values(
     lanes: Mapping[str, LaneResult], ranked: Sequence[Ranked], settings: Settings
 ) -> dict[int, float]:
     """What each passage is worth: its place in each lane, plus a share of its page's standing.
@@ -65,19 +65,19 @@ def passage_values(
         for place, chunk in enumerate(best_first):
             if chunk.page_id in standing:
                 start = settings.page_standing * standing[chunk.page_id]
-                near = settings.passage_k / (settings.passage_k + place)
+                near = settings.chunk_k / (settings.chunk_k + place)
                 values[chunk.chunk_id] = values.get(chunk.chunk_id, start) + near
     return values
 
 
-def behind_questions(page: bytes) -> list[int]:
+def answer_offsets(page: bytes) -> list[int]:
     """Where the lines that ask end, in page order: what stands there is likely the answer."""
     return [match.end() for match in _ASKING.finditer(page)]
 
 
-def parts(
-    passage: Worth, sharing: Sequence[Worth], answers: Sequence[int], bonus: float
-) -> list[Worth]:
+def split_chunk(
+    passage: ValuedSpan, sharing: Sequence[ValuedSpan], answers: Sequence[int], bonus: float
+) -> list[ValuedSpan]:
     """A passage cut where others begin or end and behind questions, in page order.
 
     A part is worth the mean of the passages that hold it (`sharing`, the passage among them): the
@@ -90,21 +90,21 @@ def parts(
     cut = []
     for start, stop in pairwise(sorted({*within, *inside})):
         held = [span.value for span in sharing if span.start <= start and stop <= span.stop]
-        cut.append(Worth(start, stop, sum(held) / len(held) + bonus * (start in inside)))
+        cut.append(ValuedSpan(start, stop, sum(held) / len(held) + bonus * (start in inside)))
     return cut
 
 
-class Assembly:
+class ContextAssembly:
     """Stretches chosen so far, never twice the same text, never beyond the limit."""
 
     def __init__(self, limit: int, count: CountTokens) -> None:
         self.limit, self.count = limit, count
         self.used = 0
-        self._taken: dict[int, list[Stretch]] = {}
+        self._taken: dict[int, list[ContextSpan]] = {}
         self._edges: dict[int, set[int]] = {}
         self._order: list[int] = []
 
-    def uncovered(self, candidate: Candidate) -> list[tuple[int, int]]:
+    def uncovered(self, candidate: ContextCandidate) -> list[tuple[int, int]]:
         """The parts of a candidate that are not in the context yet."""
         spans = [(candidate.start, candidate.stop)]
         for taken in self._taken.get(candidate.page_id, ()):
@@ -116,7 +116,7 @@ class Assembly:
             ]
         return spans
 
-    def take(self, candidate: Candidate, page: bytes) -> int | None:
+    def take(self, candidate: ContextCandidate, page: bytes) -> int | None:
         """Adds what is new of a candidate if it fits; returns its tokens, None if it does not."""
         new = self.uncovered(candidate)
         tokens = self._needs(candidate.page_id, new, page)
@@ -124,13 +124,13 @@ class Assembly:
             return None
         self.used += tokens
         stretches = self._taken.setdefault(candidate.page_id, [])
-        stretches += [Stretch(candidate.page_id, *span, candidate.role) for span in new]
+        stretches += [ContextSpan(candidate.page_id, *span, candidate.role) for span in new]
         self._order += [candidate.page_id] * len(new)
         edges = self._edges.setdefault(candidate.page_id, set())
         edges.update(edge for span in new for edge in span)
         return tokens
 
-    def needs(self, candidate: Candidate, page: bytes) -> int:
+    def needs(self, candidate: ContextCandidate, page: bytes) -> int:
         """Tokens that a candidate would add."""
         return self._needs(candidate.page_id, self.uncovered(candidate), page)
 
@@ -151,7 +151,7 @@ class Assembly:
         """Takes the last stretch out again."""
         self._taken[self._order.pop()].pop()
 
-    def joined(self) -> list[Stretch]:
+    def joined(self) -> list[ContextSpan]:
         """The context's stretches, pages in the order they came in, each in page order."""
         return [
             stretch
@@ -164,18 +164,20 @@ def _inside_word(page: bytes, at: int) -> bool:
     return not (page[at - 1 : at].isspace() or page[at : at + 1].isspace())
 
 
-def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
-    joined: list[Stretch] = []
+def _joined(stretches: Sequence[ContextSpan]) -> list[ContextSpan]:
+    joined: list[ContextSpan] = []
     for stretch in stretches:
         if joined and joined[-1].stop == stretch.start:
             last = joined.pop()
             role: Role = "hit" if "hit" in (last.role, stretch.role) else last.role
-            stretch = Stretch(last.page_id, last.start, stretch.stop, role)
+            stretch = ContextSpan(last.page_id, last.start, stretch.stop, role)
         joined.append(stretch)
     return joined
 
 
-def best_part(text: str, words: Sequence[str], limit: int, count: CountTokens) -> tuple[int, int]:
+def best_excerpt(
+    text: str, words: Sequence[str], limit: int, count: CountTokens
+) -> tuple[int, int]:
     """The longest span of `text` of at most `limit` tokens that holds the most of `words`."""
     pieces = [match.span() for match in _WORD.finditer(text)] or [(0, len(text))]
     sizes = [count(text[start:stop]) for start, stop in pieces]

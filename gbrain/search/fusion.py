@@ -19,7 +19,7 @@ def fuse(
     A lane of weight 0 lets nobody in.
     """
     seen: dict[int, dict[str, Candidate]] = {}
-    parts = parts_by_page(lanes, weights, merge, settings)
+    parts = lane_shares(lanes, weights, merge, settings)
     for lane in sorted(lanes):
         for candidate in (*lanes[lane].pages, *lanes[lane].overflow):
             if lane in parts.get(candidate.page_id, ()):
@@ -36,7 +36,7 @@ def fuse(
     return sorted(fused, key=lambda ranked: (-ranked.score, ranked.slug))
 
 
-def parts_by_page(
+def lane_shares(
     lanes: Mapping[str, LaneResult],
     weights: Mapping[str, float],
     merge: MergeStrategy,
@@ -52,14 +52,14 @@ def parts_by_page(
             if page_id in parts:
                 parts[page_id][lane] = weights.get(lane, 1.0) * part
     if merge == "set-union" and {"fts", "vector"} <= set(used):
-        share = settings.passage_bonus * weights.get("vector", 1.0)
+        share = settings.chunk_bonus * weights.get("vector", 1.0)
         for page_id, worth in lanes["vector"].combined_chunk_scores.items():
             if "vector" in parts.get(page_id, ()):
                 parts[page_id]["vector"] += share * worth
     return parts
 
 
-def shared_passages(one: LaneResult, other: LaneResult) -> dict[int, float]:
+def shared_chunk_scores(one: LaneResult, other: LaneResult) -> dict[int, float]:
     """How well the best passage of each page does in two lanes together, from 0 to 1."""
     worth: dict[int, float] = {}
     page_of: dict[int, int] = {}

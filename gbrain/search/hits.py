@@ -10,7 +10,7 @@ from gbrain.text.query import fts_expression
 from gbrain.types import Hit, HitChunk, Query, Ranked
 
 
-def hits_of(
+def build_hits(
     connection: sqlite3.Connection, ranked: Sequence[Ranked], query: Query
 ) -> tuple[Hit, ...]:
     """Pages with their text; one that went away since its lane saw it is left out."""

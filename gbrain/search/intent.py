@@ -22,7 +22,7 @@ class Intent(NamedTuple):
     english: bool = True
 
 
-class Sign(NamedTuple):
+class IntentPattern(NamedTuple):
     """What in a question gives an intent away, and what follows from it.
 
     `leads` open a question (stand among its first words), `phrases` count wherever they stand,
@@ -39,46 +39,46 @@ class Sign(NamedTuple):
 
 
 # Kinds are tried in this order: by their leads, then by their phrases; the last is for the rest.
-SIGNS: Mapping[str, Sign] = {
-    "why": Sign(
+INTENT_PATTERNS: Mapping[str, IntentPattern] = {
+    "why": IntentPattern(
         leads="why | how come",
         phrases="because | reason | reasons | cause of | what caused",
         lanes=(1.0, 0.8, 1.5, 0.6),
     ),
-    "when": Sign(
+    "when": IntentPattern(
         leads="when",
         phrases="date | dates | timeline | what time | what year | which year | what month | "
         "which month | what day | which day | how long ago",
         lanes=(0.8, 1.2, 0.8, 0.6),
     ),
-    "who": Sign(
+    "who": IntentPattern(
         leads="who | whom | whose",
         phrases="person | built | founder | founders",
         lanes=(0.8, 0.8, 1.8, 0.6),
     ),
-    "how": Sign(
+    "how": IntentPattern(
         leads="how",
         phrases="how to | steps | fix",
         unless="how many | how much | how old | how long | how far | how often | how tall | "
         "how big",
         lanes=(1.2, 1.0, 0.8, 0.6),
     ),
-    "what": Sign(lanes=(1.0, 1.0, 1.0, 0.6)),
+    "what": IntentPattern(lanes=(1.0, 1.0, 1.0, 0.6)),
     # Only a question about oneself: the notes in the first person are the asker's own.
-    "preference": Sign(
+    "preference": IntentPattern(
         phrases="prefer | preferred | preference | preferences | favourite | favourites | "
         "favorite | favorites | like best | like most | like better | do i like | do i love | "
         "do i hate | do i enjoy | do i dislike | i would rather | recommend me | suggest me",
         boost="preference",
     ),
-    "concrete": Sign(
+    "concrete": IntentPattern(
         leads="when did | when was | when is | when does",
         phrases="version | how many | how much | how old | what time | what date | what year | "
         "which year | what number | phone | email | address | price | cost | deadline | birthday | "
         "port | url | password | amount | name of",
         boost="concrete",
     ),
-    "how-to": Sign(
+    "how-to": IntentPattern(
         phrases="how to | how do i | how do you | how do we | how can i | how can we | "
         "how should i | steps to | guide to | tutorial | instructions | set up | install | "
         "configure",
@@ -86,7 +86,9 @@ SIGNS: Mapping[str, Sign] = {
         wings=("concepts", "resources"),
     ),
     # Beside its leads: a name of two words or more, a whole query of names, or somebody's.
-    "entity": Sign(leads="who | whom | whose", boost="wing", wings=("people", "companies")),
+    "entity": IntentPattern(
+        leads="who | whom | whose", boost="wing", wings=("people", "companies")
+    ),
 }
 _KINDS = ("why", "when", "who", "how")
 _LANES = ("vector", "fts", "graph", "associative")
@@ -116,24 +118,27 @@ _OPENING = 4
 _LONGEST_NAME = 4
 
 
-def read_intent(text: str) -> Intent:
+def detect_intent(text: str) -> Intent:
     """What a normalised query asks for; any string is read, in time linear in its length."""
     written = [bare for word in text[:_LONGEST].split() if (bare := _without_edges(word))]
     words = [part for word in written for part in _parts(word.lower())]
     if not _is_english(words):
         return Intent(english=False)
     asked, opening = f" {' '.join(words)} ", f" {' '.join(words[:_OPENING])} "
-    kind = next((kind for kind in _KINDS if _leads(SIGNS[kind], opening, asked)), None)
-    kind = kind or next((kind for kind in _KINDS if _mentions(SIGNS[kind], asked)), "what")
+    kind = next((kind for kind in _KINDS if _leads(INTENT_PATTERNS[kind], opening, asked)), None)
+    kind = kind or next(
+        (kind for kind in _KINDS if _mentions(INTENT_PATTERNS[kind], asked)), "what"
+    )
     shape: Shape | None = None
-    if _mentions(SIGNS["how-to"], asked):
+    if _mentions(INTENT_PATTERNS["how-to"], asked):
         shape = "how-to"
-    elif _leads(SIGNS["entity"], opening, asked) or _holds_name(written):
+    elif _leads(INTENT_PATTERNS["entity"], opening, asked) or _holds_name(written):
         shape = "entity"
-    concrete = SIGNS["concrete"]
+    concrete = INTENT_PATTERNS["concrete"]
     return Intent(
         kind=cast(Kind, kind),
-        preference=not _MYSELF.isdisjoint(words) and _mentions(SIGNS["preference"], asked),
+        preference=not _MYSELF.isdisjoint(words)
+        and _mentions(INTENT_PATTERNS["preference"], asked),
         concrete=_leads(concrete, opening, asked) or _mentions(concrete, asked),
         shape=shape,
     )
@@ -147,15 +152,15 @@ def lane_weights(intent: Intent | None, settings: Settings) -> dict[str, float]:
     weights = settings.lane_weights
     if intent is None or not intent.english or not settings.intent_weights:
         return weights
-    factors = zip(_LANES, SIGNS[intent.kind].lanes, strict=True)
+    factors = zip(_LANES, INTENT_PATTERNS[intent.kind].lanes, strict=True)
     return {lane: weights[lane] * factor for lane, factor in factors}
 
 
-def _leads(sign: Sign, opening: str, asked: str) -> bool:
+def _leads(sign: IntentPattern, opening: str, asked: str) -> bool:
     return _any_of(sign.leads, opening) and not _any_of(sign.unless, asked)
 
 
-def _mentions(sign: Sign, asked: str) -> bool:
+def _mentions(sign: IntentPattern, asked: str) -> bool:
     return _any_of(sign.phrases, asked) and not _any_of(sign.unless, asked)
 
 

@@ -18,12 +18,12 @@ from gbrain.config import Settings
 from gbrain.store.chunks import passages
 from gbrain.store.vectors import active_space, chunk_vectors
 
-Alike = Callable[[Ranked, Ranked], float]
+Similarity = Callable[[Ranked, Ranked], float]
 
 _HEAD = 50
 
 
-def diversify(ranked: Sequence[Ranked], alike: Alike, lambda_: float) -> list[Ranked]:
+def reorder_by_mmr(ranked: Sequence[Ranked], alike: Similarity, lambda_: float) -> list[Ranked]:
     """The pages in the order of lambda x relevance - (1 - lambda) x likeness to one before.
 
     Relevance is the share of the best score, likeness is from 0 to 1. Scores stay as they are, the
@@ -52,7 +52,7 @@ def diversify(ranked: Sequence[Ranked], alike: Alike, lambda_: float) -> list[Ra
         place = max(waiting, key=lambda other: (worth(other), -other))
 
 
-def by_vectors(vectors: Mapping[int, Floats]) -> Alike:
+def vector_similarity(vectors: Mapping[int, Floats]) -> Similarity:
     """Likeness of pages by the cosine of the passages that speak for them; 0 if one is unknown."""
 
     def alike(one: Ranked, other: Ranked) -> float:
@@ -62,7 +62,7 @@ def by_vectors(vectors: Mapping[int, Floats]) -> Alike:
     return alike
 
 
-def by_words(texts: Mapping[int, str]) -> Alike:
+def word_similarity(texts: Mapping[int, str]) -> Similarity:
     """Likeness of pages by the share of words that their texts, by page, have in common."""
     words = {page_id: frozenset(text.lower().split()) for page_id, text in texts.items()}
 
@@ -74,7 +74,7 @@ def by_words(texts: Mapping[int, str]) -> Alike:
     return alike
 
 
-def varied(
+def diversify(
     connection: sqlite3.Connection, ranked: Sequence[Ranked], settings: Settings
 ) -> list[Ranked]:
     """The pages in the order that `mmr_lambda` asks for."""
@@ -82,7 +82,7 @@ def varied(
     space = active_space(connection)
     vectors = chunk_vectors(connection, space, speaking) if space else {}
     if vectors:
-        return diversify(ranked, by_vectors(vectors), settings.mmr_lambda)
+        return reorder_by_mmr(ranked, vector_similarity(vectors), settings.mmr_lambda)
     known = passages(connection, speaking)
     texts = {passage.page_id: passage.text for passage in known.values()}
-    return diversify(ranked, by_words(texts), settings.mmr_lambda)
+    return reorder_by_mmr(ranked, word_similarity(texts), settings.mmr_lambda)

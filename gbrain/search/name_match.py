@@ -28,7 +28,7 @@ class NameMatch(NamedTuple):
         return self.candidates[0] if len(self.candidates) == 1 else None
 
 
-def look_up(connection: sqlite3.Connection, query: Query) -> NameMatch:
+def match_name(connection: sqlite3.Connection, query: Query) -> NameMatch:
     """The pages that the whole query names, by slug, title, file name or alias.
 
     A near miss counts only for a word that the brain does not know, and only when no other name

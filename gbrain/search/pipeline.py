@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
 from gbrain.search import name_match
-from gbrain.search.apply_boosts import Boosted, boosted
-from gbrain.search.boosts import wants_intent
+from gbrain.search.apply_boosts import BoostResult, apply_boosts
+from gbrain.search.boosts import needs_intent
 from gbrain.search.fusion import fuse
-from gbrain.search.hits import hits_of
-from gbrain.search.run_lanes import EmbedQuery, Lanes, Search, run_lanes
-from gbrain.search.threshold import Cut, cut
-from gbrain.search.verdict import judged
+from gbrain.search.hits import build_hits
+from gbrain.search.run_lanes import EmbedQuery, LaneInputs, LaneResults, run_lanes
+from gbrain.search.threshold import ThresholdResult, apply_threshold
+from gbrain.search.verdict import grade_answer
 from gbrain.store.connection import Database
 from gbrain.trace import Trace
 from gbrain.types import Answer, LaneResult, MergeStrategy, Mode, Query, Ranked
@@ -23,8 +23,8 @@ from gbrain.types import Answer, LaneResult, MergeStrategy, Mode, Query, Ranked
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
     from gbrain.search.intent import Intent
-    from gbrain.search.rerank.head import Helpers
-    from gbrain.search.rerank.rerank import Reranked
+    from gbrain.search.rerank.head import RerankResources
+    from gbrain.search.rerank.rerank import RerankResult
 
 
 class QueryPlan(NamedTuple):
@@ -36,7 +36,7 @@ class QueryPlan(NamedTuple):
     today: date
     embed: EmbedQuery
     count: Callable[[str], int]
-    helpers: Callable[[], Helpers]
+    helpers: Callable[[], RerankResources]
     budget: int | None = None
     boosts: tuple[CustomBoost, ...] = ()
 
@@ -46,17 +46,17 @@ class StageResults(NamedTuple):
 
     query: Query
     plan: QueryPlan
-    small: name_match.NameMatch
+    name_match: name_match.NameMatch
     intent: Intent | None
     weights: Mapping[str, float]
-    lanes: Lanes
+    lanes: LaneResults
     fused: Sequence[Ranked]
-    boosted: Boosted
-    reranked: Reranked | None
-    cut: Cut
+    boosted: BoostResult
+    reranked: RerankResult | None
+    threshold: ThresholdResult
 
 
-def answer(
+def run_query(
     database: Database, query: Query, plan: QueryPlan, trace: Trace
 ) -> tuple[Answer, StageResults]:
     """The pages that answer `query`, best first, and how each stage came to them."""
@@ -65,33 +65,33 @@ def answer(
         small = name_match.NameMatch((), None)
         if settings.short_circuit:
             with trace.stage("short_circuit") as detail:
-                small = name_match.look_up(connection, query)
+                small = name_match.match_name(connection, query)
                 detail["how"], detail["pages"] = small.how, len(small.candidates)
-        search = Search(database, connection, query, settings, plan.embed, trace)
+        search = LaneInputs(database, connection, query, settings, plan.embed, trace)
         work = _named(search, plan, small) if small.answer else _ranked(search, plan, small)
-        ranked, lanes = work.cut.kept, work.lanes
+        ranked, lanes = work.threshold.kept, work.lanes
         with trace.stage("text"):
-            hits = hits_of(connection, ranked[: query.limit], _as_found(query, lanes.found))
+            hits = build_hits(connection, ranked[: query.limit], _as_found(query, lanes.by_name))
         named = small.how if small.answer else None
         with trace.stage("verdict") as detail:
-            verdict = judged(
-                connection, query, ranked, lanes.found, hits, settings, short_circuit=named
+            verdict = grade_answer(
+                connection, query, ranked, lanes.by_name, hits, settings, short_circuit=named
             )
             detail["grade"], detail["confidence"] = verdict.grade, verdict.confidence
         context, budget = None, None
         if plan.budget is not None:
-            from gbrain.search.context import assemble
+            from gbrain.search.context import assemble_context
 
             with trace.stage("expand") as detail:
-                context, budget = assemble(
-                    connection, query, ranked, lanes.found, settings, plan.budget, plan.count
+                context, budget = assemble_context(
+                    connection, query, ranked, lanes.by_name, settings, plan.budget, plan.count
                 )
                 detail["pieces"], detail["tokens"] = len(context), budget.used
     notices = (lanes.notice, work.reranked.notice if work.reranked else None)
     answered = Answer(
         query=query.text,
         mode=lanes.mode,
-        merge=plan.merge if len(lanes.found) > 1 else None,
+        merge=plan.merge if len(lanes.by_name) > 1 else None,
         short_circuit=named,
         fell_back_to_bm25=lanes.mode == "bm25"
         and (lanes.notice is not None or plan.mode in ("hybrid", "semantic")),
@@ -103,7 +103,7 @@ def answer(
         trace=trace,
         context=context,
         budget=budget,
-        read_as=_read_as(query, lanes.found),
+        read_as=_read_as(query, lanes.by_name),
     )
     return answered, work
 
@@ -124,37 +124,46 @@ def _read_as(query: Query, lanes: Mapping[str, LaneResult]) -> str | None:
     return " ".join(words) or None
 
 
-def _named(search: Search, plan: QueryPlan, small: name_match.NameMatch) -> StageResults:
+def _named(search: LaneInputs, plan: QueryPlan, small: name_match.NameMatch) -> StageResults:
     """The one page that the whole query names."""
     assert small.answer is not None
     page = Ranked(small.answer.page_id, small.answer.slug, 1.0, {"sms": small.answer})
-    lanes = Lanes({}, plan.mode)
+    lanes = LaneResults({}, plan.mode)
     return StageResults(
-        search.query, plan, small, None, {}, lanes, [page], Boosted([page]), None, Cut([page])
+        search.query,
+        plan,
+        small,
+        None,
+        {},
+        lanes,
+        [page],
+        BoostResult([page]),
+        None,
+        ThresholdResult([page]),
     )
 
 
-def _ranked(search: Search, plan: QueryPlan, small: name_match.NameMatch) -> StageResults:
+def _ranked(search: LaneInputs, plan: QueryPlan, small: name_match.NameMatch) -> StageResults:
     """Lanes, fusion, boosts, reranker and cut, one after the other."""
     connection, query, settings, trace = (
         search.connection, search.query, search.settings, search.trace,
     )  # fmt: skip
     intent, weights = None, settings.lane_weights
-    if wants_intent(settings):
-        from gbrain.search.intent import lane_weights, read_intent
+    if needs_intent(settings):
+        from gbrain.search.intent import detect_intent, lane_weights
 
-        intent = read_intent(query.semantic_text)
+        intent = detect_intent(query.semantic_text)
         weights = lane_weights(intent, settings)
     lanes = run_lanes(search, plan.mode, weights)
     # A lane alone is asked for outright, or all that could be had: its weight says nothing.
-    weights = weights if len(lanes.found) > 1 else {}
+    weights = weights if len(lanes.by_name) > 1 else {}
     if small.candidates:
-        lanes.found["sms"] = LaneResult(small.candidates)
+        lanes.by_name["sms"] = LaneResult(small.candidates)
     with trace.stage("fuse") as detail:
-        fused = fuse(lanes.found, weights, plan.merge, settings)
+        fused = fuse(lanes.by_name, weights, plan.merge, settings)
         detail["merge"], detail["pages"] = plan.merge, len(fused)
     with trace.stage("boost") as detail:
-        lifted = boosted(connection, query, fused, intent, plan.today, settings, plan.boosts)
+        lifted = apply_boosts(connection, query, fused, intent, plan.today, settings, plan.boosts)
         ranked = lifted.ranked
         detail["intent"] = intent.kind if intent else None
         detail["superseded"] = len(lifted.superseded)
@@ -163,16 +172,16 @@ def _ranked(search: Search, plan: QueryPlan, small: name_match.NameMatch) -> Sta
         from gbrain.search.rerank.rerank import rerank
 
         with trace.stage("rerank") as detail:
-            reranked = rerank(connection, query, ranked, lanes.found, settings, plan.helpers())
+            reranked = rerank(connection, query, ranked, lanes.by_name, settings, plan.helpers())
             ranked = reranked.ranked
             detail["how"], detail["pages"] = reranked.how, reranked.pages
             detail["passages"], detail["skipped"] = reranked.passages, reranked.skipped
     if settings.mmr_lambda < 1:
-        from gbrain.search.mmr import varied
+        from gbrain.search.mmr import diversify
 
         with trace.stage("variety"):
-            ranked = varied(connection, ranked, settings)
+            ranked = diversify(connection, ranked, settings)
     with trace.stage("cut") as detail:
-        kept = cut(ranked, settings)
+        kept = apply_threshold(ranked, settings)
         detail["pages"] = len(kept.kept)
     return StageResults(query, plan, small, intent, weights, lanes, fused, lifted, reranked, kept)

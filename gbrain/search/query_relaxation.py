@@ -20,7 +20,7 @@ _LOOKED_UP = 3
 Rungs = Iterator[tuple[str, tuple[Term, ...]]]
 
 
-def climb(
+def retry_looser(
     connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
 ) -> LaneResult:
     """What the first rung with a hit finds for a query that found nothing as it stands."""
@@ -43,7 +43,7 @@ def climb(
     return nothing
 
 
-def repair(
+def repair_words(
     connection: sqlite3.Connection,
     query: Query,
     unknown: tuple[Term, ...],

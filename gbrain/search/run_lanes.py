@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
 from gbrain.errors import ModelUnavailable
-from gbrain.search.fusion import shared_passages
+from gbrain.search.fusion import shared_chunk_scores
 from gbrain.search.lanes import keyword
 from gbrain.store.connection import Database
 from gbrain.threads import BackgroundCall
@@ -27,15 +27,15 @@ _LINKS_ALONE = "semantic_weight and keyword_weight are 0: only links answer."
 _ALL_OFF = "The weights of all lanes are 0: gbrain config reset keyword_weight switches one on."
 
 
-class Lanes(NamedTuple):
+class LaneResults(NamedTuple):
     """What each lane found, by its name; the mode that could be had, and why not the one asked."""
 
-    found: dict[str, LaneResult]
+    by_name: dict[str, LaneResult]
     mode: Mode
     notice: str | None = None
 
 
-class Search(NamedTuple):
+class LaneInputs(NamedTuple):
     """What the lanes work with; `embed` opens the model only when it is called."""
 
     database: Database
@@ -46,7 +46,7 @@ class Search(NamedTuple):
     trace: Trace
 
 
-def run_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes:
+def run_lanes(search: LaneInputs, mode: Mode, weights: Mapping[str, float]) -> LaneResults:
     """Keywords and meaning as `mode` asks, and the other lanes beside them; weight 0 is off."""
     lanes = _main_lanes(search, mode, weights)
     if mode != "bm25" and weights["graph"] > 0:
@@ -54,35 +54,37 @@ def run_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes
 
         with search.trace.stage("graph") as detail:
             found = graph.search(search.connection, search.query, search.settings)
-            lanes.found["graph"] = found
+            lanes.by_name["graph"] = found
             detail["pages"] = len(found.pages)
     return lanes
 
 
-def _main_lanes(search: Search, mode: Mode, weights: Mapping[str, float]) -> Lanes:
+def _main_lanes(search: LaneInputs, mode: Mode, weights: Mapping[str, float]) -> LaneResults:
     if mode == "bm25":
-        return Lanes({"fts": _keyword_lane(search)}, "bm25")
+        return LaneResults({"fts": _keyword_lane(search)}, "bm25")
     words = weights["fts"] > 0
     if weights["vector"] <= 0 and weights["associative"] <= 0:
         if not words:
-            return Lanes({}, mode, _LINKS_ALONE if weights["graph"] > 0 else _ALL_OFF)
-        return Lanes({"fts": _keyword_lane(search)}, "bm25", None if mode == "auto" else _NOT_NEAR)
+            return LaneResults({}, mode, _LINKS_ALONE if weights["graph"] > 0 else _ALL_OFF)
+        return LaneResults(
+            {"fts": _keyword_lane(search)}, "bm25", None if mode == "auto" else _NOT_NEAR
+        )
     space, notice = _space(search)
     if space:
         try:
             if words and mode != "semantic":
                 return _both(search, space, weights)
-            return Lanes(_vector_lanes(search, space, weights), "semantic")
+            return LaneResults(_vector_lanes(search, space, weights), "semantic")
         except ModelUnavailable as error:
             notice = error.full_message
     elif words and mode == "auto":
         notice = None
     if not words and weights["graph"] > 0:
-        return Lanes({}, mode, notice)
-    return Lanes({"fts": _keyword_lane(search)}, "bm25", notice)
+        return LaneResults({}, mode, notice)
+    return LaneResults({"fts": _keyword_lane(search)}, "bm25", notice)
 
 
-def _space(search: Search) -> tuple[VectorSpace | None, str | None]:
+def _space(search: LaneInputs) -> tuple[VectorSpace | None, str | None]:
     """The vectors to compare the query with, or why there are none."""
     if not search.query.semantic_text:
         return None, "The query has no words whose meaning could be looked for."
@@ -94,7 +96,7 @@ def _space(search: Search) -> tuple[VectorSpace | None, str | None]:
     return space, None
 
 
-def _both(search: Search, space: VectorSpace, weights: Mapping[str, float]) -> Lanes:
+def _both(search: LaneInputs, space: VectorSpace, weights: Mapping[str, float]) -> LaneResults:
     """Both at once, each on a connection of its own, or one after the other on the same.
 
     A passage's number can be another's after the next write: when somebody wrote meanwhile, the
@@ -124,27 +126,29 @@ def _view(connection: sqlite3.Connection) -> int:
 
 
 def _joined(
-    search: Search,
+    search: LaneInputs,
     space: VectorSpace,
     weights: Mapping[str, float],
     keyword_lane: Callable[[], LaneResult],
-) -> Lanes:
+) -> LaneResults:
     try:
         by_meaning = _vector_lanes(search, space, weights)
     except ModelUnavailable as error:
-        return Lanes({"fts": keyword_lane()}, "bm25", error.full_message)
+        return LaneResults({"fts": keyword_lane()}, "bm25", error.full_message)
     words, near = keyword_lane(), by_meaning.get("vector")
     if near:
-        by_meaning["vector"] = near._replace(combined_chunk_scores=shared_passages(words, near))
-    return Lanes({"fts": words, **by_meaning}, "hybrid")
+        by_meaning["vector"] = near._replace(combined_chunk_scores=shared_chunk_scores(words, near))
+    return LaneResults({"fts": words, **by_meaning}, "hybrid")
 
 
-def _keyword_lane(search: Search) -> LaneResult:
-    return keyword.find(search.connection, search.query, search.settings, search.trace)
+def _keyword_lane(search: LaneInputs) -> LaneResult:
+    return keyword.search_with_retries(
+        search.connection, search.query, search.settings, search.trace
+    )
 
 
 def _vector_lanes(
-    search: Search, space: VectorSpace, weights: Mapping[str, float]
+    search: LaneInputs, space: VectorSpace, weights: Mapping[str, float]
 ) -> dict[str, LaneResult]:
     """What is near in meaning and what that recalls, as far as each is on."""
     from gbrain.store.vectors import approximate

@@ -9,7 +9,7 @@ from gbrain.config import Settings
 from gbrain.types import Ranked
 
 
-class Cut(NamedTuple):
+class ThresholdResult(NamedTuple):
     """The pages kept, in their order, and the slugs of those cut, by what cut them."""
 
     kept: list[Ranked]
@@ -17,7 +17,7 @@ class Cut(NamedTuple):
     below_threshold: tuple[str, ...] = ()
 
 
-def cut(ranked: Sequence[Ranked], settings: Settings) -> Cut:
+def apply_threshold(ranked: Sequence[Ranked], settings: Settings) -> ThresholdResult:
     """Each page once, without those below `relevance_floor` and then those below `threshold`.
 
     The floor is a cosine, and asked only of pages that the vector lane alone found. The threshold
@@ -28,16 +28,16 @@ def cut(ranked: Sequence[Ranked], settings: Settings) -> Cut:
     for page in ranked:
         once.setdefault(page.page_id, page)
     near = [page for page in once.values() if not _too_far(page, settings.relevance_floor)]
-    least = bar(near, settings)
+    least = minimum_score(near, settings)
     kept = [page for page in near if least is None or page.score >= least]
-    return Cut(
+    return ThresholdResult(
         kept,
         tuple(page.slug for page in once.values() if _too_far(page, settings.relevance_floor)),
         tuple(page.slug for page in near if least is not None and page.score < least),
     )
 
 
-def bar(ranked: Sequence[Ranked], settings: Settings) -> float | None:
+def minimum_score(ranked: Sequence[Ranked], settings: Settings) -> float | None:
     """The score that `threshold` asks of these pages; None if nothing is cut by it."""
     best = max((page.score for page in ranked), default=0.0)
     return settings.threshold * best if best > 0 else None

@@ -29,7 +29,7 @@ _NEAR_NAME = 0.9
 _UNKNOWN = 0.5
 
 
-def verdict(
+def compute_verdict(
     query: Query,
     ranked: Sequence[Ranked],
     lanes: Mapping[str, LaneResult],
@@ -121,7 +121,7 @@ def _names(text: str, title: str) -> bool:
     return len(name) > 2 and f" {name} " in f" {fold_name(text)} "
 
 
-def judged(
+def grade_answer(
     connection: sqlite3.Connection,
     query: Query,
     ranked: Sequence[Ranked],
@@ -141,7 +141,7 @@ def judged(
     terms = query.terms
     if "fts" in lanes and lanes["fts"].terms:
         terms = _slips_repaired(terms, lanes["fts"].terms)
-    return verdict(
+    return compute_verdict(
         query,
         ranked,
         lanes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from gbrain.store.schema import APPLICATION_ID, FIRST, SCHEMA_VERSION, SECOND, VECTORS
+from gbrain.store.schema import APPLICATION_ID, FIRST, SCHEMA_VERSION, SECOND, THIRD, VECTORS
 from gbrain.store.vectors import all_spaces, ensure_tables
 
 
@@ -25,6 +25,11 @@ def migrate(connection: sqlite3.Connection) -> None:
     def second(db: Database) -> None:
         _run(db, SECOND)
         db.conn.execute("PRAGMA user_version = 2")
+
+    @steps(name="0003_setting_names")
+    def third(db: Database) -> None:
+        _run(db, THIRD)
+        db.conn.execute("PRAGMA user_version = 3")
 
     steps.apply(Database(connection))
     # In a spoilt header it may be any; the migrations that were applied are recorded elsewhere.

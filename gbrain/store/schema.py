@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 # Tables whose rows follow from the texts of pages and can be rebuilt from them.
 DERIVED_TABLES = ("names", "tags", "links", "chunks", "page_questions")
@@ -202,6 +202,12 @@ CREATE TABLE page_questions (
 CREATE VIRTUAL TABLE questions_fts USING fts5(
     questions, content='page_questions', content_rowid='page_id', tokenize='porter unicode61'
 );
+"""
+
+# Settings renamed since schema 2; a brain that stores an old name keeps its value.
+THIRD = """
+UPDATE OR REPLACE config SET key = 'chunk_bonus' WHERE key = 'passage_bonus';
+UPDATE OR REPLACE config SET key = 'chunk_k' WHERE key = 'passage_k';
 """
 
 # Vectors of one dimension: exact ones by slot, and the small codes that are scanned, packed so

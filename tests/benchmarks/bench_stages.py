@@ -25,7 +25,7 @@ ROUNDS = 3
 # What is in a default query beside two lanes and their fusion.
 _OFF = {
     "short_circuit": "off", "retry_ladder": "off", "repair_words": "off", "date_boost": "off",
-    "drop_superseded": "off", "all_words_bonus": "0", "passage_bonus": "0",
+    "drop_superseded": "off", "all_words_bonus": "0", "chunk_bonus": "0",
 }  # fmt: skip
 _ON = {
     "graph_weight": "1", "associative_weight": "1", "intent_weights": "on",

@@ -53,9 +53,7 @@ def check_fusion(document):
             if page["slug"] in pages
         }
         if page["shared"]:
-            parts["vector"] += constants["passage_bonus"] * worth(
-                document, page["shared"]["scores"]
-            )
+            parts["vector"] += constants["chunk_bonus"] * worth(document, page["shared"]["scores"])
         parts = {lane: fusion["weights"].get(lane, 1.0) * part for lane, part in parts.items()}
         assert page["parts"] == pytest.approx(parts)
         best, *others = sorted(parts.values(), reverse=True)

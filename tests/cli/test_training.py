@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.search.rerank.learned import FEATURES, read
+from gbrain.search.rerank.learned import FEATURES, load_network
 from gbrain.store.reranker_weights import RERANKER, find
 
 NOON = "2026-11-16T12:00:00.000Z"
@@ -62,7 +62,7 @@ def test_a_gain_is_shown_and_kept(run: Callable, brain_path: Path) -> None:
     assert learned == "Learned from 60 opened answers to 60 questions."
     assert gain.startswith("On questions it had not seen, MRR 0.")
     assert end == "Kept: gbrain config set rerank learned makes queries use it."
-    network = read(kept(brain_path) or "")
+    network = load_network(kept(brain_path) or "")
     assert network is not None
     favourite = [0.5] * len(FEATURES)
     plain = network.score(favourite)

@@ -25,7 +25,7 @@ from gbrain.evaluate.question_mining import (
     stem,
     telling_words,
 )
-from gbrain.search.name_match import look_up
+from gbrain.search.name_match import match_name
 from gbrain.text.query import parse_terms
 from gbrain.text.similarity import edit_distance
 from gbrain.types import Query, Scope
@@ -125,7 +125,7 @@ def test_no_question_is_a_name_that_answers_at_once(sample: Path) -> None:
         for question in mine(connection):
             if question.kind not in ("typo", "paraphrase"):
                 query = Query(question.text, parse_terms(question.text), Scope(), 10)
-                assert look_up(connection, query).answer is None, question
+                assert match_name(connection, query).answer is None, question
 
 
 def test_a_question_holds_while_its_words_stand_in_the_page(birds: Brain) -> None:

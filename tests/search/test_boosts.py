@@ -16,15 +16,15 @@ from gbrain.errors import UsageError
 from gbrain.search.boosts import (
     CustomBoost,
     access_factor,
-    boost,
     drop_superseded,
     importance_factor,
-    may_mention_time,
-    read_boost,
-    wants_intent,
-    wants_passages,
+    may_mention_date,
+    multiply_boosts,
+    needs_chunks,
+    needs_intent,
+    parse_boost,
 )
-from gbrain.search.intent import read_intent
+from gbrain.search.intent import detect_intent
 from gbrain.text.dates import find_periods
 from gbrain.text.query import parse_terms
 from gbrain.types import BoostData, Query, Ranked, Scope
@@ -50,7 +50,9 @@ def boosted(
     facts = {ord(slug[0]): fact for slug, fact in known.items()}
     query = Query(text, parse_terms(text), Scope(), 10)
     periods = find_periods(text, TODAY)
-    return boost(pages, facts, query, read_intent(text), periods, TODAY, settings, custom)
+    return multiply_boosts(
+        pages, facts, query, detect_intent(text), periods, TODAY, settings, custom
+    )
 
 
 def factors(text: str, fact: BoostData, **changed: Any) -> dict[str, float]:
@@ -220,7 +222,7 @@ def test_noise_has_the_spread_it_is_given() -> None:
     facts = dict.fromkeys(range(500), NOTE)
     settings = Settings(**{**vars(ALL_OFF), "noise_sigma": 0.1})
     query = Query("x", (), Scope(), 10)
-    noisy = boost(many, facts, query, read_intent("x"), (), TODAY, settings)
+    noisy = multiply_boosts(many, facts, query, detect_intent("x"), (), TODAY, settings)
     spread = math.sqrt(sum((found.score - 1) ** 2 for found in noisy) / 500)
     assert 0.08 < spread < 0.12
 
@@ -236,7 +238,7 @@ def test_noise_has_the_spread_it_is_given() -> None:
     ],
 )
 def test_a_boost_as_written(written: str, read: CustomBoost) -> None:
-    assert read_boost(written) == read
+    assert parse_boost(written) == read
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,7 @@ def test_a_boost_as_written(written: str, read: CustomBoost) -> None:
 )
 def test_a_boost_that_cannot_be_read(written: str) -> None:
     with pytest.raises(UsageError) as refused:
-        read_boost(written)
+        parse_boost(written)
     assert refused.value.message == f"Cannot read the boost {written!r}"
     assert "tag:urgent=1.5" in (refused.value.hint or "")
 
@@ -253,7 +255,7 @@ def test_a_boost_that_cannot_be_read(written: str) -> None:
 @pytest.mark.parametrize("number", ["", "much", "-1", "nan", "inf", "101"])
 def test_a_factor_that_is_none(number: str) -> None:
     with pytest.raises(UsageError) as refused:
-        read_boost(f"tag:urgent={number}")
+        parse_boost(f"tag:urgent={number}")
     assert refused.value.message == f"{number!r} is no factor for a boost"
     assert refused.value.hint == "It takes 0 to 100."
 
@@ -261,7 +263,7 @@ def test_a_factor_that_is_none(number: str) -> None:
 @given(st.text())
 def test_any_text_is_a_boost_or_a_usage_error(written: str) -> None:
     try:
-        assert 0 <= read_boost(written).factor <= 100
+        assert 0 <= parse_boost(written).factor <= 100
     except UsageError:
         return
 
@@ -277,13 +279,17 @@ def test_any_text_is_a_boost_or_a_usage_error(written: str) -> None:
     ],
 )
 def test_a_boost_of_ones_own(written: str, slug: str, fact: BoostData, meant: bool) -> None:
-    given_ = read_boost(written)
+    given_ = parse_boost(written)
     found = boosted("x", [page(slug)], {slug: fact}, [given_])[0]
     assert dict(found.boosts) == ({f"{given_.field}:{given_.value}": 2.0} if meant else {})
 
 
 def test_factors_for_the_same_multiply() -> None:
-    twice = [read_boost("tag:urgent=1.5"), read_boost("tag:urgent=2"), read_boost("wing:people=3")]
+    twice = [
+        parse_boost("tag:urgent=1.5"),
+        parse_boost("tag:urgent=2"),
+        parse_boost("wing:people=3"),
+    ]
     fact = NOTE._replace(tags=("urgent",), wing="people")
     found = boosted("x", [page("a")], {"a": fact}, twice)[0]
     assert dict(found.boosts) == {"tag:urgent": 3.0, "wing:people": 3.0}
@@ -299,13 +305,13 @@ def test_replaced_pages_go_unless_they_are_pinned() -> None:
 
 def test_passages_are_read_only_for_a_boost_that_looks_at_them() -> None:
     dated = find_periods("in May 2026", TODAY)
-    asked = read_intent("what is my favourite version")
-    assert not wants_passages(asked, dated, ALL_OFF)
-    assert not wants_passages(read_intent("x"), (), Settings())
-    assert wants_passages(None, dated, Settings())
-    assert wants_passages(asked, (), Settings(preference_boost=True))
-    assert wants_passages(asked, (), Settings(concrete_boost=True))
-    assert wants_passages(read_intent("x"), (), Settings(recency_half_life_days=1.0))
+    asked = detect_intent("what is my favourite version")
+    assert not needs_chunks(asked, dated, ALL_OFF)
+    assert not needs_chunks(detect_intent("x"), (), Settings())
+    assert needs_chunks(None, dated, Settings())
+    assert needs_chunks(asked, (), Settings(preference_boost=True))
+    assert needs_chunks(asked, (), Settings(concrete_boost=True))
+    assert needs_chunks(detect_intent("x"), (), Settings(recency_half_life_days=1.0))
 
 
 @pytest.mark.parametrize(
@@ -314,8 +320,8 @@ def test_passages_are_read_only_for_a_boost_that_looks_at_them() -> None:
      {"intent_weights": True}],
 )  # fmt: skip
 def test_an_intent_is_read_only_if_something_looks_at_it(changed: dict[str, Any]) -> None:
-    assert wants_intent(Settings(**changed))
-    assert not wants_intent(Settings())
+    assert needs_intent(Settings(**changed))
+    assert not needs_intent(Settings())
 
 
 WORDS = """last past this next coming week weeks month year years weekend monday fri on in of May
@@ -325,12 +331,12 @@ from a two couple Q2 2026 2026-04-18 18th the who went (today) Straße""".split(
 
 @given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
 def test_a_question_with_a_date_is_never_passed_by(text: str) -> None:
-    assert may_mention_time(text) or not find_periods(text, TODAY)
+    assert may_mention_date(text) or not find_periods(text, TODAY)
 
 
 @pytest.mark.parametrize("text", ["who is lukewarm on cloud rag", "this", "next to the house", ""])
 def test_most_questions_need_no_dates_read(text: str) -> None:
-    assert not may_mention_time(text)
+    assert not may_mention_date(text)
 
 
 @given(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.search.boosts import age_days, fading, tau_days
+from gbrain.search.boosts import age_days, recency_factor, tau_days
 from gbrain.types import BoostData
 
 TODAY = date(2026, 11, 16)
@@ -18,11 +18,13 @@ NOTE = BoostData("A note", "general", "note", last_day="2026-11-09", changed_day
 
 
 def test_after_tau_a_page_has_faded_to_one_over_e() -> None:
-    assert fading(NOTE, TODAY, Settings(recency_tau_days=7.0)) == pytest.approx(math.exp(-1))
+    assert recency_factor(NOTE, TODAY, Settings(recency_tau_days=7.0)) == pytest.approx(
+        math.exp(-1)
+    )
 
 
 def test_after_the_half_life_it_is_a_half() -> None:
-    assert fading(NOTE, TODAY, Settings(recency_half_life_days=7.0)) == pytest.approx(0.5)
+    assert recency_factor(NOTE, TODAY, Settings(recency_half_life_days=7.0)) == pytest.approx(0.5)
 
 
 @given(st.floats(0.01, 10_000))
@@ -36,23 +38,25 @@ def test_of_both_tau_goes_first() -> None:
 
 
 def test_nothing_fades_by_default() -> None:
-    assert fading(NOTE, TODAY, Settings()) == 1.0
+    assert recency_factor(NOTE, TODAY, Settings()) == 1.0
 
 
 def test_the_entry_that_speaks_is_older_or_newer_than_its_page() -> None:
     entry = NOTE._replace(chunk_last_day="2026-11-02")
-    assert fading(entry, TODAY, Settings(recency_tau_days=7.0)) == pytest.approx(math.exp(-2))
+    assert recency_factor(entry, TODAY, Settings(recency_tau_days=7.0)) == pytest.approx(
+        math.exp(-2)
+    )
 
 
 def test_a_note_without_a_date_keeps_its_score_unless_all_fade() -> None:
     undated = NOTE._replace(last_day=None)
-    assert fading(undated, TODAY, Settings(recency_tau_days=1.0)) == 1.0
+    assert recency_factor(undated, TODAY, Settings(recency_tau_days=1.0)) == 1.0
     everything = Settings(recency_tau_days=1.0, recency_of="all")
-    assert fading(undated, TODAY, everything) == pytest.approx(math.exp(-1))
+    assert recency_factor(undated, TODAY, everything) == pytest.approx(math.exp(-1))
 
 
 def test_no_page_fades_below_the_floor() -> None:
-    assert fading(NOTE, TODAY, Settings(recency_tau_days=0.001, recency_floor=0.2)) == 0.2
+    assert recency_factor(NOTE, TODAY, Settings(recency_tau_days=0.001, recency_floor=0.2)) == 0.2
 
 
 @pytest.mark.parametrize(

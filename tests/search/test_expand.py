@@ -12,13 +12,13 @@ from gbrain.config import Settings
 from gbrain.models.catalog import packaged
 from gbrain.models.tokens import Tokens
 from gbrain.search.expand import (
-    Assembly,
-    Candidate,
-    Worth,
-    behind_questions,
-    best_part,
-    parts,
-    passage_values,
+    ContextAssembly,
+    ContextCandidate,
+    ValuedSpan,
+    answer_offsets,
+    best_excerpt,
+    chunk_values,
+    split_chunk,
 )
 from gbrain.types import LaneResult, Ranked, ScoredChunk
 
@@ -29,8 +29,8 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def candidate(start: int, stop: int, page_id: int = 1) -> Candidate:
-    return Candidate(page_id, start, stop, "hit")
+def candidate(start: int, stop: int, page_id: int = 1) -> ContextCandidate:
+    return ContextCandidate(page_id, start, stop, "hit")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def tokens() -> Tokens:
 
 
 def test_what_overlaps_is_counted_and_taken_once() -> None:
-    assembly = Assembly(100, words)
+    assembly = ContextAssembly(100, words)
     assert assembly.take(candidate(0, 14), PAGE) == 3
     assert assembly.take(candidate(8, 19), PAGE) == 1
     assert assembly.take(candidate(4, 19), PAGE) == 0
@@ -48,14 +48,14 @@ def test_what_overlaps_is_counted_and_taken_once() -> None:
 
 
 def test_a_stretch_around_others_adds_what_is_between_and_beside() -> None:
-    assembly = Assembly(100, words)
+    assembly = ContextAssembly(100, words)
     assembly.take(candidate(4, 8), PAGE)
     assembly.take(candidate(14, 19), PAGE)
     assert assembly.uncovered(candidate(0, 24)) == [(0, 4), (8, 14), (19, 24)]
 
 
 def test_what_does_not_fit_changes_nothing() -> None:
-    assembly = Assembly(3, words)
+    assembly = ContextAssembly(3, words)
     assembly.take(candidate(0, 8), PAGE)
     assert assembly.take(candidate(8, 24), PAGE) is None
     assert assembly.needs(candidate(8, 24), PAGE) == 3
@@ -64,27 +64,27 @@ def test_what_does_not_fit_changes_nothing() -> None:
 
 
 def test_pages_stand_in_the_order_they_came_and_their_parts_in_page_order() -> None:
-    assembly = Assembly(100, words)
+    assembly = ContextAssembly(100, words)
     for start, stop, page_id in ((14, 19, 2), (0, 4, 1), (0, 4, 2)):
         assembly.take(candidate(start, stop, page_id), PAGE)
     assert [(s.page_id, s.start) for s in assembly.joined()] == [(2, 0), (2, 14), (1, 0)]
 
 
 def test_what_joins_a_hit_is_a_hit() -> None:
-    assembly = Assembly(100, words)
-    assembly.take(Candidate(1, 0, 4, "neighbour"), PAGE)
-    assembly.take(Candidate(1, 4, 8, "hit"), PAGE)
-    assembly.take(Candidate(1, 14, 19, "linked"), PAGE)
+    assembly = ContextAssembly(100, words)
+    assembly.take(ContextCandidate(1, 0, 4, "neighbour"), PAGE)
+    assembly.take(ContextCandidate(1, 4, 8, "hit"), PAGE)
+    assembly.take(ContextCandidate(1, 14, 19, "linked"), PAGE)
     assert [stretch.role for stretch in assembly.joined()] == ["hit", "linked"]
 
 
 def test_a_word_joined_from_halves_is_counted_as_the_word(tokens: Tokens) -> None:
     page = b"sourdough"
     assert tokens.count("sour") + tokens.count("dough") < tokens.count("sourdough")
-    assembly = Assembly(tokens.count("sour") + tokens.count("dough"), tokens.count)
+    assembly = ContextAssembly(tokens.count("sour") + tokens.count("dough"), tokens.count)
     assembly.take(candidate(0, 4), page)
     assert assembly.take(candidate(4, 9), page) is None
-    larger = Assembly(tokens.count("sourdough"), tokens.count)
+    larger = ContextAssembly(tokens.count("sourdough"), tokens.count)
     larger.take(candidate(0, 4), page)
     assert larger.take(candidate(4, 9), page) is not None
     assert larger.used == tokens.count("sourdough")
@@ -100,7 +100,7 @@ def test_no_choice_of_stretches_repeats_text_or_breaks_the_limit(
 ) -> None:
     edges = [len(text[:at].encode()) for at in range(len(text) + 1)]
     page = text.encode()
-    assembly = Assembly(limit, tokens.count)
+    assembly = ContextAssembly(limit, tokens.count)
     taken: set[tuple[int, int]] = set()
     for start, length, page_id in spans:
         wanted = candidate(edges[start], edges[start + length], page_id)
@@ -117,13 +117,13 @@ def test_no_choice_of_stretches_repeats_text_or_breaks_the_limit(
 
 def test_the_best_part_holds_the_words_asked_for() -> None:
     text = "alpha beta gamma delta river epsilon RIVER zeta eta theta"
-    start, stop = best_part(text, ["river", "zeta"], 4, words)
+    start, stop = best_excerpt(text, ["river", "zeta"], 4, words)
     assert text[start:stop].split() == ["river", "epsilon", "RIVER", "zeta"]
 
 
 def test_a_part_of_a_text_without_those_words_is_its_beginning() -> None:
     text = "alpha beta gamma delta"
-    start, stop = best_part(text, ["river"], 2, words)
+    start, stop = best_excerpt(text, ["river"], 2, words)
     assert text[start:stop].split() == ["alpha", "beta"]
 
 
@@ -135,7 +135,7 @@ def test_a_part_of_a_text_without_those_words_is_its_beginning() -> None:
 def test_a_part_is_within_the_limit_or_a_single_character(
     tokens: Tokens, text: str, limit: int, wanted: list[str]
 ) -> None:
-    start, stop = best_part(text, wanted, limit, tokens.count)
+    start, stop = best_excerpt(text, wanted, limit, tokens.count)
     assert 0 <= start < stop <= len(text)
     assert tokens.count(text[start:stop]) <= limit or stop == start + 1
 
@@ -147,7 +147,7 @@ def test_a_long_text_without_words_is_not_counted_letter_by_letter() -> None:
         counted.append(text)
         return len(text)
 
-    assert best_part("\u00a0\n" * 5_000, ["river"], 100, signs) == (0, 100)
+    assert best_excerpt("\u00a0\n" * 5_000, ["river"], 100, signs) == (0, 100)
     assert len(counted) < 20
 
 
@@ -160,33 +160,41 @@ def test_a_passage_is_worth_its_places_and_its_page() -> None:
         "fts": LaneResult((), (ScoredChunk(11, 1, 9.0), ScoredChunk(21, 2, 3.0))),
         "vector": LaneResult((), (ScoredChunk(21, 2, 0.8), ScoredChunk(31, 3, 0.7))),
     }
-    values = passage_values(lanes, [ranked(1, 2.0), ranked(2, 1.0)], Settings())
+    values = chunk_values(lanes, [ranked(1, 2.0), ranked(2, 1.0)], Settings())
     assert set(values) == {11, 21}
     assert values[21] > values[11] > 1
 
 
 def test_without_lanes_no_passage_is_worth_anything() -> None:
-    assert passage_values({}, [ranked(1, 1.0)], Settings()) == {}
+    assert chunk_values({}, [ranked(1, 1.0)], Settings()) == {}
 
 
 def test_text_that_two_passages_share_is_worth_their_mean() -> None:
-    before, passage, after = Worth(0, 40, 3.0), Worth(30, 70, 1.0), Worth(60, 90, 0.0)
-    assert parts(passage, [before, passage, after], [], 0.2) == [
-        Worth(30, 40, 2.0),
-        Worth(40, 60, 1.0),
-        Worth(60, 70, 0.5),
+    before, passage, after = (
+        ValuedSpan(0, 40, 3.0),
+        ValuedSpan(30, 70, 1.0),
+        ValuedSpan(60, 90, 0.0),
+    )
+    assert split_chunk(passage, [before, passage, after], [], 0.2) == [
+        ValuedSpan(30, 40, 2.0),
+        ValuedSpan(40, 60, 1.0),
+        ValuedSpan(60, 70, 0.5),
     ]
 
 
 def test_a_passage_alone_stays_whole() -> None:
-    alone = Worth(5, 50, 1.5)
-    assert parts(alone, [alone], [], 0.2) == [alone]
-    assert parts(alone, [Worth(0, 5, 1.0), alone, Worth(50, 60, 1.0)], [], 0.2) == [alone]
+    alone = ValuedSpan(5, 50, 1.5)
+    assert split_chunk(alone, [alone], [], 0.2) == [alone]
+    assert split_chunk(alone, [ValuedSpan(0, 5, 1.0), alone, ValuedSpan(50, 60, 1.0)], [], 0.2) == [
+        alone
+    ]
 
 
 def test_what_stands_behind_a_question_gains() -> None:
-    passage = Worth(10, 50, 1.0)
-    values = [(part.start, part.value) for part in parts(passage, [passage], [4, 10, 30], 0.25)]
+    passage = ValuedSpan(10, 50, 1.0)
+    values = [
+        (part.start, part.value) for part in split_chunk(passage, [passage], [4, 10, 30], 0.25)
+    ]
     assert values == [(10, 1.25), (30, 1.25)]
 
 
@@ -197,9 +205,9 @@ edge = st.integers(0, 60)
 def test_parts_are_the_passage_without_gaps(
     start: int, length: int, overlaps: list[int], answers: list[int], high: bool
 ) -> None:
-    passage = Worth(start, start + length + 1, 2.0)
-    others = [Worth(max(0, at - 9), at + 9, 4.0 if high else 0.0) for at in overlaps]
-    cut = parts(passage, [passage, *others], sorted(answers), 0.0)
+    passage = ValuedSpan(start, start + length + 1, 2.0)
+    others = [ValuedSpan(max(0, at - 9), at + 9, 4.0 if high else 0.0) for at in overlaps]
+    cut = split_chunk(passage, [passage, *others], sorted(answers), 0.0)
     assert (cut[0].start, cut[-1].stop) == passage[:2]
     assert all(one.stop == other.start for one, other in pairwise(cut))
     assert all((2.0 <= part.value <= 4.0) if high else (0.0 < part.value <= 2.0) for part in cut)
@@ -207,5 +215,5 @@ def test_parts_are_the_passage_without_gaps(
 
 def test_a_line_that_asks_ends_where_the_answer_begins() -> None:
     page = "Why? Tell me.\nBecause.\n「なぜ？」\nだから\nsee a.org/?q=1\nend?".encode()
-    answers = [page[at:].split(b"\n")[0].decode() for at in behind_questions(page)]
+    answers = [page[at:].split(b"\n")[0].decode() for at in answer_offsets(page)]
     assert answers == ["Because.", "だから", ""]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.search.fusion import fuse, min_max, parts_by_page, shared_passages
+from gbrain.search.fusion import fuse, lane_shares, min_max, shared_chunk_scores
 from gbrain.types import Candidate, LaneResult, MergeStrategy, ScoredChunk
 
 SETTINGS = Settings()
@@ -67,7 +67,7 @@ def passages(*scored: tuple[int, str, float]) -> tuple[ScoredChunk, ...]:
 def test_the_best_passage_counts_by_what_both_lanes_say_of_it() -> None:
     words = LaneResult((), passages((1, "a", 8.0), (2, "b", 6.0), (3, "b", 4.0)))
     meaning = LaneResult((), passages((3, "b", 0.9), (2, "b", 0.8), (4, "c", 0.5)))
-    assert shared_passages(words, meaning) == pytest.approx(
+    assert shared_chunk_scores(words, meaning) == pytest.approx(
         {ord("a"): 0.5, ord("b"): (0.5 + 0.75) / 2, ord("c"): 0.0}
     )
 
@@ -79,11 +79,11 @@ def test_set_union_favours_a_passage_that_words_and_meaning_share() -> None:
             combined_chunk_scores={ord("a"): 0.5, ord("b"): 1.0}
         ),
     }
-    some = Settings(passage_bonus=0.4)
+    some = Settings(chunk_bonus=0.4)
     fused = fuse(found, EVEN, "set-union", some)
     assert [page.slug for page in fused] == ["b", "a", "c"]
     assert [page.score for page in fused] == pytest.approx([1.4 + 0.6, 1.2 + 0.6, 0.0])
-    off = fuse(found, EVEN, "set-union", Settings(passage_bonus=0.0))
+    off = fuse(found, EVEN, "set-union", Settings(chunk_bonus=0.0))
     assert [page.slug for page in off] == ["a", "b", "c"]
     alone = fuse(found, {"fts": 0.0}, "set-union", some)
     assert [page.score for page in alone] == pytest.approx([1.0, 1.0, 0.0])
@@ -104,7 +104,7 @@ def test_a_page_beyond_one_lanes_pool_keeps_its_score_when_another_lets_it_in() 
     assert set(fused) == {"a", "b", "c"}
     assert fused["a"].score == pytest.approx(1.0 + 0.6 * 0.5)
     assert fused["a"].lanes["vector"].rank == 2
-    assert parts_by_page(found, EVEN, "set-union", SETTINGS)[ord("a")] == pytest.approx(
+    assert lane_shares(found, EVEN, "set-union", SETTINGS)[ord("a")] == pytest.approx(
         {"fts": 1.0, "vector": 0.5}
     )
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.search.intent import SIGNS, Intent, lane_weights, read_intent
+from gbrain.search.intent import INTENT_PATTERNS, Intent, detect_intent, lane_weights
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from gbrain.search.intent import SIGNS, Intent, lane_weights, read_intent
     ],
 )
 def test_the_kind_of_question(asked: str, kind: str) -> None:
-    assert read_intent(asked).kind == kind
+    assert detect_intent(asked).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_kind_of_question(asked: str, kind: str) -> None:
     ],
 )
 def test_a_preference_is_the_askers_own(asked: str, is_one: bool) -> None:
-    assert read_intent(asked).preference is is_one
+    assert detect_intent(asked).preference is is_one
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_preference_is_the_askers_own(asked: str, is_one: bool) -> None:
     ],
 )
 def test_a_concrete_fact(asked: str, is_one: bool) -> None:
-    assert read_intent(asked).concrete is is_one
+    assert detect_intent(asked).concrete is is_one
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_concrete_fact(asked: str, is_one: bool) -> None:
     ],
 )
 def test_the_shape_of_a_question(asked: str, shape: str | None) -> None:
-    assert read_intent(asked).shape == shape
+    assert detect_intent(asked).shape == shape
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_the_shape_of_a_question(asked: str, shape: str | None) -> None:
     ],
 )
 def test_other_languages_are_left_alone(asked: str) -> None:
-    intent = read_intent(asked)
+    intent = detect_intent(asked)
     assert intent == Intent(english=False)
     assert lane_weights(intent, Settings(intent_weights=True)) == lane_weights(None, Settings())
 
 
 @given(st.text())
 def test_any_text_has_an_intent(text: str) -> None:
-    assert read_intent(text).kind in SIGNS
+    assert detect_intent(text).kind in INTENT_PATTERNS
 
 
 ALL_ON = {"graph_weight": 1.0, "associative_weight": 1.0}
@@ -122,7 +122,7 @@ ALL_ON = {"graph_weight": 1.0, "associative_weight": 1.0}
 def test_the_kind_weighs_the_lanes(
     kind: str, vector: float, fts: float, graph: float, associative: float
 ) -> None:
-    intent = read_intent(f"{kind} is it")
+    intent = detect_intent(f"{kind} is it")
     assert lane_weights(intent, Settings(intent_weights=True, **ALL_ON)) == {
         "vector": vector,
         "fts": fts,
@@ -133,11 +133,11 @@ def test_the_kind_weighs_the_lanes(
 
 def test_the_kind_multiplies_what_is_set_and_wakes_no_lane() -> None:
     settings = Settings(intent_weights=True, semantic_weight=0.5, keyword_weight=2.0)
-    weights = lane_weights(read_intent("why is it"), settings)
+    weights = lane_weights(detect_intent("why is it"), settings)
     assert weights == {"vector": 0.5, "fts": 1.6, "graph": 0.0, "associative": 0.0}
 
 
 def test_off_the_settings_stand_as_they_are() -> None:
     settings = Settings(keyword_weight=2.0, graph_weight=0.5)
-    weights = lane_weights(read_intent("who is it"), settings)
+    weights = lane_weights(detect_intent("who is it"), settings)
     assert weights == {"vector": 1.0, "fts": 2.0, "graph": 0.5, "associative": 0.0}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.search.mmr import by_vectors, by_words, diversify
+from gbrain.search.mmr import reorder_by_mmr, vector_similarity, word_similarity
 from gbrain.types import Candidate, Ranked
 
 
@@ -26,36 +26,36 @@ def slugs(pages: list[Ranked]) -> str:
 
 def test_a_double_goes_behind_what_is_new() -> None:
     # b: 0.5 x 0.9 - 0.5 x 1 is less than c: 0.5 x 0.5 - 0.
-    assert slugs(diversify(PAGES, by_words(TEXTS), 0.5)) == "acb"
+    assert slugs(reorder_by_mmr(PAGES, word_similarity(TEXTS), 0.5)) == "acb"
 
 
 def test_relevance_can_outweigh_likeness() -> None:
     # b: 0.8 x 0.9 - 0.2 x 1 = 0.52 is more than c: 0.8 x 0.5 = 0.4.
-    assert slugs(diversify(PAGES, by_words(TEXTS), 0.8)) == "abc"
+    assert slugs(reorder_by_mmr(PAGES, word_similarity(TEXTS), 0.8)) == "abc"
 
 
 def test_one_changes_nothing_and_scores_stay() -> None:
-    assert diversify(PAGES, by_words(TEXTS), 1.0) == PAGES
-    assert sorted(diversify(PAGES, by_words(TEXTS), 0.1)) == sorted(PAGES)
+    assert reorder_by_mmr(PAGES, word_similarity(TEXTS), 1.0) == PAGES
+    assert sorted(reorder_by_mmr(PAGES, word_similarity(TEXTS), 0.1)) == sorted(PAGES)
 
 
 def test_only_the_first_fifty_move() -> None:
     many = [Ranked(n, f"{n:02}", 1.0, {}) for n in range(60)]
     texts = {n: "same" if n < 49 else "other" for n in range(60)}
-    found = diversify(many, by_words(texts), 0.5)
+    found = reorder_by_mmr(many, word_similarity(texts), 0.5)
     assert [one.page_id for one in found[:2]] == [0, 49]
     assert found[50:] == many[50:]
 
 
 def test_likeness_by_words_is_the_share_in_common() -> None:
-    alike = by_words({ord("a"): "Red apple", ord("b"): "red pear"})
+    alike = word_similarity({ord("a"): "Red apple", ord("b"): "red pear"})
     assert alike(PAGES[0], PAGES[1]) == pytest.approx(1 / 3)
     assert alike(PAGES[0], PAGES[2]) == 0.0
 
 
 def test_likeness_by_vectors_is_the_cosine_of_the_speaking_passages() -> None:
     vectors = {ord("a"): np.array([1, 0], np.float32), ord("b"): np.array([0.6, 0.8], np.float32)}
-    alike = by_vectors(vectors)
+    alike = vector_similarity(vectors)
     assert alike(PAGES[0], PAGES[1]) == pytest.approx(0.6)
     assert alike(PAGES[0], PAGES[2]) == 0.0
 
@@ -69,7 +69,7 @@ def test_every_page_stays_and_the_first_stays_first(
     scored: list[tuple[str, float]], texts: dict[str, str], lambda_: float
 ) -> None:
     pages = [page(slug, score) for slug, score in scored]
-    alike = by_words({ord(slug): text for slug, text in texts.items()})
-    found = diversify(pages, alike, lambda_)
+    alike = word_similarity({ord(slug): text for slug, text in texts.items()})
+    found = reorder_by_mmr(pages, alike, lambda_)
     assert sorted(found) == sorted(pages)
     assert found[:1] == pages[:1]

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.search.name_match import look_up
+from gbrain.search.name_match import match_name
 from gbrain.text.query import parse_query
 from gbrain.types import Scope
 
@@ -103,7 +103,7 @@ def test_operators_and_fields_name_a_page_only_to_the_letter(brain: Brain) -> No
     def how(text: str) -> str | None:
         with brain.database.read_transaction() as connection:
             query = parse_query(text, {}, date(2026, 11, 16), Scope(), 10)
-            return look_up(connection, query).how
+            return match_name(connection, query).how
 
     assert how("rock AND roll NOT jazz") == "title"
     assert how("rock AND rol NOT jazz") is None

@@ -142,8 +142,8 @@ def test_associations_are_the_same_beside_the_vector_lane_and_alone(embedded: Br
     on = {"associative_weight": "1"}
     _, beside = embedded.query_with_trace(LUKEWARM, changes=on)
     _, alone = embedded.query_with_trace(LUKEWARM, changes={**on, **OFF})
-    assert beside.lanes.found["associative"] == alone.lanes.found["associative"]
-    assert beside.lanes.found["associative"].pages
+    assert beside.lanes.by_name["associative"] == alone.lanes.by_name["associative"]
+    assert beside.lanes.by_name["associative"].pages
 
 
 def test_words_asked_for_outright_need_no_weight(brain: Brain) -> None:

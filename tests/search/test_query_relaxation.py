@@ -36,7 +36,7 @@ def find(
     trace = Trace()
     query = parse_query(text, {"boats": ("whales",)}, date(2026, 11, 16), scope, 10)
     with brain.database.read_transaction() as connection:
-        found = keyword.find(connection, query, settings, trace)
+        found = keyword.search_with_retries(connection, query, settings, trace)
     return [page.slug for page in found.pages], trace, found
 
 

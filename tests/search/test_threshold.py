@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.search.threshold import Cut, cut
+from gbrain.search.threshold import ThresholdResult, apply_threshold
 from gbrain.types import Candidate, Ranked
 
 
@@ -17,22 +17,24 @@ def page(slug: str, score: float, **lanes: float) -> Ranked:
 
 def test_nothing_is_cut_by_default() -> None:
     pages = [page("a", 1.0, vector=0.1), page("b", 0.0)]
-    assert cut(pages, Settings()) == Cut(pages)
+    assert apply_threshold(pages, Settings()) == ThresholdResult(pages)
 
 
 def test_the_threshold_is_a_share_of_the_best_score() -> None:
     pages = [page("a", 0.05), page("b", 0.03), page("c", 0.02)]
-    assert cut(pages, Settings(threshold=0.6)) == Cut(pages[:2], below_threshold=("c",))
+    assert apply_threshold(pages, Settings(threshold=0.6)) == ThresholdResult(
+        pages[:2], below_threshold=("c",)
+    )
 
 
 def test_the_best_may_stand_anywhere() -> None:
     pages = [page("a", 0.5), page("b", 2.0)]
-    assert cut(pages, Settings(threshold=0.6)).below_threshold == ("a",)
+    assert apply_threshold(pages, Settings(threshold=0.6)).below_threshold == ("a",)
 
 
 def test_scores_that_are_not_positive_are_no_measure() -> None:
     pages = [page("a", 0.0), page("b", -3.0)]
-    assert cut(pages, Settings(threshold=0.9)).kept == pages
+    assert apply_threshold(pages, Settings(threshold=0.9)).kept == pages
 
 
 def test_the_floor_is_asked_of_pages_that_meaning_alone_found() -> None:
@@ -42,25 +44,25 @@ def test_the_floor_is_asked_of_pages_that_meaning_alone_found() -> None:
         page("c", 0.8, vector=0.4, fts=2.0),
         page("d", 0.7, fts=0.1),
     ]
-    found = cut(pages, Settings(relevance_floor=0.6))
+    found = apply_threshold(pages, Settings(relevance_floor=0.6))
     assert [one.slug for one in found.kept] == ["a", "c", "d"]
     assert found.below_floor == ("b",)
 
 
 def test_a_reranker_s_opinion_does_not_find_a_page() -> None:
     pages = [page("a", 1.0, vector=0.4, rerank=0.9), page("b", 0.5, vector=0.7, rerank=0.1)]
-    assert cut(pages, Settings(relevance_floor=0.6)).below_floor == ("a",)
+    assert apply_threshold(pages, Settings(relevance_floor=0.6)).below_floor == ("a",)
 
 
 def test_the_threshold_measures_by_what_the_floor_left() -> None:
     pages = [page("a", 1.0, vector=0.1), page("b", 0.4, fts=1.0)]
     settings = Settings(relevance_floor=0.5, threshold=0.6)
-    assert cut(pages, settings) == Cut(pages[1:], below_floor=("a",))
+    assert apply_threshold(pages, settings) == ThresholdResult(pages[1:], below_floor=("a",))
 
 
 def test_a_page_comes_once_where_it_stood_first() -> None:
     pages = [page("a", 1.0), page("b", 0.9), page("a", 0.5)]
-    assert cut(pages, Settings()).kept == pages[:2]
+    assert apply_threshold(pages, Settings()).kept == pages[:2]
 
 
 scored = st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(-1, 2)), unique_by=lambda p: p[0])
@@ -71,7 +73,7 @@ def test_every_page_is_kept_or_named_and_the_best_always_kept(
     given_: list[tuple[str, float]], threshold: float
 ) -> None:
     pages = [page(slug, score) for slug, score in given_]
-    found = cut(pages, Settings(threshold=threshold))
+    found = apply_threshold(pages, Settings(threshold=threshold))
     assert {one.slug for one in found.kept} | set(found.below_threshold) == {
         one.slug for one in pages
     }

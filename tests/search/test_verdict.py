@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.search.verdict import verdict
+from gbrain.search.verdict import compute_verdict
 from gbrain.types import Candidate, LaneResult, Query, Ranked, Scope, Term, TermStatistics, Verdict
 
 SETTINGS = Settings()
@@ -37,7 +37,7 @@ def judged(
     found = max(lanes.values(), key=lambda lane: len(lane.pages), default=LaneResult(()))
     ranked = [Ranked(page.page_id, page.slug, page.score, {}) for page in found.pages]
     query = Query(text, (Term(("it",)),), Scope(), 10)
-    return verdict(
+    return compute_verdict(
         query,
         ranked,
         lanes,

@@ -39,8 +39,12 @@ def schema_of(path: Path) -> list[tuple[str, str]]:
 
 @pytest.fixture(params=range(1, SCHEMA_VERSION), ids=lambda version: f"schema-{version}")
 def old_brain(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    path = tmp_path / "old.db"
-    path.write_bytes(gzip.decompress((BRAINS / f"schema-{request.param}.db.gz").read_bytes()))
+    return unpack_brain(request.param, tmp_path)
+
+
+def unpack_brain(version: int, folder: Path) -> Path:
+    path = folder / "old.db"
+    path.write_bytes(gzip.decompress((BRAINS / f"schema-{version}.db.gz").read_bytes()))
     return path
 
 
@@ -61,7 +65,8 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     old_brain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = old_brain.read_bytes()
-    monkeypatch.setattr(migrations, "SECOND", "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")
+    for script in ("SECOND", "THIRD"):
+        monkeypatch.setattr(migrations, script, "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")
     with pytest.raises(BadBrain, match="table pages already exists"):
         Database(old_brain)
     assert old_brain.read_bytes() == before
@@ -84,12 +89,34 @@ def test_a_version_spoilt_in_the_header_is_put_right(
     assert user_version(brain_path) == SCHEMA_VERSION
 
 
-def test_a_brain_that_may_only_be_read_is_read_as_it_is(old_brain: Path) -> None:
+def test_an_old_brain_keeps_the_values_of_renamed_settings(tmp_path: Path) -> None:
+    path = unpack_brain(2, tmp_path)
+    with closing(sqlite3.connect(path)) as raw:
+        assert dict(raw.execute("SELECT key, value FROM config")) == {
+            "passage_bonus": "0.4", "passage_k": "12",
+        }  # fmt: skip
+    with Brain.open(path) as brain:
+        assert brain.stored_settings == {"chunk_bonus": "0.4", "chunk_k": "12"}
+        assert brain.settings.chunk_k == 12
+
+
+def test_a_read_only_old_brain_answers_without_migration(old_brain: Path) -> None:
     old_brain.chmod(0o400)
+    version = user_version(old_brain)
     with Brain.open(old_brain) as brain:
         assert brain.search("alice").hits
-        with pytest.raises(BadBrain) as caught, brain.database.read_transaction() as connection:
-            connection.execute("SELECT * FROM baselines")
+    assert user_version(old_brain) == version
+
+
+def test_a_read_only_old_brain_says_why_a_table_is_missing(tmp_path: Path) -> None:
+    old_brain = unpack_brain(1, tmp_path)
+    old_brain.chmod(0o400)
+    with (
+        Brain.open(old_brain) as brain,
+        pytest.raises(BadBrain) as caught,
+        brain.database.read_transaction() as connection,
+    ):
+        connection.execute("SELECT * FROM baselines")
     assert caught.value.code == "read_only"
     assert "of an older gbrain" in caught.value.message
 

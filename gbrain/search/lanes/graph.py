@@ -28,7 +28,9 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
     A page that the query names scores 1, a neighbour 0.5 x the strength of its links.
     """
     named = named_pages(connection, query.semantic_text)
-    scores = {page_id: NEIGHBOUR * tie for page_id, tie in strengths(connection, named).items()}
+    scores = {
+        page_id: NEIGHBOUR * tie for page_id, tie in link_strengths(connection, named).items()
+    }
     scores |= dict.fromkeys(named, 1.0)
     slugs = _in_scope(connection, query, scores)
     ranked = sorted(slugs, key=lambda page_id: (-scores[page_id], slugs[page_id]))
@@ -62,7 +64,7 @@ def named_pages(connection: sqlite3.Connection, text: str) -> set[int]:
     return {name.page_id for name in names if not whole.isdisjoint(spans[name.key])}
 
 
-def strengths(connection: sqlite3.Connection, named: set[int]) -> dict[int, float]:
+def link_strengths(connection: sqlite3.Connection, named: set[int]) -> dict[int, float]:
     """How strongly each neighbour is tied to the named pages, above 0 and at most 1.
 
     A tie is 1 / (1 + ln(links of the named page / those of them shared with the neighbour)): 1 for

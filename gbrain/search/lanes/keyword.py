@@ -34,7 +34,7 @@ _SHORTEST_MISSPELT = 5
 _MOST_MISSPELT = 2
 
 
-def find(
+def search_with_retries(
     connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
 ) -> LaneResult:
     """What `search` finds; looser readings of a query that finds nothing, repaired words."""
@@ -42,15 +42,15 @@ def find(
         found = search(connection, query, settings)
         detail["pages"], detail["passages"] = len(found.pages), len(found.chunks)
     if not found.pages and query.terms and not query.filter_only and settings.retry_ladder:
-        from gbrain.search.query_relaxation import climb
+        from gbrain.search.query_relaxation import retry_looser
 
-        return climb(connection, query, settings, trace)
+        return retry_looser(connection, query, settings, trace)
     if settings.repair_words and found.pages and query.fts_expression is None:
         misspelt = tuple(filter(may_be_misspelt, found.unknown_terms))
         if 0 < len(misspelt) <= _MOST_MISSPELT:
-            from gbrain.search.query_relaxation import repair
+            from gbrain.search.query_relaxation import repair_words
 
-            return repair(connection, query, misspelt, settings, trace) or found
+            return repair_words(connection, query, misspelt, settings, trace) or found
     return found
 
 

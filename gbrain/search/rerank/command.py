@@ -11,14 +11,14 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from gbrain.errors import GbrainError
 from gbrain.search.fusion import min_max
-from gbrain.search.rerank.head import Head, Opinions
+from gbrain.search.rerank.head import RerankRequest, RerankScores
 
 _SET = "gbrain config set rerank_command takes a program and its arguments."
 _TRY = """Try it: echo '{"query": "x", "passages": []}' | COMMAND should print []."""
 _PRINTS = "It has to print a JSON list with a number or null for each passage, in order."
 
 
-def opinions(head: Head) -> Opinions:
+def score_pages(head: RerankRequest) -> RerankScores:
     """The command's scores, brought to 0 to 1; null leaves a page where it is.
 
     It gets {"query", "passages": [{"slug", "text"}]} on standard input, pages best first, and
@@ -40,7 +40,7 @@ def opinions(head: Head) -> Opinions:
     given = [(page, score) for page, score in zip(pages, scores, strict=True) if score is not None]
     scaled = min_max([score for _, score in given])
     by_page = {page.page_id: score for (page, _), score in zip(given, scaled, strict=True)}
-    return Opinions(by_page, head.settings.rerank_mix, head.passage_count)
+    return RerankScores(by_page, head.settings.rerank_mix, head.passage_count)
 
 
 def _run(command: str, text: str, seconds: float) -> bytes:

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 
-from gbrain.search.rerank.head import Head, Opinions
-from gbrain.search.rerank.rerank import contested, reordered
+from gbrain.search.rerank.head import RerankRequest, RerankScores
+from gbrain.search.rerank.rerank import mix_scores, movable_pages
 from gbrain.store.boost_data import facts
 from gbrain.store.chunk_context import followed
 from gbrain.store.chunks import StoredChunk
@@ -18,29 +18,29 @@ from gbrain.text.chunking import content_hash, embedding_text
 READ_ON = 10
 
 
-def opinions(head: Head) -> Opinions:
+def score_pages(head: RerankRequest) -> RerankScores:
     """How relevant a page's best passages are, weighed by the kind of question.
 
     A page that so light an opinion could not move is not read; of one that does not get ahead by
     its best passage, nothing more is.
     """
-    weight = head.settings.rerank_mix * trust(head.question)
-    texts = _texts(head, contested(head.pages, len(head.pages), weight))
+    weight = head.settings.rerank_mix * query_trust(head.question)
+    texts = _texts(head, movable_pages(head.pages, len(head.pages), weight))
     logits = _read(head, {page: found[:1] for page, found in texts.items()})
-    ahead = reordered(head.pages, _by_page(logits), len(head.pages), weight)[:READ_ON]
+    ahead = mix_scores(head.pages, _by_page(logits), len(head.pages), weight)[:READ_ON]
     more = _read(head, {page.page_id: texts.get(page.page_id, [])[1:] for page in ahead})
     logits = {page: [*read, *more.get(page, ())] for page, read in logits.items()}
-    return Opinions(_by_page(logits), weight, sum(map(len, logits.values())))
+    return RerankScores(_by_page(logits), weight, sum(map(len, logits.values())))
 
 
 def _by_page(logits: Mapping[int, Sequence[float]]) -> dict[int, float]:
-    return {page_id: relevance(together(read)) for page_id, read in logits.items()}
+    return {page_id: relevance(combine_logits(read)) for page_id, read in logits.items()}
 
 
-def _texts(head: Head, movable: Container[int]) -> dict[int, list[str]]:
+def _texts(head: RerankRequest, movable: Container[int]) -> dict[int, list[str]]:
     """What there is to read of these pages, best first, each passage with what follows it."""
     known = facts(head.connection, dict.fromkeys(head.passages))
-    titles = telling_titles({page_id: page.title for page_id, page in known.items()})
+    titles = distinctive_titles({page_id: page.title for page_id, page in known.items()})
     asked = {page: found for page, found in head.passages.items() if found and page in movable}
     whole = followed(head.connection, [passage for found in asked.values() for passage in found])
     return {
@@ -52,7 +52,7 @@ def _texts(head: Head, movable: Container[int]) -> dict[int, list[str]]:
     }
 
 
-def _read(head: Head, texts: Mapping[int, Sequence[str]]) -> dict[int, list[float]]:
+def _read(head: RerankRequest, texts: Mapping[int, Sequence[str]]) -> dict[int, list[float]]:
     """The logits of these texts, by page."""
     names = {text: content_hash(text) for read in texts.values() for text in read}
     logits = head.helpers.cross_encoder().scores(
@@ -88,20 +88,20 @@ def relevance(logit: float) -> float:
     return min(max((logit - LOWEST) / (HIGHEST - LOWEST), 0.0), 1.0)
 
 
-def trust(text: str) -> float:
+def query_trust(text: str) -> float:
     """The share of its weight that an opinion on this query deserves, above 0 up to 1."""
     words = text.split()
     kind = 1.0 if _is_question(words) else TRUST_IN_STATEMENTS
     return kind * min(1.0, SHORT / max(len(words), 1)) ** 2
 
 
-def together(logits: Collection[float]) -> float:
+def combine_logits(logits: Collection[float]) -> float:
     """One logit for a page from its passages': the best, and a little more for others as good."""
     best = max(logits)
     return best + math.log(sum(math.exp(max(logit - best, -50)) for logit in logits))
 
 
-def telling_titles(titles: Mapping[int, str]) -> dict[int, str]:
+def distinctive_titles(titles: Mapping[int, str]) -> dict[int, str]:
     """The titles, empty for pages of a series that half of them or more belong to.
 
     "Weekly call 12" before each passage tells those pages apart by nothing but noise.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gbrain.models.reranker import CrossEncoder
 
 
-class Opinions(NamedTuple):
+class RerankScores(NamedTuple):
     """What a reranker thinks of each page, from 0 to 1; one that is left out keeps its place.
 
     `weight` is what that is worth against the fused score, from 0 to 1; so many `passages` were
@@ -27,7 +27,7 @@ class Opinions(NamedTuple):
     passages: int
 
 
-class Helpers(NamedTuple):
+class RerankResources(NamedTuple):
     """What rerankers may need; models are opened only by the one that calls for them.
 
     `command` is the brain's own `rerank_command`, never that of a single query. `today` is an ISO
@@ -40,7 +40,7 @@ class Helpers(NamedTuple):
     today: str
 
 
-class Head(NamedTuple):
+class RerankRequest(NamedTuple):
     """The pages in question, best first, and the passages that speak for each, best first."""
 
     connection: sqlite3.Connection
@@ -48,7 +48,7 @@ class Head(NamedTuple):
     pages: Sequence[Ranked]
     passages: Mapping[int, Sequence[StoredChunk]]
     settings: Settings
-    helpers: Helpers
+    helpers: RerankResources
 
     @property
     def passage_count(self) -> int:

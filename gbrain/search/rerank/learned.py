@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gbrain.errors import GbrainError
 from gbrain.search.fusion import min_max
-from gbrain.search.rerank.head import Head, Opinions
+from gbrain.search.rerank.head import RerankRequest, RerankScores
 from gbrain.store.boost_data import Wanted, facts
 from gbrain.store.reranker_weights import RERANKER, find
 from gbrain.types import BoostData, Ranked
@@ -28,7 +28,7 @@ LN_2 = 0.693
 Row = tuple[float, ...]
 
 
-class Network(NamedTuple):
+class RerankNetwork(NamedTuple):
     """Weights of the two layers; `mean` and `scale` bring each feature to the same size first."""
 
     mean: Row
@@ -48,7 +48,7 @@ class Network(NamedTuple):
         return total
 
 
-def features(
+def compute_features(
     ranked: Sequence[Ranked], facts: Mapping[int, BoostData], today: str, half_life_days: float
 ) -> dict[int, Row]:
     """The ten numbers of each page, in the order of FEATURES, by page.
@@ -100,19 +100,19 @@ def _days_since(day: str | None, today: str) -> int:
         return 0
 
 
-def written(network: Network) -> str:
-    """The network as it is kept in the brain; `read` turns it back."""
+def dump_network(network: RerankNetwork) -> str:
+    """The network as it is kept in the brain; `load_network` turns it back."""
     return json.dumps({"features": FEATURES, **network._asdict()})
 
 
-def read(text: str) -> Network | None:
-    """The network that `written` wrote, None for anything else or one of other features."""
+def load_network(text: str) -> RerankNetwork | None:
+    """The network that `dump_network` wrote, None for anything else or one of other features."""
     try:
         kept = json.loads(text)
         if tuple(kept["features"]) != FEATURES:
             return None
         hidden = tuple(_numbers(row, len(FEATURES)) for row in kept["hidden"])
-        return Network(
+        return RerankNetwork(
             _numbers(kept["mean"], len(FEATURES)),
             _numbers(kept["scale"], len(FEATURES)),
             hidden,
@@ -130,9 +130,9 @@ def _numbers(values: Sequence[float], count: int) -> Row:
     return row
 
 
-def opinions(head: Head) -> Opinions:
+def score_pages(head: RerankRequest) -> RerankScores:
     """The network's scores, brought to 0 to 1; they alone decide, for so they were judged."""
-    network = read(find(head.connection, RERANKER) or "")
+    network = load_network(find(head.connection, RERANKER) or "")
     if network is None:
         raise GbrainError(
             "nothing is learned yet",
@@ -142,6 +142,6 @@ def opinions(head: Head) -> Opinions:
     chosen = {page.page_id: page.chunk_id for page in head.pages}
     known = facts(head.connection, chosen, Wanted(opens=True))
     half_life = head.settings.recency_half_life_days or HALF_LIFE_DAYS
-    rows = features(head.pages, known, head.helpers.today, half_life)
+    rows = compute_features(head.pages, known, head.helpers.today, half_life)
     scaled = min_max([network.score(row) for row in rows.values()])
-    return Opinions(dict(zip(rows, scaled, strict=True)), weight=1.0, passages=0)
+    return RerankScores(dict(zip(rows, scaled, strict=True)), weight=1.0, passages=0)

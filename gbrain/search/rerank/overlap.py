@@ -7,14 +7,14 @@ import math
 import re
 from collections.abc import Sequence
 
-from gbrain.search.rerank.head import Head, Opinions
+from gbrain.search.rerank.head import RerankRequest, RerankScores
 from gbrain.text.query import fts_expression
 
 # What the words and sentences are worth beside a cross-encoder's opinion.
 SHARE = 0.2
 
 
-def opinions(head: Head) -> Opinions:
+def score_pages(head: RerankRequest) -> RerankScores:
     """The question's rare words in a page's passages, evenly mixed with its nearest sentence.
 
     Sentences count only if the vector lane ran, for then the embedding model is open anyway.
@@ -23,10 +23,10 @@ def opinions(head: Head) -> Opinions:
     if any("vector" in page.lanes for page in head.pages):
         near = _near(head)
         found = {page_id: (words + near[page_id]) / 2 for page_id, words in found.items()}
-    return Opinions(found, SHARE * head.settings.rerank_mix, head.passage_count)
+    return RerankScores(found, SHARE * head.settings.rerank_mix, head.passage_count)
 
 
-def _term_scores(head: Head) -> dict[int, float]:
+def _term_scores(head: RerankRequest) -> dict[int, float]:
     """The share of the question's terms, by rarity, in the passage that holds most of them."""
     everything = head.connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
     ids = json.dumps([passage.id for found in head.passages.values() for passage in found])
@@ -43,14 +43,15 @@ def _term_scores(head: Head) -> dict[int, float]:
         holders.append({row[0] for row in rows})
     return {
         page_id: max(
-            covered(rarities, [passage.id in held for held in holders]) for passage in found
+            weighted_coverage(rarities, [passage.id in held for held in holders])
+            for passage in found
         )
         for page_id, found in head.passages.items()
         if found
     }
 
 
-def _near(head: Head) -> dict[int, float]:
+def _near(head: RerankRequest) -> dict[int, float]:
     """How near the nearest sentence of each page's best passage is to the question."""
     embedder = head.helpers.embedder()
     query = embedder.embed_query(head.question)
@@ -61,7 +62,7 @@ def _near(head: Head) -> dict[int, float]:
     }
     vectors = embedder.embed_passages(part for parts in pages.values() for part in parts)
     return {
-        page_id: nearness(max(float(query @ next(vectors)) for _ in parts))
+        page_id: scale_cosine(max(float(query @ next(vectors)) for _ in parts))
         for page_id, parts in pages.items()
     }
 
@@ -98,12 +99,12 @@ def rarity(holding: int, all_passages: int) -> float:
     return math.log(1 + (max(all_passages - holding, 0) + 0.5) / (holding + 0.5))
 
 
-def covered(rarities: Sequence[float], held: Sequence[bool]) -> float:
+def weighted_coverage(rarities: Sequence[float], held: Sequence[bool]) -> float:
     """The share of the question's terms, by rarity, that a passage holds; 0 without terms."""
     total = sum(rarities)
     return sum(worth for worth, holds in zip(rarities, held, strict=True) if holds) / (total or 1)
 
 
-def nearness(cosine: float) -> float:
+def scale_cosine(cosine: float) -> float:
     """A cosine as a number from 0 (any sentence) to 1 (one that says the same)."""
     return min(max((cosine - _UNRELATED) / (_SAME - _UNRELATED), 0.0), 1.0)

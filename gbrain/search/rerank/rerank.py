@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
-from gbrain.search.expand import passage_values
+from gbrain.search.expand import chunk_values
 from gbrain.search.fusion import lanes_agree, min_max
-from gbrain.search.rerank.head import Head, Helpers, Opinions
+from gbrain.search.rerank.head import RerankRequest, RerankResources, RerankScores
 from gbrain.store.chunks import StoredChunk, passages
 from gbrain.types import Candidate, LaneResult, Query, Ranked
 
@@ -25,7 +25,7 @@ KINDS = {
 }
 
 
-class Reranked(NamedTuple):
+class RerankResult(NamedTuple):
     """The pages, best first, and by which reranker; `skipped` says why nobody was asked.
 
     `pages` and `passages` were looked at. `notice` says what went wrong, in a sentence. `weight`
@@ -47,21 +47,21 @@ def rerank(
     ranked: Sequence[Ranked],
     lanes: Mapping[str, LaneResult],
     settings: Settings,
-    helpers: Helpers,
-) -> Reranked:
+    helpers: RerankResources,
+) -> RerankResult:
     """The answer with its first `rerank_head` pages in the order that the reranker prefers."""
     how = settings.rerank
     if len(ranked) < 2:
-        return Reranked(list(ranked), how, skipped="fewer than two pages")
+        return RerankResult(list(ranked), how, skipped="fewer than two pages")
     if settings.unanimity and lanes_agree(lanes):
-        return Reranked(list(ranked), how, skipped="the lanes agree")
+        return RerankResult(list(ranked), how, skipped="the lanes agree")
     head = _head(connection, query, ranked, lanes, settings, helpers)
     try:
-        given: Opinions = import_module(f"gbrain.search.rerank.{KINDS[how]}").opinions(head)
+        given: RerankScores = import_module(f"gbrain.search.rerank.{KINDS[how]}").score_pages(head)
     except GbrainError as error:
-        return Reranked(list(ranked), how, notice=f"Not reranked: {error.full_message}")
-    return Reranked(
-        reordered(ranked, given.by_page, settings.rerank_head, given.weight),
+        return RerankResult(list(ranked), how, notice=f"Not reranked: {error.full_message}")
+    return RerankResult(
+        mix_scores(ranked, given.by_page, settings.rerank_head, given.weight),
         how,
         pages=len(given.by_page),
         passages=given.passages,
@@ -75,8 +75,8 @@ def _head(
     ranked: Sequence[Ranked],
     lanes: Mapping[str, LaneResult],
     settings: Settings,
-    helpers: Helpers,
-) -> Head:
+    helpers: RerankResources,
+) -> RerankRequest:
     """The pages to ask about; one whose passages are gone has none."""
     pages = ranked[: settings.rerank_head]
     chosen = best_chunks(pages, lanes, settings)
@@ -85,14 +85,14 @@ def _head(
         page_id: [known[chunk] for chunk in chunks if chunk in known]
         for page_id, chunks in chosen.items()
     }
-    return Head(connection, query, pages, found, settings, helpers)
+    return RerankRequest(connection, query, pages, found, settings, helpers)
 
 
 def best_chunks(
     head: Sequence[Ranked], lanes: Mapping[str, LaneResult], settings: Settings
 ) -> dict[int, list[int]]:
     """The passages that speak for each page, at most `rerank_chunks`, best first, by page."""
-    values = passage_values(lanes, head, settings)
+    values = chunk_values(lanes, head, settings)
     found: dict[int, dict[int, float]] = {page.page_id: {} for page in head}
     for lane in lanes.values():
         for chunk in lane.chunks:
@@ -107,7 +107,7 @@ def best_chunks(
     }
 
 
-def contested(ranked: Sequence[Ranked], head: int, mix: float) -> set[int]:
+def movable_pages(ranked: Sequence[Ranked], head: int, mix: float) -> set[int]:
     """Those of the first `head` pages, best first, that opinions of that weight can move at all."""
     scores = min_max([page.score for page in ranked[:head]])
     # Opinions differ by 1 at most; a little over it for the rounding of both sides.
@@ -119,7 +119,7 @@ def contested(ranked: Sequence[Ranked], head: int, mix: float) -> set[int]:
     }
 
 
-def reordered(
+def mix_scores(
     ranked: Sequence[Ranked], opinions: Mapping[int, float], head: int, mix: float
 ) -> list[Ranked]:
     """`ranked` with its first `head` pages in the order of (1 - mix) x fused + mix x opinion.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.search.rerank.learned import FEATURES, Network, Row
+from gbrain.search.rerank.learned import FEATURES, RerankNetwork, Row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,20 +23,20 @@ DECAY = 0.1
 RESAMPLED = 2000
 
 
-class Asked(NamedTuple):
+class TrainingQuestion(NamedTuple):
     """A recorded question: its hits' features, best first, and which of them were opened."""
 
     rows: tuple[Row, ...]
     opened: tuple[bool, ...]
 
 
-class Trained(NamedTuple):
+class TrainingResult(NamedTuple):
     """What came of it; MRR of the first opened hit on questions that the network had not seen.
 
     `low` and `high` are the bounds of the gain, 95 %.
     """
 
-    network: Network
+    network: RerankNetwork
     questions: int
     opened: int
     mrr_before: float
@@ -49,7 +49,7 @@ class Trained(NamedTuple):
         return self.low > 0
 
 
-def train(asked: Sequence[Asked]) -> Trained:
+def train(asked: Sequence[TrainingQuestion]) -> TrainingResult:
     """A network from all questions, judged on fifths of them that it was not trained on.
 
     Questions without an opened hit, or with one hit, teach nothing and are left out. The same
@@ -70,7 +70,7 @@ def train(asked: Sequence[Asked]) -> Trained:
                 order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
                 after[number] = _reciprocal(order, useful[number].opened)
     low, high = _interval(after - before)
-    return Trained(
+    return TrainingResult(
         fit(useful),
         len(useful),
         sum(sum(question.opened) for question in useful),
@@ -81,7 +81,7 @@ def train(asked: Sequence[Asked]) -> Trained:
     )
 
 
-def fit(asked: Sequence[Asked]) -> Network:
+def fit(asked: Sequence[TrainingQuestion]) -> RerankNetwork:
     """The network that gives opened hits the greatest share of each question, by Adam."""
     import numpy as np
 
@@ -109,7 +109,7 @@ def fit(asked: Sequence[Asked]) -> Network:
             size = np.sqrt(second[index] / (1 - 0.999**step)) + 1e-8
             weights[index] = weights[index] - RATE * (change / size)
     hidden, bias, out = weights
-    return Network(
+    return RerankNetwork(
         tuple(mean.tolist()),
         tuple(scale.tolist()),
         tuple(map(tuple, hidden.T.tolist())),

@@ -17,8 +17,8 @@ from gbrain.models.catalog import packaged_reranker
 from gbrain.models.reranker import CrossEncoder
 from gbrain.search.fusion import fuse
 from gbrain.search.lanes import keyword, vector
-from gbrain.search.rerank.head import Helpers
-from gbrain.search.rerank.rerank import Reranked, rerank
+from gbrain.search.rerank.head import RerankResources
+from gbrain.search.rerank.rerank import RerankResult, rerank
 from gbrain.store.vectors import active_space
 from gbrain.text.query import parse_query
 from gbrain.types import LaneResult, Query, Ranked, Scope
@@ -33,9 +33,9 @@ class Fused(NamedTuple):
     query: Query
     ranked: list[Ranked]
     lanes: dict[str, LaneResult]
-    helpers: Helpers
+    helpers: RerankResources
 
-    def reranked(self, **changes: str) -> Reranked:
+    def reranked(self, **changes: str) -> RerankResult:
         settings = override_settings(Settings(), changes)
         return rerank(self.connection, self.query, self.ranked, self.lanes, settings, self.helpers)
 
@@ -73,7 +73,7 @@ def ask(answering: Brain, cross_encoder: CrossEncoder) -> Ask:
             with closing(answering.database.open_second_connection()) as second:
                 both = (connection, second)
                 lanes["vector"] = vector.search(both, space, embedded, query, settings)
-        helpers = Helpers(lambda: cross_encoder, lambda: answering.embedder, command, TODAY)
+        helpers = RerankResources(lambda: cross_encoder, lambda: answering.embedder, command, TODAY)
         return Fused(connection, query, fuse(lanes, {}, "set-union", settings), lanes, helpers)
 
     return fused

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.search.rerank.cross_encoder import READ_ON, relevance, telling_titles, together, trust
+from gbrain.search.rerank.cross_encoder import (
+    READ_ON,
+    combine_logits,
+    distinctive_titles,
+    query_trust,
+    relevance,
+)
 from gbrain.store.chunks import page_passages
 from gbrain.store.pages import require_page
 
@@ -98,24 +104,24 @@ def test_a_higher_logit_is_never_less_relevant(one: float, other: float) -> None
     ],
 )
 def test_short_questions_are_what_it_was_trained_on(text: str, expected: float) -> None:
-    assert trust(text) == pytest.approx(expected)
+    assert query_trust(text) == pytest.approx(expected)
 
 
 @given(st.text())
 def test_any_query_is_trusted_a_little(text: str) -> None:
-    assert 0 < trust(text) <= 1
+    assert 0 < query_trust(text) <= 1
 
 
 def test_titles_of_a_series_tell_nothing() -> None:
     titles = {1: "Weekly call 11", 2: "Weekly Call 12", 3: "Sourdough", 4: "Bread"}
-    assert telling_titles(titles) == {1: "", 2: "", 3: "Sourdough", 4: "Bread"}
-    assert telling_titles({**titles, 5: "Rye"})[1] == "Weekly call 11"
-    assert telling_titles({3: "Sourdough", 4: "Bread"}) == {3: "Sourdough", 4: "Bread"}
-    assert telling_titles({}) == {}
+    assert distinctive_titles(titles) == {1: "", 2: "", 3: "Sourdough", 4: "Bread"}
+    assert distinctive_titles({**titles, 5: "Rye"})[1] == "Weekly call 11"
+    assert distinctive_titles({3: "Sourdough", 4: "Bread"}) == {3: "Sourdough", 4: "Bread"}
+    assert distinctive_titles({}) == {}
 
 
 def test_further_passages_add_a_little_to_the_best() -> None:
-    assert together([3.0]) == 3.0
-    assert together([3.0, 3.0]) == pytest.approx(3.0 + 0.693, abs=1e-3)
-    assert together([3.0, -9.0]) == pytest.approx(3.0, abs=1e-3)
-    assert together([1e9, -1e9]) == 1e9
+    assert combine_logits([3.0]) == 3.0
+    assert combine_logits([3.0, 3.0]) == pytest.approx(3.0 + 0.693, abs=1e-3)
+    assert combine_logits([3.0, -9.0]) == pytest.approx(3.0, abs=1e-3)
+    assert combine_logits([1e9, -1e9]) == 1e9

@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.search.rerank.learned import FEATURES, Network, features, read, written
+from gbrain.search.rerank.learned import (
+    FEATURES,
+    RerankNetwork,
+    compute_features,
+    dump_network,
+    load_network,
+)
 from gbrain.store.connection import Database
 from gbrain.store.reranker_weights import RERANKER, keep
 from gbrain.types import BoostData, Candidate, Ranked
@@ -35,7 +41,7 @@ def test_features_can_be_computed_by_hand() -> None:
         1: BoostData("One", "people", "", last_day="2026-11-06", importance=0.9, opens=2),
         2: BoostData("Two", "people", ""),
     }
-    rows = features(ranked, facts, "2026-11-16", half_life_days=10)
+    rows = compute_features(ranked, facts, "2026-11-16", half_life_days=10)
     assert dict(zip(FEATURES, rows[1], strict=True)) == pytest.approx(
         {
             "cosine": 0.7,
@@ -54,16 +60,16 @@ def test_features_can_be_computed_by_hand() -> None:
 
 
 def test_what_is_not_known_is_middling_and_new() -> None:
-    (row,) = features([page(1, 0.0)], {}, "2026-11-16", 30).values()
+    (row,) = compute_features([page(1, 0.0)], {}, "2026-11-16", 30).values()
     assert row == (0, 0, 0, 0, 0, 0.5, 0, 0, 1, 0)
     future = {1: BoostData("One", "people", "", last_day="2030-01-01")}
-    assert features([page(1, 0.0)], future, "2026-11-16", 30)[1] == row
-    assert features([], {}, "2026-11-16", 30) == {}
+    assert compute_features([page(1, 0.0)], future, "2026-11-16", 30)[1] == row
+    assert compute_features([], {}, "2026-11-16", 30) == {}
 
 
 def test_the_network_can_be_computed_by_hand() -> None:
     first_only = (1.0, *ZEROS[1:])
-    network = Network(
+    network = RerankNetwork(
         (0.5, *ZEROS[1:]), (2.0, *ONES[1:]), (first_only, ZEROS), (0.1, 0.3), (2.0, 1.0)
     )
     expected = 2 * math.tanh((0.9 - 0.5) / 2 + 0.1) + math.tanh(0.3)
@@ -73,8 +79,8 @@ def test_the_network_can_be_computed_by_hand() -> None:
 @given(st.lists(st.floats(-9, 9), min_size=12, max_size=12))
 def test_what_is_written_is_read_back(numbers: list[float]) -> None:
     row = tuple(numbers[:10])
-    network = Network(row, ONES, (row, ZEROS), (numbers[10], 0.0), (numbers[11], 1.0))
-    assert read(written(network)) == network
+    network = RerankNetwork(row, ONES, (row, ZEROS), (numbers[10], 0.0), (numbers[11], 1.0))
+    assert load_network(dump_network(network)) == network
 
 
 @pytest.mark.parametrize(
@@ -86,15 +92,17 @@ def test_what_is_written_is_read_back(numbers: list[float]) -> None:
         "{}",
         '{"features": 3}',
         "[" * 100_000,
-        written(Network(ZEROS, ONES, (ZEROS[1:],), (0.0,), (0.0,))),
-        written(Network(ZEROS, ONES, (ZEROS,), (0.0, 1.0), (0.0,))),
-        written(Network(ZEROS, (math.nan, *ONES[1:]), (ZEROS,), (0.0,), (0.0,))),
-        written(Network(ZEROS, ONES, (ZEROS,), (0.0,), (0.0,))).replace("cosine", "sine"),
+        dump_network(RerankNetwork(ZEROS, ONES, (ZEROS[1:],), (0.0,), (0.0,))),
+        dump_network(RerankNetwork(ZEROS, ONES, (ZEROS,), (0.0, 1.0), (0.0,))),
+        dump_network(RerankNetwork(ZEROS, (math.nan, *ONES[1:]), (ZEROS,), (0.0,), (0.0,))),
+        dump_network(RerankNetwork(ZEROS, ONES, (ZEROS,), (0.0,), (0.0,))).replace(
+            "cosine", "sine"
+        ),
     ],
     ids=range(10),
 )
 def test_anything_else_is_no_network(text: str) -> None:
-    assert read(text) is None
+    assert load_network(text) is None
 
 
 NOON = "2026-11-16T12:00:00.000Z"
@@ -105,7 +113,7 @@ def loves(feature: str) -> str:
     column = FEATURES.index(feature)
     weights = tuple(float(place == column) for place in range(len(FEATURES)))
     zeros, ones = (0.0,) * len(FEATURES), (1.0,) * len(FEATURES)
-    return written(Network(zeros, ones, (weights,), (0.0,), (1.0,)))
+    return dump_network(RerankNetwork(zeros, ones, (weights,), (0.0,), (1.0,)))
 
 
 @pytest.fixture

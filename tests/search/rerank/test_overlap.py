@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.search.rerank.overlap import covered, nearness, rarity, sentences
+from gbrain.search.rerank.overlap import rarity, scale_cosine, sentences, weighted_coverage
 
 OFFLINE = "sync when the network is gone"
 
@@ -80,12 +80,12 @@ def test_a_rare_term_is_worth_more_and_none_is_worth_nothing() -> None:
 
 
 def test_the_share_of_terms_goes_by_rarity() -> None:
-    assert covered([3.0, 1.0], [True, False]) == 0.75
-    assert covered([3.0, 1.0], [True, True]) == 1
-    assert covered([], []) == 0
+    assert weighted_coverage([3.0, 1.0], [True, False]) == 0.75
+    assert weighted_coverage([3.0, 1.0], [True, True]) == 1
+    assert weighted_coverage([], []) == 0
 
 
 def test_a_cosine_counts_between_anything_and_the_same() -> None:
-    assert [nearness(cosine) for cosine in (-1, 0.5, 0.7, 0.9, 1)] == pytest.approx(
+    assert [scale_cosine(cosine) for cosine in (-1, 0.5, 0.7, 0.9, 1)] == pytest.approx(
         [0, 0, 0.5, 1, 1]
     )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings, find_setting, override_settings
 from gbrain.errors import ModelUnavailable
-from gbrain.search.rerank.rerank import KINDS, best_chunks, contested, reordered
+from gbrain.search.rerank.rerank import KINDS, best_chunks, mix_scores, movable_pages
 from gbrain.types import Candidate, LaneResult, Ranked, ScoredChunk
 
 QUESTION = "who would rather not send notes to a hosted service?"
@@ -121,14 +121,14 @@ def pages(ranked: list[Ranked]) -> list[int]:
 
 
 def test_the_mix_can_be_computed_by_hand() -> None:
-    mixed = reordered(answer(1.6, 1.2, 0.8, 0.1), {1: 0.0, 2: 0.9, 3: 0.7}, head=3, mix=0.5)
+    mixed = mix_scores(answer(1.6, 1.2, 0.8, 0.1), {1: 0.0, 2: 0.9, 3: 0.7}, head=3, mix=0.5)
     assert pages(mixed) == [2, 1, 3, 4]
     # Fused on a scale from 0 to 1: 1, .5, 0; mixed: .5, .7, .35; back on the scale .8 to 1.6.
     assert [page.score for page in mixed] == pytest.approx([1.36, 1.2, 1.08, 0.1])
 
 
 def test_an_opinion_shows_as_a_lane_with_rank_and_score() -> None:
-    mixed = reordered(answer(1.6, 1.2, 0.8), {1: 0.0, 3: 0.7}, head=3, mix=0.5)
+    mixed = mix_scores(answer(1.6, 1.2, 0.8), {1: 0.0, 3: 0.7}, head=3, mix=0.5)
     shown = {page.page_id: page.lanes.get("rerank") for page in mixed}
     assert shown == {
         1: Candidate(1, "p1", None, 2, 0.0),
@@ -138,24 +138,24 @@ def test_an_opinion_shows_as_a_lane_with_rank_and_score() -> None:
 
 
 def test_who_is_forgotten_keeps_the_place() -> None:
-    mixed = reordered(answer(5, 4, 3, 2), {1: 0.0, 3: 0.5, 4: 1.0}, head=4, mix=1)
+    mixed = mix_scores(answer(5, 4, 3, 2), {1: 0.0, 3: 0.5, 4: 1.0}, head=4, mix=1)
     assert pages(mixed) == [4, 2, 3, 1]
 
 
 def test_ties_keep_the_order_they_had() -> None:
-    assert pages(reordered(answer(2, 2, 2), {1: 0.5, 2: 0.5, 3: 0.5}, 3, 0.5)) == [1, 2, 3]
+    assert pages(mix_scores(answer(2, 2, 2), {1: 0.5, 2: 0.5, 3: 0.5}, 3, 0.5)) == [1, 2, 3]
 
 
 def test_a_mix_of_nothing_changes_no_order() -> None:
-    assert pages(reordered(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 0)) == [1, 2, 3]
-    assert pages(reordered(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 1)) == [3, 2, 1]
+    assert pages(mix_scores(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 0)) == [1, 2, 3]
+    assert pages(mix_scores(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 1)) == [3, 2, 1]
 
 
 def test_what_no_opinion_could_move_is_not_contested() -> None:
     # Fused from 0 to 1: 1, .9, .2, 0; opinions that weigh a third bridge at most a half.
-    assert contested(answer(10, 9, 2, 0), head=4, mix=1 / 3) == {1, 2, 3, 4}
-    assert contested(answer(10, 9, 2, 0), head=4, mix=0.1) == {1, 2}
-    assert contested(answer(10, 9, 2, 0), head=3, mix=0.1) == set()
+    assert movable_pages(answer(10, 9, 2, 0), head=4, mix=1 / 3) == {1, 2, 3, 4}
+    assert movable_pages(answer(10, 9, 2, 0), head=4, mix=0.1) == {1, 2}
+    assert movable_pages(answer(10, 9, 2, 0), head=3, mix=0.1) == set()
 
 
 @given(
@@ -168,9 +168,9 @@ def test_opinions_of_the_others_change_no_order(
 ) -> None:
     ranked = answer(*scores)
     of_all = {page.page_id: opinions.get(page.page_id, 0.5) for page in ranked}
-    movable = contested(ranked, 20, mix)
+    movable = movable_pages(ranked, 20, mix)
     asked = {page: opinion for page, opinion in of_all.items() if page in movable}
-    assert pages(reordered(ranked, asked, 20, mix)) == pages(reordered(ranked, of_all, 20, mix))
+    assert pages(mix_scores(ranked, asked, 20, mix)) == pages(mix_scores(ranked, of_all, 20, mix))
 
 
 @given(
@@ -181,14 +181,14 @@ def test_opinions_of_the_others_change_no_order(
 )
 def test_laws(scores: list[float], opinions: dict[int, float], head: int, mix: float) -> None:
     before = answer(*scores)
-    after = reordered(before, opinions, head, mix)
+    after = mix_scores(before, opinions, head, mix)
     assert sorted(pages(after)) == sorted(pages(before))
     assert after[head:] == before[head:]
     assert all(a.score >= b.score for a, b in pairwise(after))
     for place, page in enumerate(before[:head]):
         if page.page_id not in opinions:
             assert after[place].page_id == page.page_id
-    assert reordered(before, opinions, head, mix) == after
+    assert mix_scores(before, opinions, head, mix) == after
 
 
 LANES = {

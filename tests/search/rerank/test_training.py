@@ -7,14 +7,14 @@ from random import Random
 import pytest
 
 from gbrain.search.rerank.learned import FEATURES
-from gbrain.search.rerank.training import Asked, fit, train
+from gbrain.search.rerank.training import TrainingQuestion, fit, train
 
 COSINE = FEATURES.index("cosine")
 FUSED = FEATURES.index("fused")
 OPENS = FEATURES.index("opens")
 
 
-def asked(count: int, telling: int) -> list[Asked]:
+def asked(count: int, telling: int) -> list[TrainingQuestion]:
     """Questions with ten hits each; who is opened shows in the feature `telling`, mostly."""
     random = Random(1)
     questions = []
@@ -23,7 +23,7 @@ def asked(count: int, telling: int) -> list[Asked]:
         rows.sort(key=lambda row: -row[FUSED])
         wanted = max(range(10), key=lambda place: rows[place][telling] + random.gauss(0, 0.1))
         questions.append(
-            Asked(tuple(map(tuple, rows)), tuple(place == wanted for place in range(10)))
+            TrainingQuestion(tuple(map(tuple, rows)), tuple(place == wanted for place in range(10)))
         )
     return questions
 
@@ -52,13 +52,17 @@ def test_the_same_questions_give_the_same_network() -> None:
 def test_the_network_prefers_what_was_opened() -> None:
     low, high = [0.0] * 10, [0.0] * 10
     high[COSINE] = 1.0
-    network = fit([Asked((tuple(low), tuple(high)), (False, True))] * 5)
+    network = fit([TrainingQuestion((tuple(low), tuple(high)), (False, True))] * 5)
     assert network.score(high) > network.score(low)
 
 
 def test_questions_that_teach_nothing_are_left_out() -> None:
     row = (0.5,) * 10
-    silent = [Asked((row, row), (False, False)), Asked((row,), (True,)), Asked((), ())]
+    silent = [
+        TrainingQuestion((row, row), (False, False)),
+        TrainingQuestion((row,), (True,)),
+        TrainingQuestion((), ()),
+    ]
     questions = asked(20, COSINE)
     assert train([*questions, *silent]).questions == 20
 
