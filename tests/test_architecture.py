@@ -1,4 +1,4 @@
-"""Imports point one way, and nothing heavy is loaded at start."""
+"""Imports point one way and never in a circle, SQL stays in store/, nothing heavy is loaded."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,16 +44,122 @@ HEAVY = tuple("numpy onnxruntime tokenizers sqlite_utils mcp yaml watchfiles".sp
 FOR_SCREENS = ("rich", "markdown_it")
 
 
-def imports(file: Path) -> Iterator[str]:
-    """The full name of every module and member that a file imports, wherever it does so."""
+# Files that still break a rule. A file leaves its list as soon as it keeps the rule.
+SQL_OUTSIDE_STORE = {
+    "as_of.py",
+    "brain/base.py",
+    "cli/embedding.py",
+    "evaluate/dataset_cache.py",
+    "evaluate/model_switch.py",
+    "evaluate/question_mining.py",
+    "evaluate/selftest.py",
+    "evaluate/tune_questions.py",
+    "explanation/unfound.py",
+    "importing/export.py",
+    "importing/importer.py",
+    "mcp/read_only.py",
+    "search/context.py",
+    "search/hits.py",
+    "search/lanes/graph.py",
+    "search/lanes/keyword.py",
+    "search/name_match.py",
+    "search/rerank/overlap.py",
+    "search/run_lanes.py",
+}
+DATABASE_IN_COMMANDS = {
+    "cli/dedupe.py",
+    "cli/edit.py",
+    "cli/embedding.py",
+    "cli/gaps.py",
+    "cli/history.py",
+    "cli/import_export.py",
+    "cli/models.py",
+    "cli/pages.py",
+    "cli/provenance.py",
+    "cli/render.py",
+    "cli/search.py",
+    "cli/sync_watch.py",
+}
+IMPORT_CYCLES: set[str] = {
+    "gbrain.search.lanes.keyword",
+    "gbrain.search.query_relaxation",
+    "gbrain.store.atomic_files",
+    "gbrain.store.backup",
+    "gbrain.store.connection",
+    "gbrain.text.query",
+    "gbrain.text.query_plan",
+    "gbrain.text.query_tree",
+}
+
+
+def imports(file: Path, *, type_checking: bool = True) -> Iterator[str]:
+    """Yield the full name of every module and member that a file imports, lazy imports included.
+
+    Without `type_checking`, imports under `if TYPE_CHECKING:` are left out.
+    """
     inside = (PACKAGE.name, *file.relative_to(PACKAGE).with_suffix("").parts)
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    pending: list[ast.AST] = [parse(file)]
+    while pending:
+        node = pending.pop()
+        only_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if isinstance(node, ast.If) and only_types and not type_checking:
+            pending += node.orelse
+        else:
+            pending += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             start = ".".join(inside[: len(inside) - node.level]) if node.level else ""
             base = ".".join(part for part in (start, node.module) if part)
             yield from (f"{base}.{name.name}" for name in node.names)
+
+
+@cache
+def parse(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Return the modules that each module imports, type-checking imports left out."""
+    modules = {module_name(file) for file in FILES}
+    graph: dict[str, set[str]] = {}
+    for file in FILES:
+        name = module_name(file)
+        found = imports(file, type_checking=False)
+        targets = {one if one in modules else one.rpartition(".")[0] for one in found}
+        graph[name] = (targets & modules) - {name}
+    return graph
+
+
+def in_cycles(graph: dict[str, set[str]]) -> set[str]:
+    """Return the modules that import themselves through others."""
+
+    def reachable(start: str) -> set[str]:
+        seen: set[str] = set()
+        pending = list(graph[start])
+        while pending:
+            name = pending.pop()
+            if name not in seen:
+                seen.add(name)
+                pending += graph[name]
+        return seen
+
+    return {name for name in graph if name in reachable(name)}
+
+
+def uses_of(attributes: set[str], files: list[Path]) -> set[str]:
+    """Return the files, relative to the package, that use one of the attributes."""
+    return {
+        file.relative_to(PACKAGE).as_posix()
+        for file in files
+        for node in ast.walk(parse(file))
+        if isinstance(node, ast.Attribute) and node.attr in attributes
+    }
 
 
 def part_of(file: Path) -> str:
@@ -81,6 +188,25 @@ def test_imports_point_one_way() -> None:
         if (fault := wrong_direction(part_of(file), imported))
     ]
     assert wrong == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert in_cycles(import_graph()) == IMPORT_CYCLES
+
+
+def test_a_circle_of_imports_is_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}
+    assert in_cycles(graph) == {"b", "c"}
+
+
+def test_sql_is_only_in_store() -> None:
+    others = [file for file in FILES if part_of(file) != "store"]
+    assert uses_of({"execute", "executemany", "executescript"}, others) == SQL_OUTSIDE_STORE
+
+
+def test_commands_never_use_the_database_directly() -> None:
+    commands = [file for file in FILES if part_of(file) in ("cli", "mcp")]
+    assert uses_of({"database"}, commands) == DATABASE_IN_COMMANDS
 
 
 def test_every_part_of_the_program_has_its_rank() -> None:
