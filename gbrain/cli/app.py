@@ -170,10 +170,10 @@ def report(error: GbrainError, *, as_json: bool) -> None:
 
         print(error_document(error), file=sys.stderr)
         return
-    from gbrain.output.text import unbroken
+    from gbrain.output.plain_text import without_newlines
 
-    print(f"Error: {unbroken(error.message)}", file=sys.stderr)
-    print(f"Hint: {unbroken(error.hint)}", file=sys.stderr)
+    print(f"Error: {without_newlines(error.message)}", file=sys.stderr)
+    print(f"Hint: {without_newlines(error.hint)}", file=sys.stderr)
 
 
 def _refused(error: OSError) -> GbrainError:

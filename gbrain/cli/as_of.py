@@ -31,11 +31,11 @@ def open_brain_as_of(db: Path | None, as_of: str | None) -> Iterator[Brain]:
             yield brain
         return
     from gbrain.as_of import brain_as_of
-    from gbrain.output.progress import progress
+    from gbrain.output.progress import show_progress
     from gbrain.text.dates import parse_bound
 
     day = parse_bound(as_of, today()).last
-    with open_brain(db) as brain, progress("Going back", quiet=False) as show:
+    with open_brain(db) as brain, show_progress("Going back", quiet=False) as show:
         then = brain_as_of(brain, day, show)
         then.confirm = brain.confirm
     with then:

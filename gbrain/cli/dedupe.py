@@ -14,7 +14,7 @@ from gbrain.errors import Conflict, GbrainError, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.duplicates import compared_document, pair_rows, show_pair
-from gbrain.output.progress import progress
+from gbrain.output.progress import show_progress
 from gbrain.query_options import parse_scope
 from gbrain.store import supersede
 from gbrain.store.duplicates import Compared, Pair, near_pairs
@@ -77,7 +77,7 @@ def dedupe(
 def _compare(brain: Brain, threshold: float, scope: Scope, quiet: bool) -> Compared:
     with (
         brain.database.read_transaction() as connection,
-        progress("Comparing", quiet=quiet) as show,
+        show_progress("Comparing", quiet=quiet) as show,
     ):
         space = active_space(connection)
         if space is None or not has_vectors(connection, space):

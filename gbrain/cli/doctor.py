@@ -84,11 +84,11 @@ def _summary(problems: int, repaired: int) -> str:
 
 def _warn_about_worse_results(db: Path | None, *, quiet: bool) -> None:
     """Warn when a repaired brain gives worse results than its stored self-test baseline."""
-    from gbrain.evaluate.selftest import kept_baseline, run_selftest
-    from gbrain.output.progress import progress
+    from gbrain.evaluate.selftest import load_baseline, run_selftest
+    from gbrain.output.progress import show_progress
 
-    with open_brain(db) as brain, progress("Running the self-test", quiet=quiet) as show:
-        baseline = kept_baseline(brain)
+    with open_brain(db) as brain, show_progress("Running the self-test", quiet=quiet) as show:
+        baseline = load_baseline(brain)
         worse = baseline and run_selftest(brain, baseline=baseline, progress=show).worse
     if worse:
         screen.say("Results are worse than before the repair; run gbrain selftest for details.")

@@ -25,7 +25,7 @@ from gbrain.cli.timeline import FILE_IS_BEHIND, check_text, tell_added
 from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
 from gbrain.importing.scan import refuse_skipped_path
 from gbrain.output import screen
-from gbrain.output.foreground import run_in_front
+from gbrain.output.foreground import run_in_foreground
 from gbrain.store import pages, usage_log
 from gbrain.store.jobs import is_alive
 from gbrain.store.page_writer import Written, write_page
@@ -305,7 +305,7 @@ class Draft:
         at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         command = with_place(editor_command(os.environ, at_terminal=at_terminal), self.file, line)
         try:
-            ended = run_in_front(command)
+            ended = run_in_foreground(command)
         except OSError as error:
             raise GbrainError(
                 f"Cannot start {command[0]}: {error.strerror}",

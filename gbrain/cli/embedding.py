@@ -14,7 +14,7 @@ from gbrain.errors import UsageError
 from gbrain.importing.embed_worker import EmbedReport
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.progress import progress
+from gbrain.output.progress import show_progress
 from gbrain.store import jobs as queue
 
 command = Module()
@@ -53,7 +53,7 @@ def embed(
         raise UsageError(
             "--all goes with neither --stale nor a slug", hint="gbrain embed --all takes all pages."
         )
-    with open_brain(db) as brain, progress("Embedding", quiet=quiet or json) as show:
+    with open_brain(db) as brain, show_progress("Embedding", quiet=quiet or json) as show:
         result = brain.embed(
             slug, everything=all_, limit=limit, max_seconds=max_seconds, progress=show
         )

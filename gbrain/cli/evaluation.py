@@ -10,21 +10,30 @@ import typer
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Json, Quiet
 from gbrain.errors import UsageError
-from gbrain.evaluate.configurations import DEFAULTS, STANDARD, choose
-from gbrain.evaluate.context_recall import BUDGETS, Shares, evidence_of, measure_contexts
-from gbrain.evaluate.dataset_cache import SetBrain, open_set_brain
-from gbrain.evaluate.datasets import LabelledSet, chosen, load_set
-from gbrain.evaluate.evaluation import Evaluation, gather
-from gbrain.evaluate.runs import run_all
+from gbrain.evaluate.configurations import (
+    DEFAULT_CONFIGURATION,
+    STANDARD_CONFIGURATIONS,
+    configurations_from_options,
+)
+from gbrain.evaluate.context_recall import (
+    DEFAULT_BUDGETS,
+    ContextRecall,
+    measure_context_recall,
+    relevant_texts,
+)
+from gbrain.evaluate.dataset_cache import DatasetBrain, open_dataset_brain
+from gbrain.evaluate.datasets import Dataset, load_dataset, select_questions
+from gbrain.evaluate.evaluation import Evaluation, build_evaluation
+from gbrain.evaluate.runs import run_configurations
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.evaluation import (
     evaluation_document,
     evaluation_text,
-    points,
+    latency_points,
     questions_csv,
 )
-from gbrain.output.progress import progress
+from gbrain.output.progress import show_progress
 from gbrain.store.atomic_files import refuse_others, write_drawing
 
 command = Module()
@@ -161,30 +170,34 @@ def eval_(
     """
     _check_output(csv, json, plot, svg)
     budgets = _budgets(context, evidence)
-    named = choose(_listed(modes), _listed(merge), profile or (), changes or (), rerank=rerank)
-    configurations = named or ((DEFAULTS,) if evidence else STANDARD)
-    labelled = load_set(folder)
-    questions = chosen(labelled.questions, limit_queries, sample, seed)
-    finer = evidence_of(load_set(evidence)) if evidence else {}
+    named = configurations_from_options(
+        _listed(modes), _listed(merge), profile or (), changes or (), rerank=rerank
+    )
+    configurations = named or ((DEFAULT_CONFIGURATION,) if evidence else STANDARD_CONFIGURATIONS)
+    labelled = load_dataset(folder)
+    questions = select_questions(labelled.questions, limit_queries, sample, seed)
+    finer = relevant_texts(load_dataset(evidence)) if evidence else {}
     if evidence and not any(question.id in finer for question in questions):
         raise UsageError(
             f"{evidence} has no answers to questions of {folder}",
             hint="Both sets must name their questions alike.",
         )
     silent = quiet or json or csv
-    contexts: list[Shares] = []
+    contexts: list[ContextRecall] = []
     with _open_brain(labelled, cache, quiet) as brain:
         if any(configuration.wants_vectors for configuration in configurations):
             _embed(brain, quiet)
         if not silent:
             screen.say(_about(labelled, len(questions)))
-        with progress("Asking", quiet=quiet) as show:
-            runs = run_all(brain, questions, labelled.relevant, configurations, show)
+        with show_progress("Asking", quiet=quiet) as show:
+            runs = run_configurations(brain, questions, labelled.relevant, configurations, show)
         if evidence:
-            with progress("Assembling", quiet=quiet) as show:
-                contexts = measure_contexts(brain, questions, finer, configurations, budgets, show)
+            with show_progress("Assembling", quiet=quiet) as show:
+                contexts = measure_context_recall(
+                    brain, questions, finer, configurations, budgets, show
+                )
         place = str(brain.path)
-    evaluation = gather(labelled, place, runs, contexts, show_losses, seed)
+    evaluation = build_evaluation(labelled, place, runs, contexts, show_losses, seed)
     _show(evaluation, as_json=json, as_csv=csv, plot=plot, svg=svg)
     if not silent:
         for note in evaluation.notes:
@@ -209,7 +222,7 @@ def _listed(written: str | None) -> list[str]:
 
 def _budgets(written: str | None, evidence: Path | None) -> tuple[int, ...]:
     if written is None:
-        return BUDGETS
+        return DEFAULT_BUDGETS
     if evidence is None:
         raise UsageError(
             "--context needs --evidence DIR", hint="DIR is a set that judges smaller pieces."
@@ -223,20 +236,20 @@ def _budgets(written: str | None, evidence: Path | None) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(word) for word in words))
 
 
-def _open_brain(labelled: LabelledSet, cache: Path | None, quiet: bool) -> SetBrain:
-    with progress("Reading", quiet=quiet) as show:
-        return open_set_brain(labelled, cache, show)
+def _open_brain(labelled: Dataset, cache: Path | None, quiet: bool) -> DatasetBrain:
+    with show_progress("Reading", quiet=quiet) as show:
+        return open_dataset_brain(labelled, cache, show)
 
 
-def _embed(brain: SetBrain, quiet: bool) -> None:
-    with progress("Embedding", quiet=quiet) as show:
+def _embed(brain: DatasetBrain, quiet: bool) -> None:
+    with show_progress("Embedding", quiet=quiet) as show:
         result = brain.embed(progress=show)
     if result.done and not quiet:
         passages = counted(result.done, "passage")
         screen.say(f"{passages} embedded, {result.done / result.seconds:.0f} a second.")
 
 
-def _about(labelled: LabelledSet, asked: int) -> str:
+def _about(labelled: Dataset, asked: int) -> str:
     total = len(labelled.questions)
     scoped = any(not question.scope.unlimited for question in labelled.questions)
     within = ", each within its scope" if scoped else ""
@@ -263,12 +276,12 @@ def _show(
     if plot:
         from gbrain.output.plots import plot_text
 
-        screen.write(plot_text(points(evaluation), "ms (median)", "nDCG@10"))
+        screen.write(plot_text(latency_points(evaluation), "ms (median)", "nDCG@10"))
 
 
 def _write_svg(evaluation: Evaluation, file: Path) -> None:
     from gbrain.output.plots import plot_svg
 
     title = f"{evaluation.labelled.folder.resolve().name}: quality against latency"
-    drawn = plot_svg(points(evaluation), title, "median time of a query, ms", "nDCG@10")
+    drawn = plot_svg(latency_points(evaluation), title, "median time of a query, ms", "nDCG@10")
     write_drawing(file, drawn)

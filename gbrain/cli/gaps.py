@@ -106,6 +106,6 @@ def verify(
     else:
         screen.write_table((), [output.verified_row(one) for one in checked], "")
     if not json and not quiet:
-        screen.say(f"{output.summary(checked)}.")
+        screen.say(f"{output.count_statuses(checked)}.")
     if lost:
         raise typer.Exit(1)

@@ -11,7 +11,14 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain
 from gbrain.errors import UsageError
 from gbrain.output import screen
-from gbrain.output.graph import dot_text, graph_document, graph_page, show_tree, tree_lines, tree_of
+from gbrain.output.graph import (
+    build_tree,
+    dot_text,
+    graph_document,
+    graph_page,
+    show_tree,
+    tree_lines,
+)
 from gbrain.store.atomic_files import write_drawing
 
 command = Module()
@@ -66,9 +73,9 @@ def graph(
         _write_page(html, graph_page(found, root), quiet)
     elif root and screen.on_terminal():
         there = {name: file for name, file in files.items() if file.is_file()}
-        show_tree(tree_of(found, root), there, pager=not no_pager)
+        show_tree(build_tree(found, root), there, pager=not no_pager)
     elif root:
-        screen.write("\n".join(tree_lines(tree_of(found, root))))
+        screen.write("\n".join(tree_lines(build_tree(found, root))))
     if found.left_out and not (quiet or json):
         screen.say(f"{found.left_out} more pages are left out; --limit takes more.")
 

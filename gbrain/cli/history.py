@@ -131,19 +131,19 @@ def _show(
     as_json: bool,
     pager: bool,
 ) -> None:
-    from gbrain.output.diff import show, unified
+    from gbrain.output.diff import show_diff, unified_diff
 
     written = {v.version: v.written_at for v in known}
     names = [
         "/dev/null" if number is None else f"{slug}@{number}\t{written[number]}"
         for number in (old[0], new[0])
     ]
-    lines = unified(old[1], new[1], *names)
+    lines = unified_diff(old[1], new[1], *names)
     if as_json:
         screen.write_json({"slug": slug, "from": old[0], "to": new[0], "diff": "".join(lines)})
     elif screen.on_terminal():
         texts = (old[1], new[1])
         ends = any(t.count("\n") != t.count("\r\n") for t in texts)
-        show(lines, line_ends=ends, pager=pager)
+        show_diff(lines, line_ends=ends, pager=pager)
     else:
         sys.stdout.buffer.writelines(line.encode() for line in lines)

@@ -20,7 +20,7 @@ from gbrain.importing.scan import ImportProblem, require_folder
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.documents import report_document
-from gbrain.output.progress import progress
+from gbrain.output.progress import show_progress
 
 command = Module()
 
@@ -133,7 +133,7 @@ def _take_in(
     total = ImportReport()
     for folder in folders:
         try:
-            with progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
+            with show_progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
                 report = brain.import_folder(
                     folder, drop=drop, overwrite=overwrite, dry_run=dry_run, progress=show
                 )
@@ -157,7 +157,7 @@ def _embed(brain: Brain, report: ImportReport, skip: bool, quiet: bool) -> int:
     if skip or not report.changes:
         return 0
     try:
-        with progress("Embedding", quiet=quiet) as show:
+        with show_progress("Embedding", quiet=quiet) as show:
             return brain.embed(progress=show).done
     except ModelUnavailable as error:
         screen.say(f"{error.message} The pages are in; gbrain embed does the rest later.")
@@ -245,14 +245,14 @@ def _export(
     """How many files were written, and how many stood there already."""
     from gbrain.importing.export import export_files, export_jsonl
 
-    with progress("Writing", quiet=quiet) as show:
+    with show_progress("Writing", quiet=quiet) as show:
         if format_ is Format.md:
             return brain.export(folder, force=force, progress=show)
         if format_ is Format.json:
             return export_jsonl(brain.database, folder, show), 0
-        from gbrain.output.site import site
+        from gbrain.output.site import render_site
 
-        return export_files(brain.database, folder, show, site)
+        return export_files(brain.database, folder, show, render_site)
 
 
 def _name_unread(brain: Brain) -> None:

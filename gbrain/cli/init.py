@@ -15,8 +15,8 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import UsageError
 from gbrain.output import screen
-from gbrain.output.progress import progress
-from gbrain.output.text import answer_text
+from gbrain.output.answer_text import answer_text
+from gbrain.output.progress import show_progress
 from gbrain.search.pipeline import StageResults
 from gbrain.types import Answer
 
@@ -40,14 +40,14 @@ def overview() -> None:
         FIRST_STEPS,
         next_steps,
         overview_lines,
-        short,
+        shorten_path,
         show_overview,
     )
 
     path = default_path()
     if not path.exists():
         about = "gbrain keeps your notes in one file and finds them by word and by meaning."
-        show_overview([about, f"There is no brain yet at {short(path)}"], list(FIRST_STEPS))
+        show_overview([about, f"There is no brain yet at {shorten_path(path)}"], list(FIRST_STEPS))
         return
     with open_brain(path) as brain:
         stats = brain.stats()
@@ -83,7 +83,7 @@ def demo(
         with Brain.open(path, make=True) as brain:
             report = brain.import_folder(SAMPLE)
             pages = report.count("create") + report.unchanged
-            with progress("Embedding", quiet=False) as show:
+            with show_progress("Embedding", quiet=False) as show:
                 brain.embed(progress=show)
             _say(f"A brain of {pages} sample pages, built offline in {path}\n")
             for kind, text, why in _SHOWN:
@@ -123,7 +123,7 @@ def _head(words: str, why: str) -> None:
 
 def _show(answer: Answer) -> None:
     if screen.on_terminal():
-        from gbrain.output.terminal import show_answer
+        from gbrain.output.answer_terminal import show_answer
 
         show_answer(answer, pager=False)
         screen.write("\n")

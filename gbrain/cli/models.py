@@ -14,7 +14,7 @@ from gbrain.errors import GbrainError, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import Document
-from gbrain.output.progress import progress
+from gbrain.output.progress import show_progress
 from gbrain.store import models as store
 from gbrain.store.models import ModelRow
 
@@ -149,15 +149,15 @@ def use(
     pages, and stays unused when answers get worse. For one that has not, how the brain answers now
     is kept, so that gbrain selftest can compare once gbrain embed is done.
     """
-    from gbrain.evaluate.model_switch import Switched, switch_model
+    from gbrain.evaluate.model_switch import ModelSwitch, switch_model
 
     with open_brain(db) as brain:
         before = brain.active_model()
         if selftest:
-            with progress("Asking", quiet=quiet or json) as show:
+            with show_progress("Asking", quiet=quiet or json) as show:
                 switched = switch_model(brain, name, anyway=yes, progress=show)
         else:
-            switched = Switched(brain.use_model(name), used=True)
+            switched = ModelSwitch(brain.use_model(name), used=True)
     change = switched.report.changes[0] if switched.report and switched.report.changes else None
     told = f"nDCG@10 {change.before:.3f} → {change.now:.3f}" if change else ""
     if not switched.used:

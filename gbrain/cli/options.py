@@ -116,8 +116,8 @@ def open_brain(db: Path | None, *, make: bool = False) -> Brain:
 def _confirm_command(command: str) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
+    from gbrain.output.plain_text import one_line
     from gbrain.output.screen import say
-    from gbrain.output.text import one_line
 
     say("This brain is set to run a command that you have not approved:")
     say(f"  {one_line(command)}")

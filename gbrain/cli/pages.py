@@ -112,7 +112,7 @@ def get(
     if raw or not screen.on_terminal():
         sys.stdout.buffer.write(text.encode())
         return
-    from gbrain.output.terminal import show_page
+    from gbrain.output.answer_terminal import show_page
 
     show_page(text, pager=not no_pager)
 

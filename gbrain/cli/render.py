@@ -11,8 +11,13 @@ from typing import NamedTuple
 from gbrain.cli.options import open_brain
 from gbrain.errors import GbrainError
 from gbrain.output import screen
+from gbrain.output.answer_text import (
+    answer_text,
+    poor_answer_notice,
+    read_as_notice,
+    superseded_notice,
+)
 from gbrain.output.json import answer_document
-from gbrain.output.text import answer_text, left_out, read_as, unanswered
 from gbrain.types import Answer
 
 
@@ -38,8 +43,8 @@ def show(answer: Answer, db: Path | None, seen: Seen) -> None:
     else:
         screen.write(answer_text(answer))
         if not seen.quiet:
-            poor = unanswered(answer) if answer.hits else "Nothing found."
-            for remark in filter(None, (read_as(answer), poor, left_out(answer))):
+            poor = poor_answer_notice(answer) if answer.hits else "Nothing found."
+            for remark in filter(None, (read_as_notice(answer), poor, superseded_notice(answer))):
                 screen.say(remark)
         if seen.debug:
             for stage in _stages(answer):
@@ -50,7 +55,7 @@ def _show_person(answer: Answer, db: Path | None, seen: Seen) -> None:
     if seen.json:
         screen.write_json(answer_document(answer, trace=seen.debug))
         return
-    from gbrain.output.terminal import show_answer
+    from gbrain.output.answer_terminal import show_answer
 
     with open_brain(db) as brain:
         files = brain.page_files(hit.slug for hit in answer.hits)

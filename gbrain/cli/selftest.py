@@ -9,15 +9,15 @@ import typer
 
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
-from gbrain.evaluate.question_mining import MOST
+from gbrain.evaluate.question_mining import MAX_QUESTIONS_PER_KIND
 from gbrain.evaluate.selftest import TOLERANCE
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.progress import progress
+from gbrain.output.progress import show_progress
 
 if TYPE_CHECKING:
     from gbrain.brain import Brain
-    from gbrain.evaluate.tune_questions import Case
+    from gbrain.evaluate.tune_questions import TuneQuestion
 
 command = Module()
 
@@ -36,7 +36,7 @@ Questions = Annotated[
     ),
 )
 def selftest(
-    questions: Questions = MOST,
+    questions: Questions = MAX_QUESTIONS_PER_KIND,
     keep: Annotated[bool, typer.Option("--keep", help="Compare later runs with this one.")] = False,
     tolerance: Annotated[
         float,
@@ -58,18 +58,18 @@ def selftest(
 
     With --quiet nothing is printed unless answers got worse, as cron wants it.
     """
-    from gbrain.evaluate.selftest import keep_baseline, kept_baseline, run_selftest
+    from gbrain.evaluate.selftest import load_baseline, run_selftest, save_baseline
     from gbrain.output.selftest import report_document, report_summary, report_text, show_report
 
     with open_brain(db) as brain:
-        baseline = kept_baseline(brain)
-        with progress("Asking", quiet=quiet or json) as show:
+        baseline = load_baseline(brain)
+        with show_progress("Asking", quiet=quiet or json) as show:
             report = run_selftest(
                 brain, most=questions, tolerance=tolerance, baseline=baseline, progress=show
             )
         kept = keep or (baseline is None and not brain.read_only)
         if kept:
-            keep_baseline(brain, report)
+            save_baseline(brain, report)
     if json:
         screen.write_json(report_document(report, kept=kept))
     elif report.worse or not quiet:
@@ -102,7 +102,7 @@ def tune_(
     apply: Annotated[
         bool, typer.Option("--apply", help="Write the settings, if they gain.")
     ] = False,
-    questions: Questions = MOST,
+    questions: Questions = MAX_QUESTIONS_PER_KIND,
     folds: Annotated[
         int, typer.Option(metavar="K", min=2, max=50, help="Parts for the cross-validation.")
     ] = 5,
@@ -117,11 +117,11 @@ def tune_(
     written without --apply, and never when the gain could be chance.
     """
     from gbrain.evaluate.tune import tune
-    from gbrain.output.tuning import show_tuned, tuned_document, tuned_text, verdict
+    from gbrain.output.tuning import recommendation, show_tuned, tuned_document, tuned_text
 
     with open_brain(db) as brain:
         cases, source = _cases(brain, folder, questions, quiet or json)
-        with progress("Merging", quiet=quiet or json) as show:
+        with show_progress("Merging", quiet=quiet or json) as show:
             tuned = tune(cases, brain.settings, folds=folds, progress=show)
         mined = source == "mined"
         trusted = tuned.gains and (tuned.balanced or not mined)
@@ -135,7 +135,7 @@ def tune_(
         else:
             screen.write(tuned_text(tuned))
         screen.say(f"{counted(len(cases), 'question')}, {_SOURCES[source]}.")
-        screen.say(verdict(tuned, mined=mined, written=written, undo=undo))
+        screen.say(recommendation(tuned, mined=mined, written=written, undo=undo))
 
 
 _SOURCES = {
@@ -147,16 +147,16 @@ _SOURCES = {
 
 def _cases(
     brain: Brain, folder: Path | None, questions: int, silent: bool
-) -> tuple[list[Case], str]:
+) -> tuple[list[TuneQuestion], str]:
     """The questions to fit on, the best there are, and where they come from."""
-    from gbrain.evaluate.datasets import load_set
-    from gbrain.evaluate.tune_questions import labelled_cases, mined_cases, opened_cases
+    from gbrain.evaluate.datasets import load_dataset
+    from gbrain.evaluate.tune_questions import dataset_questions, mined_questions, opened_questions
 
-    with progress("Asking", quiet=silent) as show:
+    with show_progress("Asking", quiet=silent) as show:
         if folder is not None:
-            return labelled_cases(brain, load_set(folder.expanduser()), show), "labelled"
-        opened = opened_cases(brain, show)
-        return (opened, "opened") if opened else (mined_cases(brain, questions, show), "mined")
+            return dataset_questions(brain, load_dataset(folder.expanduser()), show), "labelled"
+        opened = opened_questions(brain, show)
+        return (opened, "opened") if opened else (mined_questions(brain, questions, show), "mined")
 
 
 def _write(brain: Brain, values: dict[str, str]) -> str:

@@ -31,15 +31,15 @@ class Configuration(NamedTuple):
         return settings.search_mode != "bm25" and settings.semantic_weight > 0
 
 
-DEFAULTS = Configuration("default", {})
-STANDARD = (
+DEFAULT_CONFIGURATION = Configuration("default", {})
+STANDARD_CONFIGURATIONS = (
     Configuration("fts", {MODE: "bm25"}),
     Configuration("semantic", {MODE: "semantic"}),
     *(Configuration(name, {MODE: "hybrid", MERGE: name}) for name in ("set-union", "rrf", "blend")),
 )
 
 
-def choose(
+def configurations_from_options(
     modes: Sequence[str] = (),
     merges: Sequence[str] = (),
     profiles: Sequence[str] = (),
@@ -53,12 +53,12 @@ def choose(
     the other options name, or from the defaults if they name none or several.
     """
     named = [*_by_lane(modes, merges), *map(_profile, profiles)]
-    base = named[0] if len(named) == 1 else DEFAULTS
+    base = named[0] if len(named) == 1 else DEFAULT_CONFIGURATION
     more = [_changed(base, written.strip(), _pairs(written)) for written in changes]
     if rerank:
         more.append(_changed(base, "reranked", {RERANK: "cross-encoder"}))
     if more and not named:
-        named = [DEFAULTS]
+        named = [DEFAULT_CONFIGURATION]
     every = {configuration.name: configuration for configuration in [*named, *more]}
     for configuration in every.values():
         _ = configuration.settings
@@ -81,7 +81,7 @@ def _profile(name: str) -> Configuration:
 
 
 def _changed(base: Configuration, name: str, values: Mapping[str, str]) -> Configuration:
-    full_name = name if base == DEFAULTS else f"{base.name} {name}"
+    full_name = name if base == DEFAULT_CONFIGURATION else f"{base.name} {name}"
     return Configuration(full_name, {**base.values, **values})
 
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gbrain.evaluate.configurations import Configuration
-from gbrain.evaluate.dataset_cache import SetBrain
-from gbrain.evaluate.datasets import LabelledSet, Question
+from gbrain.evaluate.dataset_cache import DatasetBrain
+from gbrain.evaluate.datasets import Dataset, DatasetQuestion
 from gbrain.types import Progress, no_progress
 
-BUDGETS = (250, 500, 1000, 2000, 4000)
+DEFAULT_BUDGETS = (250, 500, 1000, 2000, 4000)
 
 
-class Shares(NamedTuple):
+class ContextRecall(NamedTuple):
     """Per question id, the share of its evidence that is in the context of each budget."""
 
     configuration: Configuration
@@ -27,7 +27,7 @@ class Shares(NamedTuple):
         return tuple(math.fsum(column) / len(self.by_question) for column in columns)
 
 
-def evidence_of(finer: LabelledSet) -> dict[str, tuple[str, ...]]:
+def relevant_texts(finer: Dataset) -> dict[str, tuple[str, ...]]:
     """The relevant texts by question id, each on one line; empty ones are none."""
     texts = {document.slug: _one_line(document.text) for document in finer.documents}
     found = {
@@ -37,14 +37,14 @@ def evidence_of(finer: LabelledSet) -> dict[str, tuple[str, ...]]:
     return {question: evidence for question, evidence in found.items() if evidence}
 
 
-def measure_contexts(
-    brain: SetBrain,
-    questions: Sequence[Question],
+def measure_context_recall(
+    brain: DatasetBrain,
+    questions: Sequence[DatasetQuestion],
     evidence: Mapping[str, Sequence[str]],
     configurations: Sequence[Configuration],
     budgets: Sequence[int],
     progress: Progress = no_progress,
-) -> list[Shares]:
+) -> list[ContextRecall]:
     """The shares under each configuration; questions without evidence do not count."""
     asked = [question for question in questions if evidence.get(question.id)]
     shares: dict[str, dict[str, tuple[float, ...]]] = {c.name: {} for c in configurations}
@@ -52,19 +52,21 @@ def measure_contexts(
         texts = evidence[question.id]
         for configuration in configurations:
             shares[configuration.name][question.id] = tuple(
-                share_inside(texts, _context(brain, question, configuration, budget))
+                share_contained(texts, _context(brain, question, configuration, budget))
                 for budget in budgets
             )
         progress(number, len(asked))
-    return [Shares(c, tuple(budgets), shares[c.name]) for c in configurations]
+    return [ContextRecall(c, tuple(budgets), shares[c.name]) for c in configurations]
 
 
-def share_inside(texts: Sequence[str], context: str) -> float:
+def share_contained(texts: Sequence[str], context: str) -> float:
     """The share of at least one text that stands word for word in `context`, both on one line."""
     return sum(text in context for text in texts) / len(texts)
 
 
-def _context(brain: SetBrain, question: Question, configuration: Configuration, budget: int) -> str:
+def _context(
+    brain: DatasetBrain, question: DatasetQuestion, configuration: Configuration, budget: int
+) -> str:
     answer = brain.query(
         question.text,
         scope=question.scope,

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from gbrain import __version__
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadPage, GbrainError
-from gbrain.evaluate.datasets import Document, LabelledSet
+from gbrain.evaluate.datasets import Dataset, DatasetDocument
 from gbrain.paths import cache_folder, make_folder
 from gbrain.store import settings
 from gbrain.store.connection import Database, create
 from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
-from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.store.vectors import Floats
 
+from gbrain.types import Progress, no_progress
 
 # Kept beside the settings of a set's brain: the code that made its pages.
 _MADE_BY = "evaluation_made_by"
@@ -28,7 +28,7 @@ _PAGE_CODE = ("text/page.py", "store/writing.py")
 _IMPORTED = r"(?m)^ *from gbrain\.(text|store)(?:\.(\w+))? import \(?([\w, ]*)"
 
 
-class SetBrain(Brain):
+class DatasetBrain(Brain):
     """A brain that remembers the vector of the last query: other configurations ask it again."""
 
     _last: tuple[str, Floats] | None = None
@@ -46,19 +46,19 @@ class SetBrain(Brain):
         forget_scores()
 
 
-def default_cache() -> Path:
+def default_cache_folder() -> Path:
     return cache_folder() / "eval"
 
 
-def open_set_brain(
-    labelled: LabelledSet, cache: Path | None = None, progress: Progress = no_progress
-) -> SetBrain:
+def open_dataset_brain(
+    labelled: Dataset, cache: Path | None = None, progress: Progress = no_progress
+) -> DatasetBrain:
     """The brain that holds exactly the set's documents, made now if it is not in the cache.
 
     It is found by the documents' content. Its pages are written anew when the code that makes
     pages has changed since; vectors of passages that stayed the same are kept even then.
     """
-    folder = cache or default_cache()
+    folder = cache or default_cache_folder()
     try:
         make_folder(folder)
     except OSError as error:
@@ -70,9 +70,9 @@ def open_set_brain(
     place = folder / f"{labelled.digest}.db"
     if not place.exists():
         create(place)
-    brain = SetBrain(Database(place))
+    brain = DatasetBrain(Database(place))
     try:
-        maker = page_code()
+        maker = page_code_digest()
         if brain.stored_settings.get(_MADE_BY) != maker:
             _fill(brain, labelled.documents, maker, progress)
     except BaseException:
@@ -81,7 +81,9 @@ def open_set_brain(
     return brain
 
 
-def _fill(brain: Brain, documents: tuple[Document, ...], maker: str, progress: Progress) -> None:
+def _fill(
+    brain: Brain, documents: tuple[DatasetDocument, ...], maker: str, progress: Progress
+) -> None:
     """Makes the documents the brain's only pages, all or none of them."""
     now = timestamp()
     with brain.database.write_transaction() as connection:
@@ -99,7 +101,7 @@ def _fill(brain: Brain, documents: tuple[Document, ...], maker: str, progress: P
         settings.keep(connection, _MADE_BY, maker)
 
 
-def page_code(package: Path = Path(__file__).parent.parent) -> str:
+def page_code_digest(package: Path = Path(__file__).parent.parent) -> str:
     """A name for the code in `package` that turns a text into a page with its passages."""
     pending = [package / name for name in _PAGE_CODE]
     files: dict[Path, bytes] = {}

@@ -15,7 +15,7 @@ from gbrain.errors import BadPage, GbrainError
 from gbrain.text.slug import slug_from_path
 from gbrain.types import Scope
 
-CORPUS, VAULT, QUERIES = "corpus.jsonl", "vault", "queries.jsonl"
+CORPUS, PAGES_FOLDER, QUERIES = "corpus.jsonl", "vault", "queries.jsonl"
 QRELS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
 
 _PLAIN_DATE = r"[0-9][0-9A-Za-z:.+ -]*"
@@ -24,7 +24,7 @@ _FENCES = ("---\n", "---\r\n")
 Grades = Mapping[str, int]
 
 
-class Document(NamedTuple):
+class DatasetDocument(NamedTuple):
     """A page to be: `data` are its bytes, of which those from `text_start` on are the document's.
 
     `source` says where it was read, for messages.
@@ -41,7 +41,7 @@ class Document(NamedTuple):
         return self.data[self.text_start :].decode("utf-8", "replace")
 
 
-class Question(NamedTuple):
+class DatasetQuestion(NamedTuple):
     """A question with the pages it may be answered from."""
 
     id: str
@@ -49,7 +49,7 @@ class Question(NamedTuple):
     scope: Scope
 
 
-class LabelledSet(NamedTuple):
+class Dataset(NamedTuple):
     """Documents, the questions that have an answer, and by question id the answers' grades.
 
     `relevant` holds grades above 0 by slug; a judged document that the corpus lacks stands there
@@ -58,8 +58,8 @@ class LabelledSet(NamedTuple):
 
     folder: Path
     qrels: Path
-    documents: tuple[Document, ...]
-    questions: tuple[Question, ...]
+    documents: tuple[DatasetDocument, ...]
+    questions: tuple[DatasetQuestion, ...]
     relevant: Mapping[str, Grades]
     notes: tuple[str, ...]
 
@@ -73,18 +73,18 @@ class LabelledSet(NamedTuple):
         return total.hexdigest()[:20]
 
 
-def load_set(folder: Path) -> LabelledSet:
+def load_dataset(folder: Path) -> Dataset:
     """The set in `folder`; raises GbrainError with file and line for what cannot be read."""
     if not folder.is_dir():
-        raise bad_set(f"There is no folder {folder}")
+        raise dataset_error(f"There is no folder {folder}")
     if (folder / CORPUS).exists():
         documents = dict(_corpus(folder / CORPUS))
-    elif (folder / VAULT).is_dir():
-        documents = dict(_vault(folder / VAULT))
+    elif (folder / PAGES_FOLDER).is_dir():
+        documents = dict(_vault(folder / PAGES_FOLDER))
     else:
-        raise bad_set(f"{folder} holds neither {CORPUS} nor a folder {VAULT}")
+        raise dataset_error(f"{folder} holds neither {CORPUS} nor a folder {PAGES_FOLDER}")
     if not documents:
-        raise bad_set(f"{folder} holds no documents")
+        raise dataset_error(f"{folder} holds no documents")
     questions = _questions(folder / QUERIES)
     qrels = next((folder / name for name in QRELS if (folder / name).exists()), folder / QRELS[0])
     graded = _grades(qrels)
@@ -95,7 +95,7 @@ def load_set(folder: Path) -> LabelledSet:
     }
     asked = tuple(question for question in questions.values() if question.id in relevant)
     if not asked:
-        raise bad_set(f"No question of {folder / QUERIES} has an answer in {qrels}")
+        raise dataset_error(f"No question of {folder / QUERIES} has an answer in {qrels}")
     lacking = sum(slug.startswith("(") for grades in relevant.values() for slug in grades)
     notes = (
         _note(len(questions) - len(asked), "question has no answer and is left out",
@@ -105,7 +105,7 @@ def load_set(folder: Path) -> LabelledSet:
         _note(lacking, "answer is not in the corpus and counts as not found",
               "answers are not in the corpus and count as not found"),
     )  # fmt: skip
-    return LabelledSet(
+    return Dataset(
         folder, qrels, tuple(documents.values()), asked, relevant, tuple(filter(None, notes))
     )
 
@@ -114,9 +114,9 @@ def _note(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}." if count else ""
 
 
-def chosen(
-    questions: Sequence[Question], first: int | None, sample: int | None, seed: int
-) -> tuple[Question, ...]:
+def select_questions(
+    questions: Sequence[DatasetQuestion], first: int | None, sample: int | None, seed: int
+) -> tuple[DatasetQuestion, ...]:
     """The `first` questions, or `sample` of them drawn by `seed`, in the order of the file."""
     some = questions[:first]
     if sample is None or sample >= len(some):
@@ -128,24 +128,24 @@ def chosen(
 # --- documents -------------------------------------------------------------------------------
 
 
-def _corpus(path: Path) -> Iterator[tuple[str, Document]]:
+def _corpus(path: Path) -> Iterator[tuple[str, DatasetDocument]]:
     """The documents by id."""
     lines: dict[str, int] = {}
     slugs: set[str] = set()
-    for row in json_rows(path):
+    for row in read_json_rows(path):
         name = row.name()
         if name in lines:
-            raise bad_row(path, row.line, f"{name!r} stands on line {lines[name]} already")
+            raise row_error(path, row.line, f"{name!r} stands on line {lines[name]} already")
         lines[name] = row.line
         page_path = _page_path(row, name, slugs)
         slug = slug_from_path(page_path)
         slugs.add(slug)
         head, text = _front_matter(row, name), row.required("text").encode()
         source = f"{path}, line {row.line}"
-        yield name, Document(slug, page_path, head + text, len(head), source)
+        yield name, DatasetDocument(slug, page_path, head + text, len(head), source)
 
 
-def _page_path(row: Row, name: str, slugs: set[str]) -> str:
+def _page_path(row: DatasetRow, name: str, slugs: set[str]) -> str:
     """The path of a document's page: its id, below its scope, with a number if that is taken."""
     scope = row.detail("scope")
     prefix = _prefix(row, scope) if scope else ""
@@ -161,15 +161,15 @@ def _page_path(row: Row, name: str, slugs: set[str]) -> str:
     return next(f"{slug}-{n}.md" for n in count(row.line) if f"{slug}-{n}" not in slugs)
 
 
-def _prefix(row: Row, scope: str) -> str:
+def _prefix(row: DatasetRow, scope: str) -> str:
     """What the slugs of a scope begin with."""
     try:
         return f"{slug_from_path(scope)}/"
     except BadPage:
-        raise bad_row(row.path, row.line, f"the scope {scope!r} cannot name a folder") from None
+        raise row_error(row.path, row.line, f"the scope {scope!r} cannot name a folder") from None
 
 
-def _front_matter(row: Row, name: str) -> bytes:
+def _front_matter(row: DatasetRow, name: str) -> bytes:
     """Title and date as front matter, unless the text brings its own."""
     if row.required("text").startswith(_FENCES):
         return b""
@@ -181,7 +181,7 @@ def _front_matter(row: Row, name: str) -> bytes:
     return "\n".join(["---", *lines, "---", ""]).encode()
 
 
-def _vault(folder: Path) -> Iterator[tuple[str, Document]]:
+def _vault(folder: Path) -> Iterator[tuple[str, DatasetDocument]]:
     """The pages of a folder by path."""
     paths: dict[str, str] = {}
     for file in sorted(folder.rglob("*")):
@@ -191,15 +191,15 @@ def _vault(folder: Path) -> Iterator[tuple[str, Document]]:
             continue
         slug = slug_from_path(path)
         if slug in paths:
-            raise bad_set(f"{file} shares the slug {slug} with {paths[slug]}")
+            raise dataset_error(f"{file} shares the slug {slug} with {paths[slug]}")
         paths[slug] = path
         try:
-            yield path, Document(slug, path, file.read_bytes(), 0, str(file))
+            yield path, DatasetDocument(slug, path, file.read_bytes(), 0, str(file))
         except OSError as error:
-            raise bad_set(f"Cannot read {file}: {error.strerror}") from None
+            raise dataset_error(f"Cannot read {file}: {error.strerror}") from None
 
 
-def _slug(name: str, documents: Mapping[str, Document]) -> str:
+def _slug(name: str, documents: Mapping[str, DatasetDocument]) -> str:
     """The slug of the document that a judgement names by its id, or its path without .md."""
     document = documents.get(name) or documents.get(f"{name}.md")
     return document.slug if document else f"({name})"
@@ -208,26 +208,26 @@ def _slug(name: str, documents: Mapping[str, Document]) -> str:
 # --- questions and answers -------------------------------------------------------------------
 
 
-def _questions(path: Path) -> dict[str, Question]:
-    questions: dict[str, Question] = {}
-    for row in json_rows(path):
+def _questions(path: Path) -> dict[str, DatasetQuestion]:
+    questions: dict[str, DatasetQuestion] = {}
+    for row in read_json_rows(path):
         name = row.name()
         if name in questions:
-            raise bad_row(path, row.line, f"there is a question {name!r} already")
+            raise row_error(path, row.line, f"there is a question {name!r} already")
         scope = row.detail("scope")
         within = Scope(slug_prefix=_prefix(row, scope)) if scope else Scope()
-        questions[name] = Question(name, row.required("text"), within)
+        questions[name] = DatasetQuestion(name, row.required("text"), within)
     return questions
 
 
 def _grades(path: Path) -> dict[str, dict[str, int]]:
     """Grades above 0 by question and document; a question that has none is there all the same."""
     judged: dict[tuple[str, str], int] = {}
-    for row in judgements(path):
+    for row in read_judgements(path):
         key = (row.question, row.document)
         if judged.setdefault(key, row.grade) != row.grade:
             reason = f"{row.question} and {row.document} have the grade {judged[key]} already"
-            raise bad_row(path, row.line, reason)
+            raise row_error(path, row.line, reason)
     grades: dict[str, dict[str, int]] = {}
     for (question, document), grade in judged.items():
         answers = grades.setdefault(question, {})
@@ -239,7 +239,7 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
 Values = Mapping[str, object]
 
 
-class Row(NamedTuple):
+class DatasetRow(NamedTuple):
     """One JSON object of a file, with the line it stands on, from 1."""
 
     path: Path
@@ -253,7 +253,7 @@ class Row(NamedTuple):
             return str(value)
         if isinstance(value, str) and value.strip():
             return _encodable(value)
-        raise bad_row(self.path, self.line, 'there is no "_id"')
+        raise row_error(self.path, self.line, 'there is no "_id"')
 
     def text(self, key: str) -> str:
         """A text that may be absent, and is then empty."""
@@ -261,12 +261,12 @@ class Row(NamedTuple):
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise bad_row(self.path, self.line, f'"{key}" is not a text')
+            raise row_error(self.path, self.line, f'"{key}" is not a text')
         return _encodable(value)
 
     def required(self, key: str) -> str:
         if self.values.get(key) is None:
-            raise bad_row(self.path, self.line, f'there is no "{key}"')
+            raise row_error(self.path, self.line, f'there is no "{key}"')
         return self.text(key)
 
     def detail(self, key: str) -> str | None:
@@ -275,12 +275,12 @@ class Row(NamedTuple):
         if metadata is None:
             return None
         if not isinstance(metadata, dict):
-            raise bad_row(self.path, self.line, '"metadata" is not an object')
+            raise row_error(self.path, self.line, '"metadata" is not an object')
         value = metadata.get(key)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise bad_row(self.path, self.line, f'"{key}" in its metadata is not a text')
+            raise row_error(self.path, self.line, f'"{key}" in its metadata is not a text')
         return _encodable(str(value)).strip() or None
 
 
@@ -293,7 +293,7 @@ class Judgement(NamedTuple):
     grade: int
 
 
-def bad_set(message: str) -> GbrainError:
+def dataset_error(message: str) -> GbrainError:
     return GbrainError(
         message,
         hint="A set is a folder with corpus.jsonl (or a vault of Markdown files), queries.jsonl "
@@ -302,25 +302,25 @@ def bad_set(message: str) -> GbrainError:
     )
 
 
-def bad_row(path: Path, line: int, reason: str) -> GbrainError:
+def row_error(path: Path, line: int, reason: str) -> GbrainError:
     return GbrainError(
         f"{path}, line {line}: {reason}", hint="Mend or remove that line.", code="bad_set"
     )
 
 
-def json_rows(path: Path) -> Iterator[Row]:
+def read_json_rows(path: Path) -> Iterator[DatasetRow]:
     """The objects of a file that holds one a line, in order; blank lines do not count."""
     for number, line in _lines(path):
         try:
             values = json.loads(line)
         except (ValueError, RecursionError):
-            raise bad_row(path, number, "this is no JSON") from None
+            raise row_error(path, number, "this is no JSON") from None
         if not isinstance(values, dict):
-            raise bad_row(path, number, "this is no JSON object")
-        yield Row(path, number, values)
+            raise row_error(path, number, "this is no JSON object")
+        yield DatasetRow(path, number, values)
 
 
-def judgements(path: Path) -> Iterator[Judgement]:
+def read_judgements(path: Path) -> Iterator[Judgement]:
     """Question, document and grade of each line, with or without a header above them.
 
     Between them stand tabs, or spaces; trec_eval's column of zeros after the question may be there.
@@ -330,14 +330,14 @@ def judgements(path: Path) -> Iterator[Judgement]:
         if len(cells) == 4:
             del cells[1]
         if len(cells) != 3 or not all(cells):
-            raise bad_row(path, number, "not a question, a document and a grade")
+            raise row_error(path, number, "not a question, a document and a grade")
         question, document, written = cells
         if number == 1 and not any(char.isdigit() for char in written):
             continue
         try:
             grade = int(written)
         except ValueError:
-            raise bad_row(path, number, f"the grade {written!r} is no whole number") from None
+            raise row_error(path, number, f"the grade {written!r} is no whole number") from None
         yield Judgement(number, question, document, grade)
 
 
@@ -349,13 +349,13 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 try:
                     line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError:
-                    raise bad_row(path, number, "this is not UTF-8") from None
+                    raise row_error(path, number, "this is not UTF-8") from None
                 if line.strip():
                     yield number, line
     except FileNotFoundError:
-        raise bad_set(f"There is no {path}") from None
+        raise dataset_error(f"There is no {path}") from None
     except OSError as error:
-        raise bad_set(f"Cannot read {path}: {error.strerror}") from None
+        raise dataset_error(f"Cannot read {path}: {error.strerror}") from None
 
 
 def _encodable(text: str) -> str:

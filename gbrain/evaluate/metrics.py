@@ -21,7 +21,7 @@ class Scores(NamedTuple):
     answered: float
 
 
-def scores(ranking: Sequence[str], deeper: Sequence[str], grades: Grades) -> Scores:
+def score_ranking(ranking: Sequence[str], deeper: Sequence[str], grades: Grades) -> Scores:
     """The figures of a ranking, best first; R@100 is that of `deeper`."""
     return Scores(
         ndcg_at_10=ndcg(ranking, grades, 10),

@@ -10,54 +10,54 @@ from typing import NamedTuple
 
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import NotFound
-from gbrain.evaluate.question_mining import mine
+from gbrain.evaluate.question_mining import mine_questions
 from gbrain.evaluate.selftest import (
     TOLERANCE,
     Baseline,
-    Report,
-    ask,
-    compared,
-    keep_baseline,
-    kept_baseline,
+    SelftestReport,
+    ask_questions,
+    brain_state,
+    build_report,
+    load_baseline,
     run_selftest,
-    state_of,
+    save_baseline,
 )
 from gbrain.store import models
 from gbrain.store.vectors import VectorSpace, has_vectors
 from gbrain.types import Progress, no_progress
 
 # Questions of each kind: half as many as a self-test asks, since they are asked twice.
-QUESTIONS = 50
+QUESTIONS_PER_KIND = 50
 
 
-def warn_of_loss(
+def measure_change(
     brain: Brain,
     change: Callable[[], object],
     *,
-    most: int = QUESTIONS,
+    most: int = QUESTIONS_PER_KIND,
     tolerance: float = TOLERANCE,
     progress: Progress = no_progress,
-) -> Report | None:
+) -> SelftestReport | None:
     """Measures, calls `change`, measures again; None if there is nothing to ask.
 
     `report.worse` says that the change made answers worse; taking it back is the caller's.
     """
     with brain.database.read_transaction() as connection:
-        questions = mine(connection, most)
+        questions = mine_questions(connection, most)
     if not questions:
         change()
         return None
     total = 2 * len(questions)
-    before = ask(brain, questions, lambda done, _: progress(done, total))
-    baseline = Baseline(timestamp(), state_of(brain), before)
+    before = ask_questions(brain, questions, lambda done, _: progress(done, total))
+    baseline = Baseline(timestamp(), brain_state(brain), before)
     change()
     began = perf_counter()
-    after = ask(brain, questions, lambda done, _: progress(len(questions) + done, total))
+    after = ask_questions(brain, questions, lambda done, _: progress(len(questions) + done, total))
     seconds = perf_counter() - began
-    return compared(after, state_of(brain), baseline, tolerance=tolerance, seconds=seconds)
+    return build_report(after, brain_state(brain), baseline, tolerance=tolerance, seconds=seconds)
 
 
-class Switched(NamedTuple):
+class ModelSwitch(NamedTuple):
     """What became of a change of model.
 
     `report` compares both models where the new one had all its vectors; else `kept` says that the
@@ -66,7 +66,7 @@ class Switched(NamedTuple):
 
     model: models.ModelRow
     used: bool
-    report: Report | None = None
+    report: SelftestReport | None = None
     kept: bool = False
 
 
@@ -75,9 +75,9 @@ def switch_model(
     name: str,
     *,
     anyway: bool = False,
-    most: int = QUESTIONS,
+    most: int = QUESTIONS_PER_KIND,
     progress: Progress = no_progress,
-) -> Switched:
+) -> ModelSwitch:
     """Makes `name` the active model, unless answers get worse by it and not `anyway`."""
     old = brain.active_model()
     with brain.database.read_transaction() as connection:
@@ -85,19 +85,19 @@ def switch_model(
         had_vectors = has_vectors(connection, old.space)
         complete = _is_complete(connection, new.space)
     if new.id == old.id or not had_vectors:
-        return Switched(brain.use_model(name), used=True)
+        return ModelSwitch(brain.use_model(name), used=True)
     if not complete:
         kept = _keep_answers(brain, most, progress)
-        return Switched(brain.use_model(name), used=True, kept=kept)
+        return ModelSwitch(brain.use_model(name), used=True, kept=kept)
     used = False
     try:
-        report = warn_of_loss(brain, lambda: brain.use_model(name), most=most, progress=progress)
+        report = measure_change(brain, lambda: brain.use_model(name), most=most, progress=progress)
         used = anyway or report is None or not report.worse
     finally:
         # Also when it was interrupted: a model that was only tried must not stay.
         if not used:
             brain.use_model(old.name)
-    return Switched(new, used, report)
+    return ModelSwitch(new, used, report)
 
 
 def _is_complete(connection: sqlite3.Connection, space: VectorSpace) -> bool:
@@ -113,8 +113,8 @@ def _is_complete(connection: sqlite3.Connection, space: VectorSpace) -> bool:
 
 def _keep_answers(brain: Brain, most: int, progress: Progress) -> bool:
     """Makes how the brain answers now the baseline; False if there is nothing to ask."""
-    known = kept_baseline(brain)
+    known = load_baseline(brain)
     with suppress(NotFound):
-        keep_baseline(brain, run_selftest(brain, most=most, baseline=known, progress=progress))
+        save_baseline(brain, run_selftest(brain, most=most, baseline=known, progress=progress))
         return True
     return False

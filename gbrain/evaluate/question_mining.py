@@ -25,11 +25,11 @@ from gbrain.text.slug import fold_name
 from gbrain.text.timeline import parse_entry
 from gbrain.types import Term
 
-Kind = Literal["title", "heading", "timeline", "link", "typo", "paraphrase"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+QuestionKind = Literal["title", "heading", "timeline", "link", "typo", "paraphrase"]
+QUESTION_KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
 # Questions of each kind: enough to see a loss of a few hundredths, few enough for half a minute.
-MOST = 100
+MAX_QUESTIONS_PER_KIND = 100
 
 _FEWEST_WORDS = 3
 _MOST_WORDS = 5
@@ -48,7 +48,7 @@ _MONTHS = (
 )  # fmt: skip
 
 
-class Question(NamedTuple):
+class MinedQuestion(NamedTuple):
     """What is asked, and the page that must come first.
 
     `drawn_from` stands in that page word for word; while it does, the question is fair. The page
@@ -56,7 +56,7 @@ class Question(NamedTuple):
     """
 
     id: str
-    kind: Kind
+    kind: QuestionKind
     text: str
     slug: str
     drawn_from: str = ""
@@ -73,10 +73,12 @@ class _Base(NamedTuple):
     lead: str = ""
 
 
-def mine(connection: sqlite3.Connection, most: int = MOST) -> list[Question]:
+def mine_questions(
+    connection: sqlite3.Connection, most: int = MAX_QUESTIONS_PER_KIND
+) -> list[MinedQuestion]:
     """At most `most` questions of each kind, kinds in order."""
     rarity = _Rarity(connection)
-    drawn: dict[Kind, list[_Base]] = {
+    drawn: dict[QuestionKind, list[_Base]] = {
         "title": list(islice(_by_first_sentence(rarity), most)),
         "heading": list(islice(_by_heading(rarity), most)),
         "timeline": list(islice(_by_date(rarity), most)),
@@ -85,10 +87,10 @@ def mine(connection: sqlite3.Connection, most: int = MOST) -> list[Question]:
     told = drawn["title"] + drawn["heading"]
     drawn["typo"] = sorted(told, key=lambda base: _order("typo", base))[:most]
     drawn["paraphrase"] = sorted(told, key=lambda base: _order("paraphrase", base))[:most]
-    return [_question(kind, base) for kind in KINDS for base in drawn[kind]]
+    return [_question(kind, base) for kind in QUESTION_KINDS for base in drawn[kind]]
 
 
-def holds(connection: sqlite3.Connection, question: Question) -> bool:
+def is_still_valid(connection: sqlite3.Connection, question: MinedQuestion) -> bool:
     """Whether the page that must answer is there and still says what the question came from."""
     return (
         connection.execute(
@@ -100,33 +102,35 @@ def holds(connection: sqlite3.Connection, question: Question) -> bool:
     )
 
 
-def renewed(
-    connection: sqlite3.Connection, known: Iterable[Question], most: int = MOST
-) -> list[Question]:
+def refresh_questions(
+    connection: sqlite3.Connection,
+    known: Iterable[MinedQuestion],
+    most: int = MAX_QUESTIONS_PER_KIND,
+) -> list[MinedQuestion]:
     """Known questions that still hold, then fresh ones of pages that those leave out."""
-    held = [question for question in known if holds(connection, question)]
+    held = [question for question in known if is_still_valid(connection, question)]
     covered = {(question.kind, question.slug) for question in held}
-    fresh = [q for q in mine(connection, most) if (q.kind, q.slug) not in covered]
+    fresh = [q for q in mine_questions(connection, most) if (q.kind, q.slug) not in covered]
     return [
         question
-        for kind in KINDS
+        for kind in QUESTION_KINDS
         for question in islice((q for q in held + fresh if q.kind == kind), most)
     ]
 
 
-def _question(kind: Kind, base: _Base) -> Question:
+def _question(kind: QuestionKind, base: _Base) -> MinedQuestion:
     if kind == "typo":
-        text = base.lead + " ".join(misspelt(base.words, base.slug))
+        text = base.lead + " ".join(add_typo(base.words, base.slug))
     elif kind == "paraphrase":
-        text = paraphrased(base.words, base.slug)
+        text = paraphrase(base.words, base.slug)
     else:
         text = base.lead + " ".join(base.words)
     name = blake2b(f"{kind}\0{base.slug}\0{text}".encode("utf-8", "replace"), digest_size=6)
-    return Question(name.hexdigest(), kind, text, base.slug, base.drawn_from, base.exclude)
+    return MinedQuestion(name.hexdigest(), kind, text, base.slug, base.drawn_from, base.exclude)
 
 
 def _order(kind: str, base: _Base) -> int:
-    return pick(f"{kind}\0{base.slug}\0{' '.join(base.words)}", 1 << 64)
+    return stable_choice(f"{kind}\0{base.slug}\0{' '.join(base.words)}", 1 << 64)
 
 
 class _Rarity:
@@ -172,8 +176,8 @@ def _by_first_sentence(rarity: _Rarity) -> Iterator[_Base]:
         ).fetchone()
         held_out = _name_words(title, slug)
         opening = [
-            (sentence, rarity.rarest(telling_words(sentence, held_out), _MOST_WORDS))
-            for sentence in prose(row[0])[:_OPENING]
+            (sentence, rarity.rarest(content_words(sentence, held_out), _MOST_WORDS))
+            for sentence in prose_sentences(row[0])[:_OPENING]
         ]
         if opening:
             sentence, words = max(opening, key=lambda said: rarity.weight(said[1]))
@@ -198,9 +202,9 @@ def _by_heading(rarity: _Rarity) -> Iterator[_Base]:
             and not is_timeline_heading(path[-1])
         ]
         for turn in range(len(inner)):
-            heading, text = inner[(pick(slug, len(inner)) + turn) % len(inner)]
-            words = telling_words(heading)[:_MOST_WORDS]
-            said = telling_words(text.replace(heading, "", 1), [*words, *_name_words(title, slug)])
+            heading, text = inner[(stable_choice(slug, len(inner)) + turn) % len(inner)]
+            words = content_words(heading)[:_MOST_WORDS]
+            said = content_words(text.replace(heading, "", 1), [*words, *_name_words(title, slug)])
             words += sorted(said, key=rarity.pages)[:1]
             if len(words) >= 2 and said and not rarity.names_a_page(words):
                 yield _Base(slug, words, heading[:_TRACE])
@@ -213,13 +217,13 @@ def _by_date(rarity: _Rarity) -> Iterator[_Base]:
         "SELECT chunks.id, slug, chunks.date FROM chunks JOIN pages ON pages.id = page_id "
         "WHERE kind = 'timeline' AND part = 0 AND chunks.date IS NOT NULL"
     ).fetchall()
-    rows.sort(key=lambda row: pick(f"timeline\0{row[1]}\0{row[2]}\0{row[0]}", 1 << 64))
+    rows.sort(key=lambda row: stable_choice(f"timeline\0{row[1]}\0{row[2]}\0{row[0]}", 1 << 64))
     for chunk_id, slug, written in rows:
         text = rarity.connection.execute(
             "SELECT text FROM chunks WHERE id = ?", (chunk_id,)
         ).fetchone()[0]
         said = parse_entry(text).words.partition("\n")[0]
-        words = rarity.rarest(telling_words(said), _FEWEST_WORDS)
+        words = rarity.rarest(content_words(said), _FEWEST_WORDS)
         if len(words) >= 2:
             yield _Base(slug, words, said[:_TRACE], lead=f"what happened {_spoken(written)}: ")
 
@@ -238,18 +242,18 @@ def _by_anchor(rarity: _Rarity) -> Iterator[_Base]:
             if slug == source or slug in given or len(given) >= _MOST_FROM_A_PAGE:
                 continue
             said = _sentence_with(lines[link.line - 1 : link.line], link.label or link.target)
-            words = rarity.rarest(telling_words(said, _name_words(title, slug)), _MOST_WORDS)
+            words = rarity.rarest(content_words(said, _name_words(title, slug)), _MOST_WORDS)
             if _enough(words) and _speaks_of(connection, slug, words):
                 given.add(slug)
                 yield _Base(slug, words, "", exclude=source)
 
 
 def _pages(
-    connection: sqlite3.Connection, kind: Kind, where: str = ""
+    connection: sqlite3.Connection, kind: QuestionKind, where: str = ""
 ) -> list[tuple[int, str, str]]:
     """Pages as (number, slug, title), in the order in which this kind takes them."""
     rows = connection.execute(f"SELECT id, slug, title FROM pages {where}").fetchall()
-    return sorted(rows, key=lambda row: pick(f"{kind}\0{row[1]}", 1 << 64))
+    return sorted(rows, key=lambda row: stable_choice(f"{kind}\0{row[1]}", 1 << 64))
 
 
 def _enough(words: list[str]) -> bool:
@@ -258,13 +262,13 @@ def _enough(words: list[str]) -> bool:
 
 
 def _name_words(title: str, slug: str) -> list[str]:
-    return telling_words(f"{title} {slug}".replace("-", " "))
+    return content_words(f"{title} {slug}".replace("-", " "))
 
 
 def _sentence_with(lines: list[str], anchor: str) -> str:
     """The sentence in which a link stands, as far as its line goes."""
     for line in lines:
-        for sentence in sentences(line):
+        for sentence in split_sentences(line):
             if anchor in sentence:
                 return sentence
     return " ".join(lines)
@@ -339,14 +343,14 @@ _SYNONYMS = dict(pair.split(maxsplit=1) for pair in _PAIRS.split(";"))
 _NEIGHBOUR_KEYS = dict(zip("abcdefghijklmnopqrstuvwxyz", "svxfrghjoklknmpowtayibecux", strict=True))
 
 
-def pick(seed: str, choices: int) -> int:
+def stable_choice(seed: str, choices: int) -> int:
     """A number from 0 to below `choices` that depends on the seed alone, on every machine."""
     return (
         int.from_bytes(blake2b(seed.encode("utf-8", "replace"), digest_size=8).digest()) % choices
     )
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """A stretch of Markdown without code, addresses and markup; links leave their label."""
     return _MARKUP.sub(_label, text)
 
@@ -360,45 +364,45 @@ def _label(found: re.Match[str]) -> str:
     return f" {found['label'] or ''} "
 
 
-def prose(text: str) -> list[str]:
+def prose_sentences(text: str) -> list[str]:
     """The sentences and list items of a Markdown text, as written, without blocks of code, tables,
     headings and rules."""
     outside_code = _FENCE.split(text)[::2]
     return [
         sentence
         for stretch in outside_code
-        for sentence in sentences(stretch)
+        for sentence in split_sentences(stretch)
         if not sentence.startswith(_NO_PROSE)
     ]
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences, paragraphs and list items of a text, as written."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     edges = [0, *ends, len(text)]
     return [text[a:b].strip() for a, b in pairwise(edges) if text[a:b].strip()]
 
 
-def telling_words(text: str, held_out: Iterable[str] = ()) -> list[str]:
+def content_words(text: str, held_out: Iterable[str] = ()) -> list[str]:
     """The words of a text that tell something, in its order, each once.
 
     Words with the same beginning as one that is held out are left out too: a title's `Rivers`
     holds out `river`.
     """
-    stems = {stem(word) for word in held_out}
+    stems = {rough_stem(word) for word in held_out}
     found: dict[str, str] = {}
-    for match in _WORD.finditer(plain(text)):
+    for match in _WORD.finditer(strip_markup(text)):
         word = match[0][:_CLAUSE] if has_unspaced_script(match[0]) else match[0]
         key = word.casefold()
         is_short = len(word) < _SHORTEST_WORD and not has_unspaced_script(word)
         is_number = not any(map(str.isalpha, word))
-        if is_short or is_number or key in STOP_WORDS or stem(word) in stems:
+        if is_short or is_number or key in STOP_WORDS or rough_stem(word) in stems:
             continue
         found.setdefault(key, word)
     return list(found.values())
 
 
-def stem(word: str) -> str:
+def rough_stem(word: str) -> str:
     """A rough stem: enough to tell that two words are forms of one."""
     key = word.casefold().removesuffix("'s").removesuffix("’s")
     for ending in ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s"):
@@ -407,22 +411,26 @@ def stem(word: str) -> str:
     return key.removesuffix("e").removesuffix("y") if len(key) > 4 else key
 
 
-def misspelt(words: Sequence[str], seed: str) -> list[str]:
+def add_typo(words: Sequence[str], seed: str) -> list[str]:
     """The words with one slip of the finger in the longest of them, inside the word."""
     longest = max(range(len(words)), key=lambda at: (len(words[at]), -at))
     word = words[longest]
     if len(word) < 4:
         return list(words)
-    at = 1 + pick(f"{seed} at", len(word) - 2)
+    at = 1 + stable_choice(f"{seed} at", len(word) - 2)
     before, here, after = word[:at], word[at], word[at + 1 :]
     near = _NEIGHBOUR_KEYS.get(here.lower(), here)
     slips = (before + after, before + here + here + after, before + near + after,
              before + after[0] + here + after[1:])  # fmt: skip
     wrong = [slip for slip in slips if slip != word]
-    return [*words[:longest], wrong[pick(f"{seed} slip", len(wrong))], *words[longest + 1 :]]
+    return [
+        *words[:longest],
+        wrong[stable_choice(f"{seed} slip", len(wrong))],
+        *words[longest + 1 :],
+    ]
 
 
-def other_form(word: str) -> str:
+def reword(word: str) -> str:
     """Another word for it, else the same one in the other number; itself when no rule fits."""
     key = word.casefold()
     if key in _SYNONYMS:
@@ -436,9 +444,9 @@ def other_form(word: str) -> str:
     return word + "s" if word.endswith(_NOUN_ENDINGS) else word
 
 
-def paraphrased(words: Sequence[str], seed: str) -> str:
+def paraphrase(words: Sequence[str], seed: str) -> str:
     """The words said otherwise: in another order and form, inside another question."""
-    turn = 1 + pick(f"{seed} turn", max(len(words) - 1, 1))
+    turn = 1 + stable_choice(f"{seed} turn", max(len(words) - 1, 1))
     turned = [*words[turn:], *words[:turn]]
-    forms = [other_form(word) if at % 2 == 0 else word for at, word in enumerate(turned)]
-    return _TEMPLATES[pick(f"{seed} template", len(_TEMPLATES))].format(" ".join(forms))
+    forms = [reword(word) if at % 2 == 0 else word for at, word in enumerate(turned)]
+    return _TEMPLATES[stable_choice(f"{seed} template", len(_TEMPLATES))].format(" ".join(forms))

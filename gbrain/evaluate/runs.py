@@ -7,21 +7,21 @@ from time import perf_counter
 from typing import NamedTuple
 
 from gbrain.evaluate.configurations import Configuration
-from gbrain.evaluate.dataset_cache import SetBrain
-from gbrain.evaluate.datasets import Grades, Question
-from gbrain.evaluate.metrics import Scores, mean_scores, percentile, scores
+from gbrain.evaluate.dataset_cache import DatasetBrain
+from gbrain.evaluate.datasets import DatasetQuestion, Grades
+from gbrain.evaluate.metrics import Scores, mean_scores, percentile, score_ranking
 from gbrain.types import Progress, no_progress
 
 # As many hits as `query` shows, and as many as R@100 wants.
 SHOWN, DEEP = 10, 100
 # Questions, spread over the set, whose time is taken.
-TIMED = 100
+MAX_TIMED_QUESTIONS = 100
 
 
-class Asked(NamedTuple):
+class QuestionResult(NamedTuple):
     """What a question got: slugs best first, its figures, and where taken the time in ms."""
 
-    question: Question
+    question: DatasetQuestion
     ranking: tuple[str, ...]
     scores: Scores
     ms: float | None
@@ -32,7 +32,7 @@ class Run(NamedTuple):
     """One configuration's answers, in the order of the questions."""
 
     configuration: Configuration
-    asked: tuple[Asked, ...]
+    asked: tuple[QuestionResult, ...]
 
     @property
     def means(self) -> Scores:
@@ -51,9 +51,9 @@ class Run(NamedTuple):
         return percentile(self.timed, 0.95)
 
 
-def run_all(
-    brain: SetBrain,
-    questions: Sequence[Question],
+def run_configurations(
+    brain: DatasetBrain,
+    questions: Sequence[DatasetQuestion],
     relevant: Mapping[str, Grades],
     configurations: Sequence[Configuration],
     progress: Progress = no_progress,
@@ -66,8 +66,10 @@ def run_all(
     for configuration in configurations:
         # Whatever is opened on first use is not part of anybody's time.
         brain.query(questions[0].text, scope=questions[0].scope, changes=configuration.values)
-    asked: dict[str, list[Asked]] = {configuration.name: [] for configuration in configurations}
-    timed = set(spread(len(questions), TIMED))
+    asked: dict[str, list[QuestionResult]] = {
+        configuration.name: [] for configuration in configurations
+    }
+    timed = set(evenly_spaced(len(questions), MAX_TIMED_QUESTIONS))
     for number, question in enumerate(questions):
         first = number % len(configurations)
         for configuration in (*configurations[first:], *configurations[:first]):
@@ -79,7 +81,7 @@ def run_all(
     ]
 
 
-def spread(count: int, most: int) -> list[int]:
+def evenly_spaced(count: int, most: int) -> list[int]:
     """Up to `most` of the numbers from 0 to `count`, at even distances."""
     if count <= most:
         return list(range(count))
@@ -87,8 +89,12 @@ def spread(count: int, most: int) -> list[int]:
 
 
 def _ask(
-    brain: SetBrain, question: Question, grades: Grades, configuration: Configuration, timed: bool
-) -> Asked:
+    brain: DatasetBrain,
+    question: DatasetQuestion,
+    grades: Grades,
+    configuration: Configuration,
+    timed: bool,
+) -> QuestionResult:
     if timed:
         brain.forget()
     began = perf_counter()
@@ -101,16 +107,18 @@ def _ask(
     # A short list has nothing below it, and one that holds every answer needs nothing.
     if len(ranking) == SHOWN and not grades.keys() <= set(ranking):
         deeper = _deeper(brain, question, configuration)
-    return Asked(
+    return QuestionResult(
         question,
         ranking,
-        scores(ranking, deeper, grades),
+        score_ranking(ranking, deeper, grades),
         ms if timed else None,
         answer.fell_back_to_bm25,
     )
 
 
-def _deeper(brain: SetBrain, question: Question, configuration: Configuration) -> tuple[str, ...]:
+def _deeper(
+    brain: DatasetBrain, question: DatasetQuestion, configuration: Configuration
+) -> tuple[str, ...]:
     """The first hundred when each lane hands over as many."""
     pool = max(configuration.settings.candidate_pool, DEEP)
     changes = {**configuration.values, "candidate_pool": str(pool)}

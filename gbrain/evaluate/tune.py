@@ -9,8 +9,8 @@ from typing import NamedTuple, cast
 from gbrain.config import Settings, format_value
 from gbrain.errors import GbrainError
 from gbrain.evaluate.metrics import ndcg
-from gbrain.evaluate.question_mining import pick
-from gbrain.evaluate.tune_questions import FEWEST_QUESTIONS, Case
+from gbrain.evaluate.question_mining import stable_choice
+from gbrain.evaluate.tune_questions import MIN_QUESTIONS, TuneQuestion
 from gbrain.search.fusion import fuse
 from gbrain.search.threshold import apply_threshold
 from gbrain.types import MergeStrategy, Progress, no_progress
@@ -28,7 +28,7 @@ _BALANCED = 0.2
 _DEPTH = 10
 
 
-class Fit(NamedTuple):
+class MergeSettings(NamedTuple):
     """One way to merge the lanes: the settings that `tune` may change."""
 
     search_merge_strategy: MergeStrategy
@@ -36,7 +36,7 @@ class Fit(NamedTuple):
     keyword_weight: float
     both_bonus: float
 
-    def changes_from(self, other: Fit) -> dict[str, str]:
+    def changes_from(self, other: MergeSettings) -> dict[str, str]:
         """The settings in which they differ, as `config set` takes them."""
         return {
             name: format_value(value)
@@ -45,7 +45,7 @@ class Fit(NamedTuple):
         }
 
 
-class Tuned(NamedTuple):
+class TuneResult(NamedTuple):
     """What was fitted: scores are means of nDCG@10, from 0 to 1.
 
     `gain` is that of settings chosen without the questions they are measured on, over `present`;
@@ -54,15 +54,15 @@ class Tuned(NamedTuple):
     """
 
     questions: int
-    present: Fit
+    present: MergeSettings
     present_score: float
-    best: Fit
+    best: MergeSettings
     best_score: float
     gain: float
     low: float
     high: float
-    by_fold: tuple[Fit, ...]
-    best_of: tuple[tuple[Fit, float], ...]
+    by_fold: tuple[MergeSettings, ...]
+    best_of: tuple[tuple[MergeSettings, float], ...]
     ahead: Mapping[str, float]
 
     @property
@@ -79,8 +79,8 @@ class Tuned(NamedTuple):
         return min(self.ahead.values()) >= _BALANCED * max(self.ahead.values())
 
 
-def present_fit(settings: Settings) -> Fit:
-    return Fit(
+def current_merge_settings(settings: Settings) -> MergeSettings:
+    return MergeSettings(
         cast(MergeStrategy, settings.search_merge_strategy),
         settings.semantic_weight,
         settings.keyword_weight,
@@ -88,23 +88,27 @@ def present_fit(settings: Settings) -> Fit:
     )
 
 
-def candidates(present: Fit) -> list[Fit]:
+def settings_to_try(present: MergeSettings) -> list[MergeSettings]:
     """Every way to merge that is tried, the present one first, then those nearest to it."""
     fits = [
-        Fit("set-union", weight, 1.0, bonus) for weight in _SEMANTIC_WEIGHTS for bonus in _BONUSES
+        MergeSettings("set-union", weight, 1.0, bonus)
+        for weight in _SEMANTIC_WEIGHTS
+        for bonus in _BONUSES
     ]
     for merge in ("blend", "rrf"):
-        fits += [Fit(merge, weight, 1.0, present.both_bonus) for weight in _SEMANTIC_WEIGHTS]
+        fits += [
+            MergeSettings(merge, weight, 1.0, present.both_bonus) for weight in _SEMANTIC_WEIGHTS
+        ]
     fits.sort(key=lambda fit: len(fit.changes_from(present)))
     return list(dict.fromkeys([present, *fits]))
 
 
-def score(case: Case, fit: Fit, settings: Settings) -> float:
+def score_question(case: TuneQuestion, fit: MergeSettings, settings: Settings) -> float:
     """nDCG@10 of the question when its lanes are merged so, the other settings as they are."""
-    return ndcg(merged(case, fit, settings)[:_DEPTH], case.grades, _DEPTH)
+    return ndcg(merge_question(case, fit, settings)[:_DEPTH], case.grades, _DEPTH)
 
 
-def merged(case: Case, fit: Fit, settings: Settings) -> list[str]:
+def merge_question(case: TuneQuestion, fit: MergeSettings, settings: Settings) -> list[str]:
     """The slugs that the program would show, best first."""
     own = {"fts": fit.keyword_weight, "vector": fit.semantic_weight}
     weights = {lane: weight * own.get(lane, 1) for lane, weight in case.weights.items()}
@@ -120,31 +124,31 @@ def merged(case: Case, fit: Fit, settings: Settings) -> list[str]:
 
 
 def tune(
-    cases: Sequence[Case],
+    cases: Sequence[TuneQuestion],
     settings: Settings,
     *,
     folds: int = FOLDS,
     seed: int = 1,
     progress: Progress = no_progress,
-) -> Tuned:
+) -> TuneResult:
     """The best way to merge, and what settings so chosen gain on questions they were not chosen by.
 
     Raises GbrainError when there are too few questions to tell.
     """
     groups = sorted({case.group for case in cases})
-    if len(cases) < FEWEST_QUESTIONS or len(groups) < folds:
+    if len(cases) < MIN_QUESTIONS or len(groups) < folds:
         raise GbrainError(
             f"{len(cases)} questions are too few to fit anything",
-            hint=f"It takes {FEWEST_QUESTIONS}; more pages give more of them.",
+            hint=f"It takes {MIN_QUESTIONS}; more pages give more of them.",
             code="too_few_questions",
         )
-    present = present_fit(settings)
-    fits = candidates(present)
+    present = current_merge_settings(settings)
+    fits = settings_to_try(present)
     table: list[list[float]] = []
     for fit in fits:
-        table.append([score(case, fit, settings) for case in cases])
+        table.append([score_question(case, fit, settings) for case in cases])
         progress(len(table), len(fits))
-    dealt = sorted(groups, key=lambda group: pick(f"{seed}\0{group}", 1 << 64))
+    dealt = sorted(groups, key=lambda group: stable_choice(f"{seed}\0{group}", 1 << 64))
     fold_of = {group: place % folds for place, group in enumerate(dealt)}
     fold = [fold_of[case.group] for case in cases]
     gains = [0.0] * len(cases)
@@ -158,7 +162,7 @@ def tune(
     everything = range(len(cases))
     best = _best(table, everything)
     low, high = _interval([case.group for case in cases], gains, seed)
-    return Tuned(
+    return TuneResult(
         questions=len(cases),
         present=present,
         present_score=_mean(table[0], everything),
@@ -182,7 +186,9 @@ def _best(table: Sequence[Sequence[float]], places: Sequence[int]) -> int:
     return max(range(len(table)), key=lambda row: (round(_mean(table[row], places), 9), -row))
 
 
-def _best_of(fits: Sequence[Fit], table: Sequence[Sequence[float]]) -> Iterator[tuple[Fit, float]]:
+def _best_of(
+    fits: Sequence[MergeSettings], table: Sequence[Sequence[float]]
+) -> Iterator[tuple[MergeSettings, float]]:
     means = [(_mean(row, range(len(row))), -at) for at, row in enumerate(table)]
     seen: set[str] = set()
     for mean, place in sorted(means, reverse=True):
@@ -192,7 +198,7 @@ def _best_of(fits: Sequence[Fit], table: Sequence[Sequence[float]]) -> Iterator[
             yield fit, mean
 
 
-def _ahead(cases: Sequence[Case]) -> dict[str, float]:
+def _ahead(cases: Sequence[TuneQuestion]) -> dict[str, float]:
     """How much each lane alone is ahead of the other, over the questions it does better."""
     ahead = {"fts": 0.0, "vector": 0.0}
     for case in cases:
@@ -202,7 +208,7 @@ def _ahead(cases: Sequence[Case]) -> dict[str, float]:
     return ahead
 
 
-def _alone(case: Case, lane: str) -> float:
+def _alone(case: TuneQuestion, lane: str) -> float:
     pages = case.lanes[lane].pages[:_DEPTH] if lane in case.lanes else ()
     return ndcg([page.slug for page in pages], case.grades, _DEPTH)
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from gbrain.brain import Brain
 from gbrain.errors import GbrainError, ModelUnavailable
-from gbrain.evaluate.datasets import Grades, LabelledSet
-from gbrain.evaluate.question_mining import Question, mine
+from gbrain.evaluate.datasets import Dataset, Grades
+from gbrain.evaluate.question_mining import MinedQuestion, mine_questions
 from gbrain.store.vectors import active_space, has_vectors
 from gbrain.types import NO_BOOSTS, LaneResult, Progress, Scope
 
-FEWEST_QUESTIONS = 40
+MIN_QUESTIONS = 40
 
 NO_FACTORS: Mapping[int, float] = MappingProxyType({})
 
@@ -30,7 +30,7 @@ _BOTH_LANES = {
 }
 
 
-class Case(NamedTuple):
+class TuneQuestion(NamedTuple):
     """A question with all that its answer is merged from; those of one `group` stay together.
 
     `weights` is how much the question itself weighs each lane, before the settings do; `factors`
@@ -45,7 +45,7 @@ class Case(NamedTuple):
     replaced: frozenset[str] = frozenset()
 
 
-def labelled_cases(brain: Brain, labelled: LabelledSet, progress: Progress) -> list[Case]:
+def dataset_questions(brain: Brain, labelled: Dataset, progress: Progress) -> list[TuneQuestion]:
     """The set's questions that pages of this brain answer, asked of the brain."""
     with brain.database.read_transaction() as connection:
         slugs = {row[0] for row in connection.execute("SELECT slug FROM pages")}
@@ -67,7 +67,7 @@ def _known(grades: Grades, slugs: set[str]) -> Grades:
     return {slug: grade for slug, grade in grades.items() if slug in slugs}
 
 
-def opened_cases(brain: Brain, progress: Progress) -> list[Case]:
+def opened_questions(brain: Brain, progress: Progress) -> list[TuneQuestion]:
     """Questions that were recorded and the pages that were opened from their answers."""
     with brain.database.read_transaction() as connection:
         rows = connection.execute(
@@ -77,26 +77,26 @@ def opened_cases(brain: Brain, progress: Progress) -> list[Case]:
     opened: dict[str, dict[str, int]] = defaultdict(dict)
     for text, slug in rows:
         opened[text][slug] = 1
-    if len(opened) < FEWEST_QUESTIONS:
+    if len(opened) < MIN_QUESTIONS:
         return []
     return _cases(brain, [(text, text, Scope(), slugs) for text, slugs in opened.items()], progress)
 
 
-def mined_cases(brain: Brain, most: int, progress: Progress) -> list[Case]:
+def mined_questions(brain: Brain, most: int, progress: Progress) -> list[TuneQuestion]:
     """The self-test's questions; those with the same answer are one group."""
     with brain.database.read_transaction() as connection:
-        questions = mine(connection, most)
+        questions = mine_questions(connection, most)
     return _cases(brain, [_mined(question) for question in questions], progress)
 
 
-def _mined(question: Question) -> tuple[str, str, Scope, Grades]:
+def _mined(question: MinedQuestion) -> tuple[str, str, Scope, Grades]:
     scope = Scope(exclude=(question.exclude,) if question.exclude else ())
     return question.slug, question.text, scope, {question.slug: 1}
 
 
 def _cases(
     brain: Brain, asked: Sequence[tuple[str, str, Scope, Grades]], progress: Progress
-) -> list[Case]:
+) -> list[TuneQuestion]:
     with brain.database.read_transaction() as connection:
         space = active_space(connection)
         if space is None or not has_vectors(connection, space):
@@ -112,17 +112,17 @@ def _cases(
     return cases
 
 
-def _case(brain: Brain, group: str, text: str, scope: Scope, grades: Grades) -> Case:
+def _case(brain: Brain, group: str, text: str, scope: Scope, grades: Grades) -> TuneQuestion:
     """What the program finds before it merges; a name that answers at once is a lane alone."""
     answer, work = brain.query_with_trace(text, scope=scope, limit=_DEPTH, changes=_BOTH_LANES)
     if work.name_match.answer:
-        return Case(group, grades, {"sms": LaneResult((work.name_match.answer,))})
+        return TuneQuestion(group, grades, {"sms": LaneResult((work.name_match.answer,))})
     if answer.mode != "hybrid":
         raise ModelUnavailable(
             answer.notice or "Only keywords could be asked",
             hint="gbrain model verify checks the model, gbrain stats what is embedded.",
         )
-    return Case(
+    return TuneQuestion(
         group,
         grades,
         # The passages have spoken for their pages; kept, they would fill the memory.

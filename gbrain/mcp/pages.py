@@ -9,7 +9,7 @@ from gbrain.mcp.schemas import MOST, USUAL_CHARACTERS
 from gbrain.mcp.truncate import part_of, shortened
 from gbrain.output.documents import listed_document, near_document, page_document
 from gbrain.output.json import Document
-from gbrain.output.text import columns
+from gbrain.output.plain_text import tab_separated
 from gbrain.query_options import parse_scope
 from gbrain.store.page_writer import Written
 
@@ -76,7 +76,7 @@ def list_(brain: Brain, arguments: Arguments) -> Reply:
         "total": total,
         "next_offset": stop if pages and stop < total else None,
     }
-    rows = columns((p.slug, p.title[:MOST], f"{p.wing}/{p.room}", p.date) for p in pages)
+    rows = tab_separated((p.slug, p.title[:MOST], f"{p.wing}/{p.room}", p.date) for p in pages)
     return Reply(shortened(document), f"{rows}\n{len(pages)} of {total} pages.".lstrip())
 
 
@@ -96,7 +96,7 @@ def links(brain: Brain, arguments: Arguments) -> Reply:
     ]
     rows = [("to", link.slug or f"{link.target} (no such page)") for link in away[:most]]
     rows += [("from", link.slug) for link in back[:most]]
-    text = columns(dict.fromkeys(rows)) or "No links."
+    text = tab_separated(dict.fromkeys(rows)) or "No links."
     return Reply(
         {**shortened(document), "truncated": cut} if cut else shortened(document),
         "\n".join([text, *cut]),

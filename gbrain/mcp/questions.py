@@ -11,8 +11,9 @@ from gbrain.mcp.pages import get
 from gbrain.mcp.reply import Reply, for_agents
 from gbrain.mcp.schemas import MOST, MOST_TOKENS
 from gbrain.mcp.truncate import shortened
+from gbrain.output.answer_text import answer_text
 from gbrain.output.json import answer_document
-from gbrain.output.text import answer_text, one_line
+from gbrain.output.plain_text import one_line
 from gbrain.query_options import parse_scope, setting_overrides
 from gbrain.types import Answer, Mode
 

@@ -23,7 +23,7 @@ from gbrain.mcp.reply import Reply, error_reply
 from gbrain.mcp.session import Turns
 from gbrain.mcp.tools import TOOLS, Tool
 from gbrain.output.json import dumps
-from gbrain.output.text import one_line
+from gbrain.output.plain_text import one_line
 
 log = logging.getLogger(__name__)
 

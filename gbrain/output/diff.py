@@ -21,13 +21,13 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 _Stretch = tuple[int, int, int, int]
 
 
-def unified(old: str, new: str, old_name: str, new_name: str) -> Iterator[str]:
+def unified_diff(old: str, new: str, old_name: str, new_name: str) -> Iterator[str]:
     """The lines of a unified diff, each with its line end; none if the texts are the same.
 
     A line ends with a newline and nothing else, so that `patch` makes one text of the other.
     """
     before, after = _lines(old), _lines(new)
-    for number, hunk in enumerate(_hunks(changes(before, after))):
+    for number, hunk in enumerate(_hunks(changed_ranges(before, after))):
         if number == 0:
             yield f"--- {old_name}\n"
             yield f"+++ {new_name}\n"
@@ -40,7 +40,7 @@ def _lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def changes(old: Sequence[str], new: Sequence[str]) -> list[_Stretch]:
+def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[_Stretch]:
     """Where two texts differ, in order: a stretch of the old lines and what stands in its place.
 
     Each is (start, stop) in the old lines, then in the new ones.
@@ -171,17 +171,17 @@ def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
             yield _NO_NEWLINE
 
 
-def show(lines: Iterable[str], *, line_ends: bool, pager: bool = True) -> None:
+def show_diff(lines: Iterable[str], *, line_ends: bool, pager: bool = True) -> None:
     """A diff in colour; with `line_ends` a carriage return at the end of a line is made visible."""
     from rich.text import Text
 
-    from gbrain.output.pager import paged
+    from gbrain.output.pager import open_pager
+    from gbrain.output.plain_text import printable
     from gbrain.output.screen import console
-    from gbrain.output.text import printable
 
     screen = console()
     styles = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
-    with paged(screen, wanted=pager):
+    with open_pager(screen, wanted=pager):
         for number, line in enumerate(lines):
             style = "bold" if number < 2 else styles.get(line[0], "")
             written = line.removesuffix("\n")

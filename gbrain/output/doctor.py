@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.output import screen
 from gbrain.output.json import Document
-from gbrain.output.text import columns, one_line
+from gbrain.output.plain_text import one_line, tab_separated
 
 if TYPE_CHECKING:
     from gbrain.store.doctor.findings import Finding
@@ -39,9 +39,9 @@ def show_finding(name: str, finding: Finding, *, verbose: bool) -> None:
     """Print a finding: with a mark and the fix below on a terminal, tab-separated in a pipe."""
     details = finding.details if verbose else finding.details[:SHOWN_DETAILS]
     if not screen.on_terminal():
-        screen.write(columns([(finding.status, name, finding.message, finding.fix)]))
+        screen.write(tab_separated([(finding.status, name, finding.message, finding.fix)]))
         for detail in details:
-            screen.write(columns([("", name, detail)]))
+            screen.write(tab_separated([("", name, detail)]))
         return
     from rich.table import Table
     from rich.text import Text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.output.diff import changes
+from gbrain.output.diff import changed_ranges
 from gbrain.output.json import Document
-from gbrain.output.text import one_line, printable
+from gbrain.output.plain_text import one_line, printable
 from gbrain.store.duplicates import Compared, Pair
 from gbrain.store.pages import Stored
 
@@ -18,7 +18,7 @@ _CONTEXT = 8
 _MOST_WORDS = 120
 
 
-class Piece(NamedTuple):
+class WordRun(NamedTuple):
     """Words of one page; `own` where the other page does not have them."""
 
     words: str
@@ -63,18 +63,18 @@ def pair_rows(pairs: Sequence[Pair]) -> list[tuple[object, ...]]:
     ]
 
 
-def word_difference(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
+def compare_words(old: str, new: str) -> tuple[list[WordRun], list[WordRun]]:
     """Both texts as pieces: what they share cut short around what only one of them has."""
     before, after = old.split(), new.split()
-    left: list[Piece] = []
-    right: list[Piece] = []
+    left: list[WordRun] = []
+    right: list[WordRun] = []
     done = 0
-    for a, c, b, d in changes(before, after):
-        same = Piece(_cut(before[done:a], head=done > 0, tail=True), False)
-        left += [same, Piece(" ".join(before[a:c]), True)]
-        right += [same, Piece(" ".join(after[b:d]), True)]
+    for a, c, b, d in changed_ranges(before, after):
+        same = WordRun(_cut(before[done:a], head=done > 0, tail=True), False)
+        left += [same, WordRun(" ".join(before[a:c]), True)]
+        right += [same, WordRun(" ".join(after[b:d]), True)]
         done = c
-    rest = Piece(_cut(before[done:], head=done > 0, tail=False), False)
+    rest = WordRun(_cut(before[done:], head=done > 0, tail=False), False)
     return _short([*left, rest]), _short([*right, rest])
 
 
@@ -89,14 +89,14 @@ def _cut(words: Sequence[str], *, head: bool, tail: bool) -> str:
     return " ".join([*first, "…", *last])
 
 
-def _short(pieces: Sequence[Piece]) -> list[Piece]:
+def _short(pieces: Sequence[WordRun]) -> list[WordRun]:
     """The first pieces, as many as fit beside each other on a screen."""
-    kept: list[Piece] = []
+    kept: list[WordRun] = []
     left = _MOST_WORDS
     for piece in pieces:
         words = piece.words.split()
         if len(words) > left:
-            return [*kept, Piece(" ".join([*words[:left], "…"]), piece.own)]
+            return [*kept, WordRun(" ".join([*words[:left], "…"]), piece.own)]
         left -= len(words)
         if words:
             kept.append(piece)
@@ -111,7 +111,7 @@ def show_pair(number: int, total: int, pair: Pair, old: str, new: str) -> None:
 
     from gbrain.output.screen import console
 
-    left, right = word_difference(old, new)
+    left, right = compare_words(old, new)
     table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, header_style="")
     for page, age in ((pair.older, "older"), (pair.newer, "newer")):
         table.add_column(Text("\n").join(_head(page, age)), ratio=1, overflow="fold")
@@ -134,7 +134,7 @@ def _head(page: Stored, age: str) -> Iterator[Text]:
     )
 
 
-def _body(pieces: Sequence[Piece], style: str) -> Text:
+def _body(pieces: Sequence[WordRun], style: str) -> Text:
     from rich.text import Text
 
     shown = [Text(printable(piece.words), style=style if piece.own else "") for piece in pieces]

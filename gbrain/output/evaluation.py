@@ -11,13 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gbrain.evaluate.evaluation import Evaluation
+from gbrain.evaluate.evaluation import Evaluation, ExpectedPage, QueryLoss
 from gbrain.evaluate.metrics import Comparison
-from gbrain.evaluate.worst_queries import Expected, Loss
 from gbrain.output import screen
 from gbrain.output.json import Document
+from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.output.plots import Point
-from gbrain.output.text import columns, one_line
 
 # Each measure's name in the table and in documents.
 MEASURES = (
@@ -82,7 +81,7 @@ def _run_document(evaluation: Evaluation, number: int) -> Document:
     }
 
 
-def _loss_document(loss: Loss) -> Document:
+def _loss_document(loss: QueryLoss) -> Document:
     return {
         "id": loss.question.id,
         "text": loss.question.text,
@@ -118,7 +117,7 @@ def questions_csv(evaluation: Evaluation) -> str:
     return written.getvalue()
 
 
-def points(evaluation: Evaluation) -> list[Point]:
+def latency_points(evaluation: Evaluation) -> list[Point]:
     """Quality against latency; a configuration that was not timed has no point."""
     return [
         Point(run.configuration.name, run.p50_ms, run.means.ndcg_at_10)
@@ -142,10 +141,10 @@ def evaluation_text(evaluation: Evaluation) -> str:
         if evaluation.contexts:
             row += [f"{mean:.4f}" for mean in evaluation.contexts[number].means]
         rows.append(row)
-    blocks = [columns(rows)]
+    blocks = [tab_separated(rows)]
     if evaluation.losses is not None:
         blocks += [
-            columns((name, *_loss_cells(loss)) for loss in losses)
+            tab_separated((name, *_loss_cells(loss)) for loss in losses)
             for name, losses in evaluation.losses.items()
             if losses
         ]
@@ -166,7 +165,7 @@ def _written_ms(value: float | None) -> str | None:
     return None if value is None else f"{value:.1f}"
 
 
-def _loss_cells(loss: Loss) -> tuple[str, ...]:
+def _loss_cells(loss: QueryLoss) -> tuple[str, ...]:
     return (
         loss.question.id,
         loss.question.text,
@@ -264,7 +263,7 @@ def _comparisons(evaluation: Evaluation) -> Table:
     return _table(names, columns)
 
 
-def _show_loss(loss: Loss, *, compared: bool) -> None:
+def _show_loss(loss: QueryLoss, *, compared: bool) -> None:
     terminal = screen.console()
     before = f"{loss.baseline_score:.2f} → " if compared else ""
     terminal.print(
@@ -282,7 +281,7 @@ def _show_loss(loss: Loss, *, compared: bool) -> None:
         terminal.print(Padding(Text.assemble((f"{name:9}", "dim"), one_line(text)), (0, 0, 0, 4)))
 
 
-def _expected(expected: Expected, compared: bool) -> str:
+def _expected(expected: ExpectedPage, compared: bool) -> str:
     rank = f"rank {expected.rank}" if expected.rank else "not shown"
     before = f", was {expected.baseline_rank or 'not shown'}" if compared else ""
     return f"{expected.slug} ({rank}{before})"

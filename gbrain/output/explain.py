@@ -9,9 +9,9 @@ from gbrain.explanation.lost import WhyNot
 from gbrain.messages import counted
 from gbrain.output import score_format, screen
 from gbrain.output.explain_document import scope_document
+from gbrain.output.plain_text import one_line, without_newlines
 from gbrain.output.plots import bar
 from gbrain.output.score_format import number
-from gbrain.output.text import one_line, unbroken
 from gbrain.search import threshold
 from gbrain.search.intent import Intent
 from gbrain.search.pipeline import StageResults
@@ -33,17 +33,17 @@ def show_explanation(
     sections = _sections(answer, work, missing)
     if not screen.on_terminal():
         for heading, lines in sections:
-            screen.write("\n".join([heading, *(f"  {unbroken(line)}" for line in lines)]))
+            screen.write("\n".join([heading, *(f"  {without_newlines(line)}" for line in lines)]))
         return
     from rich.text import Text
 
-    from gbrain.output.pager import paged
+    from gbrain.output.pager import open_pager
 
-    with paged(terminal := screen.console(), wanted=pager):
+    with open_pager(terminal := screen.console(), wanted=pager):
         for heading, lines in sections:
             terminal.print(Text(heading, style="bold cyan"))
             for line in lines:
-                terminal.print(Text(f"  {unbroken(line)}", overflow="fold"))
+                terminal.print(Text(f"  {without_newlines(line)}", overflow="fold"))
 
 
 def _pages(count: int) -> str:

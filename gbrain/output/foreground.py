@@ -11,7 +11,7 @@ from contextlib import suppress
 _NOTHING_MORE: Mapping[str, str] = {}
 
 
-def run_in_front(
+def run_in_foreground(
     command: Sequence[str],
     *,
     data: bytes | None = None,

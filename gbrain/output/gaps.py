@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gbrain.output.json import Document
-from gbrain.output.text import one_line
+from gbrain.output.plain_text import one_line
 from gbrain.store.citations import Status, Verified
 from gbrain.store.gaps import Gap, GapKind
 
@@ -48,10 +48,10 @@ def show_gaps(
     shown: Mapping[GapKind, Sequence[Gap]], totals: Mapping[GapKind, int], *, pager: bool = True
 ) -> None:
     """Each kind under its title, what to do below what is missing."""
-    from gbrain.output.pager import paged
+    from gbrain.output.pager import open_pager
     from gbrain.output.screen import console
 
-    with paged(screen := console(), wanted=pager):
+    with open_pager(screen := console(), wanted=pager):
         for kind, gaps in shown.items():
             if gaps:
                 _show_kind(screen, kind, gaps, totals[kind])
@@ -134,7 +134,7 @@ def show_verified(verified: Sequence[Verified]) -> None:
     console().print(table)
 
 
-def summary(verified: Sequence[Verified]) -> str:
+def count_statuses(verified: Sequence[Verified]) -> str:
     """`2 unchanged, 1 moved`"""
     counts = Counter(one.status for one in verified)
     return ", ".join(f"{counts[status]} {status}" for status in _STYLES if counts[status])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.output.json import Document, dumps
-from gbrain.output.text import one_line
+from gbrain.output.plain_text import one_line
 from gbrain.store.graph import GraphPage, LinkGraph
 
 _TEMPLATE = Path(__file__).with_name("graph.html")
@@ -41,7 +41,7 @@ class Branch(NamedTuple):
     repeated: bool = False
 
 
-def tree_of(graph: LinkGraph, root: str) -> Branch:
+def build_tree(graph: LinkGraph, root: str) -> Branch:
     """The graph as a tree: each page with branches once, where it is nearest to the root."""
     pages = {page.slug: page for page in graph.pages}
     ways = _ways(graph)
@@ -107,15 +107,15 @@ def show_tree(tree: Branch, files: Mapping[str, Path], *, pager: bool = True) ->
     from rich.text import Text
     from rich.tree import Tree
 
-    from gbrain.output.pager import paged
+    from gbrain.output.answer_terminal import file_link_style
+    from gbrain.output.pager import open_pager
     from gbrain.output.screen import console
-    from gbrain.output.terminal import linked
 
     def label(branch: Branch) -> Text:
         page, state = branch.page, _state(branch)
         style = "dim" if branch.repeated or page.missing else "" if branch.way else "bold"
         text = Text(overflow="fold").append(f"{branch.way} " if branch.way else "", "dim")
-        text.append(one_line(page.title), linked(style, files.get(page.slug)))
+        text.append(one_line(page.title), file_link_style(style, files.get(page.slug)))
         if not page.missing:
             text.append(f"  {one_line(page.slug)}", "cyan")
         return text.append(f"  {state}" if state else "", "dim")
@@ -127,7 +127,7 @@ def show_tree(tree: Branch, files: Mapping[str, Path], *, pager: bool = True) ->
     drawn = Tree(label(tree), guide_style="dim")
     grow(drawn, tree)
     screen = console()
-    with paged(screen, wanted=pager):
+    with open_pager(screen, wanted=pager):
         screen.print(drawn)
         if not tree.branches:
             screen.print(Text("No links lead from it or to it.", style="dim"))

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from gbrain.errors import GbrainError
-from gbrain.output.text import CONTROL
+from gbrain.output.plain_text import CONTROL
 from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Candidate, ContextChunk, Hit
 

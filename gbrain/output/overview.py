@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gbrain.messages import counted
-from gbrain.output.text import one_line
+from gbrain.output.plain_text import one_line
 from gbrain.store.stats import Stats
 
 Step = tuple[str, str]
@@ -27,14 +26,16 @@ def next_steps(stats: Stats) -> list[Step]:
         steps.append(("gbrain embed", f"lets meaning find {_count(stats.jobs, 'passage')} more"))
     steps.append(('gbrain query "your question"', "by word and by meaning"))
     if stats.vaults:
-        steps.append(("gbrain sync", f"take in what changed in {short(stats.vaults[0].name)}"))
+        steps.append(
+            ("gbrain sync", f"take in what changed in {shorten_path(stats.vaults[0].name)}")
+        )
     steps.append(('gbrain capture "…"', "keep a thought, with today's date"))
     return steps
 
 
 def overview_lines(path: Path, stats: Stats, now: datetime) -> list[str]:
     """Where the brain is, how much it holds, and when it changed last."""
-    lines = [short(path), " · ".join([_count(stats.pages, "page"), _embedded(stats)])]
+    lines = [shorten_path(path), " · ".join([_count(stats.pages, "page"), _embedded(stats)])]
     if stats.newest:
         last = stats.newest[0]
         lines.append(f"Last change {_ago(last.updated_at, now)}: {one_line(last.title)}")
@@ -64,10 +65,10 @@ def _ago(written: str, now: datetime) -> str:
 
 
 def _count(number: int, unit: str) -> str:
-    return counted(number, unit)
+    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
-def short(path: str | Path) -> str:
+def shorten_path(path: str | Path) -> str:
     """A path as one would type it, below ~ where it is."""
     try:
         return one_line(f"~/{Path(path).relative_to(Path.home())}")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from gbrain.output.foreground import run_in_front
+from gbrain.output.foreground import run_in_foreground
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,19 +22,19 @@ _HYPERLINK = re.compile(r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
 
 
 @contextmanager
-def paged(screen: Console, *, wanted: bool = True) -> Iterator[None]:
+def open_pager(screen: Console, *, wanted: bool = True) -> Iterator[None]:
     """What the block prints on `screen`, in a pager if it is one and too small for it."""
     with screen.capture() as shown:
         yield
     text = shown.get()
-    command = pager(os.environ) if wanted and _too_tall(screen, text) else []
+    command = pager_command(os.environ) if wanted and _too_tall(screen, text) else []
     # Not every pager knows hyperlinks, and one that does not prints them.
     if not command or not _through(command, _HYPERLINK.sub("", text)):
         sys.stdout.write(text)
         sys.stdout.flush()
 
 
-def pager(environment: Mapping[str, str]) -> list[str]:
+def pager_command(environment: Mapping[str, str]) -> list[str]:
     """The pager's command: $GBRAIN_PAGER, else $PAGER, else less; empty when there is to be none.
 
     An empty value or `cat` means none.
@@ -56,7 +56,7 @@ def _through(command: Sequence[str], text: str) -> bool:
     """Whether there is such a pager."""
     about = {"LESS": _LESS, "LESSCHARSET": "utf-8"}
     try:
-        run_in_front(command, data=text.encode(errors="replace"), defaults=about)
+        run_in_foreground(command, data=text.encode(errors="replace"), defaults=about)
     except OSError:
         return False
     return True

@@ -8,7 +8,7 @@ from string import ascii_letters, digits
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from gbrain.output.text import one_line
+from gbrain.output.plain_text import one_line
 
 _MARKS = ascii_letters + digits
 _STEPS = (1, 2, 5)

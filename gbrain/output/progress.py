@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from gbrain.types import Progress, no_progress
 
 
 @contextmanager
-def progress(title: str, *, quiet: bool) -> Iterator[Progress]:
+def show_progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Yields a function of (done, total); drawing happens only for a person at a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield no_progress
+        yield lambda done, total: None
         return
     from time import monotonic
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gbrain.output.json import Document
-from gbrain.output.text import one_line
+from gbrain.output.plain_text import one_line
 from gbrain.store.provenance import Cause, Origin
 
 if TYPE_CHECKING:
@@ -74,13 +74,13 @@ def show_origin(origin: Origin, *, pager: bool = True) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
-    from gbrain.output.pager import paged
+    from gbrain.output.pager import open_pager
     from gbrain.output.screen import console
 
     top = origin.cause
     root = Tree(Text.assemble((one_line(top.title), "bold"), "  ", (top.name, "cyan")))
     _grow(root, origin)
-    with paged(terminal := console(), wanted=pager):
+    with open_pager(terminal := console(), wanted=pager):
         terminal.print(root)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gbrain.output.json import dumps
-from gbrain.output.text import columns, printable, unbroken
+from gbrain.output.plain_text import printable, tab_separated, without_newlines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +33,7 @@ def write_json(document: Any) -> None:
 
 def say(text: str) -> None:
     """Talk, to standard error, one line of it."""
-    print(unbroken(text), file=sys.stderr)
+    print(without_newlines(text), file=sys.stderr)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -68,11 +68,11 @@ def write_table(
             say(empty)
         return
     if not on_terminal():
-        write(columns(rows))
+        write(tab_separated(rows))
         return
-    from gbrain.output.pager import paged
+    from gbrain.output.pager import open_pager
 
-    with paged(terminal := console(), wanted=pager):
+    with open_pager(terminal := console(), wanted=pager):
         if terminal.width < _NARROW and len(rows[0]) > 2:
             _print_stacked(terminal, rows)
         else:
@@ -85,8 +85,8 @@ def _print_stacked(terminal: Console, rows: Sequence[Sequence[object]]) -> None:
     from rich.text import Text
 
     for first, *others in rows:
-        terminal.print(Text(unbroken(str(first)), style="cyan", overflow="fold"))
-        told = " · ".join(unbroken(str(cell)) for cell in others if cell not in (None, ""))
+        terminal.print(Text(without_newlines(str(first)), style="cyan", overflow="fold"))
+        told = " · ".join(without_newlines(str(cell)) for cell in others if cell not in (None, ""))
         terminal.print(Padding(Text(told, overflow="fold"), (0, 0, 0, 2)))
 
 
@@ -102,5 +102,5 @@ def _print_table(
         right = all(isinstance(row[number], int | float) for row in rows)
         table.add_column(header, overflow="fold", justify="right" if right else "left")
     for row in rows:
-        table.add_row(*(Text("" if cell is None else unbroken(str(cell))) for cell in row))
+        table.add_row(*(Text("" if cell is None else without_newlines(str(cell))) for cell in row))
     terminal.print(table)

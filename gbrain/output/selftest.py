@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gbrain.evaluate.metrics import Scores
-from gbrain.evaluate.selftest import Change, Moved, Report, State
-from gbrain.messages import counted
+from gbrain.evaluate.selftest import BrainState, KindComparison, RankChange, SelftestReport
 from gbrain.output import screen
 from gbrain.output.json import Document
+from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.output.plots import bar
-from gbrain.output.text import columns, one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,7 +32,7 @@ _NAMES = {
 }
 
 
-def report_document(report: Report, *, kept: bool) -> Document:
+def report_document(report: SelftestReport, *, kept: bool) -> Document:
     changes = {change.kind: change for change in report.changes}
     rows = [
         _row_document(kind or _ALL, count, means, changes.get(kind))
@@ -59,7 +58,7 @@ def report_document(report: Report, *, kept: bool) -> Document:
     }
 
 
-def _row_document(kind: str, count: int, means: Scores, change: Change | None) -> Document:
+def _row_document(kind: str, count: int, means: Scores, change: KindComparison | None) -> Document:
     return {
         "kind": kind,
         "questions": count,
@@ -79,7 +78,7 @@ def _row_document(kind: str, count: int, means: Scores, change: Change | None) -
     }
 
 
-def _moved_document(moved: Moved) -> Document:
+def _moved_document(moved: RankChange) -> Document:
     question = moved.asked.question
     return {
         "id": question.id,
@@ -92,7 +91,7 @@ def _moved_document(moved: Moved) -> Document:
     }
 
 
-def report_text(report: Report) -> str:
+def report_text(report: SelftestReport) -> str:
     """Rows for a pipe: `lost` ones, then one of each kind.
 
     lost: kind, question, page expected, its place before and now, page that came first.
@@ -116,10 +115,10 @@ def report_text(report: Report) -> str:
         )
         worse = "worse" if change and change.worse else None
         rows.append(("kind", kind or _ALL, count, *figures, *since, worse))
-    return columns(rows)
+    return tab_separated(rows)
 
 
-def show_report(report: Report, *, every: bool) -> None:
+def show_report(report: SelftestReport, *, every: bool) -> None:
     """What got worse, the questions lost, then a line with a bar for each kind."""
     from rich.text import Text
 
@@ -140,7 +139,7 @@ def show_report(report: Report, *, every: bool) -> None:
     terminal.print(_table(report))
 
 
-def _worse_table(changes: Sequence[Change]) -> Table:
+def _worse_table(changes: Sequence[KindComparison]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -156,7 +155,7 @@ def _worse_table(changes: Sequence[Change]) -> Table:
     return table
 
 
-def _show_moved(moved: Moved) -> None:
+def _show_moved(moved: RankChange) -> None:
     from rich.text import Text
 
     terminal = screen.console()
@@ -173,7 +172,7 @@ def _place(rank: int | None) -> str:
     return f"{rank}." if rank else "gone"
 
 
-def _table(report: Report) -> Table:
+def _table(report: SelftestReport) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -206,7 +205,7 @@ def _table(report: Report) -> Table:
     return table
 
 
-def _since(change: Change | None) -> Text:
+def _since(change: KindComparison | None) -> Text:
     from rich.text import Text
 
     if change is None:
@@ -216,7 +215,7 @@ def _since(change: Change | None) -> Text:
     return Text(f"{difference:+.3f}", style=style)
 
 
-def report_summary(report: Report, *, kept: bool) -> str:
+def report_summary(report: SelftestReport, *, kept: bool) -> str:
     """The run in a few lines, for the end of the screen."""
     baseline = report.baseline
     told = [f"{_questions(len(report.asked))} in {report.seconds:.0f} s."]
@@ -240,14 +239,14 @@ def report_summary(report: Report, *, kept: bool) -> str:
 
 
 def _questions(count: int) -> str:
-    return counted(count, "question")
+    return f"{count} {'question' if count == 1 else 'questions'}"
 
 
 def _when(made_at: str) -> str:
     return made_at[:16].replace("T", " ")
 
 
-def _differences(before: State, now: State) -> Iterator[str]:
+def _differences(before: BrainState, now: BrainState) -> Iterator[str]:
     """What answers depend on and has changed, in words."""
     if before.model != now.model:
         yield f"model {before.model or 'none'} → {now.model or 'none'}"

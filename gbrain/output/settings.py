@@ -9,7 +9,7 @@ from gbrain.config import Setting, SettingValue, format_value, parse_value
 from gbrain.errors import BadSetting
 from gbrain.output import screen
 from gbrain.output.json import Document
-from gbrain.output.text import columns
+from gbrain.output.plain_text import tab_separated
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def setting_document(row: SettingRow) -> Document:
 
 def settings_text(rows: Sequence[SettingRow]) -> str:
     """A setting a line: name, value, default, allowed, source, whether it is set, help."""
-    return columns(
+    return tab_separated(
         (
             row.setting.name,
             row.written,
@@ -77,12 +77,12 @@ def show_settings(rows: Sequence[SettingRow], *, pager: bool = True) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from gbrain.output.pager import paged
+    from gbrain.output.pager import open_pager
 
     terminal = screen.console()
     names = max(len(row.setting.name) for row in rows)
     values = max(len(row.written) for row in rows)
-    with paged(terminal, wanted=pager):
+    with open_pager(terminal, wanted=pager):
         for row in rows:
             line = Text.assemble(
                 (f"{row.setting.name:{names}}  ", "cyan"),

@@ -19,7 +19,7 @@ from gbrain.text.slug import fold_name
 from gbrain.types import Scope
 
 # Longer pages are shown as they are written: nobody reads them, and rendering takes seconds.
-LONGEST_RENDERED = 200_000
+MAX_RENDERED_CHARACTERS = 200_000
 
 _WIKI = re.compile(r"!?\[\[([^\[\]|#\n]*)(?:#([^\[\]|\n]*))?(?:\|([^\[\]\n]*))?\]\]")
 _CALLOUT = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
@@ -65,7 +65,7 @@ class _Place(NamedTuple):
         return quote(posixpath.relpath(_file(slug), here)) + part
 
 
-def site(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+def render_site(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
     """(path, text) of every file of the site, the list of all pages first."""
     pages, _ = list_pages(connection, Scope(), None)
     yield "index.html", _index(pages)
@@ -117,7 +117,7 @@ def _page(renderer: Any, place: _Place, body: str, backlinks: Sequence[Backlink]
         parts.append(f"<h1>{escape(page.title)}</h1>")
     tags = (f"#{tag}" for tag in page.tags)
     parts.append(f"<p>{_about(page.wing, page.date, page.type, *tags)}</p>\n</header>\n<main>")
-    if len(body) > LONGEST_RENDERED:
+    if len(body) > MAX_RENDERED_CHARACTERS:
         parts.append(f"<pre>{escape(body)}</pre>")
     else:
         hidden = [0, *(at for span in find_comments(body, structure) for at in span), len(body)]

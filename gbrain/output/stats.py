@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gbrain.output import screen
 from gbrain.output.json import Document
+from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.output.plots import bar, sparkline
-from gbrain.output.text import columns, one_line
 from gbrain.store.stats import Counted, Stats
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def stats_text(path: Path, stats: Stats) -> str:
 
     Values inside an object or list are named `outer.inner`.
     """
-    return columns(_flatten(stats_document(path, stats)))
+    return tab_separated(_flatten(stats_document(path, stats)))
 
 
 def _flatten(document: Document) -> Iterator[tuple[str, object]]:

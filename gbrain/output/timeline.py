@@ -42,7 +42,7 @@ def show_timeline(entries: Sequence[DatedEntry], *, pager: bool = True) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from gbrain.output.pager import paged
+    from gbrain.output.pager import open_pager
     from gbrain.output.screen import console
 
     table = Table.grid(padding=(0, 2))
@@ -50,7 +50,7 @@ def show_timeline(entries: Sequence[DatedEntry], *, pager: bool = True) -> None:
     for entry in entries:
         table.add_row(Text(entry.date, style="bold"), _words(entry))
     screen = console()
-    with paged(screen, wanted=pager):
+    with open_pager(screen, wanted=pager):
         screen.print(table)
 
 
@@ -60,12 +60,12 @@ def show_chronicle(entries: Sequence[DatedEntry], *, pager: bool = True) -> None
     from rich.table import Table
     from rich.text import Text
 
-    from gbrain.output.pager import paged
+    from gbrain.output.pager import open_pager
+    from gbrain.output.plain_text import one_line
     from gbrain.output.screen import console
-    from gbrain.output.text import one_line
 
     screen = console()
-    with paged(screen, wanted=pager):
+    with open_pager(screen, wanted=pager):
         for number, (period, of_period) in enumerate(groupby(entries, key=_period)):
             screen.print(Text(("\n" if number else "") + _period_name(period), style="bold"))
             table = Table.grid(padding=(0, 2, 0, 0))
@@ -110,7 +110,7 @@ def _date(text: str) -> date | None:
 def _words(entry: DatedEntry) -> Text:
     from rich.text import Text
 
-    from gbrain.output.text import one_line, printable
+    from gbrain.output.plain_text import one_line, printable
 
     words = Text()
     if entry.source:

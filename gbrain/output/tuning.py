@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gbrain.evaluate.tune import Tuned
+from gbrain.evaluate.tune import TuneResult
 from gbrain.output import screen
 from gbrain.output.json import Document
+from gbrain.output.plain_text import tab_separated
 from gbrain.output.plots import bar
-from gbrain.output.text import columns
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _BAR_WIDTH = 24
 
 
-def tuned_document(tuned: Tuned, *, source: str, written: dict[str, str], undo: str) -> Document:
+def tuned_document(
+    tuned: TuneResult, *, source: str, written: dict[str, str], undo: str
+) -> Document:
     return {
         "questions": tuned.questions,
         "source": source,
@@ -41,17 +43,17 @@ def tuned_document(tuned: Tuned, *, source: str, written: dict[str, str], undo: 
     }
 
 
-def tuned_text(tuned: Tuned) -> str:
+def tuned_text(tuned: TuneResult) -> str:
     """Rows for a pipe: the present settings, the best of each strategy, the held-out gain."""
     rows: list[tuple[object, ...]] = [
         ("present", *tuned.present, f"{tuned.present_score:.4f}"),
         *(("best", *fit, f"{score:.4f}") for fit, score in tuned.best_of),
         ("gain", f"{tuned.gain:+.4f}", f"{tuned.low:+.4f}", f"{tuned.high:+.4f}"),
     ]
-    return columns(rows)
+    return tab_separated(rows)
 
 
-def show_tuned(tuned: Tuned) -> None:
+def show_tuned(tuned: TuneResult) -> None:
     """A line with a bar for the present settings and for the best of each strategy."""
     from rich.text import Text
 
@@ -67,7 +69,7 @@ def show_tuned(tuned: Tuned) -> None:
     terminal.print(Text(parts, style="dim"))
 
 
-def _table(tuned: Tuned) -> Table:
+def _table(tuned: TuneResult) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -97,7 +99,7 @@ def _table(tuned: Tuned) -> Table:
     return table
 
 
-def verdict(tuned: Tuned, *, mined: bool, written: dict[str, str], undo: str) -> str:
+def recommendation(tuned: TuneResult, *, mined: bool, written: dict[str, str], undo: str) -> str:
     """What follows from the figures, and what to do next."""
     if written:
         told = ", ".join(f"{name} {value}" for name, value in written.items())

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.evaluate.dataset_cache import open_set_brain
-from gbrain.evaluate.datasets import load_set
+from gbrain.evaluate.dataset_cache import open_dataset_brain
+from gbrain.evaluate.datasets import load_dataset
 
 ALLOTMENTS = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments"
 DAYS, LINES = ALLOTMENTS / "days", ALLOTMENTS / "lines"
@@ -19,7 +19,7 @@ DAYS, LINES = ALLOTMENTS / "days", ALLOTMENTS / "lines"
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cache = tmp_path_factory.mktemp("cache")
-    with open_set_brain(load_set(DAYS), cache) as brain:
+    with open_dataset_brain(load_dataset(DAYS), cache) as brain:
         brain.embed()
     return cache
 

@@ -136,7 +136,7 @@ def test_nothing_found(run, embedded):
 def test_in_a_pipe_too_it_is_told_that_nothing_answers(run, embedded):
     ran = run("query", "quantum flurble", "--depth", "auto")
     assert ran.stdout.startswith("## ")
-    assert ran.stderr.startswith("Nothing here answers this well; nearest: ")
+    assert ran.stderr.startswith("No page answers this well. Closest: ")
     assert run("query", "quantum flurble", "--quiet").stderr == ""
     assert run("query", "quantum flurble", "--json").stderr == ""
     assert run("query", LUKEWARM).stderr == ""
@@ -155,7 +155,7 @@ def test_a_repaired_word_is_told_and_counts_for_the_verdict(run, embedded, comma
 def test_a_word_that_is_merely_alike_does_not_make_an_answer_good(run, embedded, command):
     told = run(command, "zzyzx spaceship").stderr.splitlines()
     assert told[0] == "Read as: zzyzx spaced"
-    assert told[1].startswith("Nothing here answers this well; nearest: ")
+    assert told[1].startswith("No page answers this well. Closest: ")
 
 
 def test_filters_hold_in_both_lanes(run, embedded):

@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.evaluate.dataset_cache import SetBrain, open_set_brain
-from gbrain.evaluate.datasets import LabelledSet, load_set
+from gbrain.evaluate.dataset_cache import DatasetBrain, open_dataset_brain
+from gbrain.evaluate.datasets import Dataset, load_dataset
 
 ALLOTMENTS = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments"
 
 
 @pytest.fixture(scope="session")
-def allotments() -> LabelledSet:
+def allotments() -> Dataset:
     """Eight days in two gardens' diaries, and eight questions that they answer."""
-    return load_set(ALLOTMENTS / "days")
+    return load_dataset(ALLOTMENTS / "days")
 
 
 @pytest.fixture(scope="session")
-def filled_cache(allotments: LabelledSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled_cache(allotments: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     cache = tmp_path_factory.mktemp("cache")
-    brain = open_set_brain(allotments, cache)
+    brain = open_dataset_brain(allotments, cache)
     brain.embed()
     brain.close()
     return cache
@@ -36,6 +36,6 @@ def cache(filled_cache: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def set_brain(allotments: LabelledSet, cache: Path) -> Iterator[SetBrain]:
-    with open_set_brain(allotments, cache) as brain:
+def set_brain(allotments: Dataset, cache: Path) -> Iterator[DatasetBrain]:
+    with open_dataset_brain(allotments, cache) as brain:
         yield brain

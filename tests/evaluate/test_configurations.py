@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gbrain.errors import BadSetting, NotFound, UsageError
-from gbrain.evaluate.configurations import DEFAULTS, STANDARD, Configuration, choose
+from gbrain.evaluate.configurations import (
+    DEFAULT_CONFIGURATION,
+    STANDARD_CONFIGURATIONS,
+    Configuration,
+    configurations_from_options,
+)
 
 
 def names(configurations: tuple[Configuration, ...]) -> list[str]:
@@ -13,21 +18,25 @@ def names(configurations: tuple[Configuration, ...]) -> list[str]:
 
 
 def test_no_options_name_none() -> None:
-    assert choose() == ()
-    assert names(STANDARD) == ["fts", "semantic", "set-union", "rrf", "blend"]
+    assert configurations_from_options() == ()
+    assert names(STANDARD_CONFIGURATIONS) == ["fts", "semantic", "set-union", "rrf", "blend"]
 
 
 def test_modes_and_merges() -> None:
-    assert names(choose(modes=["bm25", "semantic", "hybrid"])) == ["fts", "semantic", "hybrid"]
-    assert names(choose(merges=["rrf", "blend"])) == ["rrf", "blend"]
-    both = choose(modes=["bm25", "hybrid"], merges=["rrf", "blend"])
+    assert names(configurations_from_options(modes=["bm25", "semantic", "hybrid"])) == [
+        "fts",
+        "semantic",
+        "hybrid",
+    ]
+    assert names(configurations_from_options(merges=["rrf", "blend"])) == ["rrf", "blend"]
+    both = configurations_from_options(modes=["bm25", "hybrid"], merges=["rrf", "blend"])
     assert names(both) == ["fts", "rrf", "blend"]
     assert both[1].values == {"search_mode": "hybrid", "search_merge_strategy": "rrf"}
 
 
 def test_changes_stand_on_the_defaults() -> None:
-    default, changed = choose(changes=["both_bonus=0.4, rrf_k = 20"])
-    assert default == DEFAULTS
+    default, changed = configurations_from_options(changes=["both_bonus=0.4, rrf_k = 20"])
+    assert default == DEFAULT_CONFIGURATION
     assert changed == Configuration(
         "both_bonus=0.4, rrf_k = 20", {"both_bonus": "0.4", "rrf_k": "20"}
     )
@@ -35,45 +44,49 @@ def test_changes_stand_on_the_defaults() -> None:
 
 
 def test_changes_stand_on_the_one_configuration_that_is_named() -> None:
-    plain, changed = choose(merges=["rrf"], changes=["rrf_k=20"])
+    plain, changed = configurations_from_options(merges=["rrf"], changes=["rrf_k=20"])
     assert (plain.name, changed.name) == ("rrf", "rrf rrf_k=20")
     assert changed.settings.search_merge_strategy == "rrf"
     assert changed.settings.rrf_k == 20
 
 
 def test_with_several_named_changes_stand_on_the_defaults() -> None:
-    *_, changed = choose(modes=["bm25", "semantic"], changes=["mode=hybrid,merge=blend"])
+    *_, changed = configurations_from_options(
+        modes=["bm25", "semantic"], changes=["mode=hybrid,merge=blend"]
+    )
     assert changed.values == {"search_mode": "hybrid", "search_merge_strategy": "blend"}
 
 
 def test_reranked_is_one_more() -> None:
-    plain, reranked = choose(merges=["blend"], rerank=True)
+    plain, reranked = configurations_from_options(merges=["blend"], rerank=True)
     assert reranked.name == "blend reranked"
     assert reranked.settings.rerank == "cross-encoder"
     assert plain.settings.rerank == "off"
 
 
 def test_a_value_may_hold_commas() -> None:
-    _, changed = choose(changes=["rerank_command=sort -k1,1,rrf_k=5"])
+    _, changed = configurations_from_options(changes=["rerank_command=sort -k1,1,rrf_k=5"])
     assert changed.values == {"rerank_command": "sort -k1,1", "rrf_k": "5"}
 
 
 def test_a_profile_is_a_configuration() -> None:
-    default, sift = choose(profiles=["gigabrain", "sift"])
+    default, sift = configurations_from_options(profiles=["gigabrain", "sift"])
     assert names((default, sift)) == ["gigabrain", "sift"]
     assert sift.settings.search_merge_strategy == "rrf"
     with pytest.raises(NotFound):
-        choose(profiles=["nobody"])
+        configurations_from_options(profiles=["nobody"])
 
 
 def test_only_what_searches_by_meaning_wants_vectors() -> None:
-    assert [c.name for c in STANDARD if not c.wants_vectors] == ["fts"]
-    assert DEFAULTS.wants_vectors
-    assert not choose(changes=["semantic_weight=0"])[1].wants_vectors
+    assert [c.name for c in STANDARD_CONFIGURATIONS if not c.wants_vectors] == ["fts"]
+    assert DEFAULT_CONFIGURATION.wants_vectors
+    assert not configurations_from_options(changes=["semantic_weight=0"])[1].wants_vectors
 
 
 def test_the_same_twice_is_once() -> None:
-    assert names(choose(merges=["rrf", "rrf"], changes=["rrf_k=5", "rrf_k=5"])) == [
+    assert names(
+        configurations_from_options(merges=["rrf", "rrf"], changes=["rrf_k=5", "rrf_k=5"])
+    ) == [
         "rrf",
         "rrf_k=5",
     ]
@@ -82,11 +95,11 @@ def test_the_same_twice_is_once() -> None:
 @pytest.mark.parametrize("written", ["rrf_k", "=5", "rrf_k=5,", ""])
 def test_a_change_is_a_name_and_a_value(written: str) -> None:
     with pytest.raises((UsageError, BadSetting)):
-        choose(changes=[written])
+        configurations_from_options(changes=[written])
 
 
 def test_what_is_no_setting_is_refused() -> None:
     with pytest.raises(BadSetting, match="There is no setting 'rrfk'"):
-        choose(changes=["rrfk=5"])
+        configurations_from_options(changes=["rrfk=5"])
     with pytest.raises(BadSetting, match="search_mode cannot be 'magic'"):
-        choose(modes=["magic"])
+        configurations_from_options(modes=["magic"])

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.evaluate.configurations import DEFAULTS, STANDARD
-from gbrain.evaluate.context_recall import evidence_of, measure_contexts, share_inside
-from gbrain.evaluate.datasets import Document, LabelledSet, load_set
+from gbrain.evaluate.configurations import DEFAULT_CONFIGURATION, STANDARD_CONFIGURATIONS
+from gbrain.evaluate.context_recall import measure_context_recall, relevant_texts, share_contained
+from gbrain.evaluate.datasets import Dataset, DatasetDocument, load_dataset
 
 LINES = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments" / "lines"
 
 
 def test_evidence_is_the_text_of_relevant_documents() -> None:
-    evidence = evidence_of(load_set(LINES))
+    evidence = relevant_texts(load_dataset(LINES))
     assert evidence["r3"] == ("Ines: We planted lavender so that they come back.",)
     assert len(evidence["r1"]) == 2
     assert "r5" not in evidence
@@ -22,25 +22,25 @@ def test_evidence_is_the_text_of_relevant_documents() -> None:
 
 def test_text_is_on_one_line_and_what_has_none_is_no_evidence(tmp_path: Path) -> None:
     documents = (
-        Document("a", "a.md", b"one\n  two\t three\n", 0, ""),
-        Document("b", "b.md", b" ", 0, ""),
+        DatasetDocument("a", "a.md", b"one\n  two\t three\n", 0, ""),
+        DatasetDocument("b", "b.md", b" ", 0, ""),
     )
-    finer = LabelledSet(
+    finer = Dataset(
         tmp_path, tmp_path, documents, (), {"q": {"a": 1, "b": 1, "(c)": 1}, "r": {"b": 1}}, ()
     )
-    assert evidence_of(finer) == {"q": ("one two three",)}
+    assert relevant_texts(finer) == {"q": ("one two three",)}
 
 
 def test_shares_are_of_whole_texts() -> None:
-    assert share_inside(["a b", "c d", "e"], "x a b y e") == pytest.approx(2 / 3)
+    assert share_contained(["a b", "c d", "e"], "x a b y e") == pytest.approx(2 / 3)
 
 
 def test_more_room_holds_more_evidence(set_brain, allotments) -> None:
-    evidence = evidence_of(load_set(LINES))
-    fts = STANDARD[0]
+    evidence = relevant_texts(load_dataset(LINES))
+    fts = STANDARD_CONFIGURATIONS[0]
     seen: list[tuple[int, int]] = []
-    default, keywords = measure_contexts(
-        set_brain, allotments.questions, evidence, [DEFAULTS, fts], [20, 60, 500],
+    default, keywords = measure_context_recall(
+        set_brain, allotments.questions, evidence, [DEFAULT_CONFIGURATION, fts], [20, 60, 500],
         lambda *done: seen.append(done),
     )  # fmt: skip
     assert default.budgets == (20, 60, 500)
@@ -51,7 +51,9 @@ def test_more_room_holds_more_evidence(set_brain, allotments) -> None:
 
 
 def test_questions_without_evidence_do_not_count(set_brain, allotments) -> None:
-    evidence = {"r3": evidence_of(load_set(LINES))["r3"]}
-    (shares,) = measure_contexts(set_brain, allotments.questions, evidence, [DEFAULTS], [500])
+    evidence = {"r3": relevant_texts(load_dataset(LINES))["r3"]}
+    (shares,) = measure_context_recall(
+        set_brain, allotments.questions, evidence, [DEFAULT_CONFIGURATION], [500]
+    )
     assert shares.by_question == {"r3": (1.0,)}
     assert shares.means == (1.0,)

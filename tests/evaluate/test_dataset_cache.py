@@ -9,42 +9,47 @@ import pytest
 
 from gbrain.errors import BadPage, GbrainError
 from gbrain.evaluate import dataset_cache
-from gbrain.evaluate.dataset_cache import SetBrain, default_cache, open_set_brain, page_code
-from gbrain.evaluate.datasets import Document, LabelledSet
+from gbrain.evaluate.dataset_cache import (
+    DatasetBrain,
+    default_cache_folder,
+    open_dataset_brain,
+    page_code_digest,
+)
+from gbrain.evaluate.datasets import Dataset, DatasetDocument
 from gbrain.store import settings
 
 
-def slugs(brain: SetBrain) -> list[str]:
+def slugs(brain: DatasetBrain) -> list[str]:
     return [page.slug for page in brain.list()[0]]
 
 
-def vectors(brain: SetBrain) -> int:
+def vectors(brain: DatasetBrain) -> int:
     with brain.database.read_transaction() as connection:
         query = "SELECT count(hash) FROM page_embeddings_vec_384"
         return int(connection.execute(query).fetchone()[0])
 
 
-def test_it_holds_the_documents_and_nothing_else(set_brain: SetBrain, allotments) -> None:
+def test_it_holds_the_documents_and_nothing_else(set_brain: DatasetBrain, allotments) -> None:
     assert slugs(set_brain) == sorted(document.slug for document in allotments.documents)
     assert set_brain.get("riverside/day-1").date == "2025-03-09"
 
 
 def test_the_second_time_nothing_is_written_or_embedded(allotments, cache: Path) -> None:
     written: list[int] = []
-    with open_set_brain(allotments, cache, lambda done, total: written.append(done)) as brain:
+    with open_dataset_brain(allotments, cache, lambda done, total: written.append(done)) as brain:
         assert brain.embed().done == 0
     assert written == []
     assert [file.name for file in cache.glob("*.db")] == [f"{allotments.digest}.db"]
 
 
 def test_other_code_for_pages_writes_them_anew_and_keeps_vectors(allotments, cache: Path) -> None:
-    with open_set_brain(allotments, cache) as brain:
+    with open_dataset_brain(allotments, cache) as brain:
         before = vectors(brain)
         with brain.database.write_transaction() as connection:
             settings.keep(connection, "evaluation_made_by", "earlier code")
             connection.execute("DELETE FROM chunks")
     written: list[int] = []
-    with open_set_brain(allotments, cache, lambda done, total: written.append(done)) as brain:
+    with open_dataset_brain(allotments, cache, lambda done, total: written.append(done)) as brain:
         assert written == list(range(1, 9))
         assert brain.embed().done == 0
         assert vectors(brain) == before > 0
@@ -57,45 +62,45 @@ def test_the_code_for_pages_is_what_their_making_imports(tmp_path: Path) -> None
     package = Path(dataset_cache.__file__).parent.parent
     for part in ("text", "store"):
         shutil.copytree(package / part, tmp_path / part)
-    assert page_code(tmp_path) == page_code()
+    assert page_code_digest(tmp_path) == page_code_digest()
     with (tmp_path / "store" / "health.py").open("a") as beside:
         beside.write("# changed")
-    assert page_code(tmp_path) == page_code()
+    assert page_code_digest(tmp_path) == page_code_digest()
     with (tmp_path / "text" / "chunking.py").open("a") as imported:
         imported.write("# changed")
-    assert page_code(tmp_path) != page_code()
+    assert page_code_digest(tmp_path) != page_code_digest()
 
 
-def test_other_documents_have_a_brain_of_their_own(allotments: LabelledSet, cache: Path) -> None:
+def test_other_documents_have_a_brain_of_their_own(allotments: Dataset, cache: Path) -> None:
     fewer = allotments._replace(documents=allotments.documents[:3])
-    with open_set_brain(fewer, cache) as brain:
+    with open_dataset_brain(fewer, cache) as brain:
         assert len(slugs(brain)) == 3
     assert len(list(cache.glob("*.db"))) == 2
 
 
 def test_a_document_that_is_no_page_is_named_and_nothing_is_kept(tmp_path, allotments) -> None:
-    bad = Document("bad", "bad.md", b"\x00\x01", 0, "corpus.jsonl, line 9")
+    bad = DatasetDocument("bad", "bad.md", b"\x00\x01", 0, "corpus.jsonl, line 9")
     broken = allotments._replace(documents=(*allotments.documents, bad))
     with pytest.raises(BadPage, match=r"^corpus\.jsonl, line 9: "):
-        open_set_brain(broken, tmp_path)
-    with SetBrain.open(tmp_path / f"{broken.digest}.db") as brain:
+        open_dataset_brain(broken, tmp_path)
+    with DatasetBrain.open(tmp_path / f"{broken.digest}.db") as brain:
         assert brain.list()[1] == 0
 
 
-def test_a_cache_that_cannot_be_is_refused(tmp_path: Path, allotments: LabelledSet) -> None:
+def test_a_cache_that_cannot_be_is_refused(tmp_path: Path, allotments: Dataset) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(GbrainError, match="Cannot make the folder") as caught:
-        open_set_brain(allotments, tmp_path / "file" / "cache")
+        open_dataset_brain(allotments, tmp_path / "file" / "cache")
     assert caught.value.hint == "Name another with --cache."
 
 
 def test_the_cache_is_the_platforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "gbrain" / "eval"
+    assert default_cache_folder() == tmp_path / "gbrain" / "eval"
 
 
-def test_a_query_is_embedded_once_until_it_is_forgotten(set_brain: SetBrain) -> None:
+def test_a_query_is_embedded_once_until_it_is_forgotten(set_brain: DatasetBrain) -> None:
     first = set_brain._embed_query("who keeps bees?")
     assert set_brain._embed_query("who keeps bees?") is first
     other = set_brain._embed_query("who keeps goats?")

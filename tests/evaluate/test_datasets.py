@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.errors import GbrainError
-from gbrain.evaluate.datasets import Question, chosen, load_set
+from gbrain.evaluate.datasets import DatasetQuestion, load_dataset, select_questions
 from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_from_path
 from gbrain.types import Scope
@@ -42,15 +42,15 @@ def write(tmp_path: Path):
 
 def refusal(folder: Path) -> str:
     with pytest.raises(GbrainError) as caught:
-        load_set(folder)
+        load_dataset(folder)
     assert caught.value.code == "bad_set"
     return caught.value.message
 
 
 def test_a_scoped_and_graded_set() -> None:
-    labelled = load_set(ALLOTMENTS / "days")
+    labelled = load_dataset(ALLOTMENTS / "days")
     assert len(labelled.documents) == 8
-    assert labelled.questions[0] == Question(
+    assert labelled.questions[0] == DatasetQuestion(
         "h1", "What was eaten during the night?", Scope(slug_prefix="hillside/")
     )
     assert labelled.relevant["h2"] == {"hillside/day-4": 2, "hillside/day-2": 1}
@@ -59,7 +59,7 @@ def test_a_scoped_and_graded_set() -> None:
 
 def test_title_and_date_are_front_matter_and_the_text_is_as_it_was(write) -> None:
     row = {"_id": "d", "title": 'A "heron"', "text": "Grey.\n", "metadata": {"date": "2025-03-02"}}
-    (document,) = load_set(write([row])).documents
+    (document,) = load_dataset(write([row])).documents
     page = parse_page(document.path, document.data)
     assert (page.slug, page.title, page.date) == ("d", 'A "heron"', "2025-03-02")
     assert document.text == page.compiled_truth == "Grey.\n"
@@ -67,18 +67,18 @@ def test_title_and_date_are_front_matter_and_the_text_is_as_it_was(write) -> Non
 
 def test_a_text_with_front_matter_keeps_its_own(write) -> None:
     row = {"_id": "d", "title": "Ignored", "text": "---\ntitle: Own\n---\nGrey.\n"}
-    (document,) = load_set(write([row])).documents
+    (document,) = load_dataset(write([row])).documents
     assert parse_page(document.path, document.data).title == "Own"
 
 
 def test_a_document_without_title_is_called_by_its_id(write) -> None:
-    (document,) = load_set(write([{"_id": "d", "title": None, "text": "Grey."}])).documents
+    (document,) = load_dataset(write([{"_id": "d", "title": None, "text": "Grey."}])).documents
     assert parse_page(document.path, document.data).title == "d"
 
 
 def test_a_strange_date_stays_a_text(write) -> None:
     row = {"_id": "d", "text": "Grey.", "metadata": {"date": "soon: maybe\ntitle: x"}}
-    (document,) = load_set(write([row])).documents
+    (document,) = load_dataset(write([row])).documents
     page = parse_page(document.path, document.data)
     assert (page.title, json.loads(page.meta)["date"]) == ("d", "soon: maybe\ntitle: x")
 
@@ -86,7 +86,7 @@ def test_a_strange_date_stays_a_text(write) -> None:
 def test_ids_that_would_share_a_slug_or_have_none_still_name_pages(write) -> None:
     ids = ["d", "D", "d!", "...", "../up", 7]
     corpus = [{"_id": name, "text": f"Page {name}"} for name in ids]
-    labelled = load_set(write(corpus, qrels="q\tD\t1\nq\t...\t2\nq\t7\t1\n"))
+    labelled = load_dataset(write(corpus, qrels="q\tD\t1\nq\t...\t2\nq\t7\t1\n"))
     slugs = [document.slug for document in labelled.documents]
     assert slugs == ["d", "d-2", "d-3", "document-4", "document-5", "7"]
     assert labelled.relevant["q"] == {"d-2": 1, "document-4": 2, "7": 1}
@@ -99,7 +99,7 @@ def test_a_document_stands_below_its_scope(write) -> None:
         {"_id": "my-chats/e", "text": "Two", "metadata": {"scope": "My Chats"}},
     ]
     queries = [{"_id": "q", "text": "?", "metadata": {"scope": "My Chats"}}]
-    labelled = load_set(write(corpus, queries))
+    labelled = load_dataset(write(corpus, queries))
     assert [document.slug for document in labelled.documents] == ["my-chats/d", "my-chats/e"]
     assert labelled.questions[0].scope == Scope(slug_prefix="my-chats/")
     assert labelled.relevant["q"] == {"my-chats/d": 1}
@@ -116,7 +116,7 @@ def test_a_document_stands_below_its_scope(write) -> None:
     ],
 )
 def test_spellings_of_judgements(write, qrels: str) -> None:
-    assert load_set(write(qrels=qrels)).relevant == {"q": {"d": 2}}
+    assert load_dataset(write(qrels=qrels)).relevant == {"q": {"d": 2}}
 
 
 def test_qrels_as_beir_ships_them(write) -> None:
@@ -124,7 +124,7 @@ def test_qrels_as_beir_ships_them(write) -> None:
     (folder / "qrels").mkdir()
     (folder / "qrels.tsv").rename(folder / "qrels" / "test.tsv")
     (folder / "qrels" / "train.tsv").write_text("q\td\t3\n")
-    labelled = load_set(folder)
+    labelled = load_dataset(folder)
     assert labelled.qrels == folder / "qrels" / "test.tsv"
     assert labelled.relevant == {"q": {"d": 1}}
 
@@ -137,7 +137,7 @@ def test_a_vault_of_markdown(write) -> None:
     (folder / "vault" / "Birds" / "egret.md").write_text("White.\n")
     (folder / "vault" / ".hidden.md").write_text("no")
     (folder / "vault" / "picture.png").write_bytes(b"no")
-    labelled = load_set(folder)
+    labelled = load_dataset(folder)
     assert [document.slug for document in labelled.documents] == ["birds/grey-heron", "birds/egret"]
     assert labelled.documents[0].text == "# Heron\nIt waits.\n"
     assert labelled.relevant["q"] == {"birds/grey-heron": 1, "birds/egret": 1}
@@ -147,7 +147,7 @@ def test_a_vault_of_markdown(write) -> None:
 
 def test_what_the_files_do_not_have_in_common_is_counted(write) -> None:
     qrels = "q\td\t1\nq\tgone\t1\nstranger\td\t1\n"
-    labelled = load_set(write(queries=[{"_id": "q", "text": "?"}, {"_id": "r", "text": "?"}],
+    labelled = load_dataset(write(queries=[{"_id": "q", "text": "?"}, {"_id": "r", "text": "?"}],
                               qrels=qrels))  # fmt: skip
     assert labelled.relevant == {"q": {"d": 1, "(gone)": 1}}
     assert labelled.notes == (
@@ -224,13 +224,13 @@ def test_a_folder_without_documents(tmp_path: Path) -> None:
 
 def test_only_a_line_feed_ends_a_row_and_half_characters_are_replaced(write) -> None:
     row = '{"_id": "d", "text": "One\u2028two \\ud800 three"}'
-    (document,) = load_set(write([row])).documents
+    (document,) = load_dataset(write([row])).documents
     assert document.text == "One\u2028two ? three"
 
 
 def test_the_digest_follows_the_content(write) -> None:
     def digest(**row: object) -> str:
-        return load_set(write([{"_id": "d", "text": "One", **row}])).digest
+        return load_dataset(write([{"_id": "d", "text": "One", **row}])).digest
 
     assert digest() == digest()
     assert len({digest(), digest(text="Two"), digest(title="T"), digest(_id="e/d")}) == 4
@@ -244,16 +244,20 @@ def test_any_ids_give_pages_of_their_own(tmp_path_factory, ids: list[str]) -> No
     )
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "?"}')
     (folder / "qrels.tsv").write_text("q\tanything\t1")
-    labelled = load_set(folder)
+    labelled = load_dataset(folder)
     slugs = [document.slug for document in labelled.documents]
     assert len(set(slugs)) == len(ids)
     assert slugs == [slug_from_path(document.path) for document in labelled.documents]
 
 
 def test_a_sample_is_the_same_for_a_seed_and_in_the_order_of_the_file() -> None:
-    questions = [Question(str(n), "?", Scope()) for n in range(50)]
-    drawn = chosen(questions, None, 10, seed=1)
-    assert drawn == chosen(questions, None, 10, seed=1) != chosen(questions, None, 10, seed=2)
+    questions = [DatasetQuestion(str(n), "?", Scope()) for n in range(50)]
+    drawn = select_questions(questions, None, 10, seed=1)
+    assert (
+        drawn
+        == select_questions(questions, None, 10, seed=1)
+        != select_questions(questions, None, 10, seed=2)
+    )
     assert [int(q.id) for q in drawn] == sorted(int(q.id) for q in drawn)
-    assert chosen(questions, 3, None, 1) == tuple(questions[:3])
-    assert chosen(questions, 3, 10, 1) == tuple(questions[:3])
+    assert select_questions(questions, 3, None, 1) == tuple(questions[:3])
+    assert select_questions(questions, 3, 10, 1) == tuple(questions[:3])

@@ -22,7 +22,7 @@ from gbrain.evaluate.metrics import (
     randomisation_test,
     recall,
     reciprocal_rank,
-    scores,
+    score_ranking,
 )
 
 PUBLIC = {
@@ -51,9 +51,9 @@ def test_recall_and_rank_by_hand() -> None:
 
 
 def test_only_the_hundred_is_taken_from_the_deeper_ranking() -> None:
-    found = scores(["x"], ["x", "a"], {"a": 1})
+    found = score_ranking(["x"], ["x", "a"], {"a": 1})
     assert found == Scores(0, 0, 0, 1, 0, 0, 1)
-    assert scores([], [], {"a": 1}).answered == 0
+    assert score_ranking([], [], {"a": 1}).answered == 0
 
 
 def random_set(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
@@ -85,7 +85,7 @@ def test_a_public_library_counts_the_same(seed: int) -> None:
         for question, names in order.items()
     }
     ours = {
-        question: scores(order.get(question, []), order.get(question, []), grades)
+        question: score_ranking(order.get(question, []), order.get(question, []), grades)
         for question, grades in judged.items()
     }
     of_trec_eval = [measure for measure in PUBLIC if measure != RR @ 10]
@@ -104,7 +104,7 @@ GRADES = st.dictionaries(st.sampled_from("abcdefghijklmnop"), st.integers(1, 4),
 
 @given(SLUGS, GRADES)
 def test_every_figure_is_a_share_and_more_room_never_finds_less(ranking, grades) -> None:
-    found = scores(ranking, ranking, grades)
+    found = score_ranking(ranking, ranking, grades)
     assert all(0 <= figure <= 1 + 1e-12 for figure in found)
     assert found.recall_at_5 <= found.recall_at_10 <= found.recall_at_100
     assert (found.mrr_at_10 > 0) == (found.ndcg_at_10 > 0)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.evaluate.model_switch import switch_model, warn_of_loss
-from gbrain.evaluate.selftest import kept_baseline
+from gbrain.evaluate.model_switch import measure_change, switch_model
+from gbrain.evaluate.selftest import load_baseline
 from gbrain.models.catalog import describe, packaged
 
 PACKAGED = "bge-small-en-v1.5"
@@ -69,7 +69,7 @@ def test_a_change_that_loses_answers_is_told(brain: Brain) -> None:
         with brain.database.write_transaction() as connection:
             connection.execute("UPDATE page_embeddings_vec_384 SET hash = NULL WHERE slot % 3 > 0")
 
-    report = warn_of_loss(brain, forget_passages, most=4)
+    report = measure_change(brain, forget_passages, most=4)
     assert report is not None
     assert report.worse
     assert report.lost
@@ -77,7 +77,7 @@ def test_a_change_that_loses_answers_is_told(brain: Brain) -> None:
 
 def test_a_change_that_changes_nothing_loses_nothing(brain: Brain) -> None:
     called = []
-    report = warn_of_loss(brain, lambda: called.append(True), most=FEW)
+    report = measure_change(brain, lambda: called.append(True), most=FEW)
     assert called == [True]
     assert report is not None
     assert (report.worse, report.lost) == (False, ())
@@ -86,7 +86,7 @@ def test_a_change_that_changes_nothing_loses_nothing(brain: Brain) -> None:
 def test_an_empty_brain_is_changed_all_the_same(tmp_path: Path) -> None:
     called = []
     with Brain.open(tmp_path / "new.db", make=True) as empty:
-        assert warn_of_loss(empty, lambda: called.append(True)) is None
+        assert measure_change(empty, lambda: called.append(True)) is None
     assert called == [True]
 
 
@@ -96,7 +96,7 @@ def test_a_model_without_vectors_is_used_and_the_old_answers_are_kept(
     switched = switch_model(brain, other, most=FEW)
     assert (switched.used, switched.kept, switched.report) == (True, True, None)
     assert brain.active_model().name == other
-    kept = kept_baseline(brain)
+    kept = load_baseline(brain)
     assert kept is not None
     assert kept.state.model == PACKAGED
 

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from gbrain.brain import Brain
 from gbrain.evaluate.question_mining import (
-    KINDS,
-    Question,
-    holds,
-    mine,
-    misspelt,
-    other_form,
-    paraphrased,
-    pick,
-    plain,
-    prose,
-    renewed,
-    sentences,
-    stem,
-    telling_words,
+    QUESTION_KINDS,
+    MinedQuestion,
+    add_typo,
+    content_words,
+    is_still_valid,
+    mine_questions,
+    paraphrase,
+    prose_sentences,
+    refresh_questions,
+    reword,
+    rough_stem,
+    split_sentences,
+    stable_choice,
+    strip_markup,
 )
 from gbrain.search.name_match import match_name
 from gbrain.text.query import parse_terms
@@ -49,9 +49,9 @@ Yesterday we counted alders around reservoirs with [[wading-birds|the bird page]
 """
 
 
-def mined(brain: Brain, most: int = 100) -> list[Question]:
+def mined(brain: Brain, most: int = 100) -> list[MinedQuestion]:
     with brain.database.read_transaction() as connection:
-        return mine(connection, most)
+        return mine_questions(connection, most)
 
 
 @pytest.fixture
@@ -91,11 +91,14 @@ def test_a_linked_page_is_asked_by_the_words_that_lead_to_it(birds: Brain) -> No
 
 
 def test_misspelt_and_reworded_questions_come_from_the_plain_ones(birds: Brain) -> None:
-    plain = [*asked(birds, "title", "wading-birds"), *asked(birds, "heading", "wading-birds")]
+    strip_markup = [
+        *asked(birds, "title", "wading-birds"),
+        *asked(birds, "heading", "wading-birds"),
+    ]
     for kind in ("typo", "paraphrase"):
         variants = asked(birds, kind, "wading-birds")
-        assert len(variants) == len(plain)
-        assert not set(variants) & set(plain)
+        assert len(variants) == len(strip_markup)
+        assert not set(variants) & set(strip_markup)
 
 
 def test_the_same_pages_give_the_same_questions(birds: Brain, tmp_path: Path) -> None:
@@ -116,13 +119,15 @@ def test_one_page_more_leaves_most_questions_as_they_were(sample: Path) -> None:
 def test_every_kind_has_its_questions_and_no_more_than_asked_for(sample: Path) -> None:
     with Brain.open(sample) as brain:
         questions = mined(brain, 5)
-    assert [question.kind for question in questions] == [kind for kind in KINDS for _ in range(5)]
+    assert [question.kind for question in questions] == [
+        kind for kind in QUESTION_KINDS for _ in range(5)
+    ]
     assert len({question.id for question in questions}) == len(questions)
 
 
 def test_no_question_is_a_name_that_answers_at_once(sample: Path) -> None:
     with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
-        for question in mine(connection):
+        for question in mine_questions(connection):
             if question.kind not in ("typo", "paraphrase"):
                 query = Query(question.text, parse_terms(question.text), Scope(), 10)
                 assert match_name(connection, query).answer is None, question
@@ -131,15 +136,15 @@ def test_no_question_is_a_name_that_answers_at_once(sample: Path) -> None:
 def test_a_question_holds_while_its_words_stand_in_the_page(birds: Brain) -> None:
     questions = [question for question in mined(birds) if question.slug == "wading-birds"]
     with birds.database.read_transaction() as connection:
-        assert all(holds(connection, question) for question in questions)
+        assert all(is_still_valid(connection, question) for question in questions)
     birds.put("wading-birds", HERON.replace(b"The grey heron", b"A white egret"))
     with birds.database.read_transaction() as connection:
-        held = {question.kind for question in questions if holds(connection, question)}
+        held = {question.kind for question in questions if is_still_valid(connection, question)}
     assert "title" not in held
     assert held >= {"heading", "timeline", "link"}
     birds.delete("wading-birds")
     with birds.database.read_transaction() as connection:
-        assert not any(holds(connection, question) for question in questions)
+        assert not any(is_still_valid(connection, question) for question in questions)
 
 
 def test_known_questions_stay_and_new_pages_bring_theirs(birds: Brain) -> None:
@@ -147,7 +152,7 @@ def test_known_questions_stay_and_new_pages_bring_theirs(birds: Brain) -> None:
     birds.put("boats", b"# Boats\n\nTarred planks dry slowly under canvas awnings.\n")
     birds.delete("water")
     with birds.database.read_transaction() as connection:
-        questions = renewed(connection, known)
+        questions = refresh_questions(connection, known)
     assert {q for q in known if q.slug == "wading-birds"} <= set(questions)
     assert {q.slug for q in questions} - {q.slug for q in known} == {"boats"}
     assert not any(question.slug == "water" for question in questions)
@@ -174,12 +179,12 @@ WORDS = st.lists(st.text("abcdefghijklmnopqrstuvwxyzäß", min_size=1, max_size=
 
 
 def test_a_seed_always_picks_the_same() -> None:
-    assert [pick(seed, 100) for seed in ("one", "two", "three")] == [89, 71, 10]
+    assert [stable_choice(seed, 100) for seed in ("one", "two", "three")] == [89, 71, 10]
 
 
 @given(st.text(), st.integers(1, 1000))
 def test_a_pick_is_one_of_the_choices(seed: str, choices: int) -> None:
-    assert 0 <= pick(seed, choices) < choices
+    assert 0 <= stable_choice(seed, choices) < choices
 
 
 @pytest.mark.parametrize(
@@ -192,43 +197,49 @@ def test_a_pick_is_one_of_the_choices(seed: str, choices: int) -> None:
     ],
 )
 def test_markup_leaves_what_a_reader_sees(written: str, read: str) -> None:
-    assert " ".join(plain(written).split()) == read
+    assert " ".join(strip_markup(written).split()) == read
 
 
 def test_sentences_end_with_signs_paragraphs_and_list_items() -> None:
     text = "One here. Two there!\n\nThree\n- four\n- five 1.5 litres"
-    assert sentences(text) == ["One here.", "Two there!", "Three", "- four", "- five 1.5 litres"]
+    assert split_sentences(text) == [
+        "One here.",
+        "Two there!",
+        "Three",
+        "- four",
+        "- five 1.5 litres",
+    ]
 
 
 def test_prose_is_neither_code_nor_table_nor_heading() -> None:
     text = "# Title\n\nSaid first.\n\n```py\nx = 1. \n```\n\n| a | b |\n\nSaid last."
-    assert prose(text) == ["Said first.", "Said last."]
+    assert prose_sentences(text) == ["Said first.", "Said last."]
 
 
 def test_telling_words_are_no_stop_words_no_numbers_and_stand_once() -> None:
     text = "The heron and the Heron stood in 1999 at 2026-04-03, by a marsh"
-    assert telling_words(text) == ["heron", "stood", "marsh"]
+    assert content_words(text) == ["heron", "stood", "marsh"]
 
 
 def test_words_held_out_take_their_other_forms_with_them() -> None:
-    assert telling_words("river banks and rivers", ["Rivers"]) == ["banks"]
-    assert telling_words("She writes, having written", ["write"]) == ["written"]
+    assert content_words("river banks and rivers", ["Rivers"]) == ["banks"]
+    assert content_words("She writes, having written", ["write"]) == ["written"]
 
 
 def test_a_clause_without_spaces_is_asked_by_its_beginning() -> None:
-    assert telling_words("春天的第一场雨来得很早") == ["春天的第一场"]
+    assert content_words("春天的第一场雨来得很早") == ["春天的第一场"]
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("rivers", "river"), ("studies", "study"), ("walked", "walking")]
 )
 def test_forms_of_a_word_share_their_stem(one: str, other: str) -> None:
-    assert stem(one) == stem(other)
+    assert rough_stem(one) == rough_stem(other)
 
 
 @given(WORDS, st.text())
 def test_one_slip_in_the_longest_word_and_nowhere_else(words: list[str], seed: str) -> None:
-    wrong = misspelt(words, seed)
+    wrong = add_typo(words, seed)
     assert len(wrong) == len(words)
     changed = [(a, b) for a, b in zip(words, wrong, strict=True) if a != b]
     longest = max(map(len, words))
@@ -252,25 +263,25 @@ def test_one_slip_in_the_longest_word_and_nowhere_else(words: list[str], seed: s
     ],
 )
 def test_another_form_of_a_word(word: str, other: str) -> None:
-    assert other_form(word) == other
+    assert reword(word) == other
 
 
 def test_a_paraphrase_turns_the_words_around_inside_a_question() -> None:
-    assert paraphrased(["fix", "bicycle", "brakes"], "a") != paraphrased(
+    assert paraphrase(["fix", "bicycle", "brakes"], "a") != paraphrase(
         ["fix", "bicycle", "brakes"], "b"
     )
-    assert "bicycle" in paraphrased(["fix", "bicycle", "brakes"], "a")
+    assert "bicycle" in paraphrase(["fix", "bicycle", "brakes"], "a")
 
 
 @given(WORDS, st.text())
 def test_a_paraphrase_keeps_every_word_in_some_form(words: list[str], seed: str) -> None:
-    said = paraphrased(words, seed)
+    said = paraphrase(words, seed)
     assert len(said.split()) >= len(words)
-    assert said == paraphrased(words, seed)
+    assert said == paraphrase(words, seed)
 
 
 @given(st.text())
 def test_any_text_has_words(text: str) -> None:
-    for sentence in (*prose(text), *sentences(text)):
+    for sentence in (*prose_sentences(text), *split_sentences(text)):
         assert sentence in text
-    assert all(telling_words(text))
+    assert all(content_words(text))

@@ -9,23 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.evaluate.configurations import STANDARD, Configuration
-from gbrain.evaluate.dataset_cache import SetBrain, open_set_brain
-from gbrain.evaluate.datasets import Document, Grades, LabelledSet, Question
-from gbrain.evaluate.evaluation import gather
-from gbrain.evaluate.metrics import scores
-from gbrain.evaluate.runs import TIMED, Asked, Run, run_all, spread
+from gbrain.evaluate.configurations import STANDARD_CONFIGURATIONS, Configuration
+from gbrain.evaluate.dataset_cache import DatasetBrain, open_dataset_brain
+from gbrain.evaluate.datasets import Dataset, DatasetDocument, DatasetQuestion, Grades
+from gbrain.evaluate.evaluation import build_evaluation
+from gbrain.evaluate.metrics import score_ranking
+from gbrain.evaluate.runs import (
+    MAX_TIMED_QUESTIONS,
+    QuestionResult,
+    Run,
+    evenly_spaced,
+    run_configurations,
+)
 from gbrain.types import Scope
 
-FTS, SEMANTIC, UNION = STANDARD[:3]
+FTS, SEMANTIC, UNION = STANDARD_CONFIGURATIONS[:3]
 
 
 @pytest.fixture
-def runs(set_brain: SetBrain, allotments: LabelledSet) -> list[Run]:
-    return run_all(set_brain, allotments.questions, allotments.relevant, [FTS, SEMANTIC, UNION])
+def runs(set_brain: DatasetBrain, allotments: Dataset) -> list[Run]:
+    return run_configurations(
+        set_brain, allotments.questions, allotments.relevant, [FTS, SEMANTIC, UNION]
+    )
 
 
-def test_a_run_is_what_query_answers(runs, set_brain: SetBrain, allotments: LabelledSet) -> None:
+def test_a_run_is_what_query_answers(runs, set_brain: DatasetBrain, allotments: Dataset) -> None:
     assert [run.configuration for run in runs] == [FTS, SEMANTIC, UNION]
     for run, mode in zip(runs[:2], ("bm25", "semantic"), strict=True):
         for asked, question in zip(run.asked, allotments.questions, strict=True):
@@ -53,31 +61,33 @@ def test_every_question_of_a_small_set_is_timed(runs: list[Run]) -> None:
         assert 0 < run.p50_ms <= run.p95_ms
 
 
-def test_progress_counts_questions(set_brain: SetBrain, allotments: LabelledSet) -> None:
+def test_progress_counts_questions(set_brain: DatasetBrain, allotments: Dataset) -> None:
     seen: list[tuple[int, int]] = []
     questions = allotments.questions[:2]
-    run_all(set_brain, questions, allotments.relevant, [FTS], lambda *done: seen.append(done))
+    run_configurations(
+        set_brain, questions, allotments.relevant, [FTS], lambda *done: seen.append(done)
+    )
     assert seen == [(1, 2), (2, 2)]
 
 
 def test_without_vectors_the_run_says_that_it_fell_back(allotments, tmp_path) -> None:
-    with open_set_brain(allotments, tmp_path) as brain:
-        (run,) = run_all(brain, allotments.questions, allotments.relevant, [UNION])
+    with open_dataset_brain(allotments, tmp_path) as brain:
+        (run,) = run_configurations(brain, allotments.questions, allotments.relevant, [UNION])
     assert all(asked.fell_back for asked in run.asked)
 
 
 def test_a_hundred_are_looked_through_for_answers_beyond_the_first_ten(tmp_path) -> None:
     """The page named last among a hundred alike is beyond the default pool of fifty."""
     documents = tuple(
-        Document(f"p{n:03}", f"p{n:03}.md", b"a heron" + b" in the reeds" * n, 0, "")
+        DatasetDocument(f"p{n:03}", f"p{n:03}.md", b"a heron" + b" in the reeds" * n, 0, "")
         for n in range(90)
     )
-    question = Question("q", "where is the heron", Scope())
+    question = DatasetQuestion("q", "where is the heron", Scope())
     relevant = {"q": {"p000": 1, "p070": 1}}
-    labelled = LabelledSet(tmp_path, tmp_path, documents, (question,), relevant, ())
+    labelled = Dataset(tmp_path, tmp_path, documents, (question,), relevant, ())
     small = Configuration("small", {"search_mode": "bm25", "candidate_pool": "20"})
-    with open_set_brain(labelled, tmp_path) as brain:
-        for run in run_all(brain, [question], relevant, [FTS, small]):
+    with open_dataset_brain(labelled, tmp_path) as brain:
+        for run in run_configurations(brain, [question], relevant, [FTS, small]):
             (asked,) = run.asked
             assert len(asked.ranking) == 10
             assert (asked.scores.recall_at_10, asked.scores.recall_at_100) == (0.5, 1.0)
@@ -85,21 +95,21 @@ def test_a_hundred_are_looked_through_for_answers_beyond_the_first_ten(tmp_path)
 
 @given(st.integers(0, 5000))
 def test_the_timed_are_spread_over_the_set(count: int) -> None:
-    numbers = spread(count, TIMED)
-    assert len(set(numbers)) == len(numbers) == min(count, TIMED)
+    numbers = evenly_spaced(count, MAX_TIMED_QUESTIONS)
+    assert len(set(numbers)) == len(numbers) == min(count, MAX_TIMED_QUESTIONS)
     assert all(0 <= number < count for number in numbers)
     gaps = {later - sooner for sooner, later in pairwise(numbers)}
     assert not gaps or max(gaps) - min(gaps) <= 1
 
 
 RELEVANT: dict[str, Grades] = {"q": {"a": 1}, "r": {"b": 1}}
-SET = LabelledSet(Path("set"), Path("set/qrels.tsv"), (), (), RELEVANT, ("A note.",))
+SET = Dataset(Path("set"), Path("set/qrels.tsv"), (), (), RELEVANT, ("A note.",))
 
 
 def run_of(name: str, *, fell_back: bool = False, **rankings: str) -> Run:
     asked = (
-        Asked(Question(key, f"{key}?", Scope()), tuple(ranking),
-              scores(ranking, ranking, RELEVANT[key]), None, fell_back)
+        QuestionResult(DatasetQuestion(key, f"{key}?", Scope()), tuple(ranking),
+              score_ranking(ranking, ranking, RELEVANT[key]), None, fell_back)
         for key, ranking in rankings.items()
     )  # fmt: skip
     return Run(Configuration(name, {}), tuple(asked))
@@ -107,7 +117,7 @@ def run_of(name: str, *, fell_back: bool = False, **rankings: str) -> Run:
 
 def test_the_first_is_what_the_others_are_compared_with() -> None:
     runs = [run_of("one", q="a", r="b"), run_of("two", q="a", r="xb"), run_of("three", q="", r="")]
-    found = gather(SET, "brain.db", runs, (), 1, seed=1)
+    found = build_evaluation(SET, "brain.db", runs, (), 1, seed=1)
     assert list(found.comparisons) == ["two", "three"]
     assert found.comparisons["two"][2:] == (0, 1, 1)
     assert found.comparisons["three"].difference == -1
@@ -117,14 +127,16 @@ def test_the_first_is_what_the_others_are_compared_with() -> None:
 
 
 def test_one_alone_is_compared_with_nobody() -> None:
-    found = gather(SET, "brain.db", [run_of("one", q="a", r="xb")], (), 5, seed=1)
+    found = build_evaluation(SET, "brain.db", [run_of("one", q="a", r="xb")], (), 5, seed=1)
     assert found.comparisons == {}
     assert found.losses is not None
     assert [loss.question.id for loss in found.losses["one"]] == ["r"]
-    assert gather(SET, "brain.db", [run_of("one", q="a")], (), None, seed=1).losses is None
+    assert (
+        build_evaluation(SET, "brain.db", [run_of("one", q="a")], (), None, seed=1).losses is None
+    )
 
 
 def test_who_had_no_vectors_is_noted() -> None:
     runs = [run_of("rrf", q="a", r="b", fell_back=True)]
-    notes = gather(SET, "brain.db", runs, (), None, seed=1).notes
+    notes = build_evaluation(SET, "brain.db", runs, (), None, seed=1).notes
     assert notes == ["A note.", "rrf: 2 answered by keywords alone."]

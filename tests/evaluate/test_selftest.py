@@ -10,21 +10,21 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import NotFound
-from gbrain.evaluate.question_mining import Kind, Question
+from gbrain.evaluate.question_mining import MinedQuestion, QuestionKind
 from gbrain.evaluate.selftest import (
-    Asked,
     Baseline,
-    Report,
-    State,
-    ask,
-    compared,
-    keep_baseline,
-    kept_baseline,
+    BrainState,
+    SelftestReport,
+    SelftestResult,
+    ask_questions,
+    build_report,
+    load_baseline,
     run_selftest,
+    save_baseline,
 )
 from gbrain.store import baselines
 
-STATE = State("1.0", None, 3, {})
+STATE = BrainState("1.0", None, 3, {})
 
 
 @pytest.fixture
@@ -35,16 +35,20 @@ def brain(embedded_sample: Path, brain_path: Path) -> Iterator[Brain]:
         yield opened
 
 
-def answered(ranks: list[int | None], kind: Kind = "title") -> tuple[Asked, ...]:
+def answered(ranks: list[int | None], kind: QuestionKind = "title") -> tuple[SelftestResult, ...]:
     return tuple(
-        Asked(Question(f"{kind}{at}", kind, f"what {at}", f"page-{at}"), rank, "page-0")
+        SelftestResult(
+            MinedQuestion(f"{kind}{at}", kind, f"what {at}", f"page-{at}"), rank, "page-0"
+        )
         for at, rank in enumerate(ranks)
     )
 
 
-def after(before: tuple[Asked, ...], now: tuple[Asked, ...], tolerance: float = 0.02) -> Report:
+def after(
+    before: tuple[SelftestResult, ...], now: tuple[SelftestResult, ...], tolerance: float = 0.02
+) -> SelftestReport:
     baseline = Baseline("2026-11-16T12:00:00Z", STATE, before)
-    return compared(now, STATE, baseline, tolerance=tolerance, seconds=1)
+    return build_report(now, STATE, baseline, tolerance=tolerance, seconds=1)
 
 
 def test_a_rank_is_scored_as_by_the_ranking_it_came_from() -> None:
@@ -106,10 +110,10 @@ def test_what_was_lost_most_comes_first() -> None:
 
 
 def test_a_run_that_is_kept_reads_back_the_same(brain: Brain) -> None:
-    assert kept_baseline(brain) is None
+    assert load_baseline(brain) is None
     report = run_selftest(brain, most=2)
-    keep_baseline(brain, report)
-    kept = kept_baseline(brain)
+    save_baseline(brain, report)
+    kept = load_baseline(brain)
     assert kept is not None
     assert kept.state == report.state
     assert [one._replace(first=None) for one in report.asked] == list(kept.asked)
@@ -124,23 +128,23 @@ def test_a_run_that_is_kept_reads_back_the_same(brain: Brain) -> None:
 def test_a_baseline_that_cannot_be_read_is_none(brain: Brain, results: str) -> None:
     with brain.database.write_transaction() as connection:
         baselines.keep(connection, "2026-11-16", None, results)
-    assert kept_baseline(brain) is None
+    assert load_baseline(brain) is None
 
 
 def test_a_second_run_of_the_same_brain_loses_nothing(brain: Brain) -> None:
     first = run_selftest(brain, most=2)
-    keep_baseline(brain, first)
-    second = run_selftest(brain, most=2, baseline=kept_baseline(brain))
+    save_baseline(brain, first)
+    second = run_selftest(brain, most=2, baseline=load_baseline(brain))
     assert second.asked == first.asked
     assert (second.lost, second.gained, second.dropped, second.worse) == ((), (), 0, False)
 
 
 def test_questions_of_pages_that_went_are_left_out(brain: Brain) -> None:
     first = run_selftest(brain, most=2)
-    keep_baseline(brain, first)
+    save_baseline(brain, first)
     gone = first.asked[0].question.slug
     brain.delete(gone)
-    report = run_selftest(brain, most=2, baseline=kept_baseline(brain))
+    report = run_selftest(brain, most=2, baseline=load_baseline(brain))
     assert report.dropped == sum(one.question.slug == gone for one in first.asked)
     assert not any(one.question.slug == gone for one in report.asked)
 
@@ -159,9 +163,10 @@ def test_asking_leaves_no_trace_in_the_brain(brain: Brain, brain_path: Path) -> 
 def test_the_page_with_the_words_is_not_searched(brain: Brain) -> None:
     text, slug = "write-ahead log talk in Rotterdam", "people/alice-chen"
     free, barred = (
-        Question(exclude or "free", "link", text, slug, "", exclude) for exclude in (None, slug)
+        MinedQuestion(exclude or "free", "link", text, slug, "", exclude)
+        for exclude in (None, slug)
     )
-    found, hidden = ask(brain, [free, barred])
+    found, hidden = ask_questions(brain, [free, barred])
     assert (found.rank, hidden.rank) == (1, None)
 
 

@@ -8,12 +8,19 @@ import pytest
 
 from gbrain.config import Settings, parse_value
 from gbrain.errors import GbrainError
-from gbrain.evaluate.tune import Fit, candidates, merged, present_fit, score, tune
-from gbrain.evaluate.tune_questions import Case
+from gbrain.evaluate.tune import (
+    MergeSettings,
+    current_merge_settings,
+    merge_question,
+    score_question,
+    settings_to_try,
+    tune,
+)
+from gbrain.evaluate.tune_questions import TuneQuestion
 from gbrain.types import Candidate, LaneResult
 
 DEFAULTS = Settings()
-PRESENT = present_fit(DEFAULTS)
+PRESENT = current_merge_settings(DEFAULTS)
 
 
 def found(*slugs: str) -> LaneResult:
@@ -27,23 +34,23 @@ def found(*slugs: str) -> LaneResult:
     )
 
 
-def case(number: int, *, keyword: list[int], meaning: list[int]) -> Case:
+def case(number: int, *, keyword: list[int], meaning: list[int]) -> TuneQuestion:
     """A question that page 0 answers; a list says which pages a lane found."""
     lanes = {
         "fts": found(*(f"page{at}" for at in keyword)),
         "vector": found(*(f"page{at}" for at in meaning)),
     }
-    return Case(f"group{number}", {"page0": 1}, lanes, {"fts": 1.0, "vector": 1.0})
+    return TuneQuestion(f"group{number}", {"page0": 1}, lanes, {"fts": 1.0, "vector": 1.0})
 
 
-def one_lane_knows(lane: str, count: int = 60) -> list[Case]:
+def one_lane_knows(lane: str, count: int = 60) -> list[TuneQuestion]:
     """One lane has the answer first; the other has something else on top and no answer."""
     right, wrong = [0, 1, 2, 3], [9, 8, 7, 6]
     keyword, meaning = (right, wrong) if lane == "fts" else (wrong, right)
     return [case(number, keyword=keyword, meaning=meaning) for number in range(count)]
 
 
-def by_chance(count: int = 120) -> list[Case]:
+def by_chance(count: int = 120) -> list[TuneQuestion]:
     """Any page may be the answer and stand anywhere in either lane."""
     dice = random.Random(7)
     pages = range(8)
@@ -108,9 +115,9 @@ def test_too_few_questions_fit_nothing() -> None:
 
 
 def test_every_way_that_is_tried_can_be_set() -> None:
-    custom = Fit("set-union-rank", 0.3, 2.0, 0.1)
+    custom = MergeSettings("set-union-rank", 0.3, 2.0, 0.1)
     for present in (PRESENT, custom):
-        tried = candidates(present)
+        tried = settings_to_try(present)
         assert tried[0] == present
         assert len(set(tried)) == len(tried)
         for fit in tried:
@@ -120,12 +127,12 @@ def test_every_way_that_is_tried_can_be_set() -> None:
 
 def test_boosts_and_replaced_pages_count_after_the_merge() -> None:
     plain = case(0, keyword=[1, 0, 2], meaning=[1, 0, 2])
-    assert merged(plain, PRESENT, DEFAULTS) == ["page1", "page0", "page2"]
-    assert merged(plain._replace(factors={0: 10.0}), PRESENT, DEFAULTS)[0] == "page0"
+    assert merge_question(plain, PRESENT, DEFAULTS) == ["page1", "page0", "page2"]
+    assert merge_question(plain._replace(factors={0: 10.0}), PRESENT, DEFAULTS)[0] == "page0"
     replaced = plain._replace(replaced=frozenset({"page1"}))
-    assert merged(replaced, PRESENT, DEFAULTS) == ["page0", "page2"]
+    assert merge_question(replaced, PRESENT, DEFAULTS) == ["page0", "page2"]
 
 
 def test_a_name_that_answers_at_once_is_merged_the_same_in_every_way() -> None:
-    named = Case("g", {"page0": 1}, {"sms": found("page0")})
-    assert {score(named, fit, DEFAULTS) for fit in candidates(PRESENT)} == {1.0}
+    named = TuneQuestion("g", {"page0": 1}, {"sms": found("page0")})
+    assert {score_question(named, fit, DEFAULTS) for fit in settings_to_try(PRESENT)} == {1.0}

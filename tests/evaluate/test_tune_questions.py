@@ -11,10 +11,10 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.config import override_settings
 from gbrain.errors import GbrainError
-from gbrain.evaluate.datasets import load_set
-from gbrain.evaluate.question_mining import mine
-from gbrain.evaluate.tune import merged, present_fit, score
-from gbrain.evaluate.tune_questions import labelled_cases, mined_cases, opened_cases
+from gbrain.evaluate.datasets import load_dataset
+from gbrain.evaluate.question_mining import mine_questions
+from gbrain.evaluate.tune import current_merge_settings, merge_question, score_question
+from gbrain.evaluate.tune_questions import dataset_questions, mined_questions, opened_questions
 from gbrain.store import usage_log
 from gbrain.types import Scope
 
@@ -46,18 +46,18 @@ def labelled(folder: Path, *slugs: str) -> Path:
 
 def test_a_set_is_asked_of_the_brain_where_it_has_the_answers(brain: Brain, tmp_path: Path) -> None:
     folder = labelled(tmp_path / "set", "people/alice-chen", "people/nobody")
-    (known,) = labelled_cases(brain, load_set(folder), silent)
+    (known,) = dataset_questions(brain, load_dataset(folder), silent)
     assert (known.group, known.grades) == ("q0", {"people/alice-chen": 1})
     assert set(known.lanes) >= {"fts", "vector"}
     hits = [hit.slug for hit in brain.query("who broke a wrist").hits]
     assert hits[0] == "people/alice-chen"
-    assert score(known, present_fit(brain.settings), brain.settings) == 1
+    assert score_question(known, current_merge_settings(brain.settings), brain.settings) == 1
 
 
 def test_a_set_of_other_pages_is_refused(brain: Brain, tmp_path: Path) -> None:
     folder = labelled(tmp_path / "set", "people/nobody")
     with pytest.raises(GbrainError, match="No page that answers") as raised:
-        labelled_cases(brain, load_set(folder), silent)
+        dataset_questions(brain, load_dataset(folder), silent)
     assert raised.value.code == "bad_set"
 
 
@@ -69,16 +69,16 @@ def test_merging_again_gives_what_the_program_answers(
     changes = {"search_merge_strategy": merge, "semantic_weight": weight, "both_bonus": "0.3"}
     settings = override_settings(brain.settings, changes)
     with brain.database.read_transaction() as connection:
-        questions = mine(connection, 1)
-    for question, known in zip(questions, mined_cases(brain, 1, silent), strict=True):
+        questions = mine_questions(connection, 1)
+    for question, known in zip(questions, mined_questions(brain, 1, silent), strict=True):
         scope = Scope(exclude=(question.exclude,) if question.exclude else ())
         answer = brain.query(question.text, scope=scope, limit=10, changes=changes)
-        again = merged(known, present_fit(settings), settings)[:10]
+        again = merge_question(known, current_merge_settings(settings), settings)[:10]
         assert again == [hit.slug for hit in answer.hits], question
 
 
 def test_mined_questions_are_grouped_by_their_page(brain: Brain) -> None:
-    for mined in mined_cases(brain, 2, silent):
+    for mined in mined_questions(brain, 2, silent):
         assert mined.grades == {mined.group: 1}
 
 
@@ -88,10 +88,10 @@ def test_questions_asked_count_once_enough_led_to_a_page(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
         for number in range(40):
             usage_log.record(connection, f"wrist {number}", "2026", "auto", "strong", shown, 1000)
-    assert opened_cases(brain, silent) == []
+    assert opened_questions(brain, silent) == []
     with brain.database.write_transaction() as connection:
         connection.execute("UPDATE question_hits SET opened_at = '2026'")
-    cases = opened_cases(brain, silent)
+    cases = opened_questions(brain, silent)
     assert len(cases) == 40
     assert cases[0].grades == {"people/alice-chen": 1}
 
@@ -101,5 +101,5 @@ def test_a_brain_without_vectors_has_nothing_to_merge(sample: Path) -> None:
         Brain.open(sample) as plain,
         pytest.raises(GbrainError, match="no vectors") as raised,
     ):
-        mined_cases(plain, 1, silent)
+        mined_questions(plain, 1, silent)
     assert raised.value.code == "no_vectors"

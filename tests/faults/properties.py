@@ -24,7 +24,7 @@ from gbrain.errors import GbrainError
 from gbrain.importing.scan import find_page_files
 from gbrain.output.json import answer_document
 from gbrain.output.schemas import schema
-from gbrain.output.site import site
+from gbrain.output.site import render_site
 from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_from_path
 from gbrain.text.timeline import add_entry, parse_entry
@@ -138,7 +138,7 @@ def page_comes_back(data: bytes, asked: str) -> None:
             validator("answer").validate(json.loads(json.dumps(document)))
             check_citations(brain, document)
         with brain.database.read_transaction() as connection:
-            for _, html in site(connection):
+            for _, html in render_site(connection):
                 html.encode()
 
 

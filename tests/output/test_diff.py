@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.output import diff as difference
-from gbrain.output.diff import unified
+from gbrain.output.diff import unified_diff
 
 
 def diff(old: str, new: str) -> list[str]:
-    return list(unified(old, new, "old", "new"))
+    return list(unified_diff(old, new, "old", "new"))
 
 
 def applied(old: str, lines: Sequence[str]) -> str:
@@ -116,9 +116,9 @@ def test_on_a_terminal_a_page_cannot_speak_to_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = diff("[red]a[/red]\r\n", "\x1b[31ma\n")
-    difference.show(lines, line_ends=True)
+    difference.show_diff(lines, line_ends=True)
     assert capsys.readouterr().out == (
         "--- old\n+++ new\n@@ -1 +1 @@\n-[red]a[/red]␍\n+\ufffd[31ma\n"
     )
-    difference.show(["--- a\n", "+++ b\n", " same\r\n"], line_ends=False)
+    difference.show_diff(["--- a\n", "+++ b\n", " same\r\n"], line_ends=False)
     assert capsys.readouterr().out == "--- a\n+++ b\n same\n"

@@ -6,26 +6,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.output.duplicates import Piece, show_pair, word_difference
+from gbrain.output.duplicates import WordRun, compare_words, show_pair
 from gbrain.store.duplicates import Pair
 
 
 def test_what_differs_is_told_from_what_is_shared():
-    left, right = word_difference("We go by  train\nat noon", "We go by ship at noon")
-    assert left == [Piece("We go by", False), Piece("train", True), Piece("at noon", False)]
-    assert right == [Piece("We go by", False), Piece("ship", True), Piece("at noon", False)]
+    left, right = compare_words("We go by  train\nat noon", "We go by ship at noon")
+    assert left == [WordRun("We go by", False), WordRun("train", True), WordRun("at noon", False)]
+    assert right == [WordRun("We go by", False), WordRun("ship", True), WordRun("at noon", False)]
 
 
 def test_long_stretches_that_are_shared_are_cut_around_the_difference():
     shared = " ".join(f"w{number}" for number in range(50))
-    left, right = word_difference(f"{shared} a {shared}", f"{shared} b {shared}")
+    left, right = compare_words(f"{shared} a {shared}", f"{shared} b {shared}")
     assert left[0].words == "… " + " ".join(f"w{number}" for number in range(42, 50))
     assert left[2].words == " ".join(f"w{number}" for number in range(8)) + " …"
     assert [piece.words for piece in right if piece.own] == ["b"]
 
 
 def test_a_page_that_differs_much_is_cut_to_what_fits():
-    left, _ = word_difference(" ".join(f"w{number}" for number in range(9999)), "none of it")
+    left, _ = compare_words(" ".join(f"w{number}" for number in range(9999)), "none of it")
     words = " ".join(piece.words for piece in left).split()
     assert len(words) <= 121
     assert words[-1] == "…"
@@ -33,7 +33,7 @@ def test_a_page_that_differs_much_is_cut_to_what_fits():
 
 @given(st.lists(st.sampled_from("abcd"), max_size=9), st.lists(st.sampled_from("abcd"), max_size=9))
 def test_short_texts_are_whole_on_both_sides(old, new):
-    left, right = word_difference(" ".join(old), " ".join(new))
+    left, right = compare_words(" ".join(old), " ".join(new))
     assert " ".join(piece.words for piece in left).split() == old
     assert " ".join(piece.words for piece in right).split() == new
     shared = [[p.words for p in side if not p.own] for side in (left, right)]

@@ -7,25 +7,24 @@ from pathlib import Path
 import pytest
 
 from gbrain.evaluate.configurations import Configuration
-from gbrain.evaluate.context_recall import Shares
-from gbrain.evaluate.datasets import LabelledSet, Question
-from gbrain.evaluate.evaluation import Evaluation
+from gbrain.evaluate.context_recall import ContextRecall
+from gbrain.evaluate.datasets import Dataset, DatasetQuestion
+from gbrain.evaluate.evaluation import Evaluation, ExpectedPage, QueryLoss
 from gbrain.evaluate.metrics import Comparison, Scores
-from gbrain.evaluate.runs import Asked, Run
-from gbrain.evaluate.worst_queries import Expected, Loss
+from gbrain.evaluate.runs import QuestionResult, Run
 from gbrain.output.evaluation import show_evaluation
 from gbrain.types import Scope
 
-QUESTION = Question("q1", "Who \x1b[2J waits?", Scope())
+QUESTION = DatasetQuestion("q1", "Who \x1b[2J waits?", Scope())
 
 
 def run_of(name: str, ndcg: float, ms: float | None) -> Run:
     figures = Scores(ndcg, 0.5, 0.75, 1.0, ndcg, 1.0, 1.0)
-    return Run(Configuration(name, {}), (Asked(QUESTION, ("a",), figures, ms, False),))
+    return Run(Configuration(name, {}), (QuestionResult(QUESTION, ("a",), figures, ms, False),))
 
 
 def evaluation(**given: object) -> Evaluation:
-    labelled = LabelledSet(Path("set"), Path("set/qrels.tsv"), (), (QUESTION,), {}, ())
+    labelled = Dataset(Path("set"), Path("set/qrels.tsv"), (), (QUESTION,), {}, ())
     runs = [run_of("fts", 0.8364, 4.25), run_of("blend", 0.8521, 20.5)]
     plain = Evaluation(
         labelled, "brain.db", runs, {"blend": Comparison(0.0157, 0.0312, 7, 3, 90)}, None, (), ()
@@ -68,7 +67,7 @@ def test_the_best_of_each_column_is_bold(capsys, monkeypatch: pytest.MonkeyPatch
 
 def test_contexts_have_a_column_for_each_budget(capsys: pytest.CaptureFixture[str]) -> None:
     shares = [
-        Shares(Configuration(name, {}), (250, 1000), {"q1": (0.25, share)})
+        ContextRecall(Configuration(name, {}), (250, 1000), {"q1": (0.25, share)})
         for name, share in (("fts", 0.5), ("blend", 0.75))
     ]
     show_evaluation(evaluation(comparisons={}, contexts=shares))
@@ -82,10 +81,10 @@ def test_contexts_have_a_column_for_each_budget(capsys: pytest.CaptureFixture[st
 
 
 def test_losses_with_what_was_expected_and_what_came(capsys) -> None:
-    expected = tuple(Expected(f"p{n}", 1, n or None, 1) for n in range(7))
+    expected = tuple(ExpectedPage(f"p{n}", 1, n or None, 1) for n in range(7))
     losses = [
-        Loss(QUESTION, 0.25, 1.0, expected, ("wrong", "worse")),
-        Loss(QUESTION, 0, 1, expected[:1], ()),
+        QueryLoss(QUESTION, 0.25, 1.0, expected, ("wrong", "worse")),
+        QueryLoss(QUESTION, 0, 1, expected[:1], ()),
     ]
     show_evaluation(evaluation(losses={"blend": losses, "rrf": []}))
     assert told(capsys)[8:] == [

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.output.graph import dot_text, graph_document, graph_page, tree_lines, tree_of
+from gbrain.output.graph import build_tree, dot_text, graph_document, graph_page, tree_lines
 from gbrain.store.graph import GraphLink, GraphPage, LinkGraph
 
 
@@ -29,7 +29,7 @@ SQUARE = SQUARE._replace(links=(*SQUARE.links, GraphLink("a", "gone", 2)))
 
 
 def test_a_tree_has_each_page_with_its_branches_once() -> None:
-    assert list(tree_lines(tree_of(SQUARE, "a"))) == [
+    assert list(tree_lines(build_tree(SQUARE, "a"))) == [
         "a  A",
         "  ↔  b  B",
         "    →  d  D",
@@ -41,7 +41,7 @@ def test_a_tree_has_each_page_with_its_branches_once() -> None:
 
 def test_a_page_alone() -> None:
     alone = LinkGraph((page("a", 0),), (), 0)
-    assert list(tree_lines(tree_of(alone, "a"))) == ["a  A"]
+    assert list(tree_lines(build_tree(alone, "a"))) == ["a  A"]
 
 
 def test_graphviz() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.output.json import dumps
-from gbrain.output.text import printable
+from gbrain.output.plain_text import printable
 
 
 @given(st.dictionaries(st.text(), st.lists(st.text())))

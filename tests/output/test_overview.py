@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.output.overview import next_steps, overview_lines, short
+from gbrain.output.overview import next_steps, overview_lines, shorten_path
 from gbrain.store.stats import Newest, Stats, read_stats
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -74,5 +74,5 @@ def test_the_last_change(stats: Stats, ago: timedelta, told: str) -> None:
 
 def test_a_path_as_one_types_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert short(tmp_path / "notes" / "b.db") == "~/notes/b.db"
-    assert short("/elsewhere/b.db") == "/elsewhere/b.db"
+    assert shorten_path(tmp_path / "notes" / "b.db") == "~/notes/b.db"
+    assert shorten_path("/elsewhere/b.db") == "/elsewhere/b.db"

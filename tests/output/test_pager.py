@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from gbrain.output.pager import paged, pager
+from gbrain.output.pager import open_pager, pager_command
 from gbrain.output.screen import console
 
 
@@ -21,14 +21,14 @@ from gbrain.output.screen import console
     ],
 )
 def test_the_pager_one_names(environment: dict[str, str], command: list[str]) -> None:
-    assert pager(environment) == command
+    assert pager_command(environment) == command
 
 
 def test_else_less_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert pager({}) == (["less"] if shutil.which("less") else [])
-    assert pager({"PAGER": "'unclosed"}) == pager({})
+    assert pager_command({}) == (["less"] if shutil.which("less") else [])
+    assert pager_command({"PAGER": "'unclosed"}) == pager_command({})
     monkeypatch.setenv("PATH", "")
-    assert pager({}) == []
+    assert pager_command({}) == []
 
 
 def test_never_in_a_pipe(
@@ -36,6 +36,6 @@ def test_never_in_a_pipe(
 ) -> None:
     monkeypatch.setenv("PAGER", "false")
     screen = console()
-    with paged(screen):
+    with open_pager(screen):
         screen.print("\n".join(["line"] * 500))
     assert capsys.readouterr().out.count("line\n") == 500

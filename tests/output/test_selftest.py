@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.evaluate.question_mining import Kind, Question
-from gbrain.evaluate.selftest import Asked, Baseline, Report, State, compared
+from gbrain.evaluate.question_mining import MinedQuestion, QuestionKind
+from gbrain.evaluate.selftest import (
+    Baseline,
+    BrainState,
+    SelftestReport,
+    SelftestResult,
+    build_report,
+)
 from gbrain.output.selftest import report_summary, report_text, show_report
 
-THEN = State("1.0", "small", 30, {"both_bonus": "0.4"})
-NOW = State("1.1", "large", 42, {"both_bonus": "0.4", "default_limit": "5"})
+THEN = BrainState("1.0", "small", 30, {"both_bonus": "0.4"})
+NOW = BrainState("1.1", "large", 42, {"both_bonus": "0.4", "default_limit": "5"})
 
 
-def asked(ranks: list[int | None], kind: Kind = "title") -> tuple[Asked, ...]:
+def asked(ranks: list[int | None], kind: QuestionKind = "title") -> tuple[SelftestResult, ...]:
     return tuple(
-        Asked(
-            Question(f"{kind}{at}", kind, f"what \x1b[2J is {at}", f"page-{at}"),
+        SelftestResult(
+            MinedQuestion(f"{kind}{at}", kind, f"what \x1b[2J is {at}", f"page-{at}"),
             rank,
             f"page-{at}" if rank == 1 else "other",
         )
@@ -23,12 +29,16 @@ def asked(ranks: list[int | None], kind: Kind = "title") -> tuple[Asked, ...]:
     )
 
 
-def report(before: list[int | None] | None, now: list[int | None], state: State = NOW) -> Report:
+def report(
+    before: list[int | None] | None, now: list[int | None], state: BrainState = NOW
+) -> SelftestReport:
     baseline = Baseline("2026-11-14T08:30:00.000Z", THEN, asked(before)) if before else None
-    return compared(asked(now), state, baseline, tolerance=0.02, seconds=12.3)
+    return build_report(asked(now), state, baseline, tolerance=0.02, seconds=12.3)
 
 
-def told(capsys: pytest.CaptureFixture[str], shown: Report, *, every: bool = False) -> list[str]:
+def told(
+    capsys: pytest.CaptureFixture[str], shown: SelftestReport, *, every: bool = False
+) -> list[str]:
     show_report(shown, every=every)
     return [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
 
@@ -87,7 +97,7 @@ def test_the_summary_of_a_first_run_and_of_one_with_nothing_left_to_compare() ->
         "Kept: later runs are compared with this one.",
     ]
     baseline = Baseline("2026", THEN, asked([1], "link"))
-    nothing = compared(asked([1]), THEN, baseline, tolerance=0.02, seconds=1)
+    nothing = build_report(asked([1]), THEN, baseline, tolerance=0.02, seconds=1)
     assert report_summary(nothing, kept=False).splitlines()[1:] == [
         "None of the questions kept is fair any more: run gbrain selftest --keep.",
         "1 question left out: pages went or changed.",

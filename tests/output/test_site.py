@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.output.site import LONGEST_RENDERED, site
+from gbrain.output.site import MAX_RENDERED_CHARACTERS, render_site
 
 SIGNS = "<>&\"'[]()!`*_#|\\ \na:x/-~^%"
 
 
 def files(brain: Brain) -> dict[str, str]:
     with brain.database.read_transaction() as connection:
-        return dict(site(connection))
+        return dict(render_site(connection))
 
 
 def body_of(brain: Brain, text: str) -> str:
@@ -113,7 +113,7 @@ def test_a_page_has_its_title_once_its_tags_and_who_links_to_it(brain: Brain) ->
 
 
 def test_a_page_beyond_reading_is_shown_as_it_is_written(brain: Brain) -> None:
-    shown = body_of(brain, "[<b>" * (LONGEST_RENDERED // 4 + 1))
+    shown = body_of(brain, "[<b>" * (MAX_RENDERED_CHARACTERS // 4 + 1))
     assert shown.startswith("<pre>[&lt;b&gt;[&lt;b&gt;")
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.evaluate.tune import Fit, Tuned
-from gbrain.output.tuning import show_tuned, tuned_text, verdict
+from gbrain.evaluate.tune import MergeSettings, TuneResult
+from gbrain.output.tuning import recommendation, show_tuned, tuned_text
 
-PRESENT = Fit("set-union", 1.0, 1.0, 0.6)
-BLEND = Fit("blend", 0.55, 1.0, 0.6)
-TUNED = Tuned(
+PRESENT = MergeSettings("set-union", 1.0, 1.0, 0.6)
+BLEND = MergeSettings("blend", 0.55, 1.0, 0.6)
+TUNED = TuneResult(
     questions=80,
     present=PRESENT,
     present_score=0.82,
@@ -62,18 +62,20 @@ def test_scores_that_are_all_alike_have_bars_too(capsys: pytest.CaptureFixture[s
                       "--apply writes it."),
     ],
 )  # fmt: skip
-def test_what_follows(tuned: Tuned, mined: bool, said: str) -> None:
-    assert verdict(tuned, mined=mined, written={}, undo="") == said
+def test_what_follows(tuned: TuneResult, mined: bool, said: str) -> None:
+    assert recommendation(tuned, mined=mined, written={}, undo="") == said
 
 
 def test_mined_questions_that_one_lane_wins_are_not_trusted() -> None:
     one_sided = TUNED._replace(ahead={"fts": 10.0, "vector": 0.5})
-    assert verdict(one_sided, mined=True, written={}, undo="").startswith("Not to be trusted")
-    assert verdict(one_sided, mined=False, written={}, undo="").startswith("Worth it")
+    assert recommendation(one_sided, mined=True, written={}, undo="").startswith(
+        "Not to be trusted"
+    )
+    assert recommendation(one_sided, mined=False, written={}, undo="").startswith("Worth it")
 
 
 def test_what_was_written_and_how_to_undo_it() -> None:
     undo = "gbrain config reset semantic_weight"
-    assert verdict(TUNED, mined=False, written={"semantic_weight": "0.55"}, undo=undo) == (
+    assert recommendation(TUNED, mined=False, written={"semantic_weight": "0.55"}, undo=undo) == (
         "Written: semantic_weight 0.55.\nTo undo: gbrain config reset semantic_weight"
     )

@@ -15,9 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from gbrain.messages import counted
-from gbrain.output.pager import paged
+from gbrain.output.answer_text import poor_answer_notice, read_as_notice, superseded_notice
+from gbrain.output.pager import open_pager
+from gbrain.output.plain_text import one_line, printable
 from gbrain.output.screen import console
-from gbrain.output.text import left_out, one_line, printable, read_as, unanswered
 from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Budget, Candidate, ContextChunk, Hit
 
@@ -65,7 +66,7 @@ def show_answer(
     with None there is no last line.
     """
     screen = console()
-    with paged(screen, wanted=pager):
+    with open_pager(screen, wanted=pager):
         if answer.context is not None and answer.budget is not None:
             _show_context(screen, answer.context, answer.budget, files)
         else:
@@ -74,7 +75,7 @@ def show_answer(
         if debug:
             for line in _stages(answer):
                 screen.print(Text(line, style="dim"))
-        for line in closing_lines(answer, verbose=verbose):
+        for line in closing_notices(answer, verbose=verbose):
             screen.print(Text(line))
         if footer is not None:
             screen.print(Text(_summary(answer) + footer, style="dim"))
@@ -92,8 +93,10 @@ def _hit(hit: Hit, width: int, verbose: bool, files: Files) -> RenderableType:
         ("  " + " · ".join(one_line(part) for part in about if part), "dim"),
         overflow="fold",
     )
-    title = Text(one_line(hit.title), style=linked("bold", files.get(hit.slug)), overflow="fold")
-    reasons = Text("" if verbose else " · ".join(reasons_of(hit)), style="dim")
+    title = Text(
+        one_line(hit.title), style=file_link_style("bold", files.get(hit.slug)), overflow="fold"
+    )
+    reasons = Text("" if verbose else " · ".join(rank_reasons(hit)), style="dim")
     # A long word of why must not squeeze the title.
     beside = width >= _ROOM_FOR_REASONS and reasons.cell_len <= min(width, _WIDEST) // 2
     head = Table.grid(expand=beside)
@@ -106,13 +109,13 @@ def _hit(hit: Hit, width: int, verbose: bool, files: Files) -> RenderableType:
     lines: list[RenderableType] = [place]
     lines += [Text(line, style="dim") for line in _details(hit, files)] if verbose else []
     if hit.snippet:
-        lines.append(marked(hit.snippet))
+        lines.append(highlight_matches(hit.snippet))
     if not beside and reasons:
         lines.append(reasons)
     return Group(head, Padding(Group(*lines), (0, 0, 1, _INDENT)))
 
 
-def reasons_of(hit: Hit) -> Iterator[str]:
+def rank_reasons(hit: Hit) -> Iterator[str]:
     """Why a page is where it is: its place in each lane that found it, and what lifted it."""
     if list(hit.lanes) == ["sms"]:
         yield "by its name"
@@ -156,13 +159,13 @@ def _headings(title: str, path: tuple[str, ...]) -> str:
     return " › ".join(path[1:] if path[:1] == (title,) else path)
 
 
-def linked(style: str, file: Path | None) -> Style:
+def file_link_style(style: str, file: Path | None) -> Style:
     """A style that also leads to the file, on a terminal that can follow links."""
     look = Style.parse(style)
     return look + Style(link=file.as_uri()) if file else look
 
 
-def marked(snippet: str) -> Text:
+def highlight_matches(snippet: str) -> Text:
     """A snippet with its matched words highlighted, its Markdown signs taken off."""
     plain = _FENCE.sub("", _BULLET.sub("", snippet, count=1))
     plain = _NAMED_LINK.sub(r"\1", _BOLD.sub(r"\1", plain))
@@ -177,18 +180,18 @@ def marked(snippet: str) -> Text:
 # --- how it was answered ---------------------------------------------------------------------
 
 
-def closing_lines(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
+def closing_notices(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
     """What was read for the question, how good the answer is unless it is, what it leaves out."""
     reasons = [
         "the best page " + reason[3:] if reason.startswith("it ") else reason
         for reason in answer.verdict.reasons
     ]
-    if words := read_as(answer):
+    if words := read_as_notice(answer):
         yield words
     if not answer.hits:
         further = "; gbrain query also looks by meaning" if answer.mode == "bm25" else ""
         yield f"Nothing found. Fewer or other words may help{further}."
-    elif poor := unanswered(answer):
+    elif poor := poor_answer_notice(answer):
         yield poor
     elif answer.verdict.grade == "partial":
         why = f": {one_line(reasons[0])}" if reasons and not verbose else ""
@@ -196,7 +199,7 @@ def closing_lines(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
     if verbose and answer.hits:
         told = "; ".join(one_line(reason) for reason in reasons)
         yield f"Verdict {answer.verdict.grade}, confidence {answer.verdict.confidence:.2f}: {told}."
-    if less := left_out(answer, named=verbose):
+    if less := superseded_notice(answer, named=verbose):
         yield less
 
 
@@ -221,7 +224,7 @@ def _show_context(
     from gbrain.text.citations import Citation
 
     for piece in context:
-        title = Text(one_line(piece.title), style=linked("bold", files.get(piece.slug)))
+        title = Text(one_line(piece.title), style=file_link_style("bold", files.get(piece.slug)))
         headings = _headings(piece.title, piece.heading_path)
         about = (piece.date, headings, piece.role, f"{piece.tokens} tokens")
         told = " · ".join(one_line(part) for part in about if part)
@@ -243,7 +246,7 @@ def show_page(text: str, *, pager: bool = True) -> None:
     front, body = split_front_matter(text)
     about = [line for line in front.raw.splitlines() if line.rstrip() not in ("---", "...")]
     screen = console()
-    with paged(screen, wanted=pager):
+    with open_pager(screen, wanted=pager):
         for line in about:
             screen.print(Text(printable(line.lstrip("\ufeff")), style="dim"))
         screen.print(Markdown(printable(body.replace("\r\n", "\n"))))

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from gbrain.output.terminal import closing_lines, marked, reasons_of, show_answer
+from gbrain.output.answer_terminal import (
+    closing_notices,
+    highlight_matches,
+    rank_reasons,
+    show_answer,
+)
 from gbrain.trace import Trace
 from gbrain.types import Answer, Candidate, Grade, Hit, HitChunk, Verdict
 
@@ -55,8 +60,11 @@ def test_a_hit_is_title_place_and_words_and_why_it_is_here(
 
 
 def test_fences_of_code_are_left_out_of_a_snippet() -> None:
-    assert marked("Run ```sh sqlite3 a.db ``` and look").plain == "Run sqlite3 a.db and look"
-    assert marked("a `word` and ``two``").plain == "a `word` and ``two``"
+    assert (
+        highlight_matches("Run ```sh sqlite3 a.db ``` and look").plain
+        == "Run sqlite3 a.db and look"
+    )
+    assert highlight_matches("a `word` and ``two``").plain == "a `word` and ``two``"
 
 
 def test_on_a_narrow_screen_the_reasons_stand_below(
@@ -92,7 +100,7 @@ def test_every_line_fits_whatever_is_in_it(
 
 @given(st.text())
 def test_a_snippet_drives_no_terminal(text: str) -> None:
-    plain = marked(text).plain
+    plain = highlight_matches(text).plain
     assert "\x1b" not in plain
     assert len(plain) <= 400
 
@@ -109,47 +117,47 @@ def test_a_snippet_drives_no_terminal(text: str) -> None:
     ],
 )
 def test_signs_of_markdown_are_taken_off(snippet: str, plain: str) -> None:
-    assert marked(snippet).plain == plain
+    assert highlight_matches(snippet).plain == plain
 
 
 def test_the_matched_words_stand_out() -> None:
-    text = marked("one \x02two\x03 three")
+    text = highlight_matches("one \x02two\x03 three")
     assert [text.plain[span.start : span.end] for span in text.spans if span.style] == ["two"]
 
 
 def test_reasons() -> None:
-    assert list(reasons_of(hit())) == ["words 1", "meaning 3", "date ×1.35"]
-    assert list(reasons_of(hit(lanes={"sms": WORDS}, boosts={}))) == ["by its name"]
+    assert list(rank_reasons(hit())) == ["words 1", "meaning 3", "date ×1.35"]
+    assert list(rank_reasons(hit(lanes={"sms": WORDS}, boosts={}))) == ["by its name"]
 
 
 def test_a_strong_answer_says_nothing_of_itself() -> None:
-    assert list(closing_lines(answer(hit()))) == []
+    assert list(closing_notices(answer(hit()))) == []
 
 
 def test_a_weak_answer_says_so() -> None:
-    assert list(closing_lines(answer(hit(), grade="partial"))) == [
+    assert list(closing_notices(answer(hit(), grade="partial"))) == [
         "Perhaps only part of the answer: the best page holds 1 of 3 words."
     ]
     others = [hit(title=name) for name in "ABCD"]
-    assert list(closing_lines(answer(*others, grade="nothing"))) == [
-        "Nothing here answers this well; nearest: A, B, C."
+    assert list(closing_notices(answer(*others, grade="nothing"))) == [
+        "No page answers this well. Closest: A, B, C."
     ]
-    assert list(closing_lines(answer(grade="nothing", mode="bm25"))) == [
+    assert list(closing_notices(answer(grade="nothing", mode="bm25"))) == [
         "Nothing found. Fewer or other words may help; gbrain query also looks by meaning."
     ]
 
 
 def test_other_words_than_asked_are_told() -> None:
-    assert list(closing_lines(answer(hit(), read_as="sourdough"))) == ["Read as: sourdough"]
+    assert list(closing_notices(answer(hit(), read_as="sourdough"))) == ["Read as: sourdough"]
 
 
 def test_what_was_left_out_is_told() -> None:
-    (line,) = closing_lines(answer(hit(), superseded=("old", "older")))
+    (line,) = closing_notices(answer(hit(), superseded=("old", "older")))
     assert line == "2 superseded pages left out; --include-superseded shows them."
 
 
 def test_they_stand_out_in_a_colour_that_light_and_dark_screens_show() -> None:
     screen = Console(force_terminal=True, color_system="truecolor", width=100, no_color=False)
     with screen.capture() as seen:
-        screen.print(marked("a \x02b\x03"))
+        screen.print(highlight_matches("a \x02b\x03"))
     assert "\x1b[1;31mb" in seen.get()

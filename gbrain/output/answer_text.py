@@ -1,0 +1,65 @@
+"""Format answers as plain text for a pipe, and the notices printed with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gbrain.messages import counted
+from gbrain.output.plain_text import one_line, printable, without_newlines
+from gbrain.store.chunks import MARK_OFF, MARK_ON
+from gbrain.types import Answer, ContextChunk, Hit
+
+_MAX_CLOSEST_PAGES = 3
+
+
+def answer_text(answer: Answer) -> str:
+    """Return the hits, one paragraph each, or the context if one was assembled."""
+    if answer.context is not None:
+        return context_text(answer.context)
+    return "\n".join(_hit_text(hit) for hit in answer.hits)
+
+
+def read_as_notice(answer: Answer) -> str | None:
+    """Return the words that were searched for, if they differ from the question's."""
+    return f"Read as: {one_line(answer.read_as)}" if answer.hits and answer.read_as else None
+
+
+def superseded_notice(answer: Answer, *, named: bool = False) -> str | None:
+    """Return how many superseded pages were left out, if any; with `named`, their slugs too."""
+    if not answer.superseded:
+        return None
+    slugs = f" ({', '.join(map(one_line, answer.superseded))})" if named else ""
+    pages = counted(len(answer.superseded), "superseded page")
+    return f"{pages} left out{slugs}; --include-superseded shows them."
+
+
+def poor_answer_notice(answer: Answer) -> str | None:
+    """Return a notice with the closest pages if there are hits but none answers the question."""
+    if not answer.hits or answer.verdict.grade != "nothing":
+        return None
+    closest = ", ".join(one_line(hit.title) for hit in answer.hits[:_MAX_CLOSEST_PAGES])
+    return f"No page answers this well. Closest: {closest}."
+
+
+def _hit_text(hit: Hit) -> str:
+    about = ", ".join(fact for fact in (hit.wing, hit.date) if fact)
+    snippet = hit.snippet.replace(MARK_ON, "**").replace(MARK_OFF, "**")
+    lines = [without_newlines(f"{hit.rank}. {hit.slug}  {one_line(hit.title)} ({about})")]
+    if snippet:
+        lines.append(f"   {one_line(snippet)}")
+    return "\n".join(lines)
+
+
+def context_text(context: Sequence[ContextChunk]) -> str:
+    """Return the chunks as Markdown, each with a citation that `verify` accepts."""
+    from gbrain.text.citations import Citation
+
+    blocks = []
+    for chunk in context:
+        headings = " > ".join(chunk.heading_path)
+        citation = Citation(chunk.slug, chunk.lines, chunk.hash)
+        about = ", ".join(fact for fact in (headings, chunk.date) if fact)
+        head = f"## {one_line(chunk.title)}" + (f" ({one_line(about)})" if about else "")
+        body = "\n".join(printable(line) for line in chunk.text.strip("\n").splitlines())
+        blocks.append(f"{head}\n\n{body}\n\n{without_newlines(str(citation))}")
+    return "\n\n".join(blocks)
