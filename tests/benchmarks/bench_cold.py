@@ -1,9 +1,9 @@
-"""Cold commands on a large brain, against the bare imports they cannot do without.
+"""Measures cold commands on a large brain against a process that only imports their libraries.
 
     python tests/benchmarks/bench_cold.py DATA BRAIN [PAGES]
 
-DATA holds real text; BRAIN is where the brain is built and kept. Its passages get real vectors of
-a few thousand texts, each with a little noise, so that building takes minutes and not hours.
+DATA has real text; BRAIN is built on the first run and kept. Its chunks get the vectors of a few
+thousand real texts, each with a little noise, so that building takes minutes and not hours.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from vaults import pages, sentences
+from generated_notes import generate_pages, read_sentences
 
 from gbrain.brain import Brain, timestamp
 from gbrain.store import vectors
 from gbrain.store.page_writer import write_page
 from gbrain.text.page import parse_page
 
-WORD_QUERIES = (
+QUERIES = (
     "stem cell therapy for heart disease",
     "how to configure github actions for python",
     "support group meeting yesterday",
@@ -34,37 +34,37 @@ WORD_QUERIES = (
 def build(data: Path, path: Path, count: int) -> None:
     brain = Brain.open(path, make=True)
     batch = []
-    for number, (name, text) in enumerate(pages(data, count), 1):
+    for number, (name, text) in enumerate(generate_pages(data, count), 1):
         batch.append(parse_page(name, text.encode()))
         if number % 500 == 0 or number == count:
             with brain.database.write_transaction() as connection:
                 for page in batch:
                     write_page(connection, page, timestamp())
             batch = []
-    give_vectors(brain, data)
+    add_vectors(brain, data)
     brain.close()
 
 
-def give_vectors(brain: Brain, data: Path) -> None:
+def add_vectors(brain: Brain, data: Path) -> None:
     import numpy as np
 
-    random = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     space = brain.active_model().space
-    real = np.array(list(brain.embedder.embed_passages(sentences(data)[::40][:2000])))
+    real = np.array(list(brain.embedder.embed_passages(read_sentences(data)[::40][:2000])))
     with brain.database.read_transaction() as connection:
         hashes = [row[0] for row in connection.execute("SELECT DISTINCT hash FROM chunks")]
     for start in range(0, len(hashes), 4096):
         group = hashes[start : start + 4096]
-        rows = real[random.integers(len(real), size=len(group))]
-        rows = rows + random.normal(scale=0.02, size=rows.shape)
+        rows = real[rng.integers(len(real), size=len(group))]
+        rows = rows + rng.normal(scale=0.02, size=rows.shape)
         rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         with brain.database.write_transaction() as connection:
             vectors.store(connection, space, list(zip(group, rows, strict=True)))
             connection.execute("DELETE FROM embedding_jobs")
 
 
-def timed(commands: dict[str, list[str]], rounds: int = 11) -> dict[str, float]:
-    """Median seconds of each whole process; they take turns, a slow minute slows them all."""
+def time_processes(commands: dict[str, list[str]], rounds: int = 11) -> dict[str, float]:
+    """Return the median seconds of each process; they take turns, so that all meet slow minutes."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     taken: dict[str, list[float]] = {name: [] for name in commands}
@@ -83,32 +83,32 @@ def main() -> None:
     with Brain.open(path) as brain, brain.database.read_transaction() as connection:
         count = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
         chunks = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
-    print(f"{count} pages, {chunks} passages, {path.stat().st_size / 1e6:.0f} MB")
+    print(f"{count} pages, {chunks} chunks, {path.stat().st_size / 1e6:.0f} MB")
     gbrain = str(Path(sys.executable).with_name("gbrain"))
-    floors = {
+    baselines = {
         "search": "import typer, sqlite3",
         "query": "import typer, numpy, onnxruntime, tokenizers",
     }
-    commands = {imports: [sys.executable, "-c", imports] for imports in floors.values()}
-    for text in WORD_QUERIES:
+    commands = {imports: [sys.executable, "-c", imports] for imports in baselines.values()}
+    for text in QUERIES:
         commands[f"search {text}"] = [gbrain, "search", text, "--db", str(path)]
         commands[f"query {text}"] = [gbrain, "query", text, "--depth", "auto", "--db", str(path)]
-    seconds = timed(commands)
+    seconds = time_processes(commands)
     for name, taken in seconds.items():
-        floor = floors.get(name.partition(" ")[0])
-        ratio = f", {taken / seconds[floor]:.2f} x {floor}" if floor else ""
+        baseline = baselines.get(name.partition(" ")[0])
+        ratio = f", {taken / seconds[baseline]:.2f} x {baseline}" if baseline else ""
         print(f"{name}: {taken * 1000:.0f} ms{ratio}")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"largest process: {peak:.0f} MB")
-    inside(path)
+    print_stage_times(path)
 
 
-def inside(path: Path) -> None:
-    """Times of the stages within one process."""
+def print_stage_times(path: Path) -> None:
+    """Print the milliseconds of each stage in a warm process."""
     with Brain.open(path) as brain:
         slug = brain.list(limit=1)[0][0].slug
-        brain.query(WORD_QUERIES[0])
-        for text in (slug, *WORD_QUERIES):
+        brain.query(QUERIES[0])
+        for text in (slug, *QUERIES):
             answer = min(
                 (brain.query(text, depth="auto") for _ in range(5)), key=lambda a: a.took_ms
             )

@@ -1,8 +1,10 @@
-"""Embedding speed beside fastembed's: python tests/benchmarks/bench_embed.py DATA_DIR [options].
+"""Measures embedding speed against fastembed with the same model file.
 
-DATA_DIR holds a corpus.jsonl of objects with "text" and perhaps "title". The same passages go
-through the same model file in the same process, a few at a time in turns. fastembed pads what
-shares a batch, and 256 is the batch it takes by itself.
+    python tests/benchmarks/bench_embed.py DATA [options]
+
+DATA has a corpus.jsonl of objects with "text" and perhaps "title". The same chunks go through the
+same model file in the same process, a few at a time, in turns. fastembed pads all texts of a batch
+to one length; 256 is its default batch size.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ LAZY = EAGER | {"imports": ""}
 
 @dataclass(frozen=True, slots=True)
 class Lap:
-    """One contender over one slice of the passages; seconds of wall clock and of processor."""
+    """The seconds of one contender for one slice of the chunks: wall clock and processor."""
 
     wall: float
     processor: float
@@ -63,28 +65,30 @@ class Lap:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--passages", type=int, default=640)
-    parser.add_argument("--words", type=int, default=75, help="words in a passage")
-    parser.add_argument("--slice", type=int, default=64, help="passages in a lap")
+    parser.add_argument("--chunks", type=int, default=640)
+    parser.add_argument("--words", type=int, default=75, help="words in a chunk")
+    parser.add_argument("--slice", type=int, default=64, help="chunks in a lap")
     options = parser.parse_args()
-    passages = list(islice(read(options.data, options.words), options.passages))
-    slices = [passages[at : at + options.slice] for at in range(0, len(passages), options.slice)]
+    chunks = list(islice(read_chunks(options.data, options.words), options.chunks))
+    slices = [chunks[at : at + options.slice] for at in range(0, len(chunks), options.slice)]
     spec = packaged()
     embedder = Embedder(spec)
-    tokens = sum(map(embedder.count_tokens, passages))
-    print(f"{len(passages)} passages, {tokens} tokens, {os.cpu_count()} processors")
+    tokens = sum(map(embedder.count_tokens, chunks))
+    print(f"{len(chunks)} chunks, {tokens} tokens, {os.cpu_count()} processors")
     print_openings()
 
     contenders: dict[str, Contender] = {OURS: lambda texts: list(embedder.embed_passages(texts))}
     with tempfile.TemporaryDirectory() as scratch:
         contenders |= fastembed_contenders(spec, Path(scratch))
-        laps = race(contenders, slices)
+        laps = time_in_turns(contenders, slices)
     embedder.close()
-    report(laps, len(passages), tokens)
+    print_rates(laps, len(chunks), tokens)
 
 
-def race(contenders: dict[str, Contender], slices: list[list[str]]) -> dict[str, list[Lap]]:
-    """Everybody runs every slice, and another begins each time: the machine's moods are shared."""
+def time_in_turns(
+    contenders: dict[str, Contender], slices: list[list[str]]
+) -> dict[str, list[Lap]]:
+    """Let each contender embed every slice, starting with another one each time."""
     laps: dict[str, list[Lap]] = {name: [] for name in contenders}
     for run in contenders.values():
         run(slices[0][:4])
@@ -98,9 +102,9 @@ def race(contenders: dict[str, Contender], slices: list[list[str]]) -> dict[str,
     return laps
 
 
-def report(laps: dict[str, list[Lap]], passages: int, tokens: int) -> None:
-    """Rates over all laps, and gbrain's speed as a multiple: the median of the paired laps."""
-    print(f"{'':28}{'passages/s':>12}{'tokens/s':>10}{'tokens/cpu-s':>14}{'gbrain is':>11}")
+def print_rates(laps: dict[str, list[Lap]], chunks: int, tokens: int) -> None:
+    """Print rates over all laps, and the median ratio of each contender to gbrain."""
+    print(f"{'':28}{'chunks/s':>12}{'tokens/s':>10}{'tokens/cpu-s':>14}{'gbrain is':>11}")
     for name, own in laps.items():
         wall = sum(lap.wall for lap in own)
         processor = sum(lap.processor for lap in own)
@@ -108,13 +112,13 @@ def report(laps: dict[str, list[Lap]], passages: int, tokens: int) -> None:
             theirs.wall / ours.wall for ours, theirs in zip(laps[OURS], own, strict=True)
         )
         print(
-            f"{name:28}{passages / wall:12.1f}{tokens / wall:10.0f}"
+            f"{name:28}{chunks / wall:12.1f}{tokens / wall:10.0f}"
             f"{tokens / processor:14.0f}{ratio:10.2f}x"
         )
 
 
-def read(folder: Path, words: int) -> Iterator[str]:
-    """Passages of so many words, in the corpus' order; the last of a document may be shorter."""
+def read_chunks(folder: Path, words: int) -> Iterator[str]:
+    """Yield chunks of `words` words; the last of a document may be shorter."""
     with (folder / "corpus.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             document = json.loads(line)
@@ -124,7 +128,7 @@ def read(folder: Path, words: int) -> Iterator[str]:
 
 
 def fastembed_contenders(spec: ModelSpec, scratch: Path) -> dict[str, Contender]:
-    """fastembed as it comes and with smaller batches, its network on all cores."""
+    """Return fastembed with its default batch size and smaller ones, on all cores."""
     try:
         fastembed = import_module("fastembed")
         described = import_module("fastembed.common.model_description")
@@ -154,7 +158,7 @@ def fastembed_contenders(spec: ModelSpec, scratch: Path) -> dict[str, Contender]
 
 
 def print_openings(runs: int = 7) -> None:
-    """Milliseconds to open the model in fresh processes: median and best."""
+    """Print the milliseconds to open the model in fresh processes: median and best."""
     root = str(Path(__file__).resolve().parents[2])
     for label, parts in {"libraries first": EAGER, "from nothing": LAZY}.items():
         script = OPENING.format(root=root, **parts)

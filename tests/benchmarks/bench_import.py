@@ -1,8 +1,8 @@
-"""Import of a folder against a bare sqlite-utils insert with FTS5 over the same text.
+"""Measures the import of a folder against a sqlite-utils insert with FTS5 of the same text.
 
     python tests/benchmarks/bench_import.py DATA [PAGES]
 
-DATA holds real text (corpus.jsonl or Markdown files). Prints seconds, ratios and peak memory.
+DATA has real text (corpus.jsonl or Markdown files). Prints seconds, ratios and peak memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from vaults import write_vault
+from generated_notes import write_notes
 
 BARE = """
 import sys, sqlite_utils
@@ -30,8 +30,8 @@ db["pages"].enable_fts(["title", "body"], tokenize="porter")
 """
 
 
-def timed(command: list[str]) -> tuple[float, float]:
-    """Seconds that a process took, and the megabytes it had at most."""
+def time_process(command: list[str]) -> tuple[float, float]:
+    """Return the seconds that a process took and its peak memory in megabytes."""
     began = perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -42,13 +42,13 @@ def timed(command: list[str]) -> tuple[float, float]:
 def main() -> None:
     data, count = Path(sys.argv[1]), int((sys.argv[2:] or ["10000"])[0])
     with tempfile.TemporaryDirectory() as place:
-        vault = Path(place, "vault")
-        size = write_vault(data, vault, count)
+        notes = Path(place, "notes")
+        size = write_notes(data, notes, count)
         gbrain = [sys.executable, "-m", "gbrain"]
         db = ["--db", f"{place}/brain.db"]
-        bare, _ = timed([sys.executable, "-c", BARE, str(vault), f"{place}/bare.db"])
-        first, peak = timed([*gbrain, "import", str(vault), "--no-embed", "--quiet", *db])
-        second, _ = timed([*gbrain, "import", str(vault), "--no-embed", "--quiet", *db])
+        bare, _ = time_process([sys.executable, "-c", BARE, str(notes), f"{place}/bare.db"])
+        first, peak = time_process([*gbrain, "import", str(notes), "--no-embed", "--quiet", *db])
+        second, _ = time_process([*gbrain, "import", str(notes), "--no-embed", "--quiet", *db])
         print(f"{count} pages, {size / 1e6:.1f} MB")
         print(f"bare sqlite-utils insert and FTS5   {bare:6.2f} s")
         print(f"gbrain import                       {first:6.2f} s   {first / bare:.2f} x bare")

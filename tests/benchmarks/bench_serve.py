@@ -1,8 +1,8 @@
-"""A warm brain_query through the pipe of `gbrain serve`, beside a cold `gbrain query` command.
+"""Measures brain_query of a running `gbrain serve` against a cold `gbrain query` command.
 
     python tests/benchmarks/bench_serve.py BRAIN [QUESTIONS]
 
-BRAIN is embedded already; it is only read. QUESTIONS is a file with one a line. Each question is
+BRAIN must be embedded; it is only read. QUESTIONS is a file with one question per line. Each is
 asked both ways in turn, so that both meet the same state of the machine.
 """
 
@@ -29,16 +29,16 @@ QUESTIONS = (
 )
 
 
-def cold(gbrain: list[str], brain: Path, question: str) -> float:
-    """Seconds of a whole process."""
+def time_command(gbrain: list[str], brain: Path, question: str) -> float:
+    """Return the seconds of a whole process."""
     began = perf_counter()
     command = [*gbrain, "query", question, "--json", "--db", str(brain)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return perf_counter() - began
 
 
-async def warm(client: Client, tool: str, question: str) -> float:
-    """Seconds from the call to its checked result."""
+async def time_call(client: Client, tool: str, question: str) -> float:
+    """Return the seconds from the call to its checked result."""
     began = perf_counter()
     result = await client.call_tool(tool, {"query": question})
     assert not result.is_error, result.structured_content
@@ -51,12 +51,12 @@ async def measure(brain: Path, questions: list[str]) -> None:
     began = perf_counter()
     async with Client(stdio_client(StdioServerParameters(command=gbrain[0], args=words))) as client:
         ready = perf_counter() - began
-        first = await warm(client, "brain_query", questions[0])
+        first = await time_call(client, "brain_query", questions[0])
         taken: dict[str, list[float]] = {"brain_query": [], "brain_search": [], "cold": []}
         for question in questions:
-            taken["cold"].append(cold(gbrain, brain, question))
+            taken["cold"].append(time_command(gbrain, brain, question))
             for tool in ("brain_query", "brain_search"):
-                taken[tool].append(await warm(client, tool, question))
+                taken[tool].append(await time_call(client, tool, question))
     times = {name: median(values) for name, values in taken.items()}
     print(f"{len(questions)} questions, medians")
     print(f"ready after            {ready * 1000:8.1f} ms, once")

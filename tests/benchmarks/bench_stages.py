@@ -1,11 +1,11 @@
-"""What the stages of a query cost: plain fusion, the defaults and everything on, in turns.
+"""Measures what the stages of a query cost: merging alone, the defaults, everything switched on.
 
     python tests/benchmarks/bench_stages.py DATA BRAIN [QUESTIONS]
 
-DATA holds real text and questions (queries.jsonl); BRAIN is only read, and built by bench_cold.py.
-All configurations answer each question one after the other, each time beginning with another one,
-so that a slow minute slows them all. Times are of a warm process, embedding of the question
-included.
+DATA has questions (queries.jsonl); BRAIN is only read, and built by bench_cold.py. All
+configurations answer each question one after the other, each time starting with another one, so
+that a slow minute slows them all. Times are those of a warm process and include embedding the
+question.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gbrain.brain import Brain
 PLAIN, DEFAULT, ALL, OVERLAP = "plain fusion", "default", "all stages", "all and overlap reranker"
 ROUNDS = 3
 
-# What is in a default query beside two lanes and their fusion.
+# The stages of a default query besides the two lanes and their merge.
 _OFF = {
     "short_circuit": "off", "retry_ladder": "off", "repair_words": "off", "date_boost": "off",
     "drop_superseded": "off", "all_words_bonus": "0", "chunk_bonus": "0",
@@ -40,11 +40,11 @@ CONFIGURATIONS: dict[str, dict[str, str]] = {
     ALL: _ON,
     OVERLAP: {**_ON, "rerank": "overlap"},
 }
-SLIPS = ("kuberntes", "sourdogh starter")
+MISSPELLINGS = ("kuberntes", "sourdogh starter")
 
 
-def questions(data: Path, count: int) -> list[str]:
-    """Some questions of every set below `data`, the same ones each time."""
+def read_questions(data: Path, count: int) -> list[str]:
+    """Return `count` questions of all sets below `data`, the same ones each time."""
     found = [
         json.loads(line)["text"]
         for file in sorted(data.rglob("queries.jsonl"))
@@ -54,8 +54,8 @@ def questions(data: Path, count: int) -> list[str]:
     return random.Random(7).sample(found, min(count, len(found)))
 
 
-def compare(brain: Brain, asked: list[str]) -> dict[str, float]:
-    """Median milliseconds of each configuration; the slowest of all is asked only once each."""
+def time_configurations(brain: Brain, asked: list[str]) -> dict[str, float]:
+    """Return the median milliseconds of each configuration; the slowest runs only one round."""
     names = list(CONFIGURATIONS)
     taken: dict[str, list[float]] = {name: [] for name in names}
     for turn, text in enumerate(asked * ROUNDS):
@@ -69,8 +69,8 @@ def compare(brain: Brain, asked: list[str]) -> dict[str, float]:
     return {name: median(times) for name, times in taken.items()}
 
 
-def repair(brain: Brain, text: str) -> str:
-    """How long it takes to find the words that were meant, the first time and by the median."""
+def describe_word_repair(brain: Brain, text: str) -> str:
+    """Return how a misspelt query was read, and the first and median milliseconds of that."""
     times = []
     for _ in range(11):
         answer = brain.query(text, mode="bm25", changes={"short_circuit": "off"})
@@ -81,13 +81,13 @@ def repair(brain: Brain, text: str) -> str:
 
 def main() -> None:
     data, path = Path(sys.argv[1]), Path(sys.argv[2])
-    asked = questions(data, int((sys.argv[3:] or ["40"])[0]))
+    asked = read_questions(data, int((sys.argv[3:] or ["40"])[0]))
     with Brain.open(path) as brain:
-        for text in SLIPS:
-            print(f"{text}: {repair(brain, text)}")
+        for text in MISSPELLINGS:
+            print(f"{text}: {describe_word_repair(brain, text)}")
         for changes in CONFIGURATIONS.values():
             brain.query(asked[0], changes=changes)
-        times = compare(brain, asked)
+        times = time_configurations(brain, asked)
     print(f"{len(asked)} questions, {ROUNDS} times each, medians:")
     for name, taken in times.items():
         print(f"{name:26} {taken:8.1f} ms")

@@ -1,8 +1,8 @@
-"""The vector lane in a fresh process, by size, against one float32 row per vector.
+"""Measures the vector lane in a fresh process, by size, against one float32 row per vector.
 
     python tests/benchmarks/bench_vectors.py DATA FOLDER [COUNT...]
 
-Vectors are those of real sentences below DATA with a little noise; FOLDER keeps the files. Prints
+Vectors are those of real sentences below DATA with a little noise; FOLDER keeps the brains. Prints
 time, memory, file size and recall@10 against exact float32 search, and plots time by size.
 """
 
@@ -24,14 +24,14 @@ import json, resource, sys, time
 from gbrain.brain import Brain
 import numpy as np
 from gbrain.config import Settings
-from gbrain.lanes import vector
+from gbrain.search.lanes import vector
 from gbrain.store.vectors import active_space
 from gbrain.types import Query, Scope
 query = np.load(sys.argv[2])
 began = time.perf_counter()
 brain = Brain.open(sys.argv[1])
 brain.database.map_file()
-connection, second = brain.database.connection, brain.database.another()
+connection, second = brain.database.connection, brain.database.open_second_connection()
 found = vector.search((connection, second), active_space(connection), query,
                       Query("", (), Scope(), 10), Settings())
 took = time.perf_counter() - began
@@ -55,27 +55,27 @@ print(json.dumps([took, peak, [rows[at][0] for at in best]]))
 
 def build(data: Path, folder: Path, count: int) -> None:
     import numpy as np
-    from vaults import sentences
+    from generated_notes import read_sentences
 
     from gbrain.brain import Brain, timestamp
     from gbrain.store import vectors
 
-    random = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     brain = Brain.open(folder / f"{count}.db", make=True)
     space = brain.active_model().space
-    stock = sentences(data)[::40][:2000]
+    stock = read_sentences(data)[::40][:2000]
     real = np.array(list(brain.embedder.embed_passages(stock)))
     np.save(folder / "queries.npy", np.array([brain.embedder.embed_query(t) for t in stock[:5]]))
     plain = sqlite3.connect(folder / f"{count}-rows.db")
     plain.execute("CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB)")
     for start in range(0, count, 4096):
         numbers = range(start + 1, min(start + 4096, count) + 1)
-        rows = real[random.integers(len(real), size=len(numbers))]
-        rows = rows + random.normal(scale=0.02, size=rows.shape)
+        rows = real[rng.integers(len(real), size=len(numbers))]
+        rows = rows + rng.normal(scale=0.02, size=rows.shape)
         rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         hashes = [blake2b(str(number).encode(), digest_size=16).digest() for number in numbers]
         with brain.database.write_transaction() as connection:
-            _pages(connection, numbers, hashes, timestamp())
+            _insert_pages(connection, numbers, hashes, timestamp())
             vectors.store(connection, space, list(zip(hashes, rows, strict=True)))
         plain.executemany(
             "INSERT INTO vectors VALUES (?, ?)",
@@ -85,7 +85,9 @@ def build(data: Path, folder: Path, count: int) -> None:
     brain.close()
 
 
-def _pages(connection: sqlite3.Connection, numbers: range, hashes: list[bytes], now: str) -> None:
+def _insert_pages(
+    connection: sqlite3.Connection, numbers: range, hashes: list[bytes], now: str
+) -> None:
     connection.executemany(
         "INSERT INTO pages (id, slug, path, title, wing, wing_reason, room, room_reason, version, "
         "sha256, bytes, created_at, updated_at, tags, aliases, meta, front_matter, "
@@ -102,7 +104,7 @@ def _pages(connection: sqlite3.Connection, numbers: range, hashes: list[bytes], 
     )
 
 
-def fresh(script: str, file: Path, query: Path) -> tuple[float, float, list[int]]:
+def run_in_new_process(script: str, file: Path, query: Path) -> tuple[float, float, list[int]]:
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", script, str(file), str(query)]
     shown = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
@@ -124,8 +126,8 @@ def main() -> None:
         for number, query in enumerate(np.load(folder / "queries.npy")):
             place = folder / f"query-{number}.npy"
             np.save(place, query)
-            took, peak, found = fresh(LANE, folder / f"{count}.db", place)
-            plain, _, exact = fresh(ROWS, folder / f"{count}-rows.db", place)
+            took, peak, found = run_in_new_process(LANE, folder / f"{count}.db", place)
+            plain, _, exact = run_in_new_process(ROWS, folder / f"{count}-rows.db", place)
             lane.append(took)
             rows.append(plain)
             kept.append(len(set(found) & set(exact)) / 10)

@@ -87,13 +87,15 @@ def test_hits_as_text(run, embedded):
     assert "\n3. " not in first
 
 
-@pytest.mark.parametrize("mode", ["bm25", "semantic", "hybrid"])
-def test_modes(run, embedded, mode):
+@pytest.mark.parametrize(
+    ("mode", "lanes"),
+    [("bm25", {"fts"}), ("semantic", {"vector"}), ("hybrid", {"fts", "vector"})],
+)
+def test_a_mode_finds_pages_with_exactly_its_lanes(run, embedded, mode, lanes):
     document = run("query", LUKEWARM, "--mode", mode, "--json").json
     assert document["mode"] == mode
-    for hit in document["results"]:
-        assert (hit["lanes"]["vector"] is None) or mode != "bm25"
-        assert (hit["lanes"]["fts"] is None) or mode != "semantic"
+    used = {lane for hit in document["results"] for lane in ("fts", "vector") if hit["lanes"][lane]}
+    assert used == lanes
 
 
 @pytest.mark.parametrize("merge", ["set-union", "set-union-rank", "rrf", "blend"])

@@ -1,4 +1,4 @@
-"""Vaults of any size for the benchmarks: real sentences from a data folder, recombined."""
+"""Makes folders of notes of any size for the benchmarks: real sentences, recombined."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _FOLDERS = ("people", "companies", "concepts", "projects", "meetings", "resource
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
-def sentences(data: Path) -> list[str]:
-    """Sentences of every corpus.jsonl and Markdown file below `data`, in a fixed order."""
+def read_sentences(data: Path) -> list[str]:
+    """Return the sentences of all corpus.jsonl and Markdown files below `data`, in order."""
     found: list[str] = []
     for corpus in sorted(data.rglob("corpus.jsonl")):
         for line in corpus.read_text().splitlines():
@@ -25,29 +25,29 @@ def sentences(data: Path) -> list[str]:
     return [sentence for sentence in found if 30 < len(sentence) < 300]
 
 
-def pages(data: Path, count: int, seed: int = 7) -> Iterator[tuple[str, str]]:
-    """`count` pages as (path, text): front matter, two sections and a dated entry, about 1.2 kB."""
-    pick = random.Random(seed)
-    stock = sentences(data)
+def generate_pages(data: Path, count: int, seed: int = 7) -> Iterator[tuple[str, str]]:
+    """Yield `count` pages of about 1.2 kB as (path, text), always the same for a seed."""
+    rng = random.Random(seed)
+    stock = read_sentences(data)
     for number in range(count):
-        words = " ".join(re.findall(r"\w+", pick.choice(stock))[:5])
-        folder = pick.choice(_FOLDERS)
-        tag = re.findall(r"\w+", pick.choice(stock))[0].lower()
-        day = f"20{pick.randint(18, 26)}-{pick.randint(1, 12):02}-{pick.randint(1, 28):02}"
-        text = lambda n: " ".join(pick.choice(stock) for _ in range(n))  # noqa: E731
+        words = " ".join(re.findall(r"\w+", rng.choice(stock))[:5])
+        folder = rng.choice(_FOLDERS)
+        tag = re.findall(r"\w+", rng.choice(stock))[0].lower()
+        day = f"20{rng.randint(18, 26)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+        text = lambda n: " ".join(rng.choice(stock) for _ in range(n))  # noqa: E731
         yield (
             f"{folder}/note {number:06}.md",
             f'---\ntitle: "{words} {number}"\ntype: note\ntags: ["{tag}", bench]\n---\n'
-            f"# {words} {number}\n\n{text(3)} See [[note {pick.randrange(count):06}]].\n\n"
+            f"# {words} {number}\n\n{text(3)} See [[note {rng.randrange(count):06}]].\n\n"
             f"## Details\n\n{text(3)}\n\n---\n## Timeline\n- {day} — {text(1)}\n",
         )
 
 
-def write_vault(data: Path, folder: Path, count: int) -> int:
-    """Writes a vault and says how many bytes it has."""
+def write_notes(data: Path, folder: Path, count: int) -> int:
+    """Write `count` pages into a folder; return their size in bytes."""
     size = 0
     for name in _FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
-    for path, text in pages(data, count):
+    for path, text in generate_pages(data, count):
         size += (folder / path).write_bytes(text.encode())
     return size
