@@ -86,9 +86,6 @@ IMPORT_CYCLES: set[str] = {
     "gbrain.store.atomic_files",
     "gbrain.store.backup",
     "gbrain.store.connection",
-    "gbrain.text.query",
-    "gbrain.text.query_plan",
-    "gbrain.text.query_tree",
 }
 
 

@@ -133,7 +133,7 @@ def _show(answer: Answer) -> None:
 
 def _in_short(answer: Answer, work: StageResults) -> Iterator[str]:
     """What each stage came to, a line each."""
-    from gbrain.text.query_format import describe_query
+    from gbrain.text.query_tree import describe_query
 
     yield f"  read as   {describe_query(work.query)}"
     for lane, found in work.lanes.by_name.items():

@@ -23,7 +23,7 @@ from gbrain.output.settings import (
 )
 from gbrain.store import aliases, settings
 from gbrain.store.connection import Database
-from gbrain.text.query import normalise_query, parse_terms
+from gbrain.text.query_terms import normalise_query, parse_terms
 
 command = Module()
 

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, get_args
 from gbrain.store.links import links_from
 from gbrain.store.page_names import named
 from gbrain.store.pages import page_text, require_page
-from gbrain.text.query import STOP_WORDS, fts_expression, has_unspaced_script
+from gbrain.text.query_terms import STOP_WORDS, fts_expression, has_unspaced_script
 from gbrain.text.sections import is_timeline_heading
 from gbrain.text.slug import fold_name
 from gbrain.text.timeline import parse_entry

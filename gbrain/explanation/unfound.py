@@ -9,10 +9,9 @@ from gbrain.explanation.moves import place_of
 from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, nth, setting
 from gbrain.search.pipeline import StageResults
 from gbrain.store.scope import page_condition
-from gbrain.text.query import fts_expression
-from gbrain.text.query_format import format_tree
 from gbrain.text.query_plan import has_only_words, split_words_and_filters
-from gbrain.text.query_tree import join_clauses
+from gbrain.text.query_terms import fts_expression
+from gbrain.text.query_tree import format_tree, join_clauses
 from gbrain.types import Clause, LaneResult, Query, Scope
 
 # The deepest pool that a setting allows: as far as anyone would look.

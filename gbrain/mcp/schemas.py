@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from gbrain.text.page import MAX_PAGE_BYTES
-from gbrain.text.query import MAX_QUERY_CHARACTERS
+from gbrain.text.query_terms import MAX_QUERY_CHARACTERS
 from gbrain.types import Depth, Mode
 
 Schema = dict[str, Any]

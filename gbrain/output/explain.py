@@ -15,7 +15,7 @@ from gbrain.output.score_format import number
 from gbrain.search import threshold
 from gbrain.search.intent import Intent
 from gbrain.search.pipeline import StageResults
-from gbrain.text.query_format import describe_query
+from gbrain.text.query_tree import describe_query
 from gbrain.trace import Detail
 from gbrain.types import Answer, LaneResult
 

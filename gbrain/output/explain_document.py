@@ -9,7 +9,7 @@ from gbrain.explanation.lost import WhyNot
 from gbrain.output.json import Document, answer_document
 from gbrain.search.pipeline import StageResults
 from gbrain.search.threshold import minimum_score
-from gbrain.text.query_format import describe_query
+from gbrain.text.query_tree import describe_query
 from gbrain.types import Answer, Candidate, LaneResult, Ranked, Scope
 
 

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from gbrain.store.links import Backlink, links_from, links_to
 from gbrain.store.pages import Stored, list_pages, page_body
+from gbrain.text.dialects import find_comments
 from gbrain.text.links import PAGE_FILE_ENDING, resolve_page_link
 from gbrain.text.markdown import MAX_NESTING_DEPTH, scan_blocks
-from gbrain.text.obsidian import find_comments
 from gbrain.text.slug import fold_name
 from gbrain.types import Scope
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from gbrain.config import Settings
 from gbrain.errors import UsageError
-from gbrain.text.query import STOP_WORDS
+from gbrain.text.query_terms import STOP_WORDS
 from gbrain.text.slug import fold_name
 from gbrain.types import BoostData, Query, Ranked
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from gbrain.store.chunks import StoredChunk, first_passage, marked_snippet, passages, plain_snippet
-from gbrain.text.query import fts_expression
+from gbrain.text.query_terms import fts_expression
 from gbrain.types import Hit, HitChunk, Query, Ranked
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gbrain.store.page_names import Named, named, names_like
 from gbrain.store.scope import page_condition
-from gbrain.text.query import fts_expression
+from gbrain.text.query_terms import fts_expression
 from gbrain.text.slug import fold_name
 from gbrain.types import Candidate, Query, Scope, Term
 

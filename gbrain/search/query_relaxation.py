@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from gbrain.config import Settings
 from gbrain.search.lanes import keyword
 from gbrain.store.vocabulary import nearest
-from gbrain.text.query import is_stop_term
+from gbrain.text.query_terms import is_stop_term
 from gbrain.text.similarity import is_likely_typo
 from gbrain.text.slug import fold_name
 from gbrain.trace import Trace

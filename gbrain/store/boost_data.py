@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gbrain.text.query import fts_expression
+from gbrain.text.query_terms import fts_expression
 from gbrain.types import BoostData, Term
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gbrain.store.chunks import StoredChunk, first_passage, neighbours, passages
 from gbrain.store.links import linked_pages
 from gbrain.store.scope import page_condition
-from gbrain.text.query import fts_expression, has_unspaced_script
+from gbrain.text.query_terms import fts_expression, has_unspaced_script
 from gbrain.types import Role, Scope, Term
 
 

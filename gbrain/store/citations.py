@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from gbrain.store.history import unpacked
 from gbrain.store.pages import page_text
 from gbrain.text.citations import Citation, find_lines_with_hash, lines_hash, split_lines
-from gbrain.text.query import fts_expression
+from gbrain.text.query_terms import fts_expression
 from gbrain.types import Term
 
 Status = Literal["unchanged", "moved", "changed", "gone", "unknown"]

@@ -14,7 +14,7 @@ from gbrain.errors import BadPage
 from gbrain.store.history import unpacked
 from gbrain.store.page_names import KIND_ORDER
 from gbrain.store.usage_log import Asking, askings
-from gbrain.text.query import parse_terms
+from gbrain.text.query_terms import parse_terms
 from gbrain.text.slug import fold_name, slug_from_path
 
 GapKind = Literal["asked", "unwritten", "empty", "stale"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gbrain.text.query import fts_term, has_unspaced_script
 from gbrain.text.query_plan import fts_tree, has_only_words
+from gbrain.text.query_terms import fts_term, has_unspaced_script
 from gbrain.text.query_tree import day_before, wanted_terms
 from gbrain.types import Clause, Scope, Term
 

@@ -6,7 +6,7 @@ import math
 import sqlite3
 from collections.abc import Sequence
 
-from gbrain.text.query import fts_whole_term, has_unspaced_script
+from gbrain.text.query_terms import fts_whole_term, has_unspaced_script
 from gbrain.types import Term, TermStatistics
 
 # Counting stops here, so that a common word costs no more than a rare one.

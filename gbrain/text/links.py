@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from posixpath import dirname, join, normpath
 
+from gbrain.text.dialects import find_comments, is_attachment
 from gbrain.text.markdown import Structure, is_within
-from gbrain.text.obsidian import find_comments, is_attachment
 from gbrain.types import Link
 
 # One pass over the body. Each alternative begins with its own sign, so that the search skips
@@ -77,7 +77,7 @@ def parse_body_links(
 @cache
 def _with_block_references() -> re.Pattern[str]:
     """References, and the blocks that Logseq names as ((uuid)): apart, since few pages have any."""
-    from gbrain.text.logseq import BLOCK_UUID
+    from gbrain.text.dialects import BLOCK_UUID
 
     return re.compile(rf"{_REFERENCE.pattern}|\(\((?P<block>{BLOCK_UUID})\)\)")
 

@@ -12,15 +12,15 @@ from gbrain.errors import BadPage
 from gbrain.text.chunking import chunk_body
 from gbrain.text.classify import Shape, classify_room, classify_wing
 from gbrain.text.dates import Period, leading_date, parse_date
-from gbrain.text.frontmatter import split_front_matter
-from gbrain.text.links import parse_body_links, parse_front_matter_links
-from gbrain.text.logseq import (
+from gbrain.text.dialects import (
     decode_page_name,
     journal_day,
     journal_link_titles,
     parse_block_properties,
     parse_page_properties,
 )
+from gbrain.text.frontmatter import split_front_matter
+from gbrain.text.links import parse_body_links, parse_front_matter_links
 from gbrain.text.markdown import Structure, scan_blocks
 from gbrain.text.sections import find_timeline_line, split_sections
 from gbrain.text.slug import slug_from_path

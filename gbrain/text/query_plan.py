@@ -1,31 +1,31 @@
-"""A query's tree taken apart: what every lane must respect, and what the keyword lane matches."""
+"""Turn a query's tree into a plan: filters that every lane applies, and an FTS5 expression."""
 
 from __future__ import annotations
 
-from gbrain.text.query import fts_term
+from gbrain.text.query_terms import fts_term
 from gbrain.text.query_tree import day_before, join_clauses, wanted_terms
 from gbrain.types import Clause, Query, Scope
 
 
 def plan_query(text: str, tree: Clause, scope: Scope, limit: int) -> Query:
-    """The query that `tree` means within `scope`."""
-    words, demands = split_words_and_filters(tree)
+    """Return the query that `tree` stands for within `scope`."""
+    words, filters = split_words_and_filters(tree)
     wanted = words or tree
     terms = tuple(dict.fromkeys(wanted_terms(wanted)))
     return Query(
         text,
         terms,
-        _narrowed(scope, demands),
+        _narrow(scope, filters),
         limit,
         semantic_text=" ".join(" ".join(term.words) for term in wanted_terms(tree)),
         tree=tree,
-        fts_expression=None if words is None or _any_will_do(words) else fts_tree(words),
+        fts_expression=None if words is None or _any_word_suffices(words) else fts_tree(words),
         filter_only=words is None,
     )
 
 
 def fts_tree(tree: Clause) -> str:
-    """A tree of words alone as an FTS5 expression."""
+    """Return a tree without fields and NOTs as an FTS5 expression."""
     if tree.term:
         return fts_term(tree.term, strict=True)
     sign = " AND " if tree.kind == "all" else " OR "
@@ -33,20 +33,20 @@ def fts_tree(tree: Clause) -> str:
 
 
 def has_only_words(tree: Clause) -> bool:
-    """Whether no field and no NOT is in the tree."""
+    """Tell whether the tree contains no field and no NOT."""
     return tree.kind not in ("field", "not") and all(map(has_only_words, tree.operands))
 
 
-def _any_will_do(words: Clause) -> bool:
-    """Whether one of the words is enough."""
-    return words.kind != "all" and all(map(_any_will_do, words.operands))
+def _any_word_suffices(words: Clause) -> bool:
+    """Tell whether a page that contains one of the words matches."""
+    return words.kind != "all" and all(map(_any_word_suffices, words.operands))
 
 
 def split_words_and_filters(tree: Clause) -> tuple[Clause | None, list[Clause]]:
-    """The words to be matched, if any must be, and the demands that hold beside them.
+    """Return the words to match, None if there are none, and the filters that apply as well.
 
-    A title's words are matched too. A field or NOT among alternatives makes all of them a demand:
-    a page need not hold their words.
+    The words of a title field are matched too. A field or NOT inside an OR makes the whole OR a
+    filter: a page need not contain its words.
     """
     if tree.kind == "field":
         return (Clause("term", term=tree.term) if tree.term else None), [tree]
@@ -55,24 +55,24 @@ def split_words_and_filters(tree: Clause) -> tuple[Clause | None, list[Clause]]:
     if tree.kind not in ("all", "loose"):
         return tree, []
     words: list[Clause] = []
-    demands: list[Clause] = []
-    for part in tree.operands:
-        own, more = split_words_and_filters(part)
-        words += [own] if own else []
-        demands += more
-    return join_clauses(tree.kind, words), demands
+    filters: list[Clause] = []
+    for operand in tree.operands:
+        operand_words, operand_filters = split_words_and_filters(operand)
+        words += [operand_words] if operand_words else []
+        filters += operand_filters
+    return join_clauses(tree.kind, words), filters
 
 
-def _narrowed(scope: Scope, demands: list[Clause]) -> Scope:
-    """The scope with the demands; dates join its own, so that they hold for passages too."""
+def _narrow(scope: Scope, filters: list[Clause]) -> Scope:
+    """Return the scope with the filters; its dates then apply to chunks too."""
     since, until = scope.since, scope.until
     rest: list[Clause] = []
-    for demand in demands:
-        if demand.name == "after":
-            since = max(since or demand.value, demand.value)
-        elif demand.name == "before":
-            last = day_before(demand.value)
+    for one in filters:
+        if one.name == "after":
+            since = max(since or one.value, one.value)
+        elif one.name == "before":
+            last = day_before(one.value)
             until = min(until or last, last)
         else:
-            rest.append(demand)
+            rest.append(one)
     return scope._replace(since=since, until=until, tree=join_clauses("all", rest))

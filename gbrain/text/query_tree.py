@@ -1,4 +1,4 @@
-"""The query language: words, phrases, prefixes, AND OR NOT, brackets and fields, as a tree."""
+"""The query language as a tree: words, phrases, prefixes, AND, OR, NOT, brackets and fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from gbrain.errors import UsageError
-from gbrain.text.query import (
+from gbrain.text.query_terms import (
     FIELDS,
     MAX_TERMS,
     OPERATORS,
@@ -18,13 +18,13 @@ from gbrain.text.query import (
     make_phrase_term,
     make_word_term,
 )
-from gbrain.types import Clause, ClauseKind, Term
+from gbrain.types import Clause, ClauseKind, Query, Term
 
-# Brackets within brackets beyond this are read as if they were not there.
-_DEEPEST = 40
+# Deeper brackets are ignored.
+_MAX_BRACKET_DEPTH = 40
 
-# A word's signs are taken off until none is left, at most so often.
-_LAYERS = 8
+# Punctuation around a word is stripped at most this often.
+_MAX_STRIPS = 8
 
 _NAME = f"(?P<name>{'|'.join(FIELDS)}):"
 _TOKEN = (
@@ -35,34 +35,35 @@ _AFTER_A_BRACKET = ",.;!?"
 
 
 class _Token(NamedTuple):
-    """A bracket, an operator or a leaf of the tree; `name` is the field a bracket stands behind."""
+    """A bracket, an operator or a leaf of the tree; `name` is the field before a bracket."""
 
     sign: str
     clause: Clause | None = None
     name: str = ""
 
 
-class _Reading(NamedTuple):
+class _ParseContext(NamedTuple):
+    """What a word or a date in the query refers to."""
+
     aliases: Aliases
     today: date
 
 
 def parse_tree(text: str, aliases: Aliases, today: date) -> Clause | None:
-    """The tree of a normalised query; None for plain words and phrases, or nothing that counts.
+    """Return the tree of a normalised query; None for plain words and phrases or an empty query.
 
-    AND binds closer than OR, and both closer than standing side by side. NOT after an operand
-    takes away from that operand. What does not fit is passed over: a bracket without its fellow,
-    an operator without operands.
+    AND binds closer than OR, and both closer than words side by side. NOT after an operand excludes
+    from that operand. A bracket without its partner and an operator without operands are ignored.
     """
-    reading = _Reading(aliases, today)
-    tree = _loose(deque(_tokens(text, reading)), reading, 0)
+    context = _ParseContext(aliases, today)
+    tree = _loose(deque(_tokens(text, context)), context, 0)
     if tree is None or _kinds(tree) <= {"term", "loose"}:
         return None
     return tree if _kinds(tree) & {"all", "any", "not"} else _without_stop_words(tree)
 
 
 def wanted_terms(tree: Clause) -> Iterator[Term]:
-    """The terms that are wanted, in order: those of the words and of title fields."""
+    """Yield the terms of words and title fields that are not under a NOT, in order."""
     if tree.term:
         yield tree.term
     if tree.kind != "not":
@@ -71,14 +72,14 @@ def wanted_terms(tree: Clause) -> Iterator[Term]:
 
 
 def join_clauses(kind: ClauseKind, parts: list[Clause]) -> Clause | None:
-    """Parts under one node: none for nothing, the part itself if it is alone."""
+    """Return the operands under one node: None for none, the operand itself for one."""
     flat = [inner for part in parts for inner in (part.operands if part.kind == kind else (part,))]
     if len(flat) < 2:
         return flat[0] if flat else None
     return Clause(kind, tuple(flat))
 
 
-def _tokens(text: str, reading: _Reading) -> Iterator[_Token]:
+def _tokens(text: str, context: _ParseContext) -> Iterator[_Token]:
     depth = leaves = 0
     for match in re.finditer(_TOKEN, text):
         name, opens, closes = match["name"], match["bracket"] == "(" or match["group"], 0
@@ -89,11 +90,11 @@ def _tokens(text: str, reading: _Reading) -> Iterator[_Token]:
         elif not opens:
             written = match["word"] or match["value"]
             closes = _closing(written) if written else 0
-            clause = _leaf(match, written and written[: _end(written) - closes], reading)
+            clause = _leaf(match, written and written[: _end(written) - closes], context)
             if clause:
                 yield _Token("leaf", clause)
                 leaves += 1
-        elif depth < _DEEPEST:
+        elif depth < _MAX_BRACKET_DEPTH:
             yield _Token("(", name=name or "")
             depth += 1
         for _ in range(min(closes, depth)):
@@ -103,16 +104,16 @@ def _tokens(text: str, reading: _Reading) -> Iterator[_Token]:
             return
 
 
-def _leaf(match: re.Match[str], written: str | None, reading: _Reading) -> Clause | None:
-    """A word, a phrase or a field; a field whose value is none is just words."""
+def _leaf(match: re.Match[str], written: str | None, context: _ParseContext) -> Clause | None:
+    """Return a word, a phrase or a field; a field with an invalid value becomes words."""
     name, quoted, phrase = match["name"], match["quoted"], match["phrase"]
     if written is None:
-        field = _field(name, quoted, reading) if name else None
+        field = _field(name, quoted, context) if name else None
         return field or _term(make_phrase_term(quoted if phrase is None else phrase))
     if name:
-        field = _field(name, written.rstrip(",;"), reading, bare=True)
-        return field or _word(f"{name}:{written}", reading.aliases)
-    return _word(written, reading.aliases)
+        field = _field(name, written.rstrip(",;"), context, bare=True)
+        return field or _word(f"{name}:{written}", context.aliases)
+    return _word(written, context.aliases)
 
 
 def _end(word: str) -> int:
@@ -120,7 +121,7 @@ def _end(word: str) -> int:
 
 
 def _closing(word: str) -> int:
-    """How many brackets at the end of a word were opened before it."""
+    """Return how many brackets at the end of a word were opened before it."""
     word = word[: _end(word)]
     trailing = len(word) - len(word.rstrip(")"))
     return max(0, min(trailing, word.count(")") - word.count("(")))
@@ -132,7 +133,7 @@ def _term(term: Term | None) -> Clause | None:
 
 def _word(written: str, aliases: Aliases) -> Clause | None:
     term = make_word_term(written, aliases)
-    for _ in range(_LAYERS):
+    for _ in range(_MAX_STRIPS):
         again = term and make_word_term(_bare(term), aliases)
         if again == term:
             break
@@ -144,14 +145,14 @@ def _bare(term: Term) -> str:
     return term.words[0] + ("*" if term.prefix else "")
 
 
-def _field(name: str, value: str, reading: _Reading, *, bare: bool = False) -> Clause | None:
-    """The field as a clause; None if its value is none."""
+def _field(name: str, value: str, context: _ParseContext, *, bare: bool = False) -> Clause | None:
+    """Return the field as a clause; None if its value is invalid."""
     if name == "title":
-        word = _word(value, reading.aliases) if bare else _term(make_phrase_term(value))
+        word = _word(value, context.aliases) if bare else _term(make_phrase_term(value))
         return word and Clause("field", term=word.term, name=name)
     value = value.strip()
     if name in ("before", "after"):
-        value = _day(value, reading.today)
+        value = _day(value, context.today)
     elif name == "tag":
         value = value.lstrip("#")
     elif name in ("wing", "room"):
@@ -160,7 +161,7 @@ def _field(name: str, value: str, reading: _Reading, *, bare: bool = False) -> C
 
 
 def _day(written: str, today: date) -> str:
-    """The first day of the date written, ISO; empty if it cannot be read."""
+    """Return the first day of the date, ISO; empty if it is not a date."""
     from gbrain.text.dates import parse_bound
 
     try:
@@ -170,12 +171,12 @@ def _day(written: str, today: date) -> str:
 
 
 def day_before(day: str) -> str:
-    """The ISO day before; before the first of all days, one that compares as earlier."""
+    """Return the ISO day before; for the first day there is, one that sorts before it."""
     first = date.fromisoformat(day)
     return (first - timedelta(1)).isoformat() if first > date.min else "0000-12-31"
 
 
-def _loose(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | None:
+def _loose(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
     parts: list[Clause] = []
     while tokens:
         sign = tokens[0].sign
@@ -184,30 +185,30 @@ def _loose(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | Non
         if sign in (")", "AND", "OR"):
             tokens.popleft()
             continue
-        part = _any(tokens, reading, depth)
+        part = _any(tokens, context, depth)
         if part:
             parts.append(part)
     return join_clauses("loose", parts)
 
 
-def _any(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | None:
-    parts = [_all(tokens, reading, depth)]
+def _any(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
+    parts = [_all(tokens, context, depth)]
     while tokens and tokens[0].sign == "OR":
         tokens.popleft()
-        parts.append(_all(tokens, reading, depth))
+        parts.append(_all(tokens, context, depth))
     return join_clauses("any", [part for part in parts if part])
 
 
-def _all(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | None:
-    parts = [_operand(tokens, reading, depth)]
+def _all(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
+    parts = [_operand(tokens, context, depth)]
     while tokens and tokens[0].sign in ("AND", "NOT"):
         if tokens[0].sign == "AND":
             tokens.popleft()
-        parts.append(_operand(tokens, reading, depth))
+        parts.append(_operand(tokens, context, depth))
     return join_clauses("all", [part for part in parts if part])
 
 
-def _operand(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | None:
+def _operand(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
     unwanted = False
     while tokens and tokens[0].sign == "NOT":
         tokens.popleft()
@@ -217,11 +218,11 @@ def _operand(tokens: deque[_Token], reading: _Reading, depth: int) -> Clause | N
     token = tokens.popleft()
     part = token.clause
     if token.sign == "(":
-        part = _loose(tokens, reading, depth + 1)
+        part = _loose(tokens, context, depth + 1)
         if tokens:
             tokens.popleft()
         if part and token.name:
-            part = _all_fields(part, token.name, reading)
+            part = _all_fields(part, token.name, context)
     return _not(part) if part and unwanted else part
 
 
@@ -229,12 +230,12 @@ def _not(part: Clause) -> Clause:
     return part.operands[0] if part.kind == "not" else Clause("not", (part,))
 
 
-def _all_fields(tree: Clause, name: str, reading: _Reading) -> Clause:
-    """The tree of a bracket behind a field's name, each of its words a value of that field."""
+def _all_fields(tree: Clause, name: str, context: _ParseContext) -> Clause:
+    """Return the tree of a bracket after a field name, with each word as a value of that field."""
     if tree.kind == "term" and tree.term:
         value = " ".join(tree.term.words) if tree.term.quoted else _bare(tree.term)
-        return _field(name, value, reading, bare=not tree.term.quoted) or tree
-    return tree._replace(operands=tuple(_all_fields(part, name, reading) for part in tree.operands))
+        return _field(name, value, context, bare=not tree.term.quoted) or tree
+    return tree._replace(operands=tuple(_all_fields(part, name, context) for part in tree.operands))
 
 
 def _kinds(tree: Clause) -> set[ClauseKind]:
@@ -242,9 +243,62 @@ def _kinds(tree: Clause) -> set[ClauseKind]:
 
 
 def _without_stop_words(tree: Clause) -> Clause:
-    """A tree of words and fields alone, as plain words are read; quotes keep all of them."""
+    """Drop stop words as a query without operators does; a quoted phrase keeps all of them."""
     terms = [part.term for part in tree.operands if part.kind == "term" and part.term]
     if any(term.quoted for term in terms) or all(is_stop_term(term) for term in terms):
         return tree
     kept = [p for p in tree.operands if p.kind != "term" or (p.term and not is_stop_term(p.term))]
     return join_clauses("loose", kept) or tree
+
+
+_SIGNS = {"all": " AND ", "any": " OR ", "loose": " "}
+_BRACKETED = {
+    "not": ("all", "any", "loose"),
+    "all": ("any", "loose"),
+    "any": ("loose",),
+    "loose": (),
+}
+_UNQUOTED_VALUE = r"[\w/.+#-]*[\w/+#-]"
+
+
+def describe_query(query: Query) -> str:
+    """Return the query as it was understood: the tree, or the terms if there is none."""
+    if query.tree is not None:
+        return format_tree(query.tree)
+    return " ".join(_format_term(term) for term in query.terms)
+
+
+def format_tree(tree: Clause) -> str:
+    """Return the tree as a query that parses to the same tree."""
+    if tree.kind == "term" and tree.term:
+        return _format_term(tree.term)
+    if tree.kind == "field":
+        return f"{tree.name}:{_format_value(tree)}"
+    parts = [_part(tree, part) for part in tree.operands]
+    if tree.kind == "not":
+        return f"NOT {parts[0]}"
+    if tree.kind == "loose":
+        # Without brackets, the NOT would exclude from the operand before it.
+        parts[1:] = [f"({part})" if part.startswith("NOT ") else part for part in parts[1:]]
+    return _SIGNS[tree.kind].join(parts)
+
+
+def _part(tree: Clause, part: Clause) -> str:
+    text = format_tree(part)
+    return f"({text})" if part.kind in _BRACKETED[tree.kind] else text
+
+
+def _format_term(term: Term) -> str:
+    if term.quoted:
+        return f'"{" ".join(term.words)}"'
+    word = term.words[0] + ("*" if term.prefix else "")
+    is_syntax = word in OPERATORS or word.startswith(tuple(f"{name}:" for name in FIELDS))
+    # The apostrophe is ignored when parsed, and keeps the word from being an operator or field.
+    return f"'{word}" if is_syntax else word
+
+
+def _format_value(field: Clause) -> str:
+    if field.term:
+        term = field.term
+        return _format_term(term) if term.quoted else term.words[0] + "*" * term.prefix
+    return field.value if re.fullmatch(_UNQUOTED_VALUE, field.value) else f'"{field.value}"'

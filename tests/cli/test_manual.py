@@ -15,7 +15,7 @@ from gbrain.cli.app import COMMANDS
 from gbrain.cli.completer import TABLE
 from gbrain.cli.manual import completion_table, manual_pages
 from gbrain.config import all_settings
-from gbrain.text.query import FIELDS
+from gbrain.text.query_terms import FIELDS
 
 ROOT = Path(__file__).parents[2]
 MAN = ROOT / "man"

@@ -26,7 +26,7 @@ from gbrain.evaluate.question_mining import (
     strip_markup,
 )
 from gbrain.search.name_match import match_name
-from gbrain.text.query import parse_terms
+from gbrain.text.query_terms import parse_terms
 from gbrain.text.similarity import edit_distance
 from gbrain.types import Query, Scope
 

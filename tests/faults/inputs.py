@@ -7,7 +7,7 @@ import json
 from hypothesis import strategies as st
 
 from gbrain.config import all_settings
-from gbrain.text.query import FIELDS
+from gbrain.text.query_terms import FIELDS
 
 # Characters that some reader once took for more than themselves.
 ODD = (

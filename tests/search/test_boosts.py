@@ -26,7 +26,7 @@ from gbrain.search.boosts import (
 )
 from gbrain.search.intent import detect_intent
 from gbrain.text.dates import find_periods
-from gbrain.text.query import parse_terms
+from gbrain.text.query_terms import parse_terms
 from gbrain.types import BoostData, Query, Ranked, Scope
 
 TODAY = date(2026, 11, 16)

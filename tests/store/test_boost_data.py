@@ -9,7 +9,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.store.boost_data import Wanted, facts
-from gbrain.text.query import parse_terms
+from gbrain.text.query_terms import parse_terms
 from gbrain.types import BoostData
 
 

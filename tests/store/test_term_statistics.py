@@ -7,7 +7,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.store import term_statistics
 from gbrain.store.chunks import page_passages
-from gbrain.text.query import parse_terms
+from gbrain.text.query_terms import parse_terms
 from gbrain.types import TermStatistics
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -13,10 +14,10 @@ from gbrain.text.chunking import (
     MAX_UNSPLIT_TOKENS,
     content_hash,
     embedding_text,
+    estimate_tokens,
     split_section,
 )
 from gbrain.text.page import parse_page
-from gbrain.text.tokens import estimate_tokens
 from gbrain.types import Chunk, Section
 
 _PIECES = [
@@ -210,3 +211,21 @@ def test_the_model_reads_title_date_and_path_before_the_words() -> None:
 def test_the_same_text_has_one_hash_wherever_it_stands() -> None:
     one, other = "# T\n\nSame words.\n", "# T\n\n## New\n\nnew\n\n# T\n\nSame words.\n"
     assert chunks(one)[0].hash == chunks(other)[-1].hash == content_hash("T\nSame words.")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), (" \n\t", 0), ("river", 1), ("the river, wide", 4), ("2026-04-03", 6), ("知识", 2)],
+)
+def test_words_digits_and_signs_are_counted(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
+
+
+@given(st.text(), st.text())
+def test_text_apart_is_counted_apart(one: str, other: str) -> None:
+    assert estimate_tokens(f"{one}\n{other}") == estimate_tokens(one) + estimate_tokens(other)
+
+
+@given(st.text())
+def test_never_more_tokens_than_characters(text: str) -> None:
+    assert estimate_tokens(text) <= len(text)

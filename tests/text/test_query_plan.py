@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from gbrain.text.query import parse_query
-from gbrain.text.query_format import format_tree
+from gbrain.text.query_tree import format_tree
 from gbrain.types import Query, Scope
 
 

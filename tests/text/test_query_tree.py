@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gbrain.text.query import MAX_TERMS, normalise_query, parse_query
-from gbrain.text.query_format import describe_query, format_tree
-from gbrain.text.query_tree import parse_tree, wanted_terms
+from gbrain.text.query import parse_query
+from gbrain.text.query_terms import MAX_TERMS, normalise_query
+from gbrain.text.query_tree import describe_query, format_tree, parse_tree, wanted_terms
 from gbrain.types import Clause, Query, Scope, Term
 
 TODAY = date(2026, 11, 16)

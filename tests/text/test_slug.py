@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gbrain.errors import BadPage
-from gbrain.text.query import normalise_query
+from gbrain.text.query_terms import normalise_query
 from gbrain.text.slug import MAX_SLUG_CHARACTERS, fold_name, normalise_unicode, slug_from_path
 
 

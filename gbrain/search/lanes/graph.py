@@ -11,7 +11,7 @@ from gbrain.config import Settings
 from gbrain.store.links import links_between
 from gbrain.store.page_names import named_any, slugs_of
 from gbrain.store.scope import page_condition
-from gbrain.text.query import STOP_WORDS
+from gbrain.text.query_terms import STOP_WORDS
 from gbrain.text.slug import fold_name
 from gbrain.types import Candidate, LaneResult, Query
 

@@ -10,7 +10,7 @@ from itertools import combinations
 from gbrain.config import Settings
 from gbrain.store.page_names import slugs_of
 from gbrain.store.scope import page_condition, passage_days
-from gbrain.text.query import fts_expression, has_unspaced_script
+from gbrain.text.query_terms import fts_expression, has_unspaced_script
 from gbrain.trace import Trace
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from gbrain.search.rerank.head import RerankRequest, RerankScores
-from gbrain.text.query import fts_expression
+from gbrain.text.query_terms import fts_expression
 
 # What the words and sentences are worth beside a cross-encoder's opinion.
 SHARE = 0.2

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gbrain.text.query import (
+from gbrain.text.query import parse_query
+from gbrain.text.query_terms import (
     MAX_QUERY_CHARACTERS,
     MAX_TERMS,
     fts_expression,
     has_unspaced_script,
     normalise_query,
-    parse_query,
     parse_terms,
 )
 from gbrain.types import Scope, Term

@@ -1,0 +1,160 @@
+"""Split a query's text into terms, and write terms as FTS5 expressions; every text is valid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from gbrain.text.slug import normalise_unicode
+from gbrain.types import Term
+
+# A longer text is not a question, and one phrase of all of it would exhaust memory.
+MAX_QUERY_CHARACTERS = 10_000
+MAX_TERMS = 200
+_MAX_COMPOUND_WORDS = 40
+
+FIELDS = ("title", "tag", "wing", "room", "type", "before", "after")
+OPERATORS = frozenset(("AND", "OR", "NOT"))
+
+# Strings, compiled on first use: most queries are plain words and start faster without them.
+_INVISIBLE = "[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f]"
+_PHRASE_OR_WORD = r'"([^"]*)"|(\S+)'
+_COMPOUND_WORD = r"[^\W_]+"
+
+# Scripts written without spaces: words are found as substrings there, not as tokens.
+_UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+
+Aliases = Mapping[str, tuple[str, ...]]
+_NO_ALIASES: Aliases = {}
+
+STOP_WORDS = frozenset(
+    """a about all am an and any are as at be been being but by can could did do does doing for from
+    had has have having he her here hers him his how i if in into is it its just me more most my no
+    nor not of off on or our ours out over own she should so some such than that the their theirs
+    them then there these they this those through to too under up us very was we were what when
+    where which while who whom whose why will with would you your yours who's what's where's that's
+    it's i'm i've i'd there's let's tell give show""".split()
+)
+
+
+def normalise_query(text: str) -> str:
+    """Return the text in NFC, without invisible characters, single-spaced, with plain quotes."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
+    text = text.encode("utf-8", "replace").decode()
+    composed = normalise_unicode("NFC", text).replace("\u2019", "'").replace("\u2018", "'")
+    plain = composed.replace("\u201c", '"').replace("\u201d", '"')
+    return " ".join(re.sub(_INVISIBLE, "", plain).split())
+
+
+def parse_terms(text: str, aliases: Aliases = _NO_ALIASES) -> tuple[Term, ...]:
+    """Return the words and quoted phrases of a normalised query, in order, without duplicates.
+
+    A compound such as `auth-middleware` or `v1.2` is one term. A word in `aliases` (keys in lower
+    case) gets its synonyms. Stop words are dropped unless they have an alias, something is quoted
+    or nothing else is left.
+    """
+    terms: dict[Term, None] = {}
+    quoted_any = False
+    for phrase, word in _phrases_and_words(text):
+        term = make_phrase_term(phrase) if phrase else make_word_term(word, aliases)
+        if term:
+            quoted_any |= term.quoted
+            terms[term] = None
+        if len(terms) >= MAX_TERMS:
+            break
+    kept = [term for term in terms if quoted_any or not is_stop_term(term)]
+    return tuple(kept or terms)
+
+
+def make_phrase_term(phrase: str) -> Term | None:
+    """Return a quoted phrase as a term; None if it contains no word."""
+    words = tuple(word for word in phrase.split() if _has_letter_or_digit(word))
+    return Term(words, quoted=True) if words else None
+
+
+def make_word_term(word: str, aliases: Aliases = _NO_ALIASES) -> Term | None:
+    """Return a word as a term, without the punctuation around it; None if nothing is left."""
+    bare = _strip_punctuation(word.replace('"', ""))
+    prefix = bare.endswith("*")
+    bare = bare.rstrip("*")
+    if bare.casefold() not in STOP_WORDS:
+        bare = bare.removesuffix("'s").removesuffix("'S").removesuffix("'")
+    if not _has_letter_or_digit(bare):
+        return None
+    return Term((bare,), prefix=prefix, synonyms=aliases.get(bare.casefold(), ()))
+
+
+def _phrases_and_words(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (phrase, word) pairs in order; one of the two is always empty."""
+    if '"' not in text:
+        yield from (("", word) for word in text.split())
+        return
+    for match in re.finditer(_PHRASE_OR_WORD, text):
+        yield match[1] or "", match[2] or ""
+
+
+def _has_letter_or_digit(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
+def _strip_punctuation(word: str) -> str:
+    """Remove the punctuation before and after a word, but keep signs as in `C++` and `net*`."""
+    start, stop = 0, len(word)
+    while start < stop and not (word[start].isalnum() or word[start] in "_+#"):
+        start += 1
+    while stop > start and not (word[stop - 1].isalnum() or word[stop - 1] in "_*+#"):
+        stop -= 1
+    return word[start:stop]
+
+
+def is_stop_term(term: Term) -> bool:
+    """Tell whether a term is a stop word without synonyms."""
+    plain = len(term.words) == 1 and not term.prefix and not term.synonyms
+    return plain and term.words[0].casefold() in STOP_WORDS
+
+
+def has_unspaced_script(text: str) -> bool:
+    """Tell whether some of the text is in a script that does not separate words."""
+    return not text.isascii() and re.search(_UNSPACED, text) is not None
+
+
+def fts_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:
+    """Return the terms as an FTS5 expression; each is quoted, so no character is syntax.
+
+    The words of a compound are matched too, unless it is quoted: a page with the whole compound
+    then scores higher.
+    """
+    return f" {operator} ".join(fts_term(term) for term in terms)
+
+
+def fts_term(term: Term, *, strict: bool = False) -> str:
+    """Return one term as an FTS5 expression; with `strict`, a compound only matches as a whole."""
+    return _any_of([*_spellings(term), *(() if strict else _compound_words(term))])
+
+
+def fts_whole_term(term: Term) -> str:
+    """Return one term as an FTS5 expression; a compound matches as a whole or by all its words."""
+    words = _compound_words(term)
+    return _any_of([*_spellings(term), *([f"({' AND '.join(words)})"] if words else ())])
+
+
+def _any_of(phrases: list[str]) -> str:
+    return phrases[0] if len(phrases) == 1 else f"({' OR '.join(phrases)})"
+
+
+def _spellings(term: Term) -> list[str]:
+    whole = _quote(" ".join(term.words)) + ("*" if term.prefix else "")
+    return [whole, *map(_quote, term.synonyms)]
+
+
+def _compound_words(term: Term) -> list[str]:
+    """Return the quoted words of a compound; none for a plain word or a phrase."""
+    if term.quoted or term.words[0].isalnum():
+        return []
+    words = re.findall(_COMPOUND_WORD, term.words[0])[:_MAX_COMPOUND_WORDS]
+    return [_quote(word) for word in words] if len(words) > 1 else []
+
+
+def _quote(phrase: str) -> str:
+    return '"' + phrase.replace('"', " ").replace("\0", " ") + '"'
