@@ -57,7 +57,6 @@ SQL_OUTSIDE_STORE = {
     "explanation/unfound.py",
     "importing/export.py",
     "importing/importer.py",
-    "mcp/read_only.py",
     "search/context.py",
     "search/hits.py",
     "search/lanes/graph.py",

@@ -20,7 +20,7 @@ from gbrain.cli.app import COMMANDS, app
 from gbrain.errors import NotFound
 from gbrain.models.catalog import packaged
 from gbrain.output import schemas
-from gbrain.output.schemas import documents, schema
+from gbrain.output.schemas import document_schema, list_documents
 from gbrain.search.rerank.learned import FEATURES
 from gbrain.store.usage_log import Place, remember
 
@@ -150,13 +150,12 @@ def test_every_number_has_an_end() -> None:
 def command_of(call: str) -> str:
     """The command that a line calls, with its subcommand if it has one."""
     first, second, *_ = [*shlex.split(call), ""]
-    return f"{first} {second}" if f"{first} {second}" in schemas.commands() else first
+    return f"{first} {second}" if f"{first} {second}" in schemas.document_by_command() else first
 
 
 def check(document: Any, name: str) -> None:
-    Draft202012Validator(schema(name), format_checker=Draft202012Validator.FORMAT_CHECKER).validate(
-        document
-    )
+    checker = Draft202012Validator.FORMAT_CHECKER
+    Draft202012Validator(document_schema(name), format_checker=checker).validate(document)
 
 
 @pytest.fixture
@@ -206,32 +205,32 @@ def record_questions(path: Path) -> None:
             )
 
 
-@pytest.mark.parametrize("name", [document.name for document in documents()])
+@pytest.mark.parametrize("name", [document.name for document in list_documents()])
 def test_a_schema_is_a_schema_and_complete_in_itself(name: str) -> None:
-    written = schema(name)
+    written = document_schema(name)
     Draft202012Validator.check_schema(written)
-    for reference in schemas._references(written):
+    for reference in schemas.references(written):
         part = reference.removeprefix("#/$defs/").partition("/")[0]
         assert part in written["$defs"]
 
 
 def test_a_name_is_defined_once() -> None:
-    files = [path for path in schemas._FOLDER.glob("*.json") if path.name != "commands.json"]
+    files = [path for path in schemas.SCHEMA_FOLDER.glob("*.json") if path.name != "commands.json"]
     names = [name for path in files for name in json.loads(path.read_text())["$defs"]]
     assert sorted(names) == sorted(set(names))
-    printed = {document.name for document in documents()}
-    used = {part for name in printed for part in schemas._used(name)}
+    printed = {document.name for document in list_documents()}
+    used = {part for name in printed for part in schemas.referred_names(name)}
     assert set(names) == printed | used, "a definition that nothing uses"
 
 
 def test_every_command_prints_json_and_has_a_schema() -> None:
     for name, command in leaves():
         options = {option for parameter in command.params for option in parameter.opts}
-        documented = name in schemas.commands()
+        documented = name in schemas.document_by_command()
         assert ("--json" in options, documented) == (name not in NO_DOCUMENT,) * 2, name
-    assert set(schemas.commands()) <= dict(leaves()).keys()
+    assert set(schemas.document_by_command()) <= dict(leaves()).keys()
     called = {command_of(call) for call in CALLS}
-    assert called == set(schemas.commands()), "a command whose output is not tried below"
+    assert called == set(schemas.document_by_command()), "a command whose output is not tried below"
 
 
 def test_what_commands_print_is_what_the_schemas_say(
@@ -292,7 +291,7 @@ def test_errors(run, embedded: Path, words: tuple[str, ...]) -> None:
 
 def test_a_key_more_or_less_does_not_pass(run, embedded: Path) -> None:
     document = run("search", "river ai", "--json").json
-    validator = Draft202012Validator(schema("search"))
+    validator = Draft202012Validator(document_schema("search"))
     assert validator.is_valid(document)
     assert not validator.is_valid({**document, "new": 1})
     document["results"][0].pop("date")
@@ -302,11 +301,11 @@ def test_a_key_more_or_less_does_not_pass(run, embedded: Path) -> None:
 def test_the_command_lists_and_shows_them(run) -> None:
     listed = [line.split("\t") for line in run("schema").stdout.splitlines()]
     assert ["answer", "search, query"] in [row[:2] for row in listed]
-    assert {row[0] for row in listed} == {document.name for document in documents()}
-    assert run("schema", "query").json == schema("answer")
-    assert run("schema", "config", "list", "--json").json == schema("settings_list")
+    assert {row[0] for row in listed} == {document.name for document in list_documents()}
+    assert run("schema", "query").json == document_schema("answer")
+    assert run("schema", "config", "list", "--json").json == document_schema("settings_list")
     ran = run("schema", "anser")
     assert ran.exit_code == 1
     assert ran.stderr == "Error: There is no document 'anser'\nHint: Did you mean 'answer'?\n"
     with pytest.raises(NotFound, match="no document"):
-        schema("")
+        document_schema("")

@@ -28,9 +28,18 @@ class BrainFile:
         self.confirm: Callable[[str], bool] = lambda command: False
 
     @classmethod
-    def open(cls, path: str | Path | None = None, *, make: bool = False) -> Self:
-        """Open the brain at `path` (default: the default path); `make` creates a missing one."""
+    def open(
+        cls, path: str | Path | None = None, *, make: bool = False, read_only: bool = False
+    ) -> Self:
+        """Open the brain at `path` (default: the default path); `make` creates a missing one.
+
+        With `read_only` SQLite refuses every write through this brain.
+        """
         file = Path(path).expanduser() if path else default_path()
+        if read_only:
+            from gbrain.store.read_only import ReadOnlyDatabase
+
+            return cls(ReadOnlyDatabase(file))
         if make and not file.exists():
             create(file)
         return cls(Database(file))

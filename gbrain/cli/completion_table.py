@@ -86,9 +86,9 @@ def _kind(name: str, parameter: Any) -> str:
     if choices:
         return "|".join(choices)
     if name == "schema":
-        from gbrain.output.schemas import documents
+        from gbrain.output.schemas import list_documents
 
-        return "|".join(document.name for document in documents())
+        return "|".join(document.name for document in list_documents())
     written = (parameter.metavar or "").rstrip(".").strip("[]")
     for where in (name, ""):
         if (where, parameter.name) in _KINDS_THERE:

@@ -19,7 +19,7 @@ from gbrain.importing.importer import ImportReport
 from gbrain.importing.scan import ImportProblem, require_folder
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.documents import report_document
+from gbrain.output.documents import import_report_document
 from gbrain.output.progress import show_progress
 
 command = Module()
@@ -168,7 +168,7 @@ def _finish(
     report: ImportReport, dry_run: bool, quiet: bool, as_json: bool, embedded: int, others: int = 0
 ) -> None:
     if as_json:
-        screen.write_json(report_document(report, dry_run=dry_run))
+        screen.write_json(import_report_document(report, dry_run=dry_run))
     else:
         if dry_run:
             rows = [(change.action, change.slug, change.path) for change in report.changes]

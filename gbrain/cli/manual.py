@@ -22,8 +22,7 @@ from gbrain.cli.completion_table import command_table
 from gbrain.cli.manual_prose import COMMANDS as PROSE
 from gbrain.cli.manual_prose import ENVIRONMENT, EXIT_STATUS, PROGRAM, SETTINGS, Section
 from gbrain.config import all_settings, format_value
-from gbrain.output.schemas import commands as documented
-from gbrain.output.schemas import described_keys
+from gbrain.output.schemas import describe_keys, document_by_command
 
 _WIDTH = 72
 
@@ -133,14 +132,14 @@ def _documents(name: str) -> list[str]:
     """The keys of what the command prints with --json."""
     printed = {
         command: document
-        for command, document in documented().items()
+        for command, document in document_by_command().items()
         if command.split()[0] == name
     }
     lines = [".SH JSON"] if printed else []
     for command, document in printed.items():
         if len(printed) > 1:
             lines.append(f'.SS "gbrain {_roff(command)}"')
-        for keys in described_keys(document):
+        for keys in describe_keys(document):
             lines += [".P", *_lines(f"In `{keys.of}`:")] if keys.of else []
             lines.append(".PD 0")
             for key, about in keys.about:

@@ -25,7 +25,7 @@ from gbrain.cli.options import (
 )  # fmt: skip
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.documents import listed_document, near_document, page_document
+from gbrain.output.documents import duplicate_document, page_document, page_row_document
 from gbrain.query_options import FILTERS, parse_scope
 from gbrain.text.slug import slug_from_path
 
@@ -63,7 +63,7 @@ def put(
         twin = None if quiet and not json else _twin(brain, written)
     if json:
         about = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
-        screen.write_json({**about, "nearly_the_same": near_document(twin)})
+        screen.write_json({**about, "nearly_the_same": duplicate_document(twin)})
     elif not quiet:
         screen.say(f"{written.slug}: {written.outcome}, version {written.version}")
     if twin and not quiet:
@@ -142,7 +142,7 @@ def list_(
     with open_brain(db) as brain:
         pages, total = brain.list(scope, limit)
     if json:
-        screen.write_json({"pages": [listed_document(page) for page in pages], "total": total})
+        screen.write_json({"pages": [page_row_document(page) for page in pages], "total": total})
     else:
         rows = [(p.slug, p.title, f"{p.wing}/{p.room}", p.date) for p in pages]
         headers = ("Slug", "Title", "Wing/room", "Date")

@@ -1,4 +1,4 @@
-"""`schema`: what the documents of --json look like."""
+"""`schema`: print the JSON Schemas of the documents that commands print with --json."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ def schema(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the JSON documents that commands print, or show the schema of one."""
-    from gbrain.output.schemas import documents
-    from gbrain.output.schemas import schema as schema_of
+    """List the JSON documents that commands print, or show the JSON Schema of one."""
+    from gbrain.output.schemas import document_schema, list_documents
 
     if name:
-        written = schema_of(" ".join(name))
-        screen.write_json(written) if json else screen.write(_readable(written))
+        found = document_schema(" ".join(name))
+        screen.write_json(found) if json else screen.write(_indented(found))
         return
-    known = documents()
+    known = list_documents()
     if json:
         screen.write_json({"schemas": [document._asdict() for document in known]})
         return
@@ -44,7 +43,7 @@ def schema(
     screen.write_table(("Document", "Printed by", "What it is"), rows, "")
 
 
-def _readable(document: object) -> str:
+def _indented(document: object) -> str:
     from json import dumps
 
     return dumps(document, indent=2, ensure_ascii=False)

@@ -1,11 +1,11 @@
-"""`serve`: the brain as tools for an agent."""
+"""`serve`: offer the brain to an agent as MCP tools."""
 
 from __future__ import annotations
 
 import signal
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db
 from gbrain.output import screen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 command = Module()
 
@@ -28,24 +25,22 @@ command = Module()
 )
 def serve(
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="No tool that writes; the file cannot be changed.")
+        bool,
+        typer.Option("--read-only", help="Offer no tools that write to the brain."),
     ] = False,
     db: Db = None,
 ) -> None:
-    """Serve the brain to an agent: MCP on standard input and output."""
-    opener: Callable[[], Brain] = partial(Brain.open, db)
-    if read_only:
-        from gbrain.mcp.read_only import open_unwritable
-
-        opener = partial(open_unwritable, db)
-    # What is wrong with the file is said before a protocol begins.
-    opener().close()
+    """Serve the brain to an agent over MCP on standard input and output."""
+    open_brain = partial(Brain.open, db, read_only=read_only)
+    # A missing or damaged file is reported before the protocol starts.
+    open_brain().close()
     if sys.stdin.isatty():
-        screen.say("Waiting for an agent on standard input. Ctrl-C ends it.")
-    # Python would wait for the thread that reads standard input; every write is whole anyway.
+        screen.say("Waiting for an agent on standard input. Press Ctrl-C to stop.")
+    # Python would wait for the thread that reads standard input. Writes are transactions, so
+    # ending at once loses nothing that was acknowledged.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     import anyio
 
     from gbrain.mcp import server
 
-    anyio.run(partial(server.serve, opener, read_only=read_only))
+    anyio.run(partial(server.serve, open_brain, read_only=read_only))

@@ -20,7 +20,7 @@ from gbrain.importing.scan import ImportProblem
 from gbrain.importing.watcher import ChangedPaths, watch_folders
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.documents import report_document
+from gbrain.output.documents import import_report_document
 from gbrain.store.jobs import due
 
 # What passes by itself: another program has its turn, or somebody makes room.
@@ -98,7 +98,7 @@ class Follower:
             return
         if self.json:
             about = {"time": timestamp(), "folder": root, "embedded": embedded}
-            screen.write_json({**about, **report_document(report, dry_run=False)})
+            screen.write_json({**about, **import_report_document(report, dry_run=False)})
             sys.stdout.flush()
             return
         for problem in report.problems:

@@ -1,113 +1,103 @@
-"""What an agent may ask with: arguments held against their schema, and read into filters."""
+"""Check the arguments of a tool call against the schema; an error says what to change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from gbrain.brain import today as today
 from gbrain.errors import UsageError
 from gbrain.messages import did_you_mean, similar_names
 
 if TYPE_CHECKING:
-    from gbrain.text.dates import Period
+    from jsonschema import ValidationError
 
 Schema = Mapping[str, Any]
 Arguments = Mapping[str, Any]
 
-_KINDS: dict[str, tuple[Any, str]] = {
-    "string": (str, "text"),
-    "integer": (int, "a whole number"),
-    "boolean": (bool, "true or false"),
-    "array": (list, "a list"),
-    "object": (dict, "an object"),
+_TYPE_WORDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
 }
-# Characters of a wrong value that a message repeats.
-_SHOWN = 40
-_LARGE = 1e15
+# How much of a wrong value a message repeats.
+_SHOWN_CHARACTERS = 40
+_MAX_SHOWN_NUMBER = 1e15
 
 
-def checked(schema: Schema, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments without those that are null; raises UsageError for one the schema forbids.
+def check_arguments(schema: Schema, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments without those that are null, whole numbers as int.
 
-    A whole number may come as 5.0, as some programs write it.
+    Raises UsageError, which names the argument and quotes its description, for an argument that
+    is unknown, missing or not what the schema allows.
     """
-    known = schema["properties"]
+    known: dict[str, Schema] = schema["properties"]
     arguments = {name: value for name, value in (given or {}).items() if value is not None}
     for name in arguments:
         if name not in known:
-            raise _unknown(name, list(known))
-    for name in schema.get("required", ()):
+            raise _unknown_argument(name, list(known))
+    for name in schema["required"]:
         if name not in arguments:
-            raise UsageError(f"{name} is missing", hint=_about(known[name]))
-    read = {name: _whole(known[name], value) for name, value in arguments.items()}
-    for name, value in read.items():
-        fault = next(_faults(known[name], value), None)
-        if fault:
-            raise UsageError(f"{name} {fault}", hint=_about(known[name]))
-    return read
+            raise UsageError(f"{name} is missing", hint=known[name]["description"])
+    for name, value in arguments.items():
+        problem = _first_problem(known[name], name, value)
+        if problem:
+            raise UsageError(problem, hint=known[name]["description"])
+    # JSON Schema counts 5.0 as an integer.
+    return {
+        name: int(value) if isinstance(value, float) else value for name, value in arguments.items()
+    }
 
 
-def _unknown(name: str, known: list[str]) -> UsageError:
-    similar = similar_names(name[:_SHOWN], known)
-    meant = f"{did_you_mean(similar)} " if similar else ""
-    return UsageError(
-        f"There is no argument {_shown(name)}", hint=f"{meant}There are {', '.join(known)}."
-    )
+def _unknown_argument(name: str, known: list[str]) -> UsageError:
+    similar = similar_names(name[:_SHOWN_CHARACTERS], known)
+    suggestion = f"{did_you_mean(similar)} " if similar else ""
+    listed = f"The arguments are {', '.join(known)}." if known else "The tool takes no arguments."
+    return UsageError(f"There is no argument {_short_value(name)}", hint=suggestion + listed)
 
 
-def _about(schema: Schema) -> str:
-    description: str = schema["description"]
-    return description
+def _first_problem(schema: Schema, name: str, value: Any) -> str | None:
+    """Return what the schema forbids about a value, or None."""
+    # Loading jsonschema takes 0.1 s, which a server should not spend before its first call.
+    from jsonschema import Draft202012Validator
+
+    try:
+        for error in Draft202012Validator(schema).iter_errors(value):
+            place = "".join(f"[{_short_value(step)}]" for step in error.path)
+            return _describe(error, name + place)
+    except ValueError:
+        # jsonschema puts the value into its message; Python refuses to print so many digits.
+        return f"{name} has a number of more than 4,300 digits"
+    return None
 
 
-def _whole(schema: Schema, value: Any) -> Any:
-    if schema["type"] == "integer" and isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value
+def _describe(error: ValidationError, name: str) -> str:
+    """Return a problem in words that start with the name of the argument."""
+    value: Any = error.instance
+    rule: Any = error.validator_value
+    if error.validator == "maxLength":
+        return f"{name} has {len(value):,} characters; the limit is {rule:,}"
+    if error.validator in ("maxItems", "maxProperties"):
+        return f"{name} has {len(value)} entries; the limit is {rule}"
+    if error.validator == "type":
+        expected = _TYPE_WORDS[rule]
+    elif error.validator == "enum":
+        expected = " | ".join(rule)
+    else:
+        expected = f"a number from {error.schema['minimum']} to {error.schema['maximum']}"
+    return f"{name} takes {expected}, not {_short_value(value)}"
 
 
-def _faults(schema: Schema, value: Any) -> Iterator[str]:
-    """What is wrong with a value, in words that follow its name."""
-    kind, named = _KINDS[schema["type"]]
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        yield f"takes {named}, not {_shown(value)}"
-    elif "enum" in schema and value not in schema["enum"]:
-        yield f"takes {' | '.join(schema['enum'])}, not {_shown(value)}"
-    elif "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
-        low, high = schema["minimum"], schema["maximum"]
-        yield f"takes a number from {low} to {high}, not {_shown(value)}"
-    elif "maxLength" in schema and len(value) > schema["maxLength"]:
-        yield f"has {len(value):,} characters; the limit is {schema['maxLength']:,}"
-    elif "maxItems" in schema:
-        yield from _faults_inside(list(value), schema["maxItems"], schema["items"])
-    elif "maxProperties" in schema:
-        of_each = schema["additionalProperties"]
-        yield from _faults_inside(list(value.values()), schema["maxProperties"], of_each)
-
-
-def _faults_inside(values: list[Any], most: int, of_each: Schema) -> Iterator[str]:
-    if len(values) > most:
-        yield f"has {len(values)} entries; the limit is {most}"
-    for value in values:
-        yield from (f"holds an entry that {fault}" for fault in _faults(of_each, value))
-
-
-def _shown(value: object) -> str:
-    """A wrong value, short enough for a message."""
+def _short_value(value: object) -> str:
+    """Return a wrong value as JSON writes it, or its kind if it is long."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return str(value) if abs(value) < _LARGE else "a number beyond all bounds"
+        return str(value) if abs(value) < _MAX_SHOWN_NUMBER else "a very large number"
     if isinstance(value, str):
-        return repr(value if len(value) <= _SHOWN else value[:_SHOWN] + "…")
+        long = len(value) > _SHOWN_CHARACTERS
+        return repr(value[:_SHOWN_CHARACTERS] + "…" if long else value)
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     return "null"
-
-
-def day_of(written: str) -> Period:
-    """The days that a date means, counted from today; raises UsageError if it cannot be read."""
-    from gbrain.text.dates import parse_bound
-
-    return parse_bound(written, today())

@@ -1,4 +1,8 @@
-"""Messages that the SDK cannot read are answered too: else their sender would wait for ever."""
+"""Answer incoming lines that the MCP SDK cannot read; it ignores them, so the client would wait.
+
+The two stream classes come from a private module of the SDK: they are the types of the streams
+that `stdio_server` yields and `Server.run` takes, and no public module exports them.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,8 @@ from pydantic import ValidationError
 Item = SessionMessage | Exception
 
 
-class Answering:
-    """The stream of incoming messages without those that are none; they get an error at once."""
+class ErrorAnsweringStream:
+    """The stream of incoming messages; a line that is no message is answered with an error."""
 
     def __init__(
         self, incoming: ContextReceiveStream[Item], outgoing: ContextSendStream[SessionMessage]
@@ -29,8 +33,9 @@ class Answering:
         return self._incoming.last_context
 
     async def receive(self) -> Item:
+        """Return the next message that can be read."""
         while isinstance(item := await self._incoming.receive(), ValidationError):
-            answer = answer_to(item)
+            answer = error_answer(item)
             if answer is not None:
                 await self._outgoing.send(SessionMessage(answer))
         return item
@@ -59,40 +64,41 @@ class Answering:
         await self.aclose()
 
 
-def answer_to(error: ValidationError) -> types.JSONRPCError | None:
-    """The error that the sender of a line is told; None for a blank one and a notification."""
+def error_answer(error: ValidationError) -> types.JSONRPCError | None:
+    """Return the answer to an invalid line; None for a blank line and for a notification."""
     line = next((one["input"] for one in error.errors() if one["type"] == "json_invalid"), None)
     if line is None:
-        return _refused(_message(error))
+        return _answer_message(_message_of(error))
     if not line.strip():
         return None
     try:
-        return _refused(json.loads(line))
+        # Python reads some JSON that pydantic refuses, for example lone surrogates.
+        return _answer_message(json.loads(line))
     except (ValueError, RecursionError):
         return _error(None, types.PARSE_ERROR, "The line is not JSON.")
 
 
-def _message(error: ValidationError) -> Any:
-    """What the line held: it is told with whatever is missing from it."""
+def _message_of(error: ValidationError) -> Any:
+    """Return the decoded line, which pydantic reports together with the keys that it lacks."""
     inputs = [one["input"] for one in error.errors() if one["type"] in ("missing", "model_type")]
     return inputs[0] if inputs else None
 
 
-def _refused(message: Any) -> types.JSONRPCError | None:
-    """The answer to what is JSON, as Python reads it, and still no message."""
+def _answer_message(message: Any) -> types.JSONRPCError | None:
+    """Return the answer to JSON that is not a valid message."""
     if not isinstance(message, dict):
-        return _error(None, types.INVALID_REQUEST, "The line is no JSON-RPC message.")
-    number = message.get("id")
+        return _error(None, types.INVALID_REQUEST, "The line is not a JSON-RPC message.")
+    request_id = message.get("id")
     if not isinstance(message.get("method"), str):
-        return _error(number, types.INVALID_REQUEST, "The message names no method.")
-    if number is None:
+        return _error(request_id, types.INVALID_REQUEST, "The message has no method.")
+    if request_id is None:
         return None
     return _error(
-        number, types.INVALID_PARAMS, "params must be an object, and its texts whole characters."
+        request_id, types.INVALID_PARAMS, "params must be an object, and its texts valid Unicode."
     )
 
 
-def _error(number: Any, code: int, message: str) -> types.JSONRPCError:
-    known = number if isinstance(number, int | str) and not isinstance(number, bool) else None
-    about = types.ErrorData(code=code, message=message)
-    return types.JSONRPCError(jsonrpc="2.0", id=known, error=about)
+def _error(request_id: Any, code: int, message: str) -> types.JSONRPCError:
+    usable = isinstance(request_id, int | str) and not isinstance(request_id, bool)
+    error = types.ErrorData(code=code, message=message)
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id if usable else None, error=error)

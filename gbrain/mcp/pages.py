@@ -1,53 +1,61 @@
-"""The tools about pages: get, put, list, links, timeline, stats."""
+"""The tools that read and write pages: get, put, list, links, timeline, stats."""
 
 from __future__ import annotations
 
-from gbrain.brain import Brain
-from gbrain.mcp.arguments import Arguments, day_of, today
-from gbrain.mcp.reply import Reply
-from gbrain.mcp.schemas import MOST, USUAL_CHARACTERS
-from gbrain.mcp.truncate import part_of, shortened
-from gbrain.output.documents import listed_document, near_document, page_document
+from gbrain.brain import Brain, today
+from gbrain.mcp.arguments import Arguments
+from gbrain.mcp.reply import Reply, select_range, truncate_document
+from gbrain.mcp.schemas import DEFAULT_CHARACTERS, MAX_ENTRIES
+from gbrain.output.documents import duplicate_document, page_document, page_row_document
 from gbrain.output.json import Document
 from gbrain.output.plain_text import tab_separated
 from gbrain.query_options import parse_scope
 from gbrain.store.page_writer import Written
 
+_MAX_TITLE_CHARACTERS = 100
+
 
 def get(brain: Brain, arguments: Arguments) -> Reply:
-    """A page with as much of its text as was asked for; counts as an opening of it."""
+    """Return a page with the requested range of its text, and count that it was opened."""
     version = arguments.get("version")
     page, front_matter, text = brain.page(arguments["slug"], version)
     if version is None:
         brain.record_open(page.id)
-    part = part_of(
+    selected = select_range(
         text,
         arguments.get("offset", 0),
-        arguments.get("limit", USUAL_CHARACTERS),
+        arguments.get("limit", DEFAULT_CHARACTERS),
         arguments.get("first_line"),
         arguments.get("last_line"),
     )
-    document = page_document(page, front_matter, part.text)
-    place = {name: getattr(part, name) for name in ("offset", "characters", "next_offset")}
-    return Reply(shortened({**document, **place}, whole=("text",)), part.text + part.note)
+    document = {
+        **page_document(page, front_matter, selected.text),
+        "offset": selected.offset,
+        "characters": selected.characters,
+        "next_offset": selected.next_offset,
+    }
+    return Reply(truncate_document(document, keep=("text",)), selected.text + selected.note)
 
 
 def put(brain: Brain, arguments: Arguments) -> Reply:
+    """Write a page; the reply names another page that says nearly the same, if there is one."""
     written = brain.put(
         arguments["slug"],
         arguments["content"].encode(),
         expected_version=arguments.get("expected_version"),
     )
     twin = None if written.outcome == "unchanged" else brain.near_duplicate(written.slug)
-    said = f" It says nearly the same as {twin.slug}." if twin else ""
-    return Reply(
-        {**_written(written), "nearly_the_same": near_document(twin)}, _said(written) + said
-    )
+    warning = f" It says nearly the same as {twin.slug}." if twin else ""
+    document = {**_written_document(written), "nearly_the_same": duplicate_document(twin)}
+    return Reply(document, _written_text(written) + warning)
 
 
 def timeline_add(brain: Brain, arguments: Arguments) -> Reply:
+    """Add a dated entry to the timeline of a page."""
+    from gbrain.text.dates import parse_bound
+
     date = arguments.get("date")
-    day = day_of(date).text if date else today().isoformat()
+    day = parse_bound(date, today()).text if date else today().isoformat()
     written = brain.add_to_timeline(
         arguments["slug"],
         arguments["text"],
@@ -55,59 +63,63 @@ def timeline_add(brain: Brain, arguments: Arguments) -> Reply:
         source=arguments.get("source"),
         expected_version=arguments.get("expected_version"),
     )
-    return Reply({**_written(written), "date": day}, _said(written))
+    return Reply({**_written_document(written), "date": day}, _written_text(written))
 
 
-def _written(written: Written) -> Document:
+def _written_document(written: Written) -> Document:
     return {"slug": written.slug, "version": written.version, "outcome": written.outcome}
 
 
-def _said(written: Written) -> str:
+def _written_text(written: Written) -> str:
     return f"{written.slug}: {written.outcome}, version {written.version}."
 
 
 def list_(brain: Brain, arguments: Arguments) -> Reply:
-    start, count = arguments.get("offset", 0), arguments.get("limit", MOST)
-    found, total = brain.list(parse_scope(arguments, today()), start + count)
+    """Return pages by slug, without their text."""
+    start, limit = arguments.get("offset", 0), arguments.get("limit", MAX_ENTRIES)
+    found, total = brain.list(parse_scope(arguments, today()), start + limit)
     pages = found[start:]
     stop = start + len(pages)
     document = {
-        "pages": [listed_document(page) for page in pages],
+        "pages": [page_row_document(page) for page in pages],
         "total": total,
         "next_offset": stop if pages and stop < total else None,
     }
-    rows = tab_separated((p.slug, p.title[:MOST], f"{p.wing}/{p.room}", p.date) for p in pages)
-    return Reply(shortened(document), f"{rows}\n{len(pages)} of {total} pages.".lstrip())
+    rows = tab_separated(
+        (page.slug, page.title[:_MAX_TITLE_CHARACTERS], f"{page.wing}/{page.room}", page.date)
+        for page in pages
+    )
+    return Reply(truncate_document(document), f"{rows}\n{len(pages)} of {total} pages.".lstrip())
 
 
 def links(brain: Brain, arguments: Arguments) -> Reply:
+    """Return the links on a page and the links to it."""
     page = brain.get(arguments["slug"])
-    away, back = brain.links(page.slug), brain.backlinks(page.slug)
-    most = arguments.get("limit", MOST)
+    outgoing, incoming = brain.links(page.slug), brain.backlinks(page.slug)
+    limit = arguments.get("limit", MAX_ENTRIES)
     document = {
         "slug": page.slug,
-        "links": [link._asdict() for link in away[:most]],
-        "backlinks": [link._asdict() for link in back[:most]],
+        "links": [link._asdict() for link in outgoing[:limit]],
+        "backlinks": [link._asdict() for link in incoming[:limit]],
     }
-    cut = [
-        f"{name}: {most} of {len(all_)} entries"
-        for name, all_ in (("links", away), ("backlinks", back))
-        if len(all_) > most
+    notes = [
+        f"{name}: {limit} of {count} entries"
+        for name, count in (("links", len(outgoing)), ("backlinks", len(incoming)))
+        if count > limit
     ]
-    rows = [("to", link.slug or f"{link.target} (no such page)") for link in away[:most]]
-    rows += [("from", link.slug) for link in back[:most]]
+    rows = [("to", link.slug or f"{link.target} (no such page)") for link in outgoing[:limit]]
+    rows += [("from", link.slug) for link in incoming[:limit]]
     text = tab_separated(dict.fromkeys(rows)) or "No links."
-    return Reply(
-        {**shortened(document), "truncated": cut} if cut else shortened(document),
-        "\n".join([text, *cut]),
-    )
+    short = truncate_document(document)
+    return Reply({**short, "truncated": notes} if notes else short, "\n".join([text, *notes]))
 
 
 def stats(brain: Brain, arguments: Arguments) -> Reply:
+    """Return counts of pages, wings, rooms, tags, chunks and jobs."""
     from gbrain.output.stats import stats_document
 
     counted = brain.stats()
-    wings = ", ".join(f"{wing.name} {wing.pages}" for wing in counted.wings[:MOST])
-    waiting = f" {counted.jobs} passages wait to be embedded." if counted.jobs else ""
-    text = f"{counted.pages} pages ({wings}), {counted.chunks} passages.{waiting}"
-    return Reply(shortened(stats_document(brain.path, counted)), text)
+    wings = ", ".join(f"{wing.name} {wing.pages}" for wing in counted.wings[:MAX_ENTRIES])
+    waiting = f" {counted.jobs} chunks are not embedded yet." if counted.jobs else ""
+    text = f"{counted.pages} pages ({wings}), {counted.chunks} chunks.{waiting}"
+    return Reply(truncate_document(stats_document(brain.path, counted)), text)

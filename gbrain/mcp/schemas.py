@@ -1,42 +1,33 @@
-"""The JSON Schemas of what an agent sends."""
+"""The JSON Schemas of what tools take and of the documents that they return.
+
+Arguments that are options of a query come from the table in query_options.py, documents from the
+schemas that `gbrain schema` prints.
+"""
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
+from gbrain.output.schemas import document_outline
+from gbrain.query_options import QUERY_OPTIONS, QueryOption
 from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.text.query_terms import MAX_QUERY_CHARACTERS
-from gbrain.types import Depth, Mode
 
 Schema = dict[str, Any]
 
-MOST = 100
-MOST_TOKENS = 100_000
-MOST_CHARACTERS = 100_000
-USUAL_CHARACTERS = 20_000
-_LONGEST_NAME = 1000
-_LARGEST = 1_000_000_000
+MAX_ENTRIES = 100
+MAX_TOKENS = QUERY_OPTIONS["budget"].tool_maximum
+DEFAULT_CHARACTERS = 20_000
+_MAX_CHARACTERS = 100_000
+_MAX_NAME_CHARACTERS = 1000
+_MAX_INTEGER = 1_000_000_000
 
 
-def _text(description: str, longest: int = _LONGEST_NAME, **more: object) -> Schema:
-    return {"type": "string", "description": description, "maxLength": longest, **more}
-
-
-def _number(description: str, low: int, high: int) -> Schema:
-    return {"type": "integer", "description": description, "minimum": low, "maximum": high}
-
-
-def _flag(description: str) -> Schema:
-    return {"type": "boolean", "description": description}
-
-
-def _texts(description: str) -> Schema:
-    each = {"type": "string", "maxLength": _LONGEST_NAME}
-    return {"type": "array", "description": description, "items": each, "maxItems": MOST}
+# --- arguments -------------------------------------------------------------------------------
 
 
 def arguments(required: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
-    """The schema of a tool's arguments; there are no others than these."""
+    """Return the schema of a tool's arguments; others than these are refused."""
     return {
         "type": "object",
         "properties": properties,
@@ -45,68 +36,139 @@ def arguments(required: tuple[str, ...] = (), /, **properties: Schema) -> Schema
     }
 
 
+def query_options(*names: str) -> dict[str, Schema]:
+    """Return the schemas of options of a query, by the name that tools give them."""
+    options = [QUERY_OPTIONS[name] for name in names]
+    return {option.tool_argument: _option(option) for option in options}
+
+
+def _option(option: QueryOption) -> Schema:
+    description = option.tool_help or option.help
+    name = {"type": "string", "maxLength": _MAX_NAME_CHARACTERS}
+    match option.kind:
+        case "text":
+            return _text(description)
+        case "texts":
+            bounds: Schema = {"items": name, "maxItems": MAX_ENTRIES}
+            return {"type": "array", "description": description, **bounds}
+        case "pairs":
+            bounds = {"additionalProperties": name, "maxProperties": MAX_ENTRIES}
+            return {"type": "object", "description": description, **bounds}
+        case "flag":
+            return {"type": "boolean", "description": description}
+        case "number":
+            return _number(description, 1, option.tool_maximum)
+        case "choice":
+            return {"type": "string", "description": description, "enum": list(option.choices)}
+
+
+def _text(description: str, max_characters: int = _MAX_NAME_CHARACTERS) -> Schema:
+    return {"type": "string", "description": description, "maxLength": max_characters}
+
+
+def _number(description: str, low: int, high: int) -> Schema:
+    return {"type": "integer", "description": description, "minimum": low, "maximum": high}
+
+
 SLUG = _text(
-    "The page's slug, like people/alice-chen, as results give it. A path like 'People/Alice "
-    "Chen.md' means the same page."
+    "Slug of the page as results give it, for example people/alice-chen. A file path such as "
+    "'People/Alice Chen.md' names the same page."
 )
 QUERY = _text(
-    'The words or the question. Knows "phrases", prefix*, AND OR NOT, and fields: title: tag: '
-    "wing: type: room: before: after:",
+    'Keywords or a question. Understands "exact phrases", prefix*, AND, OR, NOT and the fields '
+    "title: tag: wing: type: room: before: after:",
     MAX_QUERY_CHARACTERS,
 )
-LIMIT = _number("How many pages at most; 10 unless the brain is set otherwise.", 1, MOST)
-ROWS = _number("How many at most; 100 if left out.", 1, MOST)
-MODE = _text(
-    "Lanes to use: bm25 is words alone, semantic meaning alone, hybrid both; else what the brain "
-    "is set to.",
-    enum=list(get_args(Mode)),
-)
-DEPTH = _text(
-    "auto adds `context`: running text from the best passages, with citations, under `budget`.",
-    enum=list(get_args(Depth)),
-)
-BUDGET = _number("Tokens that the context may fill; 4000 unless set otherwise.", 1, MOST_TOKENS)
-RERANK = _flag("Let a slower model reorder the first pages: better order, a second or more.")
-SUPERSEDED = _flag("Also pages that another page replaces.")
-NO_DECAY = _flag("Old notes count as much as new ones, where the user lets them fade.")
-WHY_NOT = _text("The slug of a page you expected: says at which stage it was lost, and why.")
-EXPECTED = _number(
-    "The version you read: refused if the page has changed since. 0 for a page that must not "
-    "exist yet.",
+ROW_LIMIT = _number(f"Maximum number of entries (default {MAX_ENTRIES}).", 1, MAX_ENTRIES)
+WHY_NOT = _text("Slug of a page that you expected: explains at which stage it was lost, and why.")
+EXPECTED_VERSION = _number(
+    "Version of the page that you read; the write fails if the page has changed since. 0 if the "
+    "page must not exist yet.",
     0,
-    _LARGEST,
+    _MAX_INTEGER,
 )
-VERSION = _number("An earlier version's text; else the page as it is.", 1, _LARGEST)
+VERSION = _number("Return this earlier version (default: the current one).", 1, _MAX_INTEGER)
 CONTENT = _text(
-    "The whole page in Markdown, front matter first if it has any: ---, title, type, tags, "
-    "aliases, ---. Link other pages as [[slug]]. Dated entries go below a '## Timeline' heading.",
+    "The whole page in Markdown. Front matter, if any, comes first: ---, then title, type, tags, "
+    "aliases, then ---. Link to other pages as [[slug]]. Put dated entries below a '## Timeline' "
+    "heading.",
     MAX_PAGE_BYTES,
 )
-ENTRY = _text("What happened, in one sentence or a few.", MAX_PAGE_BYTES // 10)
-DATE = _text("When: 2026-04-03, 2026-04, 'last monday'. Today if left out.")
-SOURCE = _text("Where it is known from, like a meeting or a person.")
-NAME = _text("A page's slug, title or alias; a near miss is found too.", MAX_QUERY_CHARACTERS)
-OFFSET = _number("Skip so many characters: `next_offset` of the call before.", 0, MAX_PAGE_BYTES)
-CHARACTERS = _number(
-    f"Characters of text at most; {USUAL_CHARACTERS} if left out.", 1, MOST_CHARACTERS
+ENTRY_TEXT = _text("What happened, in one or a few sentences.", MAX_PAGE_BYTES // 10)
+ENTRY_DATE = _text("When it happened: 2026-04-03, 2026-04, 'last monday' (default: today).")
+ENTRY_SOURCE = _text("Where you know it from, for example a meeting or a person.")
+NAME = _text("Slug, title or alias of a page; typing mistakes are tolerated.", MAX_QUERY_CHARACTERS)
+TEXT_OFFSET = _number(
+    "Skip this many characters; pass `next_offset` of the previous call to continue.",
+    0,
+    MAX_PAGE_BYTES,
 )
-FIRST_LINE = _number("Begin with this line, from 1: `lines` of results and citations.", 1, _LARGEST)
-LAST_LINE = _number("End with this line, itself included.", 1, _LARGEST)
-SKIP = _number("Skip so many pages: `next_offset` of the call before.", 0, 1_000_000)
+TEXT_LIMIT = _number(
+    f"Maximum number of characters of text (default {DEFAULT_CHARACTERS}).", 1, _MAX_CHARACTERS
+)
+FIRST_LINE = _number(
+    "First line to return, counted from 1 as in `lines` of results and citations.", 1, _MAX_INTEGER
+)
+LAST_LINE = _number("Last line to return, inclusive.", 1, _MAX_INTEGER)
+PAGE_OFFSET = _number(
+    "Skip this many pages; pass `next_offset` of the previous call to continue.", 0, 1_000_000
+)
 
-FILTERS: dict[str, Schema] = {
-    "wing": _text("Only this wing: people, companies, projects, concepts, meetings and so on."),
-    "room": _text("Only this room: profile, timeline, list, how-to, reference and so on."),
-    "type": _text("Only this type, as front matter names it."),
-    "tags": _texts("Only pages with all of these tags."),
-    "slug_prefix": _text("Only slugs that begin so, like projects/."),
-    "since": _text("Dated on or after: 2026-04, 'last monday', 3w."),
-    "until": _text("Dated on or before, that day included."),
-    "where": {
+
+# --- documents -------------------------------------------------------------------------------
+
+_INTEGER: Schema = {"type": "integer"}
+_NEXT_OFFSET: Schema = {
+    "type": ["integer", "null"],
+    "description": "Pass it as offset to get the rest; null if there is no more",
+}
+_TRUNCATED: Schema = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "What was cut to keep the document short; absent if nothing was",
+}
+
+
+def _returns(*names: str, **added: Schema) -> Schema:
+    """Return the schema of the printed documents `names` in one, with properties of the tool."""
+    outlines = [document_outline(name) for name in names]
+    properties: Schema = {}
+    required: list[str] = []
+    for outline in outlines:
+        properties |= outline["properties"]
+        required += [name for name in outline["required"] if name not in required]
+    return {
         "type": "object",
-        "description": "Only pages whose front matter has these values.",
-        "additionalProperties": {"type": "string", "maxLength": _LONGEST_NAME},
-        "maxProperties": MOST,
+        "properties": {**properties, **added, "truncated": _TRUNCATED},
+        "required": [*required, *added],
+    }
+
+
+ANSWER = _returns("answer")
+PAGE = _returns(
+    "page",
+    offset={"type": "integer", "description": "Where `text` starts in the page, in characters"},
+    characters={"type": "integer", "description": "Length of the whole page in characters"},
+    next_offset=_NEXT_OFFSET,
+)
+PAGES = _returns("pages", next_offset=_NEXT_OFFSET)
+WRITTEN = _returns("written")
+ENTRY_WRITTEN = _returns("entry_written")
+LINKS = _returns("links", "backlinks")
+STATS = _returns("stats")
+EXPLANATION = _returns("explanation")
+RECALLED: Schema = {
+    "type": "object",
+    "properties": {
+        "page": {
+            "type": ["object", "null"],
+            "description": "The page with that name, as brain_get returns it; null if none has it",
+        },
+        "answer": {
+            "type": ["object", "null"],
+            "description": "What a query for the name finds, as brain_query returns it; null if "
+            "the name is a slug",
+        },
     },
-    "exclude": _texts("Not these slugs."),
+    "required": ["page", "answer"],
 }

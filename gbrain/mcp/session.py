@@ -1,4 +1,4 @@
-"""One brain kept open between calls, its models with it, used by one thread at a time."""
+"""One brain that stays open between calls, with its models, used by one thread at a time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from gbrain.brain.models import BrainState
 
 T = TypeVar("T")
 
+# Each abandoned call keeps a brain and its models in memory until it ends.
+MAX_ABANDONED_CALLS = 2
 
-class Kept:
-    """A brain that is opened on first use and again when its file or its model is another.
 
-    Settings are read anew for every use. Whoever gives up waiting for a use retires it: the
-    brain is then closed as soon as the work is over, and no other work begins.
+class OpenBrain:
+    """A brain that is opened on first use, and again when its file, schema or model changes.
+
+    Settings are read again for every use. After `retire` no work begins, and the brain is closed
+    as soon as the current work ends.
     """
 
     def __init__(self, open_brain: Callable[[], Brain]) -> None:
@@ -32,7 +35,7 @@ class Kept:
         self.busy = False
 
     def use(self, work: Callable[[Brain], T]) -> T:
-        """What `work` makes of the brain as it is now; raises CancelledError after `retire`."""
+        """Return the result of `work` with the brain; raises CancelledError after `retire`."""
         with self._lock:
             if self._retired:
                 raise CancelledError
@@ -46,7 +49,7 @@ class Kept:
                     self._close()
 
     def retire(self) -> None:
-        """Closes the brain, now or when the work that uses it is over."""
+        """Close the brain now, or when the work that uses it ends."""
         with self._lock:
             self._retired = True
             if not self.busy:
@@ -68,36 +71,33 @@ class Kept:
             brain.close()
 
 
-# Each abandoned call holds a brain and its models until it is over.
-MOST_ABANDONED = 2
+class Session:
+    """Runs calls one after the other, in the order they arrive.
 
-
-class Turns:
-    """First come, first served. A call that is cancelled while it reads is left behind.
-
-    The next one has another brain then, and need not wait. What writes is finished first.
+    A cancelled call that only reads is abandoned: it ends in the background with its brain, and
+    the next call opens another one. A cancelled call that writes is waited for.
     """
 
     def __init__(self, open_brain: Callable[[], Brain]) -> None:
         self._open = open_brain
-        self._kept = Kept(open_brain)
-        self._left_behind: list[Kept] = []
+        self._current = OpenBrain(open_brain)
+        self._abandoned: list[OpenBrain] = []
         self._turn = anyio.Lock()
 
-    async def take(self, work: Callable[[Brain], T], *, writes: bool) -> T:
-        """What `work` returns; it waits for its turn."""
+    async def run(self, work: Callable[[Brain], T], *, writes: bool) -> T:
+        """Wait for the calls before this one, and return the result of `work` with the brain."""
         async with self._turn:
-            kept = self._kept
-            self._left_behind = [other for other in self._left_behind if other.busy]
-            stays = writes or len(self._left_behind) >= MOST_ABANDONED
+            current = self._current
+            self._abandoned = [brain for brain in self._abandoned if brain.busy]
+            wait = writes or len(self._abandoned) >= MAX_ABANDONED_CALLS
             try:
-                return await to_thread.run_sync(kept.use, work, abandon_on_cancel=not stays)
+                return await to_thread.run_sync(current.use, work, abandon_on_cancel=not wait)
             except anyio.get_cancelled_exc_class():
-                kept.retire()
-                self._left_behind.append(kept)
-                self._kept = Kept(self._open)
+                current.retire()
+                self._abandoned.append(current)
+                self._current = OpenBrain(self._open)
                 raise
 
     def close(self) -> None:
-        """Closes the brain; one that was left behind closes when its work is over."""
-        self._kept.retire()
+        """Close the brain; an abandoned one closes when its call ends."""
+        self._current.retire()

@@ -1,4 +1,4 @@
-"""Pages, versions, links and reports as JSON documents."""
+"""Pages, versions and import reports as JSON documents; gbrain/schemas describes each."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gbrain.store.history import Version
 from gbrain.store.pages import Stored
 
 
-def listed_document(page: Stored) -> Document:
-    """A page in a list."""
+def page_row_document(page: Stored) -> Document:
+    """Return a page as an entry of a list, without its text."""
     return {
         "slug": page.slug,
         "title": page.title,
@@ -28,9 +28,9 @@ def listed_document(page: Stored) -> Document:
 
 
 def page_document(page: Stored, front_matter: Mapping[str, object], text: str) -> Document:
-    """A page with everything known of it."""
+    """Return a page with its metadata, front matter and `text`."""
     return {
-        **listed_document(page),
+        **page_row_document(page),
         "path": page.path,
         "wing_reason": page.wing_reason,
         "room_reason": page.room_reason,
@@ -42,14 +42,15 @@ def page_document(page: Stored, front_matter: Mapping[str, object], text: str) -
     }
 
 
-def near_document(near: Near | None) -> Document | None:
-    """A page that says nearly the same as another."""
+def duplicate_document(near: Near | None) -> Document | None:
+    """Return a page that says nearly the same as the one just written; None if there is none."""
     if near is None:
         return None
     return {"slug": near.slug, "title": near.title, "words": round(near.words, 3)}
 
 
 def version_document(version: Version) -> Document:
+    """Return a version of a page, without its text."""
     return {
         "version": version.version,
         "slug": version.slug,
@@ -60,8 +61,8 @@ def version_document(version: Version) -> Document:
     }
 
 
-def report_document(report: ImportReport, *, dry_run: bool) -> Document:
-    """What `import` and `sync` did."""
+def import_report_document(report: ImportReport, *, dry_run: bool) -> Document:
+    """Return what `import` or `sync` did, or would do in a dry run."""
     return {
         "dry_run": dry_run,
         "created": report.count("create"),

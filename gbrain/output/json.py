@@ -1,4 +1,4 @@
-"""Values as JSON: keys never change, numbers are numbers, what is absent is null."""
+"""Answers and errors as JSON documents: keys never change, and a missing value is null."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gbrain.types import Answer, Candidate, ContextChunk, Hit
 
 Document = dict[str, Any]
 
-# Each lane and what its score is called.
-LANES = {
+# The key of the score in each lane's entry.
+SCORE_KEYS = {
     "fts": "score", "vector": "cosine", "graph": "score", "associative": "cosine",
     "rerank": "score",
 }  # fmt: skip
@@ -23,7 +23,7 @@ _BOLD = str.maketrans({MARK_ON: "**", MARK_OFF: "**"})
 
 
 def dumps(document: Any) -> str:
-    """One line for a machine; text stays readable, and drives no terminal."""
+    """Return one line of JSON: not ASCII only, but control characters are escaped."""
     text = json.dumps(document, ensure_ascii=False)
     if text.isprintable():
         return text
@@ -31,15 +31,17 @@ def dumps(document: Any) -> str:
 
 
 def error_document(error: GbrainError) -> str:
+    """Return an error as the line of JSON that commands print."""
     return dumps({"error": error_fields(error)})
 
 
 def error_fields(error: GbrainError) -> Document:
+    """Return the code, message and hint of an error."""
     return {"code": error.code, "message": error.message, "hint": error.hint}
 
 
 def answer_document(answer: Answer, *, trace: bool = False) -> Document:
-    """What `search` and `query` print."""
+    """Return the document that `search` and `query` print; `trace` adds what each stage did."""
     document: Document = {
         "query": answer.query,
         "mode": answer.mode,
@@ -58,7 +60,7 @@ def answer_document(answer: Answer, *, trace: bool = False) -> Document:
         "took_ms": round(answer.took_ms, 2),
     }
     if answer.context is not None and answer.budget is not None:
-        document["context"] = [piece_document(piece) for piece in answer.context]
+        document["context"] = [context_chunk_document(chunk) for chunk in answer.context]
         document["budget"] = {
             "limit": answer.budget.limit,
             "used": answer.budget.used,
@@ -74,6 +76,7 @@ def answer_document(answer: Answer, *, trace: bool = False) -> Document:
 
 
 def hit_document(hit: Hit) -> Document:
+    """Return a page that was found, with its rank and score in every lane."""
     fts, vector = hit.lanes.get("fts"), hit.lanes.get("vector")
     return {
         "rank": hit.rank,
@@ -94,7 +97,9 @@ def hit_document(hit: Hit) -> Document:
         }
         if hit.chunk
         else None,
-        "lanes": {lane: _lane(hit.lanes.get(lane), measure) for lane, measure in LANES.items()},
+        "lanes": {
+            lane: _lane_document(hit.lanes.get(lane), key) for lane, key in SCORE_KEYS.items()
+        },
         "boosts": {name: round(factor, 6) for name, factor in hit.boosts.items()},
         "bm25_rank": fts.rank if fts else None,
         "vec_rank": vector.rank if vector else None,
@@ -103,24 +108,25 @@ def hit_document(hit: Hit) -> Document:
     }
 
 
-def _lane(candidate: Candidate | None, measure: str) -> Document | None:
+def _lane_document(candidate: Candidate | None, score_key: str) -> Document | None:
     if candidate is None:
         return None
-    return {"rank": candidate.rank, measure: round(candidate.score, 6)}
+    return {"rank": candidate.rank, score_key: round(candidate.score, 6)}
 
 
-def piece_document(piece: ContextChunk) -> Document:
+def context_chunk_document(chunk: ContextChunk) -> Document:
+    """Return a chunk of the context, with the citation that `gbrain verify` checks."""
     from gbrain.text.citations import Citation
 
     return {
-        "slug": piece.slug,
-        "title": piece.title,
-        "heading_path": list(piece.heading_path),
-        "date": piece.date,
-        "lines": list(piece.lines),
-        "hash": piece.hash,
-        "citation": str(Citation(piece.slug, piece.lines, piece.hash)),
-        "tokens": piece.tokens,
-        "text": piece.text,
-        "role": piece.role,
+        "slug": chunk.slug,
+        "title": chunk.title,
+        "heading_path": list(chunk.heading_path),
+        "date": chunk.date,
+        "lines": list(chunk.lines),
+        "hash": chunk.hash,
+        "citation": str(Citation(chunk.slug, chunk.lines, chunk.hash)),
+        "tokens": chunk.tokens,
+        "text": chunk.text,
+        "role": chunk.role,
     }

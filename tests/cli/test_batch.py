@@ -1,4 +1,4 @@
-"""Lines of questions: each is answered, however long the one before it was."""
+"""Lines of a batch: each is answered, even after one that is too long."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from io import StringIO
 from gbrain.cli.batch import answer_lines
 
 
-class Metered(StringIO):
-    """Gives only a part of a line at a time."""
+class BoundedReads(StringIO):
+    """Fails if a whole line is read without a bound."""
 
     def readline(self, size: int | None = -1, /) -> str:
         assert size is not None
@@ -16,8 +16,8 @@ class Metered(StringIO):
         return super().readline(size)
 
 
-def test_a_line_that_never_seems_to_end_is_not_held() -> None:
-    source = Metered("one\n\n" + 5_000_000 * "x" + "\ntwo\r\n" + 1_000_000 * "y" + "\nthree")
-    told = list(answer_lines(source, lambda options: {"query": options["query"]}, ()))
-    assert [len(document["query"]) for document in told] == [3, 1_000_000, 3, 1_000_000, 5]
-    assert ["error" in document for document in told] == [False, True, False, False, False]
+def test_an_endless_line_is_not_kept_in_memory() -> None:
+    source = BoundedReads("one\n\n" + 5_000_000 * "x" + "\ntwo\r\n" + 1_000_000 * "y" + "\nthree")
+    documents = list(answer_lines(source, lambda options: {"query": options["query"]}, ()))
+    assert [len(document["query"]) for document in documents] == [3, 1_000_000, 3, 1_000_000, 5]
+    assert ["error" in document for document in documents] == [False, True, False, False, False]

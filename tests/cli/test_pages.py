@@ -29,7 +29,7 @@ def test_put_of_a_file_that_is_not_there(run, brain_path, tmp_path):
     assert put.exit_code == 1
     assert put.stderr == (
         f"Error: Cannot read {tmp_path}/none.md: No such file or directory\n"
-        "Hint: Check the path; - is standard input.\n"
+        "Hint: Check the path; - means standard input.\n"
     )
     assert not brain_path.exists()
 

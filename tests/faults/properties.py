@@ -23,7 +23,7 @@ from gbrain.cli.app import app
 from gbrain.errors import GbrainError
 from gbrain.importing.scan import find_page_files
 from gbrain.output.json import answer_document
-from gbrain.output.schemas import schema
+from gbrain.output.schemas import document_schema
 from gbrain.output.site import render_site
 from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_from_path
@@ -84,7 +84,7 @@ def folder_of(brain: Brain) -> Path:
 
 @cache
 def validator(name: str) -> Draft202012Validator:
-    return Draft202012Validator(schema(name))
+    return Draft202012Validator(document_schema(name))
 
 
 class Ran(NamedTuple):
@@ -343,7 +343,7 @@ def tool_call() -> st.SearchStrategy[tuple[str, Any]]:
     }  # fmt: skip
     calls = []
     for tool in TOOLS:
-        taken = tool.takes["properties"]
+        taken = tool.input_schema["properties"]
         given = {
             key: st.one_of(known.get(key, inputs.json_value), inputs.json_value) for key in taken
         }

@@ -32,8 +32,8 @@ from mcp.types import CallToolRequestParams, CallToolResult
 from gbrain.brain import Brain
 from gbrain.cli.app import INTERNAL, ended
 from gbrain.errors import BadPage
-from gbrain.mcp.server import Service
-from gbrain.mcp.session import Turns
+from gbrain.mcp.server import ToolService
+from gbrain.mcp.session import Session
 from gbrain.text.page import parse_page
 from tests.conftest import Run
 from tests.mcp.test_read_only import ARGUMENTS
@@ -252,15 +252,15 @@ def replies(brain: Path) -> list[CallToolResult]:
     told: list[CallToolResult] = []
 
     async def call() -> None:
-        turns = Turns(partial(Brain.open, brain))
+        session = Session(partial(Brain.open, brain))
         async with anyio.create_task_group() as background:
-            service = Service(turns, background, read_only=False)
+            service = ToolService(session, background, read_only=False)
             for name, given in ARGUMENTS.items():
                 about = {"slug": "people/first", "why_not": "people/first"}
                 arguments = {**given, **{key: about[key] for key in given if key in about}}
                 call = CallToolRequestParams(name=name, arguments=arguments)
                 told.append(await service.call_tool(None, call))
-        turns.close()
+        session.close()
 
     anyio.run(call)
     return told

@@ -29,19 +29,20 @@ def names(connection) -> set[str]:
     return {tool.name for tool in listed.tools}
 
 
-def wait_until(true, seconds: float = 30) -> None:
+def wait_until(condition, seconds: float = 30) -> None:
     until = monotonic() + seconds
-    while not true():
-        assert monotonic() < until, "it never happened"
+    while not condition():
+        assert monotonic() < until, "timed out"
         sleep(0.02)
 
 
 # --- tools -----------------------------------------------------------------------------------
 
 
-def test_every_tool_is_listed_with_what_it_takes_and_gives(servers) -> None:
+def test_every_tool_is_listed_with_its_schemas(servers) -> None:
     listed = servers.left.portal.call(servers.left.client.list_tools).tools
     assert {tool.name for tool in listed} == {*READING, *WRITING}
+    assert listed
     assert all(tool.description and tool.output_schema for tool in listed)
     assert {tool.name for tool in listed if tool.annotations.read_only_hint} == set(READING)
     assert "brain_query" in servers.left.client.instructions
@@ -73,7 +74,7 @@ def test_each_tool_answers_with_a_document_and_a_text(
     assert shown in result.content[0].text
 
 
-def test_the_documents_are_those_of_the_command_line(servers, run) -> None:
+def test_documents_equal_those_of_the_command_line(servers, run) -> None:
     printed = run("query", "restore test", "--json", "--db", servers.brain).json
     given = servers.left.document("brain_query", query="restore test")
     assert {**printed, "took_ms": 0} == {**given, "took_ms": 0}
@@ -82,7 +83,7 @@ def test_the_documents_are_those_of_the_command_line(servers, run) -> None:
     assert printed.items() <= given.items()
 
 
-def test_a_page_that_was_put_is_found_by_meaning_at_once(servers) -> None:
+def test_a_written_page_is_found_by_vector_at_once(servers) -> None:
     text = "# Estuary\n\nThe heron stands in the shallows at dawn and catches eels.\n"
     put = servers.left.document("brain_put", slug="ideas/estuary", content=text)
     assert put == {
@@ -95,7 +96,7 @@ def test_a_page_that_was_put_is_found_by_meaning_at_once(servers) -> None:
     assert servers.left.document("brain_stats")["jobs"] == 0
 
 
-def test_a_page_of_many_passages_is_embedded_between_calls(servers) -> None:
+def test_a_page_of_many_chunks_is_embedded_between_calls(servers) -> None:
     body = "".join(f"## Part {n}\n\nOnly part {n} says this.\n\n" for n in range(100))
     servers.left.document("brain_put", slug="ideas/long", content=f"# Long\n\n{body}")
     assert servers.left.document("brain_search", query="river ai")["results"]
@@ -105,7 +106,7 @@ def test_a_page_of_many_passages_is_embedded_between_calls(servers) -> None:
 # --- errors ----------------------------------------------------------------------------------
 
 
-def test_a_lost_update_is_an_error_that_says_what_to_call(servers) -> None:
+def test_a_version_conflict_says_what_to_call(servers) -> None:
     servers.left.document("brain_put", slug="ideas/twice", content="one", expected_version=0)
     error = servers.right.error("brain_put", slug="ideas/twice", content="two", expected_version=0)
     assert error == {
@@ -130,7 +131,7 @@ def test_a_lost_update_is_an_error_that_says_what_to_call(servers) -> None:
         ("brain_put", {"slug": "a", "content": "---\ntitle: [\n---\n"}, "bad_page", None),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_call_is_said_as_a_tool_error(
+def test_a_wrong_call_is_a_tool_error_with_a_hint(
     servers, tool: str, arguments: dict[str, Any], code: str, message: str | None
 ) -> None:
     error = servers.right.error(tool, **arguments)
@@ -139,21 +140,21 @@ def test_what_is_wrong_with_a_call_is_said_as_a_tool_error(
     assert error["hint"]
 
 
-def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(servers) -> None:
-    with pytest.raises(MCPError, match=r"no tool 'brain_delete'\. There are brain_search"):
+def test_an_unknown_tool_is_a_protocol_error(servers) -> None:
+    with pytest.raises(MCPError, match=r"no tool 'brain_delete'\. The tools are brain_search"):
         servers.left.call("brain_delete", slug="index")
 
 
 # --- read only -------------------------------------------------------------------------------
 
 
-def test_a_reader_has_no_tool_that_writes(servers) -> None:
+def test_a_read_only_server_has_no_tool_that_writes(servers) -> None:
     assert names(servers.reader) == set(READING)
     for tool, more in (("brain_put", {"content": "x"}), ("brain_timeline_add", {"text": "x"})):
         assert servers.reader.error(tool, slug="index", **more)["code"] == "read_only"
 
 
-def test_a_reader_leaves_the_file_as_it_is_and_sees_what_others_write(servers) -> None:
+def test_a_read_only_server_leaves_the_file_and_sees_writes(servers) -> None:
     before = [sha256(path.read_bytes()).digest() for path in wal_and_file(servers.brain)]
     assert servers.reader.document("brain_get", slug="index")["version"] == 1
     assert servers.reader.document("brain_query", query="where to begin")["results"]
@@ -169,10 +170,10 @@ def wal_and_file(brain: Path) -> Iterator[Path]:
     yield Path(f"{brain}-wal")
 
 
-# --- together --------------------------------------------------------------------------------
+# --- concurrency --------------------------------------------------------------------------------
 
 
-def test_two_servers_write_one_page_and_nothing_is_lost(servers) -> None:
+def test_two_servers_can_write_one_page(servers) -> None:
     calls = [
         server.begin("brain_timeline_add", slug="projects/home-backup", text=f"{who} {n}")
         for n in range(8)
@@ -184,7 +185,7 @@ def test_two_servers_write_one_page_and_nothing_is_lost(servers) -> None:
     assert all(f"{who} {n}\n" in text for n in range(8) for who in ("left", "right"))
 
 
-def test_a_setting_changed_elsewhere_holds_from_the_next_call_on(servers) -> None:
+def test_a_changed_setting_applies_to_the_next_call(servers) -> None:
     assert len(servers.left.document("brain_search", query="notes")["results"]) > 2
     with Brain.open(servers.brain) as brain:
         brain.set("default_limit", "2")
@@ -222,7 +223,7 @@ def slow_reranking(servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.filterwarnings("ignore:ping is removed")
-def test_a_long_query_is_cancelled_and_the_server_goes_on(servers, slow_reranking: Path) -> None:
+def test_the_server_goes_on_after_a_cancelled_query(servers, slow_reranking: Path) -> None:
     long = servers.right.begin("brain_query", query="which notes are about notes?")
     wait_until((slow_reranking / "begun").exists)
     servers.right.portal.call(servers.right.client.send_ping)
@@ -235,7 +236,7 @@ def test_a_long_query_is_cancelled_and_the_server_goes_on(servers, slow_rerankin
     assert not (slow_reranking / "enough").exists()
 
 
-def test_a_command_that_nobody_set_here_is_not_run(servers, tmp_path: Path) -> None:
+def test_an_unapproved_rerank_command_is_not_run(servers, tmp_path: Path) -> None:
     changes = {"rerank": "command", "rerank_command": f"touch {tmp_path / 'ran'}"}
     with Brain.open(servers.brain) as brain:
         for name, value in changes.items():
@@ -250,7 +251,7 @@ def test_a_command_that_nobody_set_here_is_not_run(servers, tmp_path: Path) -> N
     assert not (tmp_path / "ran").exists()
 
 
-# --- the pipe itself -------------------------------------------------------------------------
+# --- the pipe -------------------------------------------------------------------------
 
 
 HELLO = {
@@ -276,7 +277,7 @@ def started(brain: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def test_broken_lines_are_survived_and_the_end_of_input_ends_it(sample: Path) -> None:
+def test_invalid_lines_are_answered_until_input_ends(sample: Path) -> None:
     lines = [
         b"{not json\n",
         b"\xff\xfe\x00\n",
@@ -316,7 +317,7 @@ def test_broken_lines_are_survived_and_the_end_of_input_ends_it(sample: Path) ->
     assert list(sample.parent.glob("brain.db*")) == [sample]
 
 
-def test_an_agent_that_dies_leaves_no_server_behind(sample: Path) -> None:
+def test_the_server_ends_when_its_agent_dies(sample: Path) -> None:
     with started(sample) as server:
         assert server.stdin
         assert server.stdout
@@ -331,7 +332,7 @@ def test_an_agent_that_dies_leaves_no_server_behind(sample: Path) -> None:
         assert server.stderr.read() == b""
 
 
-def test_no_brain_is_said_before_the_protocol_begins(run, tmp_path: Path) -> None:
+def test_a_missing_brain_is_reported_before_the_protocol(run, tmp_path: Path) -> None:
     for more in ((), ("--read-only",)):
         ran = run("serve", "--db", tmp_path / "none.db", *more)
         assert ran.exit_code == 1

@@ -1,4 +1,4 @@
-"""A brain kept open: what changes outside is taken up, what is loaded stays."""
+"""The brain stays open between calls, and follows changes by other programs."""
 
 from __future__ import annotations
 
@@ -14,68 +14,70 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import NotFound
-from gbrain.mcp.session import MOST_ABANDONED, Kept, Turns
+from gbrain.mcp.session import MAX_ABANDONED_CALLS, OpenBrain, Session
 
 
 @pytest.fixture
-def kept(sample: Path):
-    kept = Kept(partial(Brain.open, sample))
-    yield kept
-    kept.retire()
+def open_brain(sample: Path):
+    open_brain = OpenBrain(partial(Brain.open, sample))
+    yield open_brain
+    open_brain.retire()
 
 
-def test_the_brain_stays_open_between_uses(kept: Kept) -> None:
-    assert kept.use(lambda brain: brain) is kept.use(lambda brain: brain)
+def test_the_brain_stays_open_between_uses(open_brain: OpenBrain) -> None:
+    assert open_brain.use(lambda brain: brain) is open_brain.use(lambda brain: brain)
 
 
 def test_models_stay_loaded(embedded_sample: Path) -> None:
-    kept = Kept(partial(Brain.open, embedded_sample))
-    first = kept.use(lambda brain: brain.embedder)
-    assert kept.use(lambda brain: brain.embedder) is first
-    kept.retire()
+    open_brain = OpenBrain(partial(Brain.open, embedded_sample))
+    first = open_brain.use(lambda brain: brain.embedder)
+    assert open_brain.use(lambda brain: brain.embedder) is first
+    open_brain.retire()
 
 
-def test_settings_are_those_of_the_moment(kept: Kept, sample: Path) -> None:
-    assert kept.use(lambda brain: brain.settings.default_limit) == 10
+def test_settings_are_read_for_every_use(open_brain: OpenBrain, sample: Path) -> None:
+    assert open_brain.use(lambda brain: brain.settings.default_limit) == 10
     with Brain.open(sample) as other:
         other.set("default_limit", "3")
-    assert kept.use(lambda brain: brain.settings.default_limit) == 3
+    assert open_brain.use(lambda brain: brain.settings.default_limit) == 3
 
 
-def test_another_file_in_its_place_is_opened(kept: Kept, sample: Path, tmp_path: Path) -> None:
-    """Who wrote on into the file that was replaced would lose what they wrote."""
-    assert kept.use(lambda brain: brain.list()[1]) > 1
+def test_a_file_replaced_on_disk_is_opened_again(
+    open_brain: OpenBrain, sample: Path, tmp_path: Path
+) -> None:
+    """A write into the old file would be lost."""
+    assert open_brain.use(lambda brain: brain.list()[1]) > 1
     with Brain.open(tmp_path / "restored.db", make=True) as restored:
         restored.put("only", b"# Only\n")
     shutil.move(tmp_path / "restored.db", sample)
-    kept.use(lambda brain: brain.put("new", b"# New\n"))
+    open_brain.use(lambda brain: brain.put("new", b"# New\n"))
     with Brain.open(sample) as brain:
         assert [page.slug for page in brain.list()[0]] == ["new", "only"]
 
 
-def test_a_file_that_went_is_an_error_until_it_is_back(
-    kept: Kept, sample: Path, tmp_path: Path
+def test_a_missing_file_is_an_error_until_it_is_back(
+    open_brain: OpenBrain, sample: Path, tmp_path: Path
 ) -> None:
-    pages = kept.use(lambda brain: brain.list()[1])
+    pages = open_brain.use(lambda brain: brain.list()[1])
     shutil.copy(sample, tmp_path / "copy.db")
     for path in tmp_path.glob("brain.db*"):
         path.unlink()
     with pytest.raises(NotFound, match="There is no brain at"):
-        kept.use(lambda brain: brain.list())
+        open_brain.use(lambda brain: brain.list())
     shutil.move(tmp_path / "copy.db", sample)
-    assert kept.use(lambda brain: brain.list()[1]) == pages
+    assert open_brain.use(lambda brain: brain.list()[1]) == pages
 
 
-def test_another_active_model_is_another_brain(kept: Kept, sample: Path) -> None:
-    kept.use(lambda brain: brain.active_model())
-    first = kept.use(lambda brain: brain)
+def test_a_new_active_model_opens_the_brain_again(open_brain: OpenBrain, sample: Path) -> None:
+    open_brain.use(lambda brain: brain.active_model())
+    first = open_brain.use(lambda brain: brain)
     with Brain.open(sample) as other, other.database.write_transaction() as connection:
         connection.execute("UPDATE embedding_models SET identity = 'another' WHERE active")
-    assert kept.use(lambda brain: brain) is not first
+    assert open_brain.use(lambda brain: brain) is not first
 
 
-def test_a_retired_brain_is_closed_when_its_work_is_over(sample: Path) -> None:
-    kept = Kept(partial(Brain.open, sample))
+def test_a_retired_brain_closes_when_its_work_ends(sample: Path) -> None:
+    open_brain = OpenBrain(partial(Brain.open, sample))
     begun, go_on = Event(), Event()
 
     def work(brain: Brain) -> None:
@@ -83,21 +85,21 @@ def test_a_retired_brain_is_closed_when_its_work_is_over(sample: Path) -> None:
         go_on.wait(20)
         assert brain.list()[1] > 1, "still open"
 
-    worker = Thread(target=kept.use, args=(work,))
+    worker = Thread(target=open_brain.use, args=(work,))
     worker.start()
     assert begun.wait(20)
-    kept.retire()
-    assert kept.busy
+    open_brain.retire()
+    assert open_brain.busy
     with pytest.raises(CancelledError):
-        kept.use(lambda brain: brain)
+        open_brain.use(lambda brain: brain)
     go_on.set()
     worker.join(20)
-    assert not kept.busy
+    assert not open_brain.busy
     assert list(sample.parent.glob("brain.db*")) == [sample]
 
 
 class Slow:
-    """Work that begins, and goes on until it is told to end."""
+    """Work that runs until the event `end` is set."""
 
     def __init__(self) -> None:
         self.begun, self.end, self.done = Event(), Event(), False
@@ -111,10 +113,10 @@ class Slow:
 
 
 @pytest.fixture
-def turns(sample: Path):
-    turns = Turns(partial(Brain.open, sample))
-    yield turns
-    turns.close()
+def session(sample: Path):
+    session = Session(partial(Brain.open, sample))
+    yield session
+    session.close()
 
 
 def run(test: Callable[[anyio.abc.TaskGroup], object]) -> None:
@@ -126,26 +128,28 @@ def run(test: Callable[[anyio.abc.TaskGroup], object]) -> None:
     anyio.run(main)
 
 
-async def begun(slow: Slow) -> None:
+async def wait_until_begun(slow: Slow) -> None:
     while not slow.begun.is_set():
         await anyio.sleep(0.005)
 
 
-async def taken(turns: Turns, work: Slow, scope: anyio.CancelScope, writes: bool = False) -> None:
+async def run_in_scope(
+    session: Session, work: Slow, scope: anyio.CancelScope, writes: bool = False
+) -> None:
     with scope:
-        await turns.take(work, writes=writes)
+        await session.run(work, writes=writes)
 
 
-def test_calls_have_the_brain_one_after_the_other(turns: Turns) -> None:
+def test_calls_run_one_after_the_other(session: Session) -> None:
     order: list[int] = []
     first = Slow()
 
     async def test(group) -> None:
-        group.start_soon(partial(turns.take, first, writes=False))
-        await begun(first)
+        group.start_soon(partial(session.run, first, writes=False))
+        await wait_until_begun(first)
         for number in range(5):
             work = lambda brain, number=number: order.append(number)  # noqa: E731
-            group.start_soon(partial(turns.take, work, writes=False))
+            group.start_soon(partial(session.run, work, writes=False))
         await anyio.sleep(0.05)
         assert order == []
         first.end.set()
@@ -154,15 +158,15 @@ def test_calls_have_the_brain_one_after_the_other(turns: Turns) -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_a_cancelled_reader_is_left_behind(turns: Turns) -> None:
+def test_a_cancelled_read_is_abandoned(session: Session) -> None:
     slow = Slow()
 
     async def test(group) -> None:
         scope = anyio.CancelScope()
-        group.start_soon(taken, turns, slow, scope)
-        await begun(slow)
+        group.start_soon(run_in_scope, session, slow, scope)
+        await wait_until_begun(slow)
         scope.cancel()
-        brain = await turns.take(lambda brain: brain, writes=False)
+        brain = await session.run(lambda brain: brain, writes=False)
         assert brain is not slow.brain
         assert not slow.done
         slow.end.set()
@@ -170,50 +174,50 @@ def test_a_cancelled_reader_is_left_behind(turns: Turns) -> None:
     run(test)
 
 
-def test_a_cancelled_writer_finishes_first(turns: Turns) -> None:
+def test_a_cancelled_write_is_finished_first(session: Session) -> None:
     slow = Slow()
 
     async def test(group) -> None:
         scope = anyio.CancelScope()
-        group.start_soon(partial(taken, turns, slow, scope, writes=True))
-        await begun(slow)
+        group.start_soon(partial(run_in_scope, session, slow, scope, writes=True))
+        await wait_until_begun(slow)
         scope.cancel()
         with anyio.move_on_after(0.1):
-            await turns.take(lambda brain: brain, writes=False)
+            await session.run(lambda brain: brain, writes=False)
             raise AssertionError("nobody has the brain while it is written")
         slow.end.set()
-        brain = await turns.take(lambda brain: brain, writes=False)
+        brain = await session.run(lambda brain: brain, writes=False)
         assert slow.done
         assert brain is slow.brain
 
     run(test)
 
 
-def test_only_so_many_are_left_behind(turns: Turns) -> None:
-    """Each holds a brain and its models: who cancels for ever must not fill the memory."""
-    slows = [Slow() for _ in range(MOST_ABANDONED + 1)]
+def test_the_number_of_abandoned_calls_is_bounded(session: Session) -> None:
+    """Each keeps a brain and its models in memory."""
+    slows = [Slow() for _ in range(MAX_ABANDONED_CALLS + 1)]
 
     async def test(group) -> None:
         for slow in slows:
             scope = anyio.CancelScope()
-            group.start_soon(taken, turns, slow, scope)
-            await begun(slow)
+            group.start_soon(run_in_scope, session, slow, scope)
+            await wait_until_begun(slow)
             scope.cancel()
         with anyio.move_on_after(0.1):
-            await turns.take(lambda brain: brain, writes=False)
+            await session.run(lambda brain: brain, writes=False)
             raise AssertionError("the last one is waited for")
         slows[-1].end.set()
-        assert await turns.take(lambda brain: brain, writes=False) is slows[-1].brain
+        assert await session.run(lambda brain: brain, writes=False) is slows[-1].brain
         for slow in slows:
             slow.end.set()
 
     run(test)
 
 
-def test_an_error_is_the_callers_and_the_next_call_works(turns: Turns) -> None:
+def test_an_error_reaches_the_caller_only(session: Session) -> None:
     async def test(group) -> None:
         with pytest.raises(ZeroDivisionError):
-            await turns.take(lambda brain: 1 // 0, writes=False)
-        assert await turns.take(lambda brain: brain.list()[1], writes=False) > 1
+            await session.run(lambda brain: 1 // 0, writes=False)
+        assert await session.run(lambda brain: brain.list()[1], writes=False) > 1
 
     run(test)

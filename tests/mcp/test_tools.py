@@ -1,4 +1,4 @@
-"""The tools on a brain, without a protocol around them."""
+"""The tools called directly, without the protocol."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.config import override_settings
-from gbrain.mcp.arguments import checked
+from gbrain.mcp.arguments import check_arguments
 from gbrain.mcp.reply import Reply
 from gbrain.mcp.tools import TOOLS
 
@@ -24,29 +24,30 @@ def notes(sample: Path):
 
 
 def called(brain: Brain, name: str, /, **arguments: Any) -> Reply:
-    """A tool's reply, whose document is as its schema promises."""
+    """Return the reply of a tool, checked against its output schema."""
     tool = BY_NAME[name]
-    reply = tool.run(brain, checked(tool.takes, arguments))
-    jsonschema.validate(reply.document, tool.gives)
+    reply = tool.run(brain, check_arguments(tool.input_schema, arguments))
+    jsonschema.validate(reply.document, tool.output_schema)
     return reply
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=[tool.name for tool in TOOLS])
-def test_an_agent_is_told_what_every_argument_means(tool) -> None:
-    for schema in (tool.takes, tool.gives):
+def test_every_argument_has_a_description(tool) -> None:
+    for schema in (tool.input_schema, tool.output_schema):
         jsonschema.Draft202012Validator.check_schema(schema)
     assert tool.description.endswith(".")
-    assert all(schema["description"] for schema in tool.takes["properties"].values())
+    assert tool.input_schema["properties"] or tool.name == "brain_stats"
+    assert all(schema["description"] for schema in tool.input_schema["properties"].values())
 
 
-def test_names_are_different() -> None:
+def test_names_of_tools_are_unique() -> None:
     assert len(BY_NAME) == len(TOOLS)
 
 
 # --- asking ----------------------------------------------------------------------------------
 
 
-def test_a_limit_set_in_the_brain_is_bounded_too(notes: Brain) -> None:
+def test_the_setting_default_limit_is_bounded(notes: Brain) -> None:
     for number in range(120):
         notes.put(f"many/{number}", f"# Heron {number}\n".encode())
     notes.set("default_limit", "1000")
@@ -63,13 +64,14 @@ def test_filters_narrow_an_answer(notes: Brain) -> None:
     )
 
 
-def test_context_comes_within_its_budget(notes: Brain) -> None:
+def test_context_stays_within_its_budget(notes: Brain) -> None:
     reply = called(notes, "memory_ask", query="how do I restore a backup?", budget=150)
     assert 0 < reply.document["budget"]["used"] <= 150
-    assert all(piece["citation"] in reply.text for piece in reply.document["context"])
+    assert reply.document["context"]
+    assert all(chunk["citation"] in reply.text for chunk in reply.document["context"])
 
 
-def test_why_a_page_is_missing_is_said_in_words_of_the_tool(notes: Brain) -> None:
+def test_why_not_recommends_arguments_of_the_tool(notes: Brain) -> None:
     reply = called(notes, "brain_explain", query="backup", why_not="index", limit=1)
     assert reply.document["why_not"]["slug"] == "index"
     assert reply.text.startswith("index: ")
@@ -77,7 +79,7 @@ def test_why_a_page_is_missing_is_said_in_words_of_the_tool(notes: Brain) -> Non
     assert "Ask with limit " in reply.text
 
 
-def test_what_explain_recommends_is_an_argument(notes: Brain) -> None:
+def test_explain_recommends_switches_as_arguments(notes: Brain) -> None:
     before = notes.settings
     notes.settings = override_settings(before, {"recency_tau_days": "1", "recency_of": "dated"})
     asked = {"query": "field notebook tablet", "why_not": "projects/field-notebook", "limit": 1}
@@ -98,7 +100,7 @@ def test_a_page_is_recalled_by_any_of_its_names(notes: Brain, name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["restoring a copy", "???", "../.."])
-def test_what_is_no_name_is_asked_for(notes: Brain, name: str) -> None:
+def test_recall_queries_for_text_that_is_no_name(notes: Brain, name: str) -> None:
     document = called(notes, "memory_recall", name=name).document
     assert document["page"] is None
     assert document["answer"]["query"] == name
@@ -107,7 +109,7 @@ def test_what_is_no_name_is_asked_for(notes: Brain, name: str) -> None:
 # --- pages -----------------------------------------------------------------------------------
 
 
-def test_a_long_page_is_read_in_parts(notes: Brain) -> None:
+def test_a_long_page_is_read_in_ranges(notes: Brain) -> None:
     text = "# Long\n\n" + "A line of the long page.\n" * 2000
     notes.put("long", text.encode())
     parts, offset = [], 0
@@ -134,7 +136,7 @@ def test_an_earlier_version_can_be_read(notes: Brain) -> None:
     assert called(notes, "brain_get", slug="a", version=1).text == "one\n"
 
 
-def test_enormous_front_matter_is_cut_with_a_note(notes: Brain) -> None:
+def test_long_front_matter_is_cut_with_a_note(notes: Brain) -> None:
     values = "".join(f"key{number}: {number}\n" for number in range(500))
     notes.put("a", f"---\n{values}---\n# A\n".encode())
     document = called(notes, "brain_get", slug="a", limit=10).document
@@ -148,14 +150,14 @@ def test_reading_a_page_counts_as_opening_it(notes: Brain) -> None:
         assert connection.execute("SELECT opens FROM page_use").fetchall() == [(1,)]
 
 
-def test_a_page_like_another_is_pointed_out(notes: Brain) -> None:
+def test_put_names_a_page_that_says_nearly_the_same(notes: Brain) -> None:
     text = notes.text("resources/back-up-a-sqlite-database")
     reply = called(notes, "brain_put", slug="copy", content=text)
     assert reply.document["nearly_the_same"]["slug"] == "resources/back-up-a-sqlite-database"
     assert reply.text.endswith("It says nearly the same as resources/back-up-a-sqlite-database.")
 
 
-def test_pages_are_listed_a_few_at_a_time(notes: Brain) -> None:
+def test_pages_are_listed_in_ranges(notes: Brain) -> None:
     slugs, offset = [], 0
     while offset is not None:
         document = called(notes, "brain_list", limit=7, offset=offset).document
@@ -165,7 +167,7 @@ def test_pages_are_listed_a_few_at_a_time(notes: Brain) -> None:
     assert called(notes, "brain_list", offset=1000).document["pages"] == []
 
 
-def test_links_lead_both_ways_and_are_cut_with_a_note(notes: Brain) -> None:
+def test_links_go_both_ways_and_are_cut_with_a_note(notes: Brain) -> None:
     document = called(notes, "brain_links", slug="people/alice-chen", limit=2).document
     assert [link["slug"] for link in document["links"]] == [
         "companies/river-ai", "companies/river-ai",

@@ -1,4 +1,4 @@
-"""JSON is for machines, and may still be looked at on a terminal."""
+"""JSON keeps every character and is safe to print on a terminal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gbrain.output.plain_text import printable
 
 
 @given(st.dictionaries(st.text(), st.lists(st.text())))
-def test_nothing_is_lost_and_nothing_drives_a_terminal(document: dict[str, list[str]]) -> None:
+def test_json_is_lossless_and_safe_on_a_terminal(document: dict[str, list[str]]) -> None:
     written = dumps(document)
     assert json.loads(written) == document
     assert printable(written) == written
 
 
-def test_text_stays_readable() -> None:
+def test_only_control_characters_are_escaped() -> None:
     assert dumps({"é": "漢 \u00a0 \x9b \u202e"}) == '{"é": "漢 \u00a0 \\u009b \\u202e"}'

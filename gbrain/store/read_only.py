@@ -1,4 +1,4 @@
-"""A brain that cannot be written through this program: SQLite itself refuses."""
+"""A brain file opened so that SQLite refuses every write through this connection."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import os
 import sqlite3
 from pathlib import Path
 
-from gbrain.brain import Brain, default_path
 from gbrain.errors import BadBrain
 from gbrain.store.connection import Database, uri
 from gbrain.store.schema import SCHEMA_VERSION
 
 
-def open_unwritable(path: Path | None) -> Brain:
-    """The brain at `path` (else the default place), which sees what others write meanwhile."""
-    return Brain(UnwritableDatabase(path.expanduser() if path else default_path()))
-
-
-class UnwritableDatabase(Database):
-    """A file that others may write while it is read here; nothing in it changes by reading."""
+class ReadOnlyDatabase(Database):
+    """A file that other programs may write while it is read here."""
 
     def __init__(self, path: Path, *, busy_seconds: float = 10.0) -> None:
         self._others_may_write = os.access(path, os.W_OK)
@@ -29,7 +23,8 @@ class UnwritableDatabase(Database):
         return super()._connect()
 
     def _locator(self) -> str:
-        # Not as a file that nobody writes: then what others write meanwhile would not be seen.
+        # A file that this user cannot write is opened as immutable. With one that can be written,
+        # SQLite would then not see what other programs write.
         return f"{uri(self.path)}?mode=ro" if self._others_may_write else super()._locator()
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
@@ -43,6 +38,6 @@ class UnwritableDatabase(Database):
             raise BadBrain(
                 f"{self.path} was written by an older gbrain (schema {version}, "
                 f"this program needs {SCHEMA_VERSION})",
-                hint="gbrain stats, run once, brings it up to date.",
+                hint="Run gbrain stats once to bring it up to date.",
                 code="brain_too_old",
             )
