@@ -47,7 +47,7 @@ def _name(brain: Brain, connection: sqlite3.Connection, day: str) -> str:
     path = brain.database.path
     status = path.stat()
     known = (_MAKING, os.path.realpath(path), status.st_dev, status.st_ino, day)
-    return sha256(repr((known, as_of.state_of(connection))).encode()).hexdigest()[:32]
+    return sha256(repr((known, as_of.content_fingerprint(connection))).encode()).hexdigest()[:32]
 
 
 def _make(
@@ -62,7 +62,7 @@ def _make(
         with explain_errors(building):
             target = sqlite3.connect(building, isolation_level=None)
             try:
-                as_of.copy(connection, target, progress)
+                as_of.copy_brain(connection, target, progress)
             finally:
                 target.close()
         with Brain.open(building) as past:
@@ -85,8 +85,8 @@ def _put_back(past: Brain, day: str, progress: Progress) -> None:
     with past.database.write_transaction() as connection:
         # What waits to be embedded now is not what is missing then.
         connection.execute("DELETE FROM embedding_jobs")
-        changes = as_of.changes_since(connection, day, _end_of(day))
-        as_of.apply(connection, changes, day, timestamp(), progress)
+        changes = as_of.find_rollbacks(connection, day, _end_of(day))
+        as_of.apply_rollbacks(connection, changes, day, timestamp(), progress)
         space = active_space(connection)
         embedded = space is not None and has_vectors(connection, space)
     if embedded:

@@ -82,7 +82,7 @@ DATABASE_IN_COMMANDS = {
 IMPORT_CYCLES: set[str] = {
     "gbrain.search.lanes.keyword",
     "gbrain.search.query_relaxation",
-    "gbrain.store.atomic_files",
+    "gbrain.store.brain_files",
     "gbrain.store.backup",
     "gbrain.store.connection",
 }

@@ -18,11 +18,11 @@ from typer.main import get_command
 from gbrain.brain import Brain
 from gbrain.cli.app import COMMANDS, app
 from gbrain.errors import NotFound
-from gbrain.models.catalog import packaged
+from gbrain.models.catalog import packaged_model
 from gbrain.output import schemas
 from gbrain.output.schemas import document_schema, list_documents
 from gbrain.search.rerank.learned import FEATURES
-from gbrain.store.usage_log import Place, remember
+from gbrain.store.usage_log import HitLocation, save_last_hits
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "gbrain" / "sample"
@@ -170,7 +170,7 @@ def places(tmp_path: Path, embedded: Path, monkeypatch) -> dict[str, Path]:
         "page": page,
         "context": context,
         "folder": tmp_path / "out",
-        "model": Path(shutil.copytree(packaged().folder, tmp_path / "model")),
+        "model": Path(shutil.copytree(packaged_model().folder, tmp_path / "model")),
         "sample": SAMPLE,
         "awkward": ROOT / "fixtures" / "awkward",
         "days": DAYS,
@@ -183,7 +183,7 @@ def embedded(embedded_sample: Path, brain_path: Path) -> Path:
     shutil.copy(embedded_sample, brain_path)
     record_questions(brain_path)
     with Brain.open(brain_path) as brain, brain.database.write_transaction() as connection:
-        remember(connection, [Place(1, "people/alice-chen", 3)])
+        save_last_hits(connection, [HitLocation(1, "people/alice-chen", 3)])
     return brain_path
 
 

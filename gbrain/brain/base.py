@@ -12,7 +12,7 @@ from gbrain.config import Settings, all_settings, override_settings
 from gbrain.errors import BadSetting
 from gbrain.paths import default_path
 from gbrain.store import settings
-from gbrain.store.connection import Database, create
+from gbrain.store.connection import Database, create_brain
 
 
 class BrainFile:
@@ -41,7 +41,7 @@ class BrainFile:
 
             return cls(ReadOnlyDatabase(file))
         if make and not file.exists():
-            create(file)
+            create_brain(file)
         return cls(Database(file))
 
     def __enter__(self) -> Self:
@@ -72,7 +72,7 @@ class BrainFile:
     def reload_settings(self) -> None:
         """Read the settings from the file again."""
         with self.database.read_transaction() as connection:
-            self.stored_settings = settings.stored(connection)
+            self.stored_settings = settings.read_settings(connection)
         self.settings: Settings = _usable_settings(self.stored_settings)
 
 

@@ -58,14 +58,14 @@ class FolderMethods(BrainFile):
         from gbrain.store import folders
 
         with self.database.read_transaction() as connection:
-            return [vault.root for vault in folders.vaults(connection)]
+            return [vault.root for vault in folders.list_folders(connection)]
 
     def page_files(self, slugs: Iterable[str]) -> dict[str, Path]:
         """Return the file each page was imported from, by slug; the file may be gone by now."""
-        from gbrain.store.folders import page_files
+        from gbrain.store.folders import page_file_paths
 
         with self.database.read_transaction() as connection:
-            return page_files(connection, slugs)
+            return page_file_paths(connection, slugs)
 
     def export(
         self,
@@ -81,9 +81,9 @@ class FolderMethods(BrainFile):
         the pages, for example HTML.
         """
         from gbrain.importing.export import export_files
-        from gbrain.store.pages import every_page
+        from gbrain.store.pages import page_texts
 
-        return export_files(self.database, folder, progress, files or every_page, force=force)
+        return export_files(self.database, folder, progress, files or page_texts, force=force)
 
     def export_jsonl(self, folder: Path, *, progress: Progress = no_progress) -> int:
         """Write all pages as lines of JSON to one file in `folder`; return how many."""

@@ -11,9 +11,10 @@ from gbrain.brain.clock import today
 from gbrain.types import Progress, Scope, no_progress
 
 if TYPE_CHECKING:
-    from gbrain.store.backup import BackedUp, Compacted
-    from gbrain.store.citations import Verified
-    from gbrain.store.duplicates import Compared, Near
+    from gbrain.store.backup import BackupResult
+    from gbrain.store.citations import CheckedCitation
+    from gbrain.store.compact import CompactResult
+    from gbrain.store.duplicates import DuplicateResult, SimilarPage
     from gbrain.store.gaps import Gap, GapKind
     from gbrain.store.stats import Stats
     from gbrain.text.citations import Citation
@@ -29,22 +30,22 @@ class MaintenanceMethods(BrainFile):
         with self.database.read_transaction() as connection:
             return read_stats(connection)
 
-    def backup(self, target: Path | None = None, *, replace: bool = False) -> BackedUp:
+    def backup(self, target: Path | None = None, *, replace: bool = False) -> BackupResult:
         """Copy the brain to a file and check the copy; other programs may write meanwhile.
 
         `target` is a file or a folder (default: the brain's own folder). Raises BadBrain if the
         file exists and `replace` is false.
         """
-        from gbrain.store.backup import backup
+        from gbrain.store.backup import backup_brain
 
         name = f"{self.path.name}.{today().isoformat()}.backup"
-        return backup(self.database, target, name, replace=replace)
+        return backup_brain(self.database, target, name, replace=replace)
 
-    def compact(self) -> Compacted:
+    def compact(self) -> CompactResult:
         """Return unused space of the file to the disk; the page history stays."""
-        from gbrain.store.backup import compact
+        from gbrain.store.compact import compact_brain
 
-        return compact(self.database)
+        return compact_brain(self.database)
 
     def gaps(self) -> dict[GapKind, list[Gap]]:
         """Return what the brain lacks, by kind, the most used first."""
@@ -53,25 +54,25 @@ class MaintenanceMethods(BrainFile):
         with self.database.read_transaction() as connection:
             return find_gaps(connection, today(), self.settings.stale_days)
 
-    def verify(self, citations: Iterable[Citation]) -> list[Verified]:
+    def verify(self, citations: Iterable[Citation]) -> list[CheckedCitation]:
         """Check whether cited text is still in the brain, in the order of the citations."""
-        from gbrain.store.citations import verify
+        from gbrain.store.citations import verify_citation
 
         with self.database.read_transaction() as connection:
-            return [verify(connection, citation) for citation in citations]
+            return [verify_citation(connection, citation) for citation in citations]
 
     def duplicates(
         self,
         threshold: float,
         scope: Scope = Scope(),
         progress: Progress = no_progress,
-    ) -> Compared:
+    ) -> DuplicateResult:
         """Return pairs of pages whose cosine similarity is at least `threshold`, highest first.
 
         Raises GbrainError if no page has vectors.
         """
         from gbrain.errors import GbrainError
-        from gbrain.store.duplicates import near_pairs
+        from gbrain.store.duplicates import find_duplicate_pairs
         from gbrain.store.vectors import active_space, has_vectors
 
         with self.database.read_transaction() as connection:
@@ -82,11 +83,11 @@ class MaintenanceMethods(BrainFile):
                     hint="gbrain embed creates the vectors.",
                     code="no_vectors",
                 )
-            return near_pairs(connection, space, threshold, scope, progress)
+            return find_duplicate_pairs(connection, space, threshold, scope, progress)
 
-    def near_duplicate(self, slug: str) -> Near | None:
+    def near_duplicate(self, slug: str) -> SimilarPage | None:
         """Return the other page that shares most of this page's wording, if it is most of it."""
-        from gbrain.store.duplicates import nearly_the_same
+        from gbrain.store.duplicates import find_duplicate_of
 
         with self.database.read_transaction() as connection:
-            return nearly_the_same(connection, slug)
+            return find_duplicate_of(connection, slug)

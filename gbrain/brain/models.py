@@ -17,11 +17,11 @@ from gbrain.types import Progress, no_progress
 if TYPE_CHECKING:
     from gbrain.importing.embed_worker import EmbedReport
     from gbrain.models.catalog import ModelSpec
-    from gbrain.models.embedder import Embedder
+    from gbrain.models.embedder import OnnxEmbedder
     from gbrain.models.reranker import CrossEncoder
-    from gbrain.models.tokens import Tokens
+    from gbrain.models.tokenizer import ModelTokenizer
     from gbrain.store.connection import Database
-    from gbrain.store.jobs import Waiting
+    from gbrain.store.jobs import QueuedJob
     from gbrain.store.models import ModelRow
 
 # A model may count a very long word, or a run of blanks, as one token or none.
@@ -41,8 +41,8 @@ class ModelMethods(BrainFile):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._embedder: Embedder | None = None
-        self._tokens: Tokens | None = None
+        self._embedder: OnnxEmbedder | None = None
+        self._tokens: ModelTokenizer | None = None
         self._cross_encoder: CrossEncoder | None = None
 
     def close(self) -> None:
@@ -54,12 +54,12 @@ class ModelMethods(BrainFile):
         super().close()
 
     @property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> OnnxEmbedder:
         """The active model, opened on first use."""
         if self._embedder is None:
-            from gbrain.models.embedder import Embedder
+            from gbrain.models.embedder import OnnxEmbedder
 
-            self._embedder = Embedder(self._verified_spec(self.active_model()))
+            self._embedder = OnnxEmbedder(self._verified_spec(self.active_model()))
         return self._embedder
 
     @property
@@ -83,16 +83,16 @@ class ModelMethods(BrainFile):
         if self._embedder:
             return self._embedder.count_tokens(text)
         if self._tokens is None:
-            from gbrain.models.catalog import packaged
-            from gbrain.models.tokens import Tokens
+            from gbrain.models.catalog import packaged_model
+            from gbrain.models.tokenizer import ModelTokenizer
 
             try:
                 model = self.active_model()
                 is_packaged = model.folder is None
                 spec = self.model_spec(model) if is_packaged else self._verified_spec(model)
-                self._tokens = Tokens.open(spec)
+                self._tokens = ModelTokenizer.open(spec)
             except (ModelUnavailable, BadBrain):
-                self._tokens = Tokens.open(packaged())
+                self._tokens = ModelTokenizer.open(packaged_model())
         return self._tokens.count(text)
 
     def _verified_spec(self, model: ModelRow) -> ModelSpec:
@@ -104,7 +104,7 @@ class ModelMethods(BrainFile):
         stamp = verify_if_changed(spec, model.files_stamp)
         if stamp != model.files_stamp and not self.read_only:
             with self.database.write_transaction() as connection:
-                models.keep_stamp(connection, model, stamp)
+                models.save_files_stamp(connection, model, stamp)
         return spec
 
     def active_model(self) -> ModelRow:
@@ -114,10 +114,10 @@ class ModelMethods(BrainFile):
         with self.database.read_transaction() as connection:
             active = models.active_model(connection)
         if active is None:
-            from gbrain.models.catalog import PACKAGED, packaged
+            from gbrain.models.catalog import PACKAGED_MODEL, packaged_model
 
-            self.add_model(packaged(), packaged=True)
-            active = self.use_model(PACKAGED)
+            self.add_model(packaged_model(), packaged=True)
+            active = self.use_model(PACKAGED_MODEL)
         return active
 
     def models(self) -> list[ModelRow]:
@@ -126,7 +126,7 @@ class ModelMethods(BrainFile):
 
         self.active_model()
         with self.database.read_transaction() as connection:
-            return models.all_models(connection)
+            return models.list_models(connection)
 
     def model(self, name: str) -> ModelRow:
         """Return the model called `name`; NotFound lists the names there are."""
@@ -141,14 +141,14 @@ class ModelMethods(BrainFile):
 
         Raises ModelUnavailable for a model folder named in the file that its user never added.
         """
-        from gbrain.models.catalog import from_description, packaged
+        from gbrain.models.catalog import packaged_model, spec_from_description
         from gbrain.trust import is_trusted
 
         if model.folder is None:
-            return packaged(model.name)
-        spec = from_description(json.loads(model.description), Path(model.folder))
+            return packaged_model(model.name)
+        spec = spec_from_description(json.loads(model.description), Path(model.folder))
         with self.database.read_transaction() as connection:
-            known = is_trusted(settings.identity(connection), _trust_key(spec))
+            known = is_trusted(settings.brain_identity(connection), _trust_key(spec))
         if not known:
             raise ModelUnavailable(
                 f"The brain file names the model {spec.name} in {spec.folder}, "
@@ -179,7 +179,7 @@ class ModelMethods(BrainFile):
             if not packaged:
                 from gbrain.trust import remember_trusted
 
-                remember_trusted(settings.identity(connection), _trust_key(spec))
+                remember_trusted(settings.brain_identity(connection), _trust_key(spec))
 
     def use_model(self, name: str) -> ModelRow:
         """Make a known model the active one and queue the chunks it has no vectors for."""
@@ -187,7 +187,7 @@ class ModelMethods(BrainFile):
 
         with self.database.write_transaction() as connection:
             model = models.require_model(connection, name)
-            models.activate(connection, model)
+            models.activate_model(connection, model)
             jobs.enqueue_missing(connection, model.space, timestamp())
         if self._embedder:
             self._embedder.close()
@@ -231,26 +231,26 @@ class ModelMethods(BrainFile):
             progress=progress,
         )
 
-    def jobs(self, limit: int) -> tuple[list[Waiting], int]:
+    def jobs(self, limit: int) -> tuple[list[QueuedJob], int]:
         """Return the first `limit` embedding jobs, failed ones first, and how many there are."""
         from gbrain.store import jobs
 
         with self.database.read_transaction() as connection:
-            return jobs.waiting(connection, limit)
+            return jobs.list_queue(connection, limit)
 
     def count_due_jobs(self) -> int:
         """Return how many embedding jobs can run now."""
         from gbrain.store import jobs
 
         with self.database.read_transaction() as connection:
-            return jobs.due(connection, time())
+            return jobs.count_due(connection, time())
 
     def count_failed_jobs(self) -> int:
         """Return how many embedding jobs failed and wait for another attempt."""
         from gbrain.store import jobs
 
         with self.database.read_transaction() as connection:
-            return jobs.failed(connection)
+            return jobs.count_failed(connection)
 
     def retry_jobs(self) -> int:
         """Make all waiting embedding jobs due now; return how many."""

@@ -20,7 +20,7 @@ class PageMethods(BrainFile):
 
     def put(
         self, name: str, data: bytes, *, expected_version: int | None = None
-    ) -> page_writer.Written:
+    ) -> page_writer.WriteResult:
         """Write the page called `name` (a slug or a path) with the content `data`."""
         from gbrain.store import page_writer, pages
         from gbrain.text.page import parse_page
@@ -37,14 +37,14 @@ class PageMethods(BrainFile):
 
     def capture(
         self, text: str, *, name: str | None = None, source: str | None = None
-    ) -> page_writer.Written:
+    ) -> page_writer.WriteResult:
         """Add a line with today's date to a page's timeline (default: the inbox page).
 
         The inbox, which the setting capture_page names, is created if it does not exist.
         """
         from gbrain.importing.scan import refuse_skipped_path
         from gbrain.store import page_writer, pages
-        from gbrain.store.timeline import add_to_timeline
+        from gbrain.store.timeline import add_timeline_entry
         from gbrain.text.page import parse_page
         from gbrain.text.timeline import add_entry
 
@@ -53,19 +53,19 @@ class PageMethods(BrainFile):
         slug = slug_from_path(name) if name else inbox
         with self.database.write_transaction() as connection:
             if slug != inbox or pages.find_page(connection, slug) is not None:
-                return add_to_timeline(connection, slug, day, text, source, now)
+                return add_timeline_entry(connection, slug, day, text, source, now)
             refuse_skipped_path(f"{slug}.md")
             page = add_entry(f"# {title_from_slug(slug)}\n\n", day, text, source)
             return page_writer.write_page(connection, parse_page(f"{slug}.md", page.encode()), now)
 
-    def get(self, name: str) -> pages.Stored:
+    def get(self, name: str) -> pages.StoredPage:
         """Return the page called `name`, without its text; NotFound suggests similar slugs."""
         from gbrain.store import pages
 
         with self.database.read_transaction() as connection:
             return pages.require_page(connection, slug_from_path(name))
 
-    def find(self, name: str) -> pages.Stored | None:
+    def find(self, name: str) -> pages.StoredPage | None:
         """Return the page called `name`, without its text, or None."""
         from gbrain.store import pages
 
@@ -101,21 +101,23 @@ class PageMethods(BrainFile):
 
     def page(
         self, name: str, version: int | None = None
-    ) -> tuple[pages.Stored, dict[str, object], str]:
+    ) -> tuple[pages.StoredPage, dict[str, object], str]:
         """Return a page, its front matter as values and its text, as it is or at a version."""
         from gbrain.store import history, pages
 
         with self.database.read_transaction() as connection:
             if version is not None:
-                stored, meta, text = history.page_then(connection, slug_from_path(name), version)
+                stored, meta, text = history.page_at_version(
+                    connection, slug_from_path(name), version
+                )
                 return stored, json.loads(meta), text
             stored = pages.require_page(connection, slug_from_path(name))
             text = pages.page_text(connection, stored.id)
-            return stored, pages.page_meta(connection, stored.id), text
+            return stored, pages.front_matter_values(connection, stored.id), text
 
     def list(
         self, scope: Scope = Scope(), limit: int | None = None
-    ) -> tuple[builtins.list[pages.Stored], int]:
+    ) -> tuple[builtins.list[pages.StoredPage], int]:
         """Return the first `limit` pages of the scope by slug, and how many there are."""
         from gbrain.store import pages
 
@@ -127,9 +129,9 @@ class PageMethods(BrainFile):
         from gbrain.store import history
 
         with self.database.read_transaction() as connection:
-            return history.versions(connection, slug_from_path(name))
+            return history.list_versions(connection, slug_from_path(name))
 
-    def delete(self, name: str, *, expected_version: int | None = None) -> pages.Stored:
+    def delete(self, name: str, *, expected_version: int | None = None) -> pages.StoredPage:
         """Delete a page and return it; its text stays in its history."""
         from gbrain.store import page_writer
 
@@ -138,7 +140,7 @@ class PageMethods(BrainFile):
                 connection, slug_from_path(name), timestamp(), expected_version=expected_version
             )
 
-    def rename(self, name: str, new_name: str) -> page_writer.Written:
+    def rename(self, name: str, new_name: str) -> page_writer.WriteResult:
         """Change a page's slug and path; its history and vectors follow."""
         from gbrain.errors import Conflict
         from gbrain.store import page_writer, pages

@@ -17,8 +17,8 @@ from gbrain.types import Answer, Depth, Hit, MergeStrategy, Mode, Scope
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
     from gbrain.search.rerank.head import RerankResources
-    from gbrain.store.reranker_weights import Lesson
-    from gbrain.store.usage_log import Place
+    from gbrain.store.reranker_weights import TrainingExample
+    from gbrain.store.usage_log import HitLocation
     from gbrain.store.vectors import Floats
 
 NO_CHANGES: Mapping[str, str] = {}
@@ -80,11 +80,11 @@ class QueryMethods(ModelMethods):
         if mode == "bm25" and chosen.rerank != "off" and "rerank" not in changes:
             chosen = override_settings(chosen, {"rerank": "off"})
         day = today()
-        self.database.map_file()
+        self.database.enable_mmap()
         trace = Trace()
         with trace.stage("parse"):
             with self.database.read_transaction() as connection:
-                known = aliases.all_aliases(connection)
+                known = aliases.read_aliases(connection)
             question = parse_query(text, known, day, scope, limit or chosen.default_limit)
         plan = QueryPlan(
             mode=mode,
@@ -105,7 +105,7 @@ class QueryMethods(ModelMethods):
         text = text[:_MAX_EMBEDDED_CHARACTERS]
         # The packaged model ranks better with the mean of both readings; others may need a prefix.
         if self.active_model().folder is None:
-            return self.embedder.embed_both_ways(text)
+            return self.embedder.embed_query_averaged(text)
         return self.embedder.embed_query(text)
 
     def _helpers(self) -> RerankResources:
@@ -125,7 +125,7 @@ class QueryMethods(ModelMethods):
 
         command = self.settings.rerank_command
         with self.database.read_transaction() as connection:
-            brain = settings.identity(connection)
+            brain = settings.brain_identity(connection)
         if not command or is_trusted(brain, command):
             return
         if not self.confirm(command):
@@ -140,10 +140,10 @@ class QueryMethods(ModelMethods):
 
     def filter_hints(self, scope: Scope) -> list[str]:
         """Return a sentence for each filter whose value no page has, with similar values."""
-        from gbrain.store.filter_hints import absent_values
+        from gbrain.store.filter_hints import unmatched_filters
 
         with self.database.read_transaction() as connection:
-            return list(absent_values(connection, scope))
+            return list(unmatched_filters(connection, scope))
 
     # --- usage -------------------------------------------------------------------------------
 
@@ -151,20 +151,20 @@ class QueryMethods(ModelMethods):
         """Record a query with the pages it found, unless the file is busy."""
         from gbrain.search.rerank.learned import HALF_LIFE_DAYS, compute_features
         from gbrain.store import usage_log
-        from gbrain.store.boost_data import Wanted, facts
-        from gbrain.store.usage_log import take_note
+        from gbrain.store.boost_data import BoostDataRequest, read_boost_data
+        from gbrain.store.usage_log import try_write
 
         ranked = results.boosted.ranked
         with self.database.read_transaction() as connection:
             chosen = {page.page_id: page.chunk_id for page in ranked}
-            known = facts(connection, chosen, Wanted(opens=True))
+            known = read_boost_data(connection, chosen, BoostDataRequest(opens=True))
         half_life = self.settings.recency_half_life_days or HALF_LIFE_DAYS
         rows = compute_features(ranked, known, clock().date().isoformat(), half_life)
         shown = [page.page_id for page in results.threshold.kept[: len(answered.hits)]]
-        hits = [usage_log.Shown(page_id, rows[page_id]) for page_id in shown if page_id in rows]
-        take_note(
+        hits = [usage_log.ShownPage(page_id, rows[page_id]) for page_id in shown if page_id in rows]
+        try_write(
             self.database,
-            lambda connection: usage_log.record(
+            lambda connection: usage_log.log_query(
                 connection,
                 answered.query,
                 timestamp(),
@@ -178,39 +178,40 @@ class QueryMethods(ModelMethods):
     def record_open(self, page_id: int) -> None:
         """Count that a page was opened, unless `record_access` is off or the file is busy."""
         if self.settings.record_access:
-            from gbrain.store.usage_log import opened, take_note
+            from gbrain.store.usage_log import log_open, try_write
 
-            take_note(self.database, lambda connection: opened(connection, page_id, timestamp()))
+            try_write(self.database, lambda connection: log_open(connection, page_id, timestamp()))
 
     def remember_hits(self, hits: Iterable[Hit]) -> None:
         """Store which page has which rank, for `last_hit`, unless the file is busy."""
-        from gbrain.store.usage_log import Place, remember, take_note
+        from gbrain.store.usage_log import HitLocation, save_last_hits, try_write
 
         places = [
-            Place(hit.rank, hit.slug, hit.chunk.lines[0] if hit.chunk else None) for hit in hits
+            HitLocation(hit.rank, hit.slug, hit.chunk.lines[0] if hit.chunk else None)
+            for hit in hits
         ]
-        take_note(self.database, lambda connection: remember(connection, places))
+        try_write(self.database, lambda connection: save_last_hits(connection, places))
 
-    def last_hit(self, rank: int) -> Place | None:
+    def last_hit(self, rank: int) -> HitLocation | None:
         """Return the hit with this rank of the last answer that `remember_hits` stored."""
-        from gbrain.store.usage_log import recall
+        from gbrain.store.usage_log import find_last_hit
 
         with self.database.read_transaction() as connection:
-            return recall(connection, rank)
+            return find_last_hit(connection, rank)
 
-    def reranker_lessons(self, width: int) -> list[Lesson]:
+    def reranker_lessons(self, width: int) -> list[TrainingExample]:
         """Return the recorded queries with an opened hit, in the order they were asked.
 
         Hits with another number of features than `width` are left out.
         """
-        from gbrain.store.reranker_weights import lessons
+        from gbrain.store.reranker_weights import training_examples
 
         with self.database.read_transaction() as connection:
-            return list(lessons(connection, width))
+            return list(training_examples(connection, width))
 
     def keep_reranker(self, weights: str) -> None:
         """Store the weights of the learned reranker."""
-        from gbrain.store.reranker_weights import RERANKER, keep
+        from gbrain.store.reranker_weights import RERANKER, save_weights
 
         with self.database.write_transaction() as connection:
-            keep(connection, RERANKER, weights, timestamp())
+            save_weights(connection, RERANKER, weights, timestamp())

@@ -16,16 +16,16 @@ class SettingMethods(BrainFile):
         """Change a setting; it takes effect when the brain is opened again."""
         value = format_value(parse_value(name, written))
         with self.database.write_transaction() as connection:
-            settings.keep(connection, name, value)
+            settings.save_setting(connection, name, value)
 
     def set_all(self, values: Mapping[str, str]) -> None:
         """Change several settings at once; a value equal to the default removes the setting."""
         with self.database.write_transaction() as connection:
             for name, value in values.items():
                 if parse_value(name, value) == find_setting(name).default:
-                    settings.forget(connection, name)
+                    settings.remove_setting(connection, name)
                 else:
-                    settings.keep(connection, name, value)
+                    settings.save_setting(connection, name, value)
 
     def reset(self, names: Iterable[str] | None = None) -> list[str]:
         """Put settings (default: all) back to the default; return the names that were set.
@@ -33,14 +33,14 @@ class SettingMethods(BrainFile):
         Raises BadSetting for a name that is neither a setting nor stored in the file.
         """
         with self.database.write_transaction() as connection:
-            stored = settings.stored(connection)
+            stored = settings.read_settings(connection)
             wanted = sorted(stored) if names is None else list(dict.fromkeys(names))
             for name in wanted:
                 if name not in stored:
                     find_setting(name)
             changed = [name for name in wanted if name in stored]
             for name in changed:
-                settings.forget(connection, name)
+                settings.remove_setting(connection, name)
         return changed
 
     def use_profile(self, name: str) -> dict[str, str]:
@@ -53,28 +53,28 @@ class SettingMethods(BrainFile):
             for key, value in profile_values(name).items()
         }
         with self.database.write_transaction() as connection:
-            before = settings.stored(connection)
+            before = settings.read_settings(connection)
             for key, value in values.items():
                 if key in named:
-                    settings.keep(connection, key, value)
+                    settings.save_setting(connection, key, value)
                 else:
-                    settings.forget(connection, key)
+                    settings.remove_setting(connection, key)
         return {key: before[key] for key in values if before.get(key, values[key]) != values[key]}
 
     def aliases(self) -> dict[str, tuple[str, ...]]:
         """Return the words that queries expand, each with its synonyms."""
         with self.database.read_transaction() as connection:
-            return aliases.all_aliases(connection)
+            return aliases.read_aliases(connection)
 
     def add_alias(self, word: str, synonyms: tuple[str, ...]) -> tuple[str, ...]:
         """Add synonyms for a word; return all that it has now."""
         with self.database.write_transaction() as connection:
-            aliases.add(connection, word, synonyms)
-            return aliases.all_aliases(connection)[word]
+            aliases.add_alias(connection, word, synonyms)
+            return aliases.read_aliases(connection)[word]
 
     def remove_alias(self, word: str) -> tuple[str, ...]:
         """Remove a word's synonyms and return them; empty if it has none."""
         with self.database.write_transaction() as connection:
-            removed = aliases.all_aliases(connection).get(word, ())
-            aliases.remove(connection, word)
+            removed = aliases.read_aliases(connection).get(word, ())
+            aliases.remove_alias(connection, word)
         return removed

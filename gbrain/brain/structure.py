@@ -12,10 +12,10 @@ from gbrain.types import Scope
 if TYPE_CHECKING:
     from gbrain.store.graph import LinkGraph
     from gbrain.store.links import Backlink, LinkRow
-    from gbrain.store.page_writer import Written
+    from gbrain.store.page_writer import WriteResult
     from gbrain.store.provenance import Origin
-    from gbrain.store.supersede import Superseded
-    from gbrain.store.timeline import DatedEntry
+    from gbrain.store.supersede import SupersededPage
+    from gbrain.store.timeline import TimelineEntry
 
 
 class StructureMethods(BrainFile):
@@ -44,7 +44,7 @@ class StructureMethods(BrainFile):
 
         with self.database.read_transaction() as connection:
             if name is None:
-                return graph.whole_graph(connection, limit)
+                return graph.full_graph(connection, limit)
             page = pages.require_page(connection, slug_from_path(name))
             return graph.graph_around(connection, page, depth, limit)
 
@@ -57,7 +57,7 @@ class StructureMethods(BrainFile):
 
     def timeline(
         self, name: str | None = None, *, scope: Scope = Scope(), limit: int | None = None
-    ) -> tuple[list[DatedEntry], int]:
+    ) -> tuple[list[TimelineEntry], int]:
         """Return the latest `limit` timeline entries, and how many there are.
 
         Those of one page are sorted oldest first, those of all pages latest first.
@@ -66,7 +66,7 @@ class StructureMethods(BrainFile):
 
         with self.database.read_transaction() as connection:
             if name is None:
-                return timeline.chronicle(connection, scope, limit)
+                return timeline.latest_entries(connection, scope, limit)
             page = pages.require_page(connection, slug_from_path(name))
             return timeline.page_timeline(connection, page, scope, limit)
 
@@ -78,41 +78,41 @@ class StructureMethods(BrainFile):
         date: str | None = None,
         source: str | None = None,
         expected_version: int | None = None,
-    ) -> Written:
+    ) -> WriteResult:
         """Add an entry to a page's timeline, dated `2026-04-03` or `2026-04` (default: today)."""
-        from gbrain.store.timeline import add_to_timeline
+        from gbrain.store.timeline import add_timeline_entry
 
         day = date or today().isoformat()
         with self.database.write_transaction() as connection:
-            return add_to_timeline(
+            return add_timeline_entry(
                 connection, slug_from_path(name), day, text, source, timestamp(),
                 expected_version=expected_version,
             )  # fmt: skip
 
-    def supersede(self, old: str, new: str) -> tuple[Written, str]:
+    def supersede(self, old: str, new: str) -> tuple[WriteResult, str]:
         """Mark the page `old` as superseded by `new`; return the write and the slug of `new`."""
-        from gbrain.store.supersede import supersede
+        from gbrain.store.supersede import supersede_page
 
         with self.database.write_transaction() as connection:
-            return supersede(connection, slug_from_path(old), slug_from_path(new), timestamp())
+            return supersede_page(connection, slug_from_path(old), slug_from_path(new), timestamp())
 
-    def undo_supersede(self, name: str) -> Written:
+    def undo_supersede(self, name: str) -> WriteResult:
         """Remove the mark that a page is superseded."""
-        from gbrain.store.supersede import restore
+        from gbrain.store.supersede import undo_supersede
 
         with self.database.write_transaction() as connection:
-            return restore(connection, slug_from_path(name), timestamp())
+            return undo_supersede(connection, slug_from_path(name), timestamp())
 
-    def superseded(self) -> list[Superseded]:
+    def superseded(self) -> list[SupersededPage]:
         """Return all superseded pages, by slug."""
-        from gbrain.store.supersede import superseded
+        from gbrain.store.supersede import list_superseded
 
         with self.database.read_transaction() as connection:
-            return superseded(connection)
+            return list_superseded(connection)
 
     def provenance(self, name: str, *, depth: int = 2, limit: int = 10) -> Origin:
         """Return what led to a page, `depth` steps back, at most `limit` causes for each page."""
-        from gbrain.store.provenance import provenance
+        from gbrain.store.provenance import trace_provenance
 
         with self.database.read_transaction() as connection:
-            return provenance(connection, slug_from_path(name), depth, limit)
+            return trace_provenance(connection, slug_from_path(name), depth, limit)

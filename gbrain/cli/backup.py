@@ -61,11 +61,11 @@ def restore(
     db: Db = None,
 ) -> None:
     """Put a copy in the brain's place; the brain that was there is kept beside it."""
-    from gbrain.store.backup import restore
+    from gbrain.store.backup import restore_brain
 
     path = db.expanduser() if db else default_path()
     moment = clock().strftime("%Y%m%dT%H%M%SZ")
-    done = restore(path, file.expanduser(), moment, _patience(path))
+    done = restore_brain(path, file.expanduser(), moment, _patience(path))
     # An earlier schema is brought up to date here, not in the middle of the next search.
     open_brain(path).close()
     if json:

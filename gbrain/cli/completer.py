@@ -135,9 +135,9 @@ def _values(kind: str, place: Place) -> Iterable[tuple[str, str | None]]:
     if kind in ("files", "folders"):
         return [("", kind)]
     if kind in _FROM_BRAIN:
-        from gbrain.store.completion_values import known_names
+        from gbrain.store.completion_values import completion_values
 
-        return known_names(_brain_file(place.db), kind, place.begin)
+        return completion_values(_brain_file(place.db), kind, place.begin)
     if kind in ("setting", "value"):
         from gbrain.config import all_settings
 

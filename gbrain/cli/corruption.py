@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gbrain.brain import default_path
 from gbrain.errors import BadBrain, GbrainError
-from gbrain.store.connection import damaged
+from gbrain.store.connection import damaged_error
 from gbrain.store.doctor.examine import describe_corruption
 from gbrain.store.doctor.findings import CORRUPTION_ERRORS
 
@@ -28,7 +28,7 @@ def find_corruption(error: Exception, arguments: Sequence[str]) -> BadBrain | No
         return refusal
     except GbrainError:
         return None
-    return damaged(path, problem) if problem else None
+    return damaged_error(path, problem) if problem else None
 
 
 def _path_argument(arguments: Sequence[str]) -> Path | None:

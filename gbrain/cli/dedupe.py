@@ -17,7 +17,7 @@ from gbrain.output.duplicates import compared_document, pair_rows, show_pair
 from gbrain.output.progress import show_progress
 from gbrain.query_options import parse_scope
 from gbrain.store import supersede
-from gbrain.store.duplicates import Compared, Pair, near_pairs
+from gbrain.store.duplicates import DuplicatePair, DuplicateResult, find_duplicate_pairs
 from gbrain.store.pages import page_body
 from gbrain.store.vectors import active_space, has_vectors
 from gbrain.types import Scope
@@ -74,7 +74,7 @@ def dedupe(
         raise typer.Exit(3)
 
 
-def _compare(brain: Brain, threshold: float, scope: Scope, quiet: bool) -> Compared:
+def _compare(brain: Brain, threshold: float, scope: Scope, quiet: bool) -> DuplicateResult:
     with (
         brain.database.read_transaction() as connection,
         show_progress("Comparing", quiet=quiet) as show,
@@ -86,7 +86,7 @@ def _compare(brain: Brain, threshold: float, scope: Scope, quiet: bool) -> Compa
                 hint="gbrain embed makes them.",
                 code="no_vectors",
             )
-        return near_pairs(connection, space, threshold, scope, show)
+        return find_duplicate_pairs(connection, space, threshold, scope, show)
 
 
 def _mark(brain: Brain, older: str, newer: str, marked: list[Marked]) -> None:
@@ -95,7 +95,7 @@ def _mark(brain: Brain, older: str, newer: str, marked: list[Marked]) -> None:
         return
     try:
         with brain.database.write_transaction() as connection:
-            supersede.supersede(connection, older, newer, timestamp())
+            supersede.supersede_page(connection, older, newer, timestamp())
     except Conflict as conflict:
         screen.say(conflict.full_message)
         return
@@ -103,7 +103,7 @@ def _mark(brain: Brain, older: str, newer: str, marked: list[Marked]) -> None:
 
 
 def _go_through(
-    brain: Brain, pairs: tuple[Pair, ...], marked: list[Marked], *, asking: bool
+    brain: Brain, pairs: tuple[DuplicatePair, ...], marked: list[Marked], *, asking: bool
 ) -> None:
     """Shows the pairs, the nearest first, and asks about each if `asking`."""
     for number, pair in enumerate(pairs, 1):
@@ -124,7 +124,7 @@ def _go_through(
             _mark(brain, pair.newer.slug, pair.older.slug, marked)
 
 
-def _ask(pair: Pair) -> str:
+def _ask(pair: DuplicatePair) -> str:
     question = f"Is {pair.older.slug} superseded? (y)es, (n)o, the (o)ther one is, (q)uit"
     while True:
         try:
@@ -135,7 +135,7 @@ def _ask(pair: Pair) -> str:
             return answer
 
 
-def _say_what_was_done(compared: Compared, marked: list[Marked], threshold: float) -> None:
+def _say_what_was_done(compared: DuplicateResult, marked: list[Marked], threshold: float) -> None:
     found = f"{counted(len(compared.pairs), 'pair')} of {counted(compared.pages, 'page')}"
     done = f", {len(marked)} marked as superseded" if marked else ""
     screen.say(f"{found} at a cosine of {threshold:g} or more{done}.")

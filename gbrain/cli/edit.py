@@ -27,9 +27,9 @@ from gbrain.importing.scan import refuse_skipped_path
 from gbrain.output import screen
 from gbrain.output.foreground import run_in_foreground
 from gbrain.store import pages, usage_log
-from gbrain.store.jobs import is_alive
-from gbrain.store.page_writer import Written, write_page
-from gbrain.store.timeline import add_to_timeline
+from gbrain.store.atomic_files import process_is_alive
+from gbrain.store.page_writer import WriteResult, write_page
+from gbrain.store.timeline import add_timeline_entry
 from gbrain.text.slug import slug_from_path
 
 command = Module()
@@ -53,9 +53,9 @@ def open_(
     """
     with open_brain(db) as brain:
         with brain.database.read_transaction() as connection:
-            place = usage_log.recall(connection, number)
+            place = usage_log.find_last_hit(connection, number)
             if place is None:
-                raise _no_such_hit(number, usage_log.recall(connection, 1) is not None)
+                raise _no_such_hit(number, usage_log.find_last_hit(connection, 1) is not None)
             page = pages.require_page(connection, place.slug)
         _edit(brain, page.slug, page, line=place.line, quiet=quiet, json=json)
 
@@ -125,7 +125,7 @@ def _start(slug: str, template: Path | None) -> str:
 def _edit(
     brain: Brain,
     name: str,
-    page: pages.Stored | None,
+    page: pages.StoredPage | None,
     *,
     start: str | None = None,
     line: int | None = None,
@@ -166,13 +166,18 @@ def _edit(
     elif not quiet:
         done = f"{outcome}, version {version}" if version else "nothing was written"
         screen.say(f"{slug}: {done}")
-        if page and page.vault_id is not None and outcome == "updated":
+        if page and page.folder_id is not None and outcome == "updated":
             screen.say(FILE_IS_BEHIND)
 
 
 def _put_edited(
-    brain: Brain, name: str, page: pages.Stored | None, draft: Draft, text: str, line: int | None
-) -> Written | None:
+    brain: Brain,
+    name: str,
+    page: pages.StoredPage | None,
+    draft: Draft,
+    text: str,
+    line: int | None,
+) -> WriteResult | None:
     """What the write did; None when nothing was changed. Asks again for a page that is none."""
     while True:
         data = draft.edit(line)
@@ -231,7 +236,7 @@ def capture(
                 page = add_entry(_start(slug, None), day, words, source)
                 written = write_page(connection, parse_page(f"{slug}.md", page.encode()), now)
             else:
-                written = add_to_timeline(connection, slug, day, words, source, now)
+                written = add_timeline_entry(connection, slug, day, words, source, now)
         tell_added(brain, written, day, json=json, quiet=quiet)
 
 
@@ -364,7 +369,7 @@ def earlier_drafts(name: str, text: str) -> list[Path]:
     found = []
     for folder in Path(tempfile.gettempdir()).glob(f"{_prefix(name)}*-*"):
         maker = folder.name.removeprefix(_prefix(name)).partition("-")[0]
-        if not maker.isdecimal() or is_alive(int(maker)) or not _is_mine(folder):
+        if not maker.isdecimal() or process_is_alive(int(maker)) or not _is_mine(folder):
             continue
         files = [file for file in folder.iterdir() if not file.is_symlink() and file.is_file()]
         if all(

@@ -58,7 +58,7 @@ def embed(
             slug, everything=all_, limit=limit, max_seconds=max_seconds, progress=show
         )
         with brain.database.read_transaction() as connection:
-            failed = queue.failed(connection)
+            failed = queue.count_failed(connection)
     if json:
         screen.write_json(_document(result, failed))
     elif not quiet:
@@ -103,7 +103,7 @@ def list_(
 ) -> None:
     """Show what waits, failures first, with the reason."""
     with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        waiting, total = queue.waiting(connection, limit)
+        waiting, total = queue.list_queue(connection, limit)
     if json:
         rows = [
             {

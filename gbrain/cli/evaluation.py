@@ -34,7 +34,7 @@ from gbrain.output.evaluation import (
     questions_csv,
 )
 from gbrain.output.progress import show_progress
-from gbrain.store.atomic_files import refuse_others, write_drawing
+from gbrain.store.atomic_files import check_markup_target, write_markup
 
 command = Module()
 
@@ -213,7 +213,7 @@ def _check_output(csv: bool, json: bool, plot: bool, svg: Path | None) -> None:
     if svg and not svg.absolute().parent.is_dir():
         raise UsageError(f"Cannot write {svg}: there is no such folder", hint="Name another file.")
     if svg:
-        refuse_others(svg)
+        check_markup_target(svg)
 
 
 def _listed(written: str | None) -> list[str]:
@@ -284,4 +284,4 @@ def _write_svg(evaluation: Evaluation, file: Path) -> None:
 
     title = f"{evaluation.labelled.folder.resolve().name}: quality against latency"
     drawn = plot_svg(latency_points(evaluation), title, "median time of a query, ms", "nDCG@10")
-    write_drawing(file, drawn)
+    write_markup(file, drawn)

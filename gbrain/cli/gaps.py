@@ -12,8 +12,8 @@ from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain, read_input,
 from gbrain.errors import NotFound
 from gbrain.output import gaps as output
 from gbrain.output import screen
-from gbrain.store.citations import verify as verified
-from gbrain.store.gaps import KINDS, GapKind, find_gaps
+from gbrain.store.citations import verify_citation as verified
+from gbrain.store.gaps import GAP_KINDS, GapKind, find_gaps
 from gbrain.text.citations import parse_citations
 
 command = Module()
@@ -43,7 +43,7 @@ def gaps(
         recording = bool(brain.settings.record_queries)
         with brain.database.read_transaction() as connection:
             found = find_gaps(connection, today(), brain.settings.stale_days)
-    wanted = (kind,) if kind else KINDS
+    wanted = (kind,) if kind else GAP_KINDS
     shown = {kind: found[kind][:limit] for kind in wanted}
     totals = {kind: len(found[kind]) for kind in wanted}
     rows = [gap for kind in wanted for gap in shown[kind]]

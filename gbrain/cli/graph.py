@@ -19,7 +19,7 @@ from gbrain.output.graph import (
     show_tree,
     tree_lines,
 )
-from gbrain.store.atomic_files import write_drawing
+from gbrain.store.atomic_files import write_markup
 
 command = Module()
 
@@ -84,6 +84,6 @@ def _write_page(file: Path, text: str, quiet: bool) -> None:
     if str(file) == "-":
         screen.write(text)
         return
-    write_drawing(file, text)
+    write_markup(file, text)
     if not quiet:
         screen.say(f"{file} is ready: open it in a browser.")

@@ -13,7 +13,7 @@ from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain, today
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.documents import version_document
-from gbrain.store.history import Version, version_text, versions
+from gbrain.store.history import Version, list_versions, version_text
 from gbrain.text.slug import slug_from_path
 
 command = Module()
@@ -78,7 +78,7 @@ def diff(
     moment = _moment(since) if since is not None else None
     name = slug_from_path(slug)
     with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        known = versions(connection, name)
+        known = list_versions(connection, name)
         last = known[-1].version if to is None else to
         if moment is not None:
             first = _standing(known, moment)

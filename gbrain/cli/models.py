@@ -35,7 +35,7 @@ def list_(json: Json = False, db: Db = None) -> None:
     with open_brain(db) as brain:
         brain.active_model()
         with brain.database.read_transaction() as connection:
-            known = store.all_models(connection)
+            known = store.list_models(connection)
     if json:
         screen.write_json({"models": [_document(row) for row in known]})
         return
@@ -68,7 +68,7 @@ def verify(
     db: Db = None,
 ) -> None:
     """Compare a model's files with what was recorded of them."""
-    from gbrain.models.files import verify as verify_files
+    from gbrain.models.files import verify_hashes as verify_files
 
     with open_brain(db) as brain:
         row = _named(brain, name) if name else brain.active_model()
@@ -107,9 +107,9 @@ def add(
     db: Db = None,
 ) -> None:
     """Make another ONNX sentence model known, from a folder."""
-    from gbrain.models.catalog import describe
+    from gbrain.models.catalog import spec_from_folder
 
-    spec = describe(
+    spec = spec_from_folder(
         folder.expanduser(),
         name=name,
         pooling=pooling,

@@ -30,8 +30,8 @@ from gbrain.query_options import FILTERS, parse_scope
 from gbrain.text.slug import slug_from_path
 
 if TYPE_CHECKING:
-    from gbrain.store.duplicates import Near
-    from gbrain.store.page_writer import Written
+    from gbrain.store.duplicates import SimilarPage
+    from gbrain.store.page_writer import WriteResult
 
 command = Module()
 
@@ -73,14 +73,14 @@ def put(
         )
 
 
-def _twin(brain: Brain, written: Written) -> Near | None:
+def _twin(brain: Brain, written: WriteResult) -> SimilarPage | None:
     """Another page that says nearly the same as the one just written."""
     if written.outcome == "unchanged":
         return None
-    from gbrain.store.duplicates import nearly_the_same
+    from gbrain.store.duplicates import find_duplicate_of
 
     with brain.database.read_transaction() as connection:
-        return nearly_the_same(connection, written.slug)
+        return find_duplicate_of(connection, written.slug)
 
 
 @command.command(
@@ -170,7 +170,7 @@ def delete(
         screen.say(
             f"{gone.slug}: deleted. gbrain get {gone.slug} --version {gone.version} still shows it."
         )
-        if gone.vault_id is not None:
+        if gone.folder_id is not None:
             screen.say("Its file is still there: remove it too, or sync brings the page back.")
 
 
@@ -185,7 +185,7 @@ def rename(
     """Give a page another slug; history and vectors go with it."""
     with open_brain(db) as brain:
         links = brain.backlinks(slug)
-        from_file = brain.get(slug).vault_id is not None
+        from_file = brain.get(slug).folder_id is not None
         written = brain.rename(slug, new_slug)
     if json:
         document = {"from": slug_from_path(slug), "to": written.slug, "version": written.version}

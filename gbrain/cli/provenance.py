@@ -50,9 +50,12 @@ def supersede(
         )
     with open_brain(db) as brain, brain.database.write_transaction() as connection:
         if new is None:
-            written, by = superseding.restore(connection, slug_from_path(old), timestamp()), None
+            written, by = (
+                superseding.undo_supersede(connection, slug_from_path(old), timestamp()),
+                None,
+            )
         else:
-            written, by = superseding.supersede(
+            written, by = superseding.supersede_page(
                 connection, slug_from_path(old), slug_from_path(new), timestamp()
             )
     if json:
@@ -65,14 +68,14 @@ def supersede(
 
 def _list(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
     with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        found = superseding.superseded(connection)
+        found = superseding.list_superseded(connection)
     if json:
         documents = [
             {
                 "slug": page.slug,
                 "title": page.title,
                 "superseded_by": page.by,
-                "replacement": page.replacement,
+                "replacement": page.successor,
                 "pinned": page.pinned,
             }
             for page in found
@@ -81,7 +84,7 @@ def _list(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
     else:
         nowhere = "✗ no such page" if screen.on_terminal() else None
         rows = [
-            (page.slug, page.by, page.replacement or nowhere, "pinned" if page.pinned else None)
+            (page.slug, page.by, page.successor or nowhere, "pinned" if page.pinned else None)
             for page in found
         ]
         headers = ("Slug", "Superseded by", "Page", "Pinned")
@@ -115,10 +118,10 @@ def why(
 ) -> None:
     """Show what led to a page: its sources, what it replaces, the pages that link to it."""
     from gbrain.output.provenance import origin_document, origin_lines, show_origin
-    from gbrain.store.provenance import provenance
+    from gbrain.store.provenance import trace_provenance
 
     with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        origin = provenance(connection, slug_from_path(slug), depth, limit)
+        origin = trace_provenance(connection, slug_from_path(slug), depth, limit)
     if json:
         screen.write_json(origin_document(origin))
     elif screen.on_terminal():

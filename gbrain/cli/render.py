@@ -76,15 +76,16 @@ def _remembered(answer: Answer, db: Path | None) -> Iterator[None]:
     """Keeps which page has which number, for `open`, while the block shows them."""
     from threading import Thread
 
-    from gbrain.store.usage_log import Place, remember, take_note
+    from gbrain.store.usage_log import HitLocation, save_last_hits, try_write
 
     places = [
-        Place(hit.rank, hit.slug, hit.chunk.lines[0] if hit.chunk else None) for hit in answer.hits
+        HitLocation(hit.rank, hit.slug, hit.chunk.lines[0] if hit.chunk else None)
+        for hit in answer.hits
     ]
 
     def note() -> None:
         with suppress(GbrainError, sqlite3.Error), open_brain(db) as brain:
-            take_note(brain.database, lambda connection: remember(connection, places))
+            try_write(brain.database, lambda connection: save_last_hits(connection, places))
 
     noting = Thread(target=note)
     noting.start()

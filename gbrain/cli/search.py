@@ -94,9 +94,9 @@ def query(
     db: Db = None,
 ) -> None:
     """Answer a question by words and by meaning; --depth auto gives an LLM its context."""
-    from gbrain.models.runtime import reuse_memory
+    from gbrain.models.runtime import keep_freed_memory
 
-    reuse_memory()
+    keep_freed_memory()
     with open_brain_as_of(db, as_of) as brain:
         if text == ["-"]:
             _batch(brain, given, tuple(given), debug)
@@ -127,10 +127,10 @@ def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
     )
     if answer.hits or scope.unlimited:
         return answer
-    from gbrain.store.filter_hints import absent_values
+    from gbrain.store.filter_hints import unmatched_filters
 
     with brain.database.read_transaction() as connection:
-        notices = (answer.notice, *absent_values(connection, scope))
+        notices = (answer.notice, *unmatched_filters(connection, scope))
     return answer._replace(notice=" ".join(filter(None, notices)) or None)
 
 

@@ -54,7 +54,7 @@ def _open(db: Path | None) -> Database:
 def config_list(no_pager: NoPager = False, json: Json = False, db: Db = None) -> None:
     """Show every setting: value, what it takes, what it does."""
     with closing(_open(db)) as database, database.read_transaction() as connection:
-        stored = settings.stored(connection)
+        stored = settings.read_settings(connection)
     rows = [setting_row(setting, stored) for setting in all_settings().values()]
     if json:
         screen.write_json({"settings": [setting_document(row) for row in rows]})
@@ -69,7 +69,7 @@ def config_get(name: Name, json: Json = False, db: Db = None) -> None:
     """Print a setting's value."""
     setting = find_setting(name)
     with closing(_open(db)) as database, database.read_transaction() as connection:
-        row = setting_row(setting, settings.stored(connection))
+        row = setting_row(setting, settings.read_settings(connection))
     if json:
         screen.write_json(value_document(row))
     else:
@@ -93,7 +93,7 @@ def config_set(
     setting = find_setting(name)
     written = format_value(parse_value(name, value))
     with closing(_open(db)) as database, database.write_transaction() as connection:
-        settings.keep(connection, name, written)
+        settings.save_setting(connection, name, written)
     if json:
         screen.write_json(value_document(setting_row(setting, {name: written})))
     elif not quiet:
@@ -121,13 +121,13 @@ def config_reset(
     if bool(names) == all_:
         raise UsageError("Name settings, or say --all", hint="gbrain config reset default_limit")
     with closing(_open(db)) as database, database.write_transaction() as connection:
-        stored = settings.stored(connection)
+        stored = settings.read_settings(connection)
         for name in names or ():
             if name not in stored:
                 find_setting(name)
         changed = [name for name in dict.fromkeys(names or sorted(stored)) if name in stored]
         for name in changed:
-            settings.forget(connection, name)
+            settings.remove_setting(connection, name)
     if json:
         screen.write_json({"reset": changed})
     elif not quiet:
@@ -155,8 +155,8 @@ def alias_add(
     key = _alias_word(word)
     meant = tuple(dict.fromkeys(_expansion(text, key) for text in expansions))
     with closing(_open(db)) as database, database.write_transaction() as connection:
-        aliases.add(connection, key, meant)
-        known = aliases.all_aliases(connection)[key]
+        aliases.add_alias(connection, key, meant)
+        known = aliases.read_aliases(connection)[key]
     if json:
         screen.write_json({"aliases": [{"word": key, "expansions": list(known)}]})
     elif not quiet:
@@ -168,10 +168,10 @@ def alias_remove(word: Word, quiet: Quiet = False, json: Json = False, db: Db = 
     """Forget what a word also means."""
     key = _alias_word(word)
     with closing(_open(db)) as database, database.write_transaction() as connection:
-        known = aliases.all_aliases(connection)
+        known = aliases.read_aliases(connection)
         if key not in known:
             raise NotFound(f"There is no alias {key!r}", hint=_nearest(key, known))
-        aliases.remove(connection, key)
+        aliases.remove_alias(connection, key)
     if json:
         screen.write_json({"removed": [{"word": key, "expansions": list(known[key])}]})
     elif not quiet:
@@ -182,7 +182,7 @@ def alias_remove(word: Word, quiet: Quiet = False, json: Json = False, db: Db = 
 def alias_list(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Show the words that mean other words too."""
     with closing(_open(db)) as database, database.read_transaction() as connection:
-        known = aliases.all_aliases(connection)
+        known = aliases.read_aliases(connection)
     if json:
         listed = [{"word": word, "expansions": list(meant)} for word, meant in known.items()]
         screen.write_json({"aliases": listed})

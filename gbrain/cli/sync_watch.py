@@ -21,7 +21,7 @@ from gbrain.importing.watcher import ChangedPaths, watch_folders
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.documents import import_report_document
-from gbrain.store.jobs import due
+from gbrain.store.jobs import count_due
 
 # What passes by itself: another program has its turn, or somebody makes room.
 _PASSING = ("locked", "disk_full")
@@ -76,7 +76,7 @@ class Follower:
 
     def _embed(self, brain: Brain, root: str) -> int:
         with brain.database.read_transaction() as connection:
-            if not due(connection, time(), None):
+            if not count_due(connection, time(), None):
                 return 0
         try:
             return brain.embed().done

@@ -24,7 +24,7 @@ from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.timeline import entry_document, entry_rows, show_chronicle, show_timeline
 from gbrain.query_options import FILTERS, parse_scope
-from gbrain.store.page_writer import Written
+from gbrain.store.page_writer import WriteResult
 
 command = Module()
 
@@ -115,14 +115,14 @@ def timeline_add(
         tell_added(brain, written, day, json=json, quiet=quiet)
 
 
-def tell_added(brain: Brain, written: Written, day: str, *, json: bool, quiet: bool) -> None:
+def tell_added(brain: Brain, written: WriteResult, day: str, *, json: bool, quiet: bool) -> None:
     """Says what became of an entry of `day`."""
     if json:
         document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
         screen.write_json({**document, "date": day})
     elif not quiet:
         screen.say(f"{written.slug}: {day} {written.outcome}, version {written.version}")
-        if written.outcome == "updated" and brain.get(written.slug).vault_id is not None:
+        if written.outcome == "updated" and brain.get(written.slug).folder_id is not None:
             screen.say(FILE_IS_BEHIND)
 
 

@@ -13,7 +13,7 @@ from gbrain.errors import BadPage, GbrainError
 from gbrain.evaluate.datasets import Dataset, DatasetDocument
 from gbrain.paths import cache_folder, make_folder
 from gbrain.store import settings
-from gbrain.store.connection import Database, create
+from gbrain.store.connection import Database, create_brain
 from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
 
@@ -40,10 +40,10 @@ class DatasetBrain(Brain):
 
     def forget(self) -> None:
         """The next query is embedded and its pairs are reranked anew."""
-        from gbrain.models.reranker import forget_scores
+        from gbrain.models.reranker import clear_score_cache
 
         self._last = None
-        forget_scores()
+        clear_score_cache()
 
 
 def default_cache_folder() -> Path:
@@ -69,7 +69,7 @@ def open_dataset_brain(
         ) from None
     place = folder / f"{labelled.digest}.db"
     if not place.exists():
-        create(place)
+        create_brain(place)
     brain = DatasetBrain(Database(place))
     try:
         maker = page_code_digest()
@@ -98,7 +98,7 @@ def _fill(
             progress(number, len(documents))
         # Nobody looks at the history of a set's pages.
         connection.execute("DELETE FROM versions")
-        settings.keep(connection, _MADE_BY, maker)
+        settings.save_setting(connection, _MADE_BY, maker)
 
 
 def page_code_digest(package: Path = Path(__file__).parent.parent) -> str:

@@ -17,7 +17,7 @@ from math import log2
 from typing import Literal, NamedTuple, get_args
 
 from gbrain.store.links import links_from
-from gbrain.store.page_names import named
+from gbrain.store.page_names import find_by_name
 from gbrain.store.pages import page_text, require_page
 from gbrain.text.query_terms import STOP_WORDS, fts_expression, has_unspaced_script
 from gbrain.text.sections import is_timeline_heading
@@ -161,7 +161,7 @@ class _Rarity:
         return sum(1 / log2(max(self.pages(word), 2)) for word in words)
 
     def names_a_page(self, words: list[str]) -> bool:
-        return bool(named(self.connection, fold_name(" ".join(words))))
+        return bool(find_by_name(self.connection, fold_name(" ".join(words))))
 
 
 # --- where questions come from ---------------------------------------------------------------

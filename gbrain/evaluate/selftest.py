@@ -235,7 +235,7 @@ def save_baseline(brain: Brain, report: SelftestReport) -> None:
         "asked": [[*one.question, one.rank] for one in report.asked],
     }
     with brain.database.write_transaction() as connection:
-        baselines.keep(
+        baselines.save_baseline(
             connection, timestamp(), state.model, json.dumps(document, ensure_ascii=False)
         )
 
@@ -243,7 +243,7 @@ def save_baseline(brain: Brain, report: SelftestReport) -> None:
 def load_baseline(brain: Brain) -> Baseline | None:
     """The latest run that was kept; None if there is none or it cannot be read."""
     with brain.database.read_transaction() as connection:
-        row = baselines.latest(connection)
+        row = baselines.latest_baseline(connection)
     if row is None:
         return None
     try:

@@ -12,7 +12,7 @@ from gbrain.explanation import moves, unfound
 from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, setting
 from gbrain.search.pipeline import StageResults
 from gbrain.search.threshold import minimum_score
-from gbrain.store.supersede import replacement
+from gbrain.store.supersede import find_successor
 from gbrain.types import Answer, Ranked
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -73,7 +73,7 @@ def _at_once(asked: Asked, slug: str) -> Lost | None:
 def _superseded(connection: sqlite3.Connection, asked: Asked, slug: str) -> Lost | None:
     if slug not in asked.work.boosted.superseded:
         return None
-    successor = replacement(connection, slug) or "Another page"
+    successor = find_successor(connection, slug) or "Another page"
     return (
         "superseded",
         f"{successor} replaces it: its front matter says superseded_by.",

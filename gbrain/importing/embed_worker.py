@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from gbrain.errors import ModelUnavailable
 from gbrain.store import jobs, vectors
 from gbrain.store.connection import Database
-from gbrain.store.jobs import Job
+from gbrain.store.jobs import EmbeddingJob
 from gbrain.store.vectors import VectorSpace
 from gbrain.text.chunking import embedding_text
 from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
-    from gbrain.models.catalog import Embedding
+    from gbrain.models.catalog import Embedder
     from gbrain.store.vectors import Floats
 
 _BATCH = 64
@@ -44,7 +44,7 @@ class EmbedReport:
 def embed_due_chunks(
     database: Database,
     space: VectorSpace,
-    open_model: Callable[[], Embedding],
+    open_model: Callable[[], Embedder],
     *,
     page_id: int | None = None,
     limits: EmbedLimits = EmbedLimits(),
@@ -53,9 +53,9 @@ def embed_due_chunks(
     """Embeds what is due, for one page or all; several runs at once share the work."""
     result, began = EmbedReport(), monotonic()
     with database.write_transaction() as connection:
-        jobs.release_dead(connection)
-        jobs.drop_gone(connection)
-        total = jobs.due(connection, time(), page_id)
+        jobs.release_dead_workers(connection)
+        jobs.drop_orphaned_jobs(connection)
+        total = jobs.count_due(connection, time(), page_id)
     if limits.jobs is not None:
         total = min(total, limits.jobs)
     if total:
@@ -73,10 +73,10 @@ def embed_due_chunks(
             queue.give_back(None)
             raise
     with database.write_transaction() as connection:
-        result.left = jobs.due(connection, time(), page_id)
+        result.left = jobs.count_due(connection, time(), page_id)
         # Looking for orphans takes all vectors: once when the work is done, not in every slice.
-        if not jobs.due(connection, time()):
-            result.pruned = vectors.prune(connection, space)
+        if not jobs.count_due(connection, time()):
+            result.pruned = vectors.remove_orphaned_vectors(connection, space)
     result.seconds = monotonic() - began
     return result
 
@@ -95,7 +95,7 @@ class _Queue:
         self.database, self.space, self.page_id = database, space, page_id
         self.limits, self.began = limits, began
         self.held: set[bytes] = set()
-        self.with_model: deque[Job] = deque()
+        self.with_model: deque[EmbeddingJob] = deque()
         self.taken = 0
 
     def texts(self) -> Iterator[str]:
@@ -104,7 +104,7 @@ class _Queue:
                 self.with_model.append(job)
                 yield embedding_text(job.title, job.heading_path, job.date, job.text)
 
-    def _claim(self) -> list[Job]:
+    def _claim(self) -> list[EmbeddingJob]:
         limits = self.limits
         count = _BATCH if limits.jobs is None else min(_BATCH, limits.jobs - self.taken)
         late = limits.seconds is not None and monotonic() - self.began >= limits.seconds
@@ -113,7 +113,7 @@ class _Queue:
         with self.database.write_transaction() as connection:
             if vectors.active_space(connection) != self.space:
                 return []
-            batch = jobs.claim(connection, jobs.worker_name(), time(), count, self.page_id)
+            batch = jobs.claim_jobs(connection, jobs.worker_name(), time(), count, self.page_id)
         self.taken += len(batch)
         self.held |= {job.hash for job in batch}
         return batch
@@ -121,19 +121,19 @@ class _Queue:
     def give_back(self, reason: str | None) -> None:
         """Frees what was claimed and not done; a reason is kept with the text the model was at."""
         with self.database.write_transaction() as connection:
-            jobs.release(connection, list(self.held))
+            jobs.release_jobs(connection, list(self.held))
             if reason is not None and self.with_model:
-                jobs.fail(connection, self.with_model[0].hash, reason, time())
+                jobs.fail_job(connection, self.with_model[0].hash, reason, time())
 
 
-def _batches(queue: _Queue, model: Embedding) -> Iterator[list[tuple[Job, Floats]]]:
+def _batches(queue: _Queue, model: Embedder) -> Iterator[list[tuple[EmbeddingJob, Floats]]]:
     """Jobs with their vectors, in order, as many together as are stored in one transaction.
 
     A text that the model cannot embed ends it, after those before it.
     """
-    batch: list[tuple[Job, Floats]] = []
+    batch: list[tuple[EmbeddingJob, Floats]] = []
     try:
-        for vector in model.embed_passages(queue.texts()):
+        for vector in model.embed_chunks(queue.texts()):
             batch.append((queue.with_model.popleft(), vector))
             if len(batch) == _BATCH:
                 yield batch
@@ -147,11 +147,14 @@ def _batches(queue: _Queue, model: Embedding) -> Iterator[list[tuple[Job, Floats
 
 
 def _keep(
-    database: Database, space: VectorSpace, batch: list[tuple[Job, Floats]], result: EmbedReport
+    database: Database,
+    space: VectorSpace,
+    batch: list[tuple[EmbeddingJob, Floats]],
+    result: EmbedReport,
 ) -> None:
     with database.write_transaction() as connection:
-        vectors.store(connection, space, [(job.hash, vector) for job, vector in batch])
+        vectors.store_vectors(connection, space, [(job.hash, vector) for job, vector in batch])
         # After a switch of models the queue is the other model's.
         if vectors.active_space(connection) == space:
-            jobs.finish(connection, [job.hash for job, _ in batch])
+            jobs.finish_jobs(connection, [job.hash for job, _ in batch])
     result.done += len(batch)

@@ -13,11 +13,11 @@ from pathlib import Path, PurePosixPath
 from gbrain.errors import GbrainError
 from gbrain.importing.scan import is_always_skipped
 from gbrain.paths import make_folder
-from gbrain.store.atomic_files import clear, whole_file
+from gbrain.store.atomic_files import atomic_write, remove_leftovers
 from gbrain.store.connection import Database
-from gbrain.store.folders import wrote_files
-from gbrain.store.history import was_held
-from gbrain.store.pages import every_page
+from gbrain.store.folders import record_written_files
+from gbrain.store.history import had_content
+from gbrain.store.pages import page_texts
 from gbrain.text.slug import PAGE_ENDINGS, slug_from_path
 from gbrain.types import Progress
 
@@ -37,7 +37,7 @@ def export_files(
     database: Database,
     folder: Path,
     progress: Progress,
-    files: ExportFiles = every_page,
+    files: ExportFiles = page_texts,
     *,
     force: bool = False,
 ) -> tuple[int, int]:
@@ -59,13 +59,13 @@ def export_files(
             try:
                 target, data = _inside(real_root, path), text.encode()
                 if target.parent not in cleared:
-                    clear(target.parent)
+                    remove_leftovers(target.parent)
                     cleared.add(target.parent)
                 there = target.read_bytes() if target.is_file() else None
                 if there != data:
-                    if there is not None and files is every_page and not force:
+                    if there is not None and files is page_texts and not force:
                         _spare(connection, path, there)
-                    with whole_file(target, durable=False) as file:
+                    with atomic_write(target, durable=False) as file:
                         file.write(data)
                     written += 1
                 standing.append((path, sha256(data).digest()))
@@ -77,9 +77,9 @@ def export_files(
     if written and hasattr(os, "sync"):
         # Once for all: sync would take a file that a loss of power left empty for an edit.
         os.sync()
-    if files is every_page and not database.read_only:
+    if files is page_texts and not database.read_only:
         with database.write_transaction() as connection:
-            wrote_files(connection, str(real_root), standing)
+            record_written_files(connection, str(real_root), standing)
     if failed:
         others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         raise GbrainError(failed[0].message + others, hint=failed[0].hint, code=failed[0].code)
@@ -94,7 +94,7 @@ def pages_skipped_by_import(connection: sqlite3.Connection) -> list[str]:
 
 def _spare(connection: sqlite3.Connection, path: str, there: bytes) -> None:
     """Raises GbrainError for a file whose text is nowhere in the brain."""
-    if not was_held(connection, slug_from_path(path), sha256(there).digest()):
+    if not had_content(connection, slug_from_path(path), sha256(there).digest()):
         raise GbrainError(
             f"{path} was changed, and the brain has not taken that in",
             hint="gbrain sync takes it in; gbrain export --force writes over it.",
@@ -118,10 +118,10 @@ def jsonl_lines(connection: sqlite3.Connection) -> Iterator[str]:
 def export_jsonl(database: Database, folder: Path, progress: Progress) -> int:
     """Writes all pages as lines of JSON into one file below `folder`; says how many there are."""
     target = _inside(_made(folder), JSONL_FILE)
-    clear(target.parent)
+    remove_leftovers(target.parent)
     number = 0
     try:
-        with database.read_transaction() as connection, whole_file(target) as file:
+        with database.read_transaction() as connection, atomic_write(target) as file:
             total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
             for number, line in enumerate(jsonl_lines(connection), 1):
                 file.write(line.encode())

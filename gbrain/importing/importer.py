@@ -14,8 +14,8 @@ from gbrain.importing.parse_worker import FileToParse, parse_files
 from gbrain.importing.scan import ImportProblem, find_page_files
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
-from gbrain.store.folders import Known, Vault, add_vault, known_page, known_pages
-from gbrain.store.history import was_held
+from gbrain.store.folders import Folder, PageSource, add_folder, find_page_source, page_sources
+from gbrain.store.history import had_content
 from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
 from gbrain.text.slug import slug_from_path
@@ -81,7 +81,7 @@ def import_folder(
     report = ImportReport()
     paths, report.skipped = find_page_files(root, report.problems)
     with database.read_transaction() as connection:
-        pages = known_pages(connection)
+        pages = page_sources(connection)
     vault = _vault(database, root, now, dry_run)
     absent = _absent(pages, vault, paths, report.problems) if drop else []
     _refuse_empty(root, paths, absent)
@@ -110,7 +110,7 @@ def import_jsonl(
 
     report = ImportReport()
     with database.read_transaction() as connection:
-        pages = known_pages(connection)
+        pages = page_sources(connection)
     batch = _Batch(database, now, report, dry_run)
     taken: dict[str, str] = {}
     for number, record in read_records(source):
@@ -135,25 +135,25 @@ def import_jsonl(
     return report
 
 
-def _vault(database: Database, root: Path, now: str, dry_run: bool) -> Vault:
+def _vault(database: Database, root: Path, now: str, dry_run: bool) -> Folder:
     name = os.path.realpath(root)
     with database.read_transaction() as connection:
         row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (name,)).fetchone()
     if row:
-        return Vault(*row)
+        return Folder(*row)
     if dry_run:
-        return Vault(-1, name)
+        return Folder(-1, name)
     with database.write_transaction() as connection:
-        return add_vault(connection, name, now)
+        return add_folder(connection, name, now)
 
 
 # --- the folder ------------------------------------------------------------------------------
 
 
 def _files(
-    vault: Vault,
+    vault: Folder,
     paths: list[str],
-    pages: dict[str, Known],
+    pages: dict[str, PageSource],
     report: ImportReport,
     changed: Collection[str] | None,
     progress: Progress,
@@ -181,14 +181,14 @@ def _files(
         except GbrainError as error:
             report.problems.append(ImportProblem(path, error.message, error.hint, error.code))
         else:
-            same_place = known and known.vault_id == vault.id and known.path == path
+            same_place = known and known.folder_id == vault.id and known.path == path
             if same_place and changed is not None and not _may_differ(vault, path, changed):
                 report.unchanged += 1
                 continue
             yield path, known.source_sha256 if known and same_place else None
 
 
-def _may_differ(vault: Vault, path: str, changed: Collection[str]) -> bool:
+def _may_differ(vault: Folder, path: str, changed: Collection[str]) -> bool:
     # A link's text changes elsewhere.
     return path in changed or os.path.islink(f"{vault.root}/{path}")
 
@@ -197,25 +197,25 @@ def _collision(slug: str, other: str, hint: str) -> BadPage:
     return BadPage(f"shares the slug {slug} with {other}", hint=hint, code="slug_collision")
 
 
-def _may_hold(known: Known, vault: Vault, path: str, present: set[str]) -> bool:
+def _may_hold(known: PageSource, vault: Folder, path: str, present: set[str]) -> bool:
     """Whether the page in the brain can be this file's: its own, one put by hand, or one moved."""
-    ours = known.vault_id == vault.id
+    ours = known.folder_id == vault.id
     moved = ours and known.path not in present
-    return (ours or known.vault_id is None) and (known.path == path or moved)
+    return (ours or known.folder_id is None) and (known.path == path or moved)
 
 
 @dataclass(frozen=True, slots=True)
 class _Edits:
     """Whose pages a folder's files may replace."""
 
-    vault: Vault
+    vault: Folder
     overwrite: bool
 
-    def conflict(self, known: Known | None, page: Page) -> ImportProblem | None:
+    def conflict(self, known: PageSource | None, page: Page) -> ImportProblem | None:
         """What is wrong when the page was changed in the brain since its file was taken in."""
         if known is None or self.overwrite or known.sha256 == page.sha256:
             return None
-        if known.sha256 == known.source_sha256 and known.vault_id == self.vault.id:
+        if known.sha256 == known.source_sha256 and known.folder_id == self.vault.id:
             return None
         return ImportProblem(
             page.path,
@@ -268,7 +268,7 @@ class _Batch:
                 for page in written:
                     write_page(
                         connection, page, self.now,
-                        vault_id=vault_id, from_file=vault_id is not None, enqueue=False,
+                        folder_id=vault_id, from_file=vault_id is not None, enqueue=False,
                     )  # fmt: skip
                 enqueue_pages(connection, [page.slug for page in written], self.now)
         self.pages, self.size = [], 0
@@ -277,9 +277,9 @@ class _Batch:
         """Says of each page what becomes of it; gives back those that are to be written."""
         written = []
         for page in self.pages:
-            known = known_page(connection, page.slug)
+            known = find_page_source(connection, page.slug)
             problem = self.edits.conflict(known, page) if self.edits else None
-            if problem and was_held(connection, page.slug, page.sha256):
+            if problem and had_content(connection, page.slug, page.sha256):
                 # A file that stayed behind, such as one that was exported, brings nothing new.
                 self.report.unchanged += 1
             elif problem:
@@ -292,8 +292,8 @@ class _Batch:
 
 
 def _absent(
-    pages: dict[str, Known], vault: Vault, paths: list[str], problems: list[ImportProblem]
-) -> list[Known]:
+    pages: dict[str, PageSource], vault: Folder, paths: list[str], problems: list[ImportProblem]
+) -> list[PageSource]:
     """Pages of this vault whose file is gone; not those under a folder that cannot be read."""
     present = {slug_from_path(path) for path in paths if _encodable(path)}
     named = {p.path for p in problems}
@@ -303,7 +303,7 @@ def _absent(
     return [
         known
         for slug, known in pages.items()
-        if known.vault_id == vault.id
+        if known.folder_id == vault.id
         and slug not in present
         and known.path not in named
         and not (unread and known.path.startswith(unread))
@@ -319,7 +319,7 @@ def _encodable(path: str) -> bool:
     return True
 
 
-def _refuse_empty(root: Path, paths: list[str], absent: list[Known]) -> None:
+def _refuse_empty(root: Path, paths: list[str], absent: list[PageSource]) -> None:
     if absent and not paths:
         raise BadPage(
             f"{root} holds no pages any more, but the brain has {len(absent)} from there",
@@ -329,13 +329,13 @@ def _refuse_empty(root: Path, paths: list[str], absent: list[Known]) -> None:
 
 
 def _drop(
-    database: Database, absent: list[Known], now: str, report: ImportReport, dry_run: bool
+    database: Database, absent: list[PageSource], now: str, report: ImportReport, dry_run: bool
 ) -> None:
     if not absent:
         return
     with database.read_transaction() if dry_run else database.write_transaction() as connection:
         for known in absent:
-            found = known_page(connection, known.slug)
+            found = find_page_source(connection, known.slug)
             if found is None or found.path != known.path:
                 continue
             if found.sha256 != found.source_sha256:

@@ -10,7 +10,7 @@ from gbrain.output.documents import duplicate_document, page_document, page_row_
 from gbrain.output.json import Document
 from gbrain.output.plain_text import tab_separated
 from gbrain.query_options import parse_scope
-from gbrain.store.page_writer import Written
+from gbrain.store.page_writer import WriteResult
 
 _MAX_TITLE_CHARACTERS = 100
 
@@ -66,11 +66,11 @@ def timeline_add(brain: Brain, arguments: Arguments) -> Reply:
     return Reply({**_written_document(written), "date": day}, _written_text(written))
 
 
-def _written_document(written: Written) -> Document:
+def _written_document(written: WriteResult) -> Document:
     return {"slug": written.slug, "version": written.version, "outcome": written.outcome}
 
 
-def _written_text(written: Written) -> str:
+def _written_text(written: WriteResult) -> str:
     return f"{written.slug}: {written.outcome}, version {written.version}."
 
 

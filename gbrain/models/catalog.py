@@ -7,21 +7,21 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from gbrain.errors import ModelUnavailable
-from gbrain.models.files import TOKENIZER, read_json
+from gbrain.models.files import TOKENIZER_FILE, read_json
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PACKAGED = "bge-small-en-v1.5"
-RERANKER = "ms-marco-MiniLM-L-12-v2"
-DESCRIPTION = "gbrain.json"
+PACKAGED_MODEL = "bge-small-en-v1.5"
+PACKAGED_RERANKER = "ms-marco-MiniLM-L-12-v2"
+DESCRIPTION_FILE = "gbrain.json"
 # By another name, so that nobody takes a model without vectors for one that embeds.
-RERANKER_DESCRIPTION = "reranker.json"
-MODEL_PLACES = ("model.onnx", "onnx/model.onnx")
+RERANKER_DESCRIPTION_FILE = "reranker.json"
+MODEL_PATHS = ("model.onnx", "onnx/model.onnx")
 POOLINGS = ("cls", "mean")
 # Part of every identity: raise it when the same files and settings begin to give other vectors.
-RECIPE = 1
+EMBEDDING_RECIPE = 1
 
 
 class ModelFile(NamedTuple):
@@ -59,7 +59,7 @@ class ModelSpec(NamedTuple):
         import json
 
         parts = [
-            RECIPE,
+            EMBEDDING_RECIPE,
             self.sha256,
             sorted([file.path, file.sha256] for file in self.files if file.path != self.model_file),
             self.pooling,
@@ -71,7 +71,7 @@ class ModelSpec(NamedTuple):
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def description(self) -> dict[str, Any]:
-        """The JSON object that `from_description` turns back into this spec, given the folder."""
+        """Return the JSON object from which `spec_from_description` makes this spec."""
         return {
             "name": self.name,
             "pooling": self.pooling,
@@ -87,7 +87,7 @@ class ModelSpec(NamedTuple):
         }
 
 
-class Embedding(Protocol):
+class Embedder(Protocol):
     """What turns text into vectors of `spec.dimension` float32 numbers."""
 
     @property
@@ -95,38 +95,39 @@ class Embedding(Protocol):
 
     def embed_query(self, text: str) -> NDArray[np.float32]: ...
 
-    def embed_passages(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]: ...
+    def embed_chunks(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]: ...
 
     def count_tokens(self, text: str) -> int: ...
 
     def close(self) -> None: ...
 
 
-def packaged(name: str = PACKAGED) -> ModelSpec:
+def packaged_model(name: str = PACKAGED_MODEL) -> ModelSpec:
     """The model of that name that ships with gbrain; its files are not looked at."""
     here = Path(__file__).parent
-    described = read_json(here / name / DESCRIPTION) if name == Path(name).name else None
+    described = read_json(here / name / DESCRIPTION_FILE) if name == Path(name).name else None
     if described is None:
-        known = sorted(path.parent.name for path in here.glob(f"*/{DESCRIPTION}"))
+        known = sorted(path.parent.name for path in here.glob(f"*/{DESCRIPTION_FILE}"))
         raise ModelUnavailable(
             f"No model named {name} ships with gbrain.",
             hint=f"Packaged: {', '.join(known) or 'none; reinstall gbrain'}.",
         )
-    return from_description(described, here / name)
+    return spec_from_description(described, here / name)
 
 
 def packaged_reranker() -> ModelSpec:
-    """The cross-encoder that ships with gbrain: its one number is a score; files as `packaged`."""
-    folder = Path(__file__).parent / RERANKER
-    described = read_json(folder / RERANKER_DESCRIPTION)
+    """Return the cross-encoder that ships with gbrain, without checking its files."""
+    folder = Path(__file__).parent / PACKAGED_RERANKER
+    described = read_json(folder / RERANKER_DESCRIPTION_FILE)
     if described is None:
         raise ModelUnavailable(
-            f"The reranking model {RERANKER} is missing from gbrain.", hint="Reinstall gbrain."
+            f"The reranking model {PACKAGED_RERANKER} is missing from gbrain.",
+            hint="Reinstall gbrain.",
         )
-    return from_description(described, folder)
+    return spec_from_description(described, folder)
 
 
-def describe(
+def spec_from_folder(
     folder: Path,
     *,
     name: str | None = None,
@@ -146,9 +147,9 @@ def describe(
             f"There is no folder {folder}.", hint="Give the folder that holds model.onnx."
         )
     _model_file(folder)
-    if not (folder / TOKENIZER).is_file():
+    if not (folder / TOKENIZER_FILE).is_file():
         raise ModelUnavailable(
-            f"{folder} has no {TOKENIZER}.",
+            f"{folder} has no {TOKENIZER_FILE}.",
             hint="The model needs the fast tokenizer's file beside its configuration.",
         )
     given = {
@@ -159,24 +160,24 @@ def describe(
         "max_tokens": max_tokens,
     }
     flags = {key: value for key, value in given.items() if value is not None}
-    own = read_json(folder / DESCRIPTION)
+    own = read_json(folder / DESCRIPTION_FILE)
     if own is None:
-        from gbrain.models.foreign import configured
+        from gbrain.models.sentence_transformers import read_config
 
-        return _measured({"name": folder.name} | configured(folder, flags) | flags, folder)
+        return _measured({"name": folder.name} | read_config(folder, flags) | flags, folder)
     if not isinstance(own, dict):
         raise _wrong(folder, "the description", "an object")
-    return from_description(own | flags, folder)
+    return spec_from_description(own | flags, folder)
 
 
-def from_description(described: Mapping[str, Any], folder: Path) -> ModelSpec:
+def spec_from_description(described: Mapping[str, Any], folder: Path) -> ModelSpec:
     """The spec a gbrain.json object describes, or ModelUnavailable naming what is wrong in it."""
     if not isinstance(described, Mapping):
         raise _wrong(folder, "the description", "an object")
     files = _files(described.get("files"), folder)
-    model_file = next((p for p in MODEL_PLACES if any(f.path == p for f in files)), None)
-    if model_file is None or not any(f.path == TOKENIZER for f in files):
-        raise _wrong(folder, "files", f"an object with {MODEL_PLACES[0]} and {TOKENIZER} in it")
+    model_file = next((p for p in MODEL_PATHS if any(f.path == p for f in files)), None)
+    if model_file is None or not any(f.path == TOKENIZER_FILE for f in files):
+        raise _wrong(folder, "files", f"an object with {MODEL_PATHS[0]} and {TOKENIZER_FILE} in it")
     return ModelSpec(
         name=_text(described, "name", folder) or folder.name,
         sha256=next(f.sha256 for f in files if f.path == model_file),
@@ -195,30 +196,30 @@ def from_description(described: Mapping[str, Any], folder: Path) -> ModelSpec:
 
 def _measured(described: dict[str, Any], folder: Path) -> ModelSpec:
     """The spec of a folder that records no files: settings are judged before anything is hashed."""
-    from gbrain.models.files import sha256_of
+    from gbrain.models.files import file_sha256
 
     _pooling(described.get("pooling"), folder)
     _max_tokens(described, folder)
     model = _model_file(folder)
     if described.get("dimension") is None:
-        from gbrain.models.network import Network
+        from gbrain.models.transformer import Transformer
 
-        described["dimension"] = Network.open(folder / model, fused=False, packed=False).width()
+        described["dimension"] = Transformer.open(folder / model, fused=False, packed=False).width()
     weights = sorted(path for path in (folder / model).parent.glob("*.onnx?data"))
-    paths = [model, TOKENIZER, *(path.relative_to(folder).as_posix() for path in weights)]
+    paths = [model, TOKENIZER_FILE, *(path.relative_to(folder).as_posix() for path in weights)]
     described["files"] = {
-        path: {"bytes": (folder / path).stat().st_size, "sha256": sha256_of(folder / path)}
+        path: {"bytes": (folder / path).stat().st_size, "sha256": file_sha256(folder / path)}
         for path in paths
     }
-    return from_description(described, folder)
+    return spec_from_description(described, folder)
 
 
 def _model_file(folder: Path) -> str:
-    for place in MODEL_PLACES:
+    for place in MODEL_PATHS:
         if (folder / place).is_file():
             return place
     raise ModelUnavailable(
-        f"{folder} has no {' or '.join(MODEL_PLACES)}.", hint="Export the model to ONNX first."
+        f"{folder} has no {' or '.join(MODEL_PATHS)}.", hint="Export the model to ONNX first."
     )
 
 
@@ -275,6 +276,6 @@ def _text(described: Mapping[str, Any], key: str, folder: Path) -> str:
 
 def _wrong(folder: Path, what: str, expected: str) -> ModelUnavailable:
     return ModelUnavailable(
-        f"{folder / DESCRIPTION}: {what} must be {expected}.",
+        f"{folder / DESCRIPTION_FILE}: {what} must be {expected}.",
         hint="Fetch the model's folder again, or correct its configuration.",
     )

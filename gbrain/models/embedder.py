@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gbrain.errors import ModelUnavailable
-from gbrain.models.files import TOKENIZER, check
-from gbrain.models.network import Network
-from gbrain.models.runtime import open_both, usable_cores
-from gbrain.models.tokens import Tokens
+from gbrain.models.files import TOKENIZER_FILE, check_sizes
+from gbrain.models.runtime import open_session_and_tokenizer, usable_cores
+from gbrain.models.tokenizer import ModelTokenizer
+from gbrain.models.transformer import Transformer
 from gbrain.threads import BackgroundCall
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 # Texts taken in ahead of the one whose vector is due: keeps the threads busy while the caller
 # writes, and bounds memory.
-AHEAD_PER_THREAD = 16
+MAX_QUEUED_PER_THREAD = 16
 # After so many passages a packed session has earned the time it takes to open.
-WORTH_PACKING = 64
+PACK_AFTER_TEXTS = 64
 
 
-class Embedder:
+class OnnxEmbedder:
     """An opened model; one session serves all threads, one text per run and without padding.
 
     A quantised network's vectors change with whatever shares a run, so texts are never batched.
@@ -38,12 +38,14 @@ class Embedder:
 
     def __init__(self, spec: ModelSpec, threads: int | None = None) -> None:
         """Checks the files' presence and size; `threads` for passages, all cores by default."""
-        check(spec)
+        check_sizes(spec)
         self.spec = spec
         self._model = spec.folder / spec.model_file
-        session, tokenizer = open_both(self._model, spec.folder / TOKENIZER, fused=spec.fused)
-        self._network = Network(session, self._model)
-        self._tokens = Tokens(tokenizer, spec.max_tokens)
+        session, tokenizer = open_session_and_tokenizer(
+            self._model, spec.folder / TOKENIZER_FILE, fused=spec.fused
+        )
+        self._network = Transformer(session, self._model)
+        self._tokens = ModelTokenizer(tokenizer, spec.max_tokens)
         self._threads = threads or usable_cores()
         self._passages = 0
         self._pool: ThreadPoolExecutor | None = None
@@ -52,7 +54,7 @@ class Embedder:
         """Shape (dimension,), of a query, which gets the query prefix."""
         return self._embed(self.spec.query_prefix + text)
 
-    def embed_both_ways(self, text: str) -> NDArray[np.float32]:
+    def embed_query_averaged(self, text: str) -> NDArray[np.float32]:
         """Shape (dimension,): midway between a query's vectors with its prefix and without any."""
         import numpy as np
 
@@ -60,7 +62,7 @@ class Embedder:
         midway = self.embed_query(text).astype(np.float64) + plain.result()
         return _unit(midway).astype(np.float32)
 
-    def embed_passages(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
+    def embed_chunks(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
         """One vector per text, in order, each as soon as it is ready.
 
         `texts` is read on the caller's thread, only a few ahead of what has been returned.
@@ -70,10 +72,12 @@ class Embedder:
         try:
             for text in texts:
                 self._passages += 1
-                if self._passages == WORTH_PACKING:
-                    self._network = Network.open(self._model, fused=self.spec.fused, packed=True)
+                if self._passages == PACK_AFTER_TEXTS:
+                    self._network = Transformer.open(
+                        self._model, fused=self.spec.fused, packed=True
+                    )
                 due.append(pool.submit(self._embed, self.spec.passage_prefix + text))
-                while due and (due[0].done() or len(due) >= AHEAD_PER_THREAD * self._threads):
+                while due and (due[0].done() or len(due) >= MAX_QUEUED_PER_THREAD * self._threads):
                     yield due.popleft().result()
             while due:
                 yield due.popleft().result()

@@ -11,15 +11,15 @@ from gbrain.errors import ModelUnavailable
 if TYPE_CHECKING:
     from gbrain.models.catalog import ModelSpec
 
-TOKENIZER = "tokenizer.json"
-REINSTALL = (
+TOKENIZER_FILE = "tokenizer.json"
+REINSTALL_HINT = (
     "Reinstall gbrain, or add the model again from an intact folder with `gbrain model add`."
 )
 
 
-def check(spec: ModelSpec) -> None:
+def check_sizes(spec: ModelSpec) -> None:
     """Raise ModelUnavailable if a file is missing or has not the recorded size: a stat per file."""
-    sizes = {spec.model_file: None, TOKENIZER: None} | {f.path: f.size for f in spec.files}
+    sizes = {spec.model_file: None, TOKENIZER_FILE: None} | {f.path: f.size for f in spec.files}
     for path, expected in sizes.items():
         found = _size(spec, path)
         if expected is not None and found < expected:
@@ -28,12 +28,12 @@ def check(spec: ModelSpec) -> None:
             raise _damaged(spec, path, f"was altered: {found} bytes instead of {expected}")
 
 
-def verify(spec: ModelSpec) -> None:
+def verify_hashes(spec: ModelSpec) -> None:
     """Raise ModelUnavailable unless all sizes and sha256 are as recorded: reads every file."""
-    check(spec)
+    check_sizes(spec)
     digests = {f.path: f.sha256 for f in spec.files} | {spec.model_file: spec.sha256}
     for path, expected in digests.items():
-        found = sha256_of(spec.folder / path)
+        found = file_sha256(spec.folder / path)
         if found != expected:
             problem = f"was altered: sha256 {found[:12]}… instead of {expected[:12]}…"
             raise _damaged(spec, path, problem)
@@ -45,22 +45,22 @@ def verify_if_changed(spec: ModelSpec, seen: str | None) -> str:
     Who keeps the stamp between runs finds altered files for a stat each, and hashes them only
     once after a change.
     """
-    check(spec)
-    now = stamp(spec)
+    check_sizes(spec)
+    now = files_stamp(spec)
     if now != seen:
-        verify(spec)
+        verify_hashes(spec)
     return now
 
 
-def stamp(spec: ModelSpec) -> str:
+def files_stamp(spec: ModelSpec) -> str:
     """A text that changes when a file is rewritten, replaced or touched, or is to be another."""
-    paths = dict.fromkeys([spec.model_file, TOKENIZER, *(f.path for f in spec.files)])
+    paths = dict.fromkeys([spec.model_file, TOKENIZER_FILE, *(f.path for f in spec.files)])
     stats = [os.stat(spec.folder / path) for path in paths]
     marks = [f"{s.st_size},{s.st_mtime_ns},{s.st_ctime_ns},{s.st_ino}" for s in stats]
     return ";".join([spec.sha256, *(f.sha256 for f in spec.files), *marks])
 
 
-def sha256_of(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     """Hexadecimal sha256 of a file's bytes."""
     import hashlib
 
@@ -69,7 +69,7 @@ def sha256_of(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ModelUnavailable(
-            f"{path} cannot be read: {error.strerror or error}.", hint=REINSTALL
+            f"{path} cannot be read: {error.strerror or error}.", hint=REINSTALL_HINT
         ) from error
 
 
@@ -103,4 +103,4 @@ def _size(spec: ModelSpec, path: str) -> int:
 
 
 def _damaged(spec: ModelSpec, path: str, problem: str) -> ModelUnavailable:
-    return ModelUnavailable(f"Model {spec.name}: {path} {problem}.", hint=REINSTALL)
+    return ModelUnavailable(f"Model {spec.name}: {path} {problem}.", hint=REINSTALL_HINT)

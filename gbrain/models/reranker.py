@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gbrain.errors import ModelUnavailable
-from gbrain.models.files import REINSTALL, TOKENIZER, check, verify
-from gbrain.models.runtime import Session, open_both, usable_cores
+from gbrain.models.files import REINSTALL_HINT, TOKENIZER_FILE, check_sizes, verify_hashes
+from gbrain.models.runtime import Session, open_session_and_tokenizer, usable_cores
 from gbrain.threads import BackgroundCall
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from gbrain.models.catalog import ModelSpec
 
 # Letters of either text that are looked at: some ten times what the model can take in.
-MAX_LETTERS = 1 << 14
+MAX_CHARACTERS = 1 << 14
 # Scores kept for the process, by model, query and passage; the oldest half goes when it is full.
-REMEMBERED = 100_000
+MAX_CACHED_SCORES = 100_000
 
 Key = tuple[str, str, bytes]
 _known: dict[Key, float] = {}
@@ -40,7 +40,7 @@ class CrossEncoder:
         self._opened: tuple[Session, Tokenizer] | None = None
         self._pool: ThreadPoolExecutor | None = None
 
-    def scores(self, query: str, passages: Mapping[bytes, str]) -> dict[bytes, float]:
+    def score_chunks(self, query: str, passages: Mapping[bytes, str]) -> dict[bytes, float]:
         """A logit for each passage (0 is even odds, higher is better), by its content's hash.
 
         What was scored before in this process is not scored again.
@@ -68,11 +68,11 @@ class CrossEncoder:
     def _open(self) -> tuple[Session, Tokenizer]:
         if self._opened is None:
             spec = self.spec
-            check(spec)
-            verified = BackgroundCall(lambda: verify(spec))
-            session, tokenizer = open_both(
+            check_sizes(spec)
+            verified = BackgroundCall(lambda: verify_hashes(spec))
+            session, tokenizer = open_session_and_tokenizer(
                 spec.folder / spec.model_file,
-                spec.folder / TOKENIZER,
+                spec.folder / TOKENIZER_FILE,
                 fused=spec.fused,
                 packed=True,
             )
@@ -91,7 +91,7 @@ class CrossEncoder:
     def _score(self, session: Session, tokenizer: Tokenizer, query: str, passage: str) -> float:
         import numpy as np
 
-        pair = tokenizer.encode(query[:MAX_LETTERS], passage[:MAX_LETTERS])
+        pair = tokenizer.encode(query[:MAX_CHARACTERS], passage[:MAX_CHARACTERS])
         feed = {
             "input_ids": np.array([pair.ids], dtype=np.int64),
             "attention_mask": np.array([pair.attention_mask], dtype=np.int64),
@@ -102,21 +102,23 @@ class CrossEncoder:
             logit = float(logits[0][0])
         except Exception as error:
             reason = " ".join(str(error).split())[:200]
-            raise ModelUnavailable(f"{self.spec.name} failed: {reason}", hint=REINSTALL) from error
+            raise ModelUnavailable(
+                f"{self.spec.name} failed: {reason}", hint=REINSTALL_HINT
+            ) from error
         if not np.isfinite(logit):
             raise ModelUnavailable(
-                f"{self.spec.name} gave a score that is not a number.", hint=REINSTALL
+                f"{self.spec.name} gave a score that is not a number.", hint=REINSTALL_HINT
             )
         return logit
 
 
-def forget_scores() -> None:
+def clear_score_cache() -> None:
     """The next pairs are scored anew, as in a process that has just begun."""
     _known.clear()
 
 
 def _remember(key: Key, logit: float) -> None:
-    if len(_known) >= REMEMBERED:
-        for old in list(_known)[: REMEMBERED // 2]:
+    if len(_known) >= MAX_CACHED_SCORES:
+        for old in list(_known)[: MAX_CACHED_SCORES // 2]:
             _known.pop(old, None)
     _known[key] = logit

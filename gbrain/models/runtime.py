@@ -16,7 +16,7 @@ from gbrain.errors import ModelUnavailable
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-FATAL_ONLY = 4
+LOG_FATAL_ONLY = 4
 # The C library's names for what to keep: freed memory at the heap's end, and large blocks.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _stderr_lock = Lock()
@@ -44,7 +44,7 @@ def open_session(model: Path, *, fused: bool, packed: bool) -> Session:
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-        options.log_severity_level = FATAL_ONLY
+        options.log_severity_level = LOG_FATAL_ONLY
         # Patterns are kept per input length, of which there are hundreds here.
         options.enable_mem_pattern = False
         if not packed:
@@ -74,7 +74,7 @@ def open_tokenizer(path: Path) -> Tokenizer:
         raise _unusable(path, error) from error
 
 
-def open_both(
+def open_session_and_tokenizer(
     model: Path, tokenizer: Path, *, fused: bool, packed: bool = False
 ) -> tuple[Session, Tokenizer]:
     """A session and a tokenizer, in little more than the session's time."""
@@ -101,7 +101,7 @@ def open_both(
 
 
 @contextmanager
-def quiet_stderr() -> Iterator[None]:
+def silence_stderr() -> Iterator[None]:
     """Drops what native code writes to file descriptor 2 meanwhile.
 
     onnxruntime warns about graphics cards and processors it does not know while it is being
@@ -124,7 +124,7 @@ def quiet_stderr() -> Iterator[None]:
             os.close(kept)
 
 
-def reuse_memory() -> None:
+def keep_freed_memory() -> None:
     """Lets this process keep what it frees, for a program that ends soon after its work.
 
     Opening a model frees each tensor that it has read and takes fresh pages for the next; where
@@ -152,7 +152,7 @@ def _onnxruntime() -> Any:
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         _numpy()
-        with quiet_stderr():
+        with silence_stderr():
             return import_module("onnxruntime")
     except Exception as error:
         raise ModelUnavailable(

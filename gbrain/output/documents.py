@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from gbrain.importing.importer import ImportReport
 from gbrain.output.json import Document
-from gbrain.store.duplicates import Near
+from gbrain.store.duplicates import SimilarPage
 from gbrain.store.history import Version
-from gbrain.store.pages import Stored
+from gbrain.store.pages import StoredPage
 
 
-def page_row_document(page: Stored) -> Document:
+def page_row_document(page: StoredPage) -> Document:
     """Return a page as an entry of a list, without its text."""
     return {
         "slug": page.slug,
@@ -27,7 +27,7 @@ def page_row_document(page: Stored) -> Document:
     }
 
 
-def page_document(page: Stored, front_matter: Mapping[str, object], text: str) -> Document:
+def page_document(page: StoredPage, front_matter: Mapping[str, object], text: str) -> Document:
     """Return a page with its metadata, front matter and `text`."""
     return {
         **page_row_document(page),
@@ -42,7 +42,7 @@ def page_document(page: Stored, front_matter: Mapping[str, object], text: str) -
     }
 
 
-def duplicate_document(near: Near | None) -> Document | None:
+def duplicate_document(near: SimilarPage | None) -> Document | None:
     """Return a page that says nearly the same as the one just written; None if there is none."""
     if near is None:
         return None

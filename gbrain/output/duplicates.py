@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from gbrain.output.diff import changed_ranges
 from gbrain.output.json import Document
 from gbrain.output.plain_text import one_line, printable
-from gbrain.store.duplicates import Compared, Pair
-from gbrain.store.pages import Stored
+from gbrain.store.duplicates import DuplicatePair, DuplicateResult
+from gbrain.store.pages import StoredPage
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,7 +25,7 @@ class WordRun(NamedTuple):
     own: bool
 
 
-def compared_document(compared: Compared, marked: Sequence[tuple[str, str]]) -> Document:
+def compared_document(compared: DuplicateResult, marked: Sequence[tuple[str, str]]) -> Document:
     """All pairs, the nearest first, and what was marked."""
     done = set(marked)
     return {
@@ -45,7 +45,7 @@ def compared_document(compared: Compared, marked: Sequence[tuple[str, str]]) -> 
     }
 
 
-def _page(page: Stored) -> Document:
+def _page(page: StoredPage) -> Document:
     return {
         "slug": page.slug,
         "title": page.title,
@@ -55,7 +55,7 @@ def _page(page: Stored) -> Document:
     }
 
 
-def pair_rows(pairs: Sequence[Pair]) -> list[tuple[object, ...]]:
+def pair_rows(pairs: Sequence[DuplicatePair]) -> list[tuple[object, ...]]:
     """Each pair as a row: cosine, share of words, the older page, the newer one, why."""
     return [
         (f"{pair.cosine:.3f}", f"{pair.words:.2f}", pair.older.slug, pair.newer.slug, pair.reason)
@@ -103,7 +103,7 @@ def _short(pieces: Sequence[WordRun]) -> list[WordRun]:
     return kept
 
 
-def show_pair(number: int, total: int, pair: Pair, old: str, new: str) -> None:
+def show_pair(number: int, total: int, pair: DuplicatePair, old: str, new: str) -> None:
     """A pair in two columns, the older page on the left, with what differs highlighted."""
     from rich import box
     from rich.table import Table
@@ -125,7 +125,7 @@ def show_pair(number: int, total: int, pair: Pair, old: str, new: str) -> None:
     screen.print(table)
 
 
-def _head(page: Stored, age: str) -> Iterator[Text]:
+def _head(page: StoredPage, age: str) -> Iterator[Text]:
     from rich.text import Text
 
     yield Text(one_line(page.title), style="bold")

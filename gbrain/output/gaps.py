@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.output.json import Document
 from gbrain.output.plain_text import one_line
-from gbrain.store.citations import Status, Verified
+from gbrain.store.citations import CheckedCitation, CitationStatus
 from gbrain.store.gaps import Gap, GapKind
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _USE: Mapping[GapKind, tuple[str, ...]] = {
     "empty": ("opens", "backlinks"),
     "stale": ("opens", "backlinks"),
 }
-_STYLES: Mapping[Status, str] = {
+_STYLES: Mapping[CitationStatus, str] = {
     "unchanged": "green",
     "moved": "yellow",
     "changed": "bold red",
@@ -85,7 +85,7 @@ def _show_kind(screen: Console, kind: GapKind, gaps: Sequence[Gap], total: int) 
     screen.print()
 
 
-def verified_document(verified: Verified) -> Document:
+def verified_document(verified: CheckedCitation) -> Document:
     return {
         "citation": str(verified.citation),
         "slug": verified.citation.slug,
@@ -100,12 +100,12 @@ def verified_document(verified: Verified) -> Document:
     }
 
 
-def verified_row(verified: Verified) -> tuple[str, str, str]:
+def verified_row(verified: CheckedCitation) -> tuple[str, str, str]:
     """Status, citation, and where the text is or since when it is not."""
     return verified.status, str(verified.citation), _whereabouts(verified)
 
 
-def _whereabouts(verified: Verified) -> str:
+def _whereabouts(verified: CheckedCitation) -> str:
     if verified.status == "unknown":
         return "the brain never held this text there"
     if verified.slug and verified.lines:
@@ -118,7 +118,7 @@ def _whereabouts(verified: Verified) -> str:
     return f"last in version {verified.version}, until {(verified.until or '')[:10]}"
 
 
-def show_verified(verified: Sequence[Verified]) -> None:
+def show_verified(verified: Sequence[CheckedCitation]) -> None:
     """One line a citation, its status in colour."""
     from rich.table import Table
     from rich.text import Text
@@ -134,7 +134,7 @@ def show_verified(verified: Sequence[Verified]) -> None:
     console().print(table)
 
 
-def count_statuses(verified: Sequence[Verified]) -> str:
+def count_statuses(verified: Sequence[CheckedCitation]) -> str:
     """`2 unchanged, 1 moved`"""
     counts = Counter(one.status for one in verified)
     return ", ".join(f"{counts[status]} {status}" for status in _STYLES if counts[status])

@@ -25,9 +25,9 @@ def next_steps(stats: Stats) -> list[Step]:
     if stats.jobs:
         steps.append(("gbrain embed", f"lets meaning find {_count(stats.jobs, 'passage')} more"))
     steps.append(('gbrain query "your question"', "by word and by meaning"))
-    if stats.vaults:
+    if stats.folders:
         steps.append(
-            ("gbrain sync", f"take in what changed in {shorten_path(stats.vaults[0].name)}")
+            ("gbrain sync", f"take in what changed in {shorten_path(stats.folders[0].name)}")
         )
     steps.append(('gbrain capture "…"', "keep a thought, with today's date"))
     return steps

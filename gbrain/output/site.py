@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from gbrain.store.links import Backlink, links_from, links_to
-from gbrain.store.pages import Stored, list_pages, page_body
+from gbrain.store.pages import StoredPage, list_pages, page_body
 from gbrain.text.dialects import find_comments
 from gbrain.text.links import PAGE_FILE_ENDING, resolve_page_link
 from gbrain.text.markdown import MAX_NESTING_DEPTH, scan_blocks
@@ -56,7 +56,7 @@ class _Place(NamedTuple):
     Each target has a slug and a title.
     """
 
-    page: Stored
+    page: StoredPage
     targets: Mapping[str, tuple[str, str]]
 
     def url(self, slug: str, heading: str | None) -> str:
@@ -86,8 +86,8 @@ def _anchor(heading: str) -> str:
     return fold_name(heading).replace(" ", "-")
 
 
-def _index(pages: Sequence[Stored]) -> str:
-    wings: dict[str, list[Stored]] = {}
+def _index(pages: Sequence[StoredPage]) -> str:
+    wings: dict[str, list[StoredPage]] = {}
     for page in sorted(pages, key=lambda page: (page.wing, page.title.casefold(), page.slug)):
         wings.setdefault(page.wing, []).append(page)
     parts = ["<h1>All pages</h1>"]

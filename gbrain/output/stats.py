@@ -10,7 +10,7 @@ from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.output.plots import bar, sparkline
-from gbrain.store.stats import Counted, Stats
+from gbrain.store.stats import PageCount, Stats
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,7 +36,7 @@ def stats_document(path: Path, stats: Stats) -> Document:
         "dangling_links": stats.dangling_links,
         "tags": stats.tags,
         "aliases": stats.aliases,
-        "vaults": [{"root": vault.name, "pages": vault.pages} for vault in stats.vaults],
+        "vaults": [{"root": vault.name, "pages": vault.pages} for vault in stats.folders],
         "vectors": stats.vectors,
         "jobs": stats.jobs,
         "model": {"name": stats.model_name, "dimension": stats.model_dimension}
@@ -121,12 +121,12 @@ def _number_lines(stats: Stats) -> Iterator[tuple[str, str]]:
     model = f" by {stats.model_name}" if stats.model_name else ""
     waiting = f"{stats.jobs:,} chunks wait for one" if stats.jobs else "none is missing"
     yield f"{stats.vectors:,}", f"vectors{model}, {waiting}"
-    for vault in stats.vaults:
+    for vault in stats.folders:
         yield f"{vault.pages:,}", f"pages from {vault.name}"
     yield _format_size(stats.file_bytes), f"in the file, schema {stats.schema_version}"
 
 
-def _bars(title: str, counted: Sequence[Counted]) -> Table:
+def _bars(title: str, counted: Sequence[PageCount]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -146,7 +146,7 @@ def _bars(title: str, counted: Sequence[Counted]) -> Table:
     return table
 
 
-def fill_months(months: Sequence[Counted], last: str) -> list[Counted]:
+def fill_months(months: Sequence[PageCount], last: str) -> list[PageCount]:
     """Return every month from the first to the last with pages, at most 36, oldest first.
 
     Months after `last` count only when all pages lie there.
@@ -158,7 +158,7 @@ def fill_months(months: Sequence[Counted], last: str) -> list[Counted]:
     end = max(past)
     start = max(min(past), end - _MAX_MONTHS + 1)
     return [
-        Counted(f"{number // 12:04}-{number % 12 + 1:02}", pages.get(number, 0))
+        PageCount(f"{number // 12:04}-{number % 12 + 1:02}", pages.get(number, 0))
         for number in range(start, end + 1)
     ]
 

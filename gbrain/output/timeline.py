@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gbrain.output.json import Document
-from gbrain.store.timeline import DatedEntry
+from gbrain.store.timeline import TimelineEntry
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -21,7 +21,7 @@ _MONTHS = (
 )  # fmt: skip
 
 
-def entry_document(entry: DatedEntry) -> Document:
+def entry_document(entry: TimelineEntry) -> Document:
     return {
         "slug": entry.slug,
         "title": entry.title,
@@ -32,12 +32,12 @@ def entry_document(entry: DatedEntry) -> Document:
     }
 
 
-def entry_rows(entries: Iterable[DatedEntry]) -> list[tuple[str | None, ...]]:
+def entry_rows(entries: Iterable[TimelineEntry]) -> list[tuple[str | None, ...]]:
     """Date, slug, source and words of each entry."""
     return [(entry.date, entry.slug, entry.source, entry.text) for entry in entries]
 
 
-def show_timeline(entries: Sequence[DatedEntry], *, pager: bool = True) -> None:
+def show_timeline(entries: Sequence[TimelineEntry], *, pager: bool = True) -> None:
     """One page's entries beside their dates."""
     from rich.table import Table
     from rich.text import Text
@@ -54,7 +54,7 @@ def show_timeline(entries: Sequence[DatedEntry], *, pager: bool = True) -> None:
         screen.print(table)
 
 
-def show_chronicle(entries: Sequence[DatedEntry], *, pager: bool = True) -> None:
+def show_chronicle(entries: Sequence[TimelineEntry], *, pager: bool = True) -> None:
     """The entries of many pages under their months, beside their days, below their pages."""
     from rich.padding import Padding
     from rich.table import Table
@@ -84,7 +84,7 @@ def show_chronicle(entries: Sequence[DatedEntry], *, pager: bool = True) -> None
             screen.print(Padding(table, (0, 0, 0, 2)))
 
 
-def _period(entry: DatedEntry) -> str:
+def _period(entry: TimelineEntry) -> str:
     """The month of an entry, or what it has instead: a quarter or a year."""
     return entry.date[:_MONTH] if _date(entry.date[:_DAY]) else entry.date
 
@@ -107,7 +107,7 @@ def _date(text: str) -> date | None:
         return None
 
 
-def _words(entry: DatedEntry) -> Text:
+def _words(entry: TimelineEntry) -> Text:
     from rich.text import Text
 
     from gbrain.output.plain_text import one_line, printable

@@ -15,7 +15,7 @@ from gbrain.search.boosts import (
     multiply_boosts,
     needs_chunks,
 )
-from gbrain.store.boost_data import Wanted, facts
+from gbrain.store.boost_data import BoostDataRequest, read_boost_data
 from gbrain.types import Query, Ranked
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def apply_boosts(
         from gbrain.text.dates import find_periods
 
         periods = find_periods(query.semantic_text, today)
-    known = facts(
+    known = read_boost_data(
         connection,
         {page.page_id: page.chunk_id for page in ranked},
-        Wanted(
+        BoostDataRequest(
             passages=needs_chunks(intent, periods, settings),
             opens=settings.access_boost,
             phrases=tuple(

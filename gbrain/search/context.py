@@ -20,8 +20,8 @@ from gbrain.search.expand import (
     chunk_values,
     split_chunk,
 )
-from gbrain.store.chunk_context import brought, nearby, sharing
-from gbrain.store.chunks import StoredChunk, first_passage, page_passages, passage_at, passages
+from gbrain.store.chunk_context import missing_terms_by_chunk, overlapping_chunks, related_chunks
+from gbrain.store.chunks import StoredChunk, chunk_at, first_chunk, page_chunks, read_chunks
 from gbrain.store.pages import page_text
 from gbrain.text.citations import hash_enclosing_lines
 from gbrain.types import Budget, ContextChunk, DroppedChunk, LaneResult, Query, Ranked, StopReason
@@ -73,7 +73,7 @@ def assemble_context(
             continue
         cut_off = assembly.used == 0
         if cut_off:
-            first = passages(connection, order[:1])[order[0]]
+            first = read_chunks(connection, order[:1])[order[0]]
             assembly.take(_best_part(first, page, query, limit, count), page)
         dropped.append(pages.dropped(candidate, assembly))
         if cut_off or len(dropped) == _MISSES:
@@ -107,7 +107,7 @@ def _order(
     The first of them is always one of the best page.
     """
     if not values:
-        return [p.id for page in ranked for p in page_passages(connection, page.page_id)]
+        return [p.id for page in ranked for p in page_chunks(connection, page.page_id)]
     floor = settings.context_floor * max(values.values())
     order = sorted(
         (chunk_id for chunk_id, value in values.items() if value >= floor),
@@ -133,9 +133,9 @@ def _foremost(
         if chunk.page_id == page.page_id
     }
     best = max(own, key=lambda chunk_id: (values[chunk_id], -chunk_id), default=None)
-    if best is not None and passages(connection, [best]):
+    if best is not None and read_chunks(connection, [best]):
         return best
-    first = first_passage(connection, page.page_id)
+    first = first_chunk(connection, page.page_id)
     return first.id if first else None
 
 
@@ -152,7 +152,9 @@ def _best_parts(
     bonus = settings.answer_bonus if values else 0.0
     for begin in range(0, len(order), weighed):
         cut: list[tuple[float, ContextCandidate]] = []
-        for chunk_id, placed in sharing(connection, order[begin : begin + weighed]).items():
+        for chunk_id, placed in overlapping_chunks(
+            connection, order[begin : begin + weighed]
+        ).items():
             worth = {p.id: ValuedSpan(p.start, p.stop, values.get(p.id, 0.0)) for p in placed}
             page_id = placed[0].page_id
             answers = pages.answers_on(page_id)
@@ -191,9 +193,9 @@ def _around(
     """
     near = {
         passage.id: ContextCandidate(passage.page_id, passage.byte_start, passage.byte_stop, role)
-        for passage, role in islice(nearby(connection, taken, query.scope), _MOST_NEARBY)
+        for passage, role in islice(related_chunks(connection, taken, query.scope), _MOST_NEARBY)
     }
-    brings = brought(connection, query.terms[:_MOST_TERMS], taken, near)
+    brings = missing_terms_by_chunk(connection, query.terms[:_MOST_TERMS], taken, near)
     while brings:
         gains = {}
         for chunk_id, terms in brings.items():
@@ -268,7 +270,7 @@ def _piece(
     page = pages.bytes_of(stretch.page_id)
     text = page[stretch.start : stretch.stop].decode()
     slug, title = pages.name_of(stretch.page_id)
-    about = passage_at(connection, stretch.page_id, stretch.start)
+    about = chunk_at(connection, stretch.page_id, stretch.start)
     blank = text[: len(text) - len(text.lstrip())]
     start = stretch.start + len(blank.encode())
     stop = max(start, stretch.start + len(text.rstrip().encode()))

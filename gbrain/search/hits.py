@@ -5,7 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from gbrain.store.chunks import StoredChunk, first_passage, marked_snippet, passages, plain_snippet
+from gbrain.store.chunks import (
+    StoredChunk,
+    first_chunk,
+    highlighted_snippet,
+    plain_snippet,
+    read_chunks,
+)
 from gbrain.text.query_terms import fts_expression
 from gbrain.types import Hit, HitChunk, Query, Ranked
 
@@ -16,7 +22,7 @@ def build_hits(
     """Pages with their text; one that went away since its lane saw it is left out."""
     match = fts_expression(query.terms) if query.terms else None
     chosen = {page.page_id: page.chunk_id for page in ranked}
-    known = passages(connection, [chunk for chunk in chosen.values() if chunk is not None])
+    known = read_chunks(connection, [chunk for chunk in chosen.values() if chunk is not None])
     hits: list[Hit] = []
     for page in ranked:
         row = connection.execute(
@@ -26,8 +32,8 @@ def build_hits(
             continue
         chunk_id = chosen[page.page_id]
         passage = known.get(chunk_id) if chunk_id is not None else None
-        passage = passage or first_passage(connection, page.page_id)
-        snippet = marked_snippet(connection, passage.id, match) if passage and match else None
+        passage = passage or first_chunk(connection, page.page_id)
+        snippet = highlighted_snippet(connection, passage.id, match) if passage and match else None
         title, wing, room, type_, date = row
         hits.append(
             Hit(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 import sqlite3
 
 from gbrain.config import Settings
-from gbrain.store.chunks import passages
+from gbrain.store.chunks import read_chunks
 from gbrain.store.vectors import active_space, chunk_vectors
 
 Similarity = Callable[[Ranked, Ranked], float]
@@ -83,6 +83,6 @@ def diversify(
     vectors = chunk_vectors(connection, space, speaking) if space else {}
     if vectors:
         return reorder_by_mmr(ranked, vector_similarity(vectors), settings.mmr_lambda)
-    known = passages(connection, speaking)
+    known = read_chunks(connection, speaking)
     texts = {passage.page_id: passage.text for passage in known.values()}
     return reorder_by_mmr(ranked, word_similarity(texts), settings.mmr_lambda)

@@ -6,7 +6,7 @@ import re
 import sqlite3
 from typing import NamedTuple
 
-from gbrain.store.page_names import Named, named, names_like
+from gbrain.store.page_names import NamedPage, find_by_name, find_similar_names
 from gbrain.store.scope import page_condition
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.slug import fold_name
@@ -40,7 +40,7 @@ def match_name(connection: sqlite3.Connection, query: Query) -> NameMatch:
         return NameMatch((), None)
     # What looks like operators and fields in a page's own name asks for nothing.
     scope = query.scope._replace(tree=None)
-    found = _in_scope(connection, named(connection, key), scope)
+    found = _in_scope(connection, find_by_name(connection, key), scope)
     surest = [name for name in found if name.kind == "slug"] or found
     if surest:
         return _match(surest, surest[0].kind)
@@ -50,14 +50,16 @@ def match_name(connection: sqlite3.Connection, query: Query) -> NameMatch:
     return _match(near, "near") if near else NameMatch((), None)
 
 
-def _match(names: list[Named], how: str) -> NameMatch:
+def _match(names: list[NamedPage], how: str) -> NameMatch:
     return NameMatch(
         tuple(Candidate(n.page_id, n.slug, None, rank, 1.0) for rank, n in enumerate(names, 1)),
         how,
     )
 
 
-def _in_scope(connection: sqlite3.Connection, names: list[Named], scope: Scope) -> list[Named]:
+def _in_scope(
+    connection: sqlite3.Connection, names: list[NamedPage], scope: Scope
+) -> list[NamedPage]:
     if scope.unlimited or not names:
         return names
     within = page_condition(scope)
@@ -70,15 +72,15 @@ def _in_scope(connection: sqlite3.Connection, names: list[Named], scope: Scope) 
     ]
 
 
-def _near(connection: sqlite3.Connection, key: str) -> list[Named]:
+def _near(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
     """Pages whose name is one slip away (two in a long name) and no other name is nearer."""
     if len(key) < 5:
         return []
     from gbrain.text.similarity import edit_distance
 
     allowed = 1 if len(key) < 10 else 2
-    nearest: dict[int, Named] = {}
-    for name in names_like(connection, key, max(len(key) // (allowed + 1), 2)):
+    nearest: dict[int, NamedPage] = {}
+    for name in find_similar_names(connection, key, max(len(key) // (allowed + 1), 2)):
         distance = edit_distance(key, name.key, allowed)
         if distance is None or not _is_slip(connection, key, name.key):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from gbrain.config import Settings
 from gbrain.search.lanes import keyword
-from gbrain.store.vocabulary import nearest
+from gbrain.store.vocabulary import find_similar_word
 from gbrain.text.query_terms import is_stop_term
 from gbrain.text.similarity import is_likely_typo
 from gbrain.text.slug import fold_name
@@ -101,7 +101,7 @@ def _repaired(
     """The terms for which the brain has a word that is like them, with that word beside."""
     repaired: dict[Term, Term] = {}
     for term in [term for term in unknown if keyword.may_be_misspelt(term)][:_LOOKED_UP]:
-        near = nearest(connection, term.words[0], settings.fuzzy_similarity)
+        near = find_similar_word(connection, term.words[0], settings.fuzzy_similarity)
         if near and accepted(fold_name(term.words[0]), near.word):
             repaired[term] = term._replace(synonyms=(near.word,))
     return repaired

@@ -151,7 +151,7 @@ def _vector_lanes(
     search: LaneInputs, space: VectorSpace, weights: Mapping[str, float]
 ) -> dict[str, LaneResult]:
     """What is near in meaning and what that recalls, as far as each is on."""
-    from gbrain.store.vectors import approximate
+    from gbrain.store.vectors import approximate_cosines
 
     lanes: dict[str, Callable[..., LaneResult]] = {}
     if weights["vector"] > 0:
@@ -168,7 +168,7 @@ def _vector_lanes(
     with closing(search.database.open_second_connection()) as second:
         connections = (search.connection, second)
         # Both lanes begin with the vectors near the query: whichever is first looks for them.
-        scan = cache(lambda: approximate(connections, space, embedded))
+        scan = cache(lambda: approximate_cosines(connections, space, embedded))
         for name, lane in lanes.items():
             with search.trace.stage(name) as detail:
                 found[name] = lane(

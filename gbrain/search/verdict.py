@@ -7,7 +7,11 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from gbrain.config import Settings
-from gbrain.store.term_statistics import brain_size, packaged_is_active, term_facts
+from gbrain.store.verdict_data import (
+    approximate_page_count,
+    packaged_model_is_active,
+    term_statistics,
+)
 from gbrain.text.slug import fold_name
 from gbrain.types import Grade, Hit, LaneResult, Query, Ranked, Term, TermStatistics, Verdict
 
@@ -132,7 +136,7 @@ def grade_answer(
     short_circuit: str | None,
 ) -> Verdict:
     """How well the pages answer the query."""
-    pages = brain_size(connection)
+    pages = approximate_page_count(connection)
     speaking = [
         candidate.chunk_id
         for candidate in (ranked[0].lanes.values() if ranked and not short_circuit else ())
@@ -145,12 +149,12 @@ def grade_answer(
         query,
         ranked,
         lanes,
-        term_facts(connection, terms, sorted(set(speaking)), pages) if speaking else (),
+        term_statistics(connection, terms, sorted(set(speaking)), pages) if speaking else (),
         pages,
         settings,
         title=hits[0].title if hits else None,
         short_circuit=short_circuit,
-        calibrated=packaged_is_active(connection),
+        calibrated=packaged_model_is_active(connection),
     )
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import sqlite3
 
 
-def add(connection: sqlite3.Connection, word: str, expansions: tuple[str, ...]) -> None:
+def add_alias(connection: sqlite3.Connection, word: str, expansions: tuple[str, ...]) -> None:
     connection.executemany(
         "INSERT OR IGNORE INTO query_aliases (word, expansion) VALUES (?, ?)",
         [(word.casefold(), expansion) for expansion in expansions],
     )
 
 
-def remove(connection: sqlite3.Connection, word: str) -> int:
+def remove_alias(connection: sqlite3.Connection, word: str) -> int:
     found = connection.execute("DELETE FROM query_aliases WHERE word = ?", (word.casefold(),))
     return found.rowcount
 
 
-def all_aliases(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+def read_aliases(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     """Expansions by word, both sorted."""
     known: dict[str, tuple[str, ...]] = {}
     for word, expansion in connection.execute(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gbrain.errors import BadPage
 from gbrain.store import page_writer, pages
-from gbrain.store.history import unpacked
+from gbrain.store.history import decompress_version
 from gbrain.text.dates import parse_date
 from gbrain.text.page import DATE_KEYS, parse_page
 from gbrain.text.slug import slug_from_path
@@ -22,7 +22,7 @@ _KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 _REMOVAL_COST = 5
 
 
-class Then(NamedTuple):
+class PageState(NamedTuple):
     """One state of a page: a version, or what the page is now if `current`."""
 
     page_id: int
@@ -33,11 +33,11 @@ class Then(NamedTuple):
     current: bool
 
 
-class Change(NamedTuple):
+class PageRollback(NamedTuple):
     """What has to be done to one page: `now` is its slug in the copy, `then` what it is to be."""
 
     now: str | None
-    then: Then | None
+    then: PageState | None
 
 
 class _Known(NamedTuple):
@@ -50,7 +50,7 @@ class _Known(NamedTuple):
     has_versions: bool
 
 
-def state_of(connection: sqlite3.Connection) -> str:
+def content_fingerprint(connection: sqlite3.Connection) -> str:
     """A word that changes whenever a page does, or the vectors; settings do not count.
 
     Every write adds a page or a version, and no removal takes a version away.
@@ -74,7 +74,7 @@ def state_of(connection: sqlite3.Connection) -> str:
     return repr((counts, newest, model, last))
 
 
-def copy(source: sqlite3.Connection, target: sqlite3.Connection, progress: Progress) -> None:
+def copy_brain(source: sqlite3.Connection, target: sqlite3.Connection, progress: Progress) -> None:
     """Copies a whole brain; what others write meanwhile is not in it if `source` is reading."""
     source.backup(
         target,
@@ -86,7 +86,7 @@ def copy(source: sqlite3.Connection, target: sqlite3.Connection, progress: Progr
 # --- what has to change ------------------------------------------------------------------------
 
 
-def changes_since(connection: sqlite3.Connection, day: str, moment: str) -> Iterator[Change]:
+def find_rollbacks(connection: sqlite3.Connection, day: str, moment: str) -> Iterator[PageRollback]:
     """What turns the brain back to the end of `day`; that is before `moment`, as times are kept.
 
     A page stands as it was written last before that. One that was written first after it, but has
@@ -99,16 +99,16 @@ def changes_since(connection: sqlite3.Connection, day: str, moment: str) -> Iter
         if page.slug is not None and page.updated_at is not None and page.updated_at < moment:
             taken.add(page.slug)
             if page.page_id in late:
-                yield Change(page.slug, _current(connection, page.page_id))
+                yield PageRollback(page.slug, _current(connection, page.page_id))
         elif not page.has_versions:
             older_than_brain.append(page)
         elif (stood := _stood(connection, page.page_id, moment)) is not None:
             taken.add(slug_from_path(stood.path))
-            yield Change(page.slug, stood)
+            yield PageRollback(page.slug, stood)
         elif _known_since(connection, page.page_id) >= moment:
             older_than_brain.append(page)
         elif page.slug is not None:
-            yield Change(page.slug, None)
+            yield PageRollback(page.slug, None)
     for page in older_than_brain:
         earliest = _earliest(connection, page.page_id)
         first_slug = slug_from_path(earliest.path)
@@ -116,9 +116,9 @@ def changes_since(connection: sqlite3.Connection, day: str, moment: str) -> Iter
         if first_slug not in taken and any(first <= day for first in days):
             taken.add(first_slug)
             if not earliest.current or page.page_id in late:
-                yield Change(page.slug, earliest)
+                yield PageRollback(page.slug, earliest)
         elif page.slug is not None:
-            yield Change(page.slug, None)
+            yield PageRollback(page.slug, None)
 
 
 def _pages_with_later_entries(connection: sqlite3.Connection, day: str) -> set[int]:
@@ -156,24 +156,24 @@ def _front_matter_days(meta: str) -> Iterator[str]:
             yield period.first
 
 
-def _days_then(connection: sqlite3.Connection, then: Then) -> tuple[str, ...]:
+def _days_then(connection: sqlite3.Connection, then: PageState) -> tuple[str, ...]:
     """The dates that a page has of its own in one of its versions."""
     page = parse_page(then.path, _text(connection, then).encode())
     days = (page.first_day, *(chunk.first_day for chunk in page.chunks))
     return (*filter(None, days), *_front_matter_days(page.meta))
 
 
-def _current(connection: sqlite3.Connection, page_id: int) -> Then:
+def _current(connection: sqlite3.Connection, page_id: int) -> PageState:
     version, path, written_at, created_at = connection.execute(
         "SELECT version, path, updated_at, created_at FROM pages WHERE id = ?", (page_id,)
     ).fetchone()
-    return Then(page_id, version, path, written_at, created_at, True)
+    return PageState(page_id, version, path, written_at, created_at, True)
 
 
 _VERSION = "SELECT version, path, written_at FROM versions WHERE page_id = ?"
 
 
-def _stood(connection: sqlite3.Connection, page_id: int, moment: str) -> Then | None:
+def _stood(connection: sqlite3.Connection, page_id: int, moment: str) -> PageState | None:
     """What a page was just before `moment`; None if it was not there."""
     row = connection.execute(
         f"{_VERSION} AND written_at < ? AND ended_at >= ? ORDER BY version DESC LIMIT 1",
@@ -182,13 +182,13 @@ def _stood(connection: sqlite3.Connection, page_id: int, moment: str) -> Then | 
     return _then(connection, page_id, row) if row else None
 
 
-def _earliest(connection: sqlite3.Connection, page_id: int) -> Then:
+def _earliest(connection: sqlite3.Connection, page_id: int) -> PageState:
     row = connection.execute(f"{_VERSION} ORDER BY version LIMIT 1", (page_id,)).fetchone()
     return _then(connection, page_id, row) if row else _current(connection, page_id)
 
 
-def _then(connection: sqlite3.Connection, page_id: int, row: tuple[int, str, str]) -> Then:
-    return Then(page_id, *row, created_at=_known_since(connection, page_id), current=False)
+def _then(connection: sqlite3.Connection, page_id: int, row: tuple[int, str, str]) -> PageState:
+    return PageState(page_id, *row, created_at=_known_since(connection, page_id), current=False)
 
 
 def _known_since(connection: sqlite3.Connection, page_id: int) -> str:
@@ -205,9 +205,9 @@ def _known_since(connection: sqlite3.Connection, page_id: int) -> str:
 # --- changing it -------------------------------------------------------------------------------
 
 
-def apply(
+def apply_rollbacks(
     connection: sqlite3.Connection,
-    changes: Iterable[Change],
+    changes: Iterable[PageRollback],
     day: str,
     now: str,
     progress: Progress,
@@ -253,11 +253,11 @@ def _page(path: str, text: str, day: str) -> Page:
         return parse_page(path, text.encode())
 
 
-def _text(connection: sqlite3.Connection, then: Then) -> str:
+def _text(connection: sqlite3.Connection, then: PageState) -> str:
     if then.current:
         return pages.page_text(connection, then.page_id)
     row = connection.execute(
         "SELECT content FROM versions WHERE page_id = ? AND version = ?",
         (then.page_id, then.version),
     ).fetchone()
-    return unpacked(row[0])
+    return decompress_version(row[0])

@@ -18,7 +18,9 @@ class BaselineRow(NamedTuple):
     results: str
 
 
-def keep(connection: sqlite3.Connection, made_at: str, model: str | None, results: str) -> None:
+def save_baseline(
+    connection: sqlite3.Connection, made_at: str, model: str | None, results: str
+) -> None:
     """Makes this the baseline; the oldest ones go."""
     connection.execute(
         "INSERT INTO baselines (made_at, model, results) VALUES (?, ?, ?)",
@@ -30,7 +32,7 @@ def keep(connection: sqlite3.Connection, made_at: str, model: str | None, result
     )
 
 
-def latest(connection: sqlite3.Connection) -> BaselineRow | None:
+def latest_baseline(connection: sqlite3.Connection) -> BaselineRow | None:
     row = connection.execute(
         "SELECT id, made_at, model, results FROM baselines ORDER BY id DESC LIMIT 1"
     ).fetchone()

@@ -12,7 +12,7 @@ from gbrain.text.query_terms import fts_expression
 from gbrain.types import BoostData, Term
 
 
-class Wanted(NamedTuple):
+class BoostDataRequest(NamedTuple):
     """What costs extra: the speaking passage, times opened, and who holds all quoted phrases."""
 
     passages: bool = False
@@ -29,8 +29,10 @@ _PAGES = (
 )
 
 
-def facts(
-    connection: sqlite3.Connection, chosen: Mapping[int, int | None], wanted: Wanted = Wanted()
+def read_boost_data(
+    connection: sqlite3.Connection,
+    chosen: Mapping[int, int | None],
+    wanted: BoostDataRequest = BoostDataRequest(),
 ) -> dict[int, BoostData]:
     """The facts of each page of `chosen`, which names the passage that speaks for it.
 

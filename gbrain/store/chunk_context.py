@@ -8,14 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gbrain.store.chunks import StoredChunk, first_passage, neighbours, passages
+from gbrain.store.chunks import StoredChunk, first_chunk, neighbouring_chunks, read_chunks
 from gbrain.store.links import linked_pages
 from gbrain.store.scope import page_condition
 from gbrain.text.query_terms import fts_expression, has_unspaced_script
 from gbrain.types import Role, Scope, Term
 
 
-class Placed(NamedTuple):
+class ChunkSpan(NamedTuple):
     """Where a passage stands on its page, in bytes."""
 
     id: int
@@ -24,7 +24,9 @@ class Placed(NamedTuple):
     stop: int
 
 
-def sharing(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, list[Placed]]:
+def overlapping_chunks(
+    connection: sqlite3.Connection, chunk_ids: Iterable[int]
+) -> dict[int, list[ChunkSpan]]:
     """For each of the passages, in their order, itself and those beside it in its section.
 
     A passage begins with the end of the one before, so no others can share text with it.
@@ -37,13 +39,15 @@ def sharing(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[in
         "ORDER BY wanted.key, other.part",
         (json.dumps(list(chunk_ids)),),
     )
-    found: dict[int, list[Placed]] = defaultdict(list)
+    found: dict[int, list[ChunkSpan]] = defaultdict(list)
     for chunk_id, *placed in rows:
-        found[chunk_id].append(Placed(*placed))
+        found[chunk_id].append(ChunkSpan(*placed))
     return found
 
 
-def followed(connection: sqlite3.Connection, chosen: Iterable[StoredChunk]) -> dict[int, str]:
+def texts_with_next_chunk(
+    connection: sqlite3.Connection, chosen: Iterable[StoredChunk]
+) -> dict[int, str]:
     """The text of each passage and on to the end of the next one in its section, by number.
 
     What matches a question is often a question itself, or an announcement: the answer follows.
@@ -63,20 +67,20 @@ def followed(connection: sqlite3.Connection, chosen: Iterable[StoredChunk]) -> d
     return texts
 
 
-def nearby(
+def related_chunks(
     connection: sqlite3.Connection, chunk_ids: Sequence[int], scope: Scope
 ) -> Iterator[tuple[StoredChunk, Role]]:
     """Neighbours of the passages in their order, then the beginnings of pages these link to."""
-    known = passages(connection, chunk_ids)
+    known = read_chunks(connection, chunk_ids)
     here = [known[chunk_id] for chunk_id in chunk_ids if chunk_id in known]
     for passage in here:
-        for other in neighbours(connection, passage, 1):
+        for other in neighbouring_chunks(connection, passage, 1):
             if other.id not in known:
                 yield other, "neighbour"
     seen = {passage.page_id for passage in here}
     for page_id in dict.fromkeys(passage.page_id for passage in here):
         for linked in linked_pages(connection, page_id):
-            first = first_passage(connection, linked)
+            first = first_chunk(connection, linked)
             if linked not in seen and first and _within(connection, linked, scope):
                 seen.add(linked)
                 yield first, "linked"
@@ -90,7 +94,7 @@ def _within(connection: sqlite3.Connection, page_id: int, scope: Scope) -> bool:
     return found.fetchone() is not None
 
 
-def brought(
+def missing_terms_by_chunk(
     connection: sqlite3.Connection,
     terms: Iterable[Term],
     taken: Iterable[int],

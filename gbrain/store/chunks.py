@@ -15,7 +15,7 @@ from gbrain.types import Chunk, ChunkKind
 _PLACE = "section = ?, part = ?, byte_start = ?, byte_stop = ?, first_line = ?, last_line = ?"
 
 
-def replace(
+def replace_chunks(
     connection: sqlite3.Connection,
     page_id: int,
     title: str,
@@ -43,7 +43,7 @@ def replace(
         _unindex(connection, gone)
         connection.executemany("DELETE FROM chunks WHERE id = ?", [(number,) for number in gone])
         connection.executemany(f"UPDATE chunks SET {_PLACE} WHERE id = ?", moved)
-    numbered = [(number, *row) for number, row in enumerate(added, last_chunk(connection) + 1)]
+    numbered = [(number, *row) for number, row in enumerate(added, last_chunk_id(connection) + 1)]
     connection.executemany(
         "INSERT INTO chunks (id, page_id, section, part, byte_start, byte_stop, first_line, "
         "last_line, kind, date, first_day, last_day, hash, heading_path, text) "
@@ -76,7 +76,7 @@ def _standing(
     return standing
 
 
-def remove(connection: sqlite3.Connection, page_id: int) -> None:
+def remove_chunks(connection: sqlite3.Connection, page_id: int) -> None:
     """Takes all passages of a page away; to be called before the page's title changes."""
     ids = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
     _unindex(connection, [row[0] for row in ids])
@@ -91,7 +91,7 @@ def _unindex(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
     )
 
 
-def enqueue(connection: sqlite3.Connection, page_id: int, now: str) -> None:
+def enqueue_page(connection: sqlite3.Connection, page_id: int, now: str) -> None:
     """Asks for vectors of the page's passages that the active model has not embedded yet."""
     _enqueue(connection, "page_id = ?", page_id, now)
 
@@ -102,7 +102,7 @@ def enqueue_pages(connection: sqlite3.Connection, slugs: Iterable[str], now: str
     _enqueue(connection, f"page_id IN ({among})", json.dumps(list(slugs)), now)
 
 
-def last_chunk(connection: sqlite3.Connection) -> int:
+def last_chunk_id(connection: sqlite3.Connection) -> int:
     """The number of the newest passage, 0 if there is none."""
     number: int = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
     return number
@@ -156,7 +156,7 @@ def _passage(row: tuple[Any, ...]) -> StoredChunk:
     return StoredChunk(*values)
 
 
-def passages(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, StoredChunk]:
+def read_chunks(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, StoredChunk]:
     """The passages of these numbers."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
@@ -165,7 +165,7 @@ def passages(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[i
     return {row[0]: _passage(row) for row in rows}
 
 
-def first_passage(connection: sqlite3.Connection, page_id: int) -> StoredChunk | None:
+def first_chunk(connection: sqlite3.Connection, page_id: int) -> StoredChunk | None:
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part LIMIT 1",
         (page_id,),
@@ -173,7 +173,7 @@ def first_passage(connection: sqlite3.Connection, page_id: int) -> StoredChunk |
     return _passage(row) if row else None
 
 
-def passage_at(connection: sqlite3.Connection, page_id: int, byte: int) -> StoredChunk | None:
+def chunk_at(connection: sqlite3.Connection, page_id: int, byte: int) -> StoredChunk | None:
     """The last passage of the page that begins at or before `byte`."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? AND byte_start <= ? "
@@ -183,7 +183,7 @@ def passage_at(connection: sqlite3.Connection, page_id: int, byte: int) -> Store
     return _passage(row) if row else None
 
 
-def page_passages(connection: sqlite3.Connection, page_id: int) -> list[StoredChunk]:
+def page_chunks(connection: sqlite3.Connection, page_id: int) -> list[StoredChunk]:
     """All passages of a page in page order."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part", (page_id,)
@@ -191,7 +191,7 @@ def page_passages(connection: sqlite3.Connection, page_id: int) -> list[StoredCh
     return [_passage(row) for row in rows]
 
 
-def neighbours(
+def neighbouring_chunks(
     connection: sqlite3.Connection, passage: StoredChunk, reach: int
 ) -> list[StoredChunk]:
     """The passages around one on its page, in page order, itself left out."""
@@ -206,7 +206,7 @@ def neighbours(
     return sorted(found, key=lambda other: (other.section, other.part))
 
 
-def marked_snippet(connection: sqlite3.Connection, chunk_id: int, match: str) -> str | None:
+def highlighted_snippet(connection: sqlite3.Connection, chunk_id: int, match: str) -> str | None:
     """The passage's best stretch with matched words marked; None when the words are not there."""
     row = connection.execute(
         "SELECT snippet(chunks_fts, 2, ?, ?, '…', ?) FROM chunks_fts "

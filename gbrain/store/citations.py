@@ -7,13 +7,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from gbrain.store.history import unpacked
+from gbrain.store.history import decompress_version
 from gbrain.store.pages import page_text
 from gbrain.text.citations import Citation, find_lines_with_hash, lines_hash, split_lines
 from gbrain.text.query_terms import fts_expression
 from gbrain.types import Term
 
-Status = Literal["unchanged", "moved", "changed", "gone", "unknown"]
+CitationStatus = Literal["unchanged", "moved", "changed", "gone", "unknown"]
 
 # Versions of a page looked through for what was cited, and pages that may have taken it over.
 _VERSIONS = 200
@@ -28,7 +28,7 @@ _HASHED_LINES = 1_000_000
 _LEFT_OVER = 0.3
 
 
-class Verified(NamedTuple):
+class CheckedCitation(NamedTuple):
     """A citation with what became of its text.
 
     `slug` and `lines` say where the text stands now, None when it does not. `version` is the last
@@ -36,7 +36,7 @@ class Verified(NamedTuple):
     """
 
     citation: Citation
-    status: Status
+    status: CitationStatus
     slug: str | None = None
     lines: tuple[int, int] | None = None
     version: int | None = None
@@ -51,7 +51,7 @@ class _Past(NamedTuple):
     until: str
 
 
-def verify(connection: sqlite3.Connection, citation: Citation) -> Verified:
+def verify_citation(connection: sqlite3.Connection, citation: Citation) -> CheckedCitation:
     """What became of a cited text.
 
     Unchanged: it stands there. Moved: it stands elsewhere, on its page (perhaps renamed) or on
@@ -64,25 +64,25 @@ def verify(connection: sqlite3.Connection, citation: Citation) -> Verified:
     for page_id, slug in holders:
         lines = split_lines(texts[page_id])[first - 1 : last]
         if slug == citation.slug and lines_hash(lines).startswith(citation.hash):
-            return Verified(citation, "unchanged", slug, citation.lines)
+            return CheckedCitation(citation, "unchanged", slug, citation.lines)
     past = _past(connection, citation)
     known = past.text if past else citation.text
     for page_id, slug in holders:
         place = _place(texts[page_id], citation, known)
         if place:
             same = slug == citation.slug and place == citation.lines
-            return Verified(citation, "unchanged" if same else "moved", slug, place)
+            return CheckedCitation(citation, "unchanged" if same else "moved", slug, place)
     if known is None:
-        return Verified(citation, "unknown")
+        return CheckedCitation(citation, "unknown")
     for page_id, slug in _pages_with(connection, known):
         place = _place(page_text(connection, page_id), citation, known)
         if place:
-            return Verified(citation, "moved", slug, place)
+            return CheckedCitation(citation, "moved", slug, place)
     version, until = (past.version, past.until) if past else (None, None)
     for page_id, slug in holders:
         if _share_left(known, texts[page_id]) >= _LEFT_OVER:
-            return Verified(citation, "changed", slug, None, version, until)
-    return Verified(citation, "gone", None, None, version, until)
+            return CheckedCitation(citation, "changed", slug, None, version, until)
+    return CheckedCitation(citation, "gone", None, None, version, until)
 
 
 def _holders(connection: sqlite3.Connection, slug: str) -> list[tuple[int, str]]:
@@ -104,7 +104,7 @@ def _past(connection: sqlite3.Connection, citation: Citation) -> _Past | None:
         "UNION SELECT id FROM pages WHERE slug = ?1) ORDER BY ended_at DESC, version DESC LIMIT ?2",
         (citation.slug, _VERSIONS),
     ):
-        lines = split_lines(unpacked(content))[first - 1 : last]
+        lines = split_lines(decompress_version(content))[first - 1 : last]
         if lines_hash(lines).startswith(citation.hash):
             return _Past("\n".join(lines), version, until)
     return None

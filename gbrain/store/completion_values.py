@@ -9,7 +9,7 @@ from gbrain.messages import counted
 from gbrain.store.schema import APPLICATION_ID
 
 # So many names fit on a screen; of more slugs only the folders are offered.
-MANY = 200
+MAX_VALUES = 200
 # A person waits for this, and never for a writer.
 _PATIENCE_SECONDS = 0.2
 # Sorts behind all that may follow the beginning of a name.
@@ -26,10 +26,10 @@ _NAMES = {
     "hit": "SELECT CAST(rank AS TEXT), slug FROM last_answer ORDER BY rank",
 }
 
-Named = tuple[str, str | None]
+Completion = tuple[str, str | None]
 
 
-def known_names(path: str, kind: str, begin: str) -> list[Named]:
+def completion_values(path: str, kind: str, begin: str) -> list[Completion]:
     """The names of a kind that begin so, in order, each with a word about it.
 
     Slugs: the folders alone when there are too many, and a page whose name further down begins so
@@ -39,7 +39,7 @@ def known_names(path: str, kind: str, begin: str) -> list[Named]:
         if kind in ("slug", "prefix"):
             return _slugs(connection, begin, folders=kind == "prefix")
         rows = connection.execute(_NAMES[kind]).fetchall()
-        found = [(name, about) for name, about in rows if name.startswith(begin)][:MANY]
+        found = [(name, about) for name, about in rows if name.startswith(begin)][:MAX_VALUES]
         return [(name, _pages(a) if isinstance(a, int) else a) for name, a in found]
 
 
@@ -62,7 +62,7 @@ class _opened:
         self.connection.close()
 
 
-def _slugs(connection: sqlite3.Connection, begin: str, *, folders: bool) -> list[Named]:
+def _slugs(connection: sqlite3.Connection, begin: str, *, folders: bool) -> list[Completion]:
     slugs = [
         slug
         for (slug,) in connection.execute(
@@ -70,7 +70,7 @@ def _slugs(connection: sqlite3.Connection, begin: str, *, folders: bool) -> list
             (begin, begin + _LAST),
         )
     ]
-    if folders or len(slugs) > MANY:
+    if folders or len(slugs) > MAX_VALUES:
         return _next_step(slugs, begin, pages=not folders)
     if not slugs and begin:
         slugs = [
@@ -80,7 +80,7 @@ def _slugs(connection: sqlite3.Connection, begin: str, *, folders: bool) -> list
     return [(slug, _title(connection, slug)) for slug in slugs]
 
 
-def _next_step(slugs: list[str], begin: str, *, pages: bool) -> list[Named]:
+def _next_step(slugs: list[str], begin: str, *, pages: bool) -> list[Completion]:
     """The slugs cut behind the next slash after `begin`, each once."""
     steps: dict[str, int] = {}
     for slug in slugs:

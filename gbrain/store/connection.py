@@ -12,7 +12,7 @@ from stat import S_ISREG
 
 from gbrain import paths
 from gbrain.errors import BadBrain, NotFound
-from gbrain.store.schema import APPLICATION_ID, SCHEMA_ROWS, SCHEMA_VERSION, foreign_parts
+from gbrain.store.schema import APPLICATION_ID, SCHEMA_VERSION, SELECT_SCHEMA, find_foreign_objects
 
 # Bytes in one value or row: several times what gbrain writes, and no more than one can bear.
 _LONGEST_VALUE = 1 << 26
@@ -25,13 +25,13 @@ class Database:
     """One open brain file. Reads see a snapshot; writes are all or nothing and durable."""
 
     def __init__(
-        self, path: Path, *, busy_seconds: float = 10.0, allow_foreign: bool = False
+        self, path: Path, *, busy_seconds: float = 10.0, allow_foreign_objects: bool = False
     ) -> None:
         """Opens the brain at `path`; one with foreign parts only if that is allowed."""
         self.path = path
-        self.read_only = check_file(path)
+        self.read_only = check_brain_file(path)
         self.busy_seconds = busy_seconds
-        self._allow_foreign = allow_foreign
+        self._allow_foreign_objects = allow_foreign_objects
         self._refusal = _read_only(path)
         self._file = _identity(path)
         with explain_errors(path):
@@ -71,7 +71,7 @@ class Database:
         return connection
 
     def _locator(self) -> str:
-        return locator(self.path, write=not self.read_only)
+        return connection_uri(self.path, write=not self.read_only)
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
         """Comes before anything that writes: a newer program's file must stay as it is."""
@@ -83,19 +83,19 @@ class Database:
                 hint="Upgrade gbrain; the file has not been touched.",
                 code="brain_too_new",
             )
-        if version < SCHEMA_VERSION or not self._allow_foreign:
+        if version < SCHEMA_VERSION or not self._allow_foreign_objects:
             self._refuse_foreign_parts(connection, version)
         if version < SCHEMA_VERSION and not self.read_only:
-            from gbrain.store.backup import keep_before_migration
+            from gbrain.store.backup import backup_before_migration
             from gbrain.store.migrations import migrate
 
             if version:
-                keep_before_migration(connection, self.path, version)
+                backup_before_migration(connection, self.path, version)
             migrate(connection)
 
     def _refuse_foreign_parts(self, connection: sqlite3.Connection, version: int) -> None:
         """A trigger, or a view in a table's place, would run what somebody else wrote."""
-        found = foreign_parts(connection.execute(SCHEMA_ROWS))
+        found = find_foreign_objects(connection.execute(SELECT_SCHEMA))
         if found:
             named = ", ".join(f"{kind} {name}" for kind, name in found[:3])
             raise BadBrain(
@@ -130,7 +130,7 @@ class Database:
             connection.execute(_MAP)
             return connection
 
-    def map_file(self) -> None:
+    def enable_mmap(self) -> None:
         """Lets queries read the file without copying it; long writes would only swell by it."""
         self.connection.execute(_MAP)
 
@@ -181,14 +181,15 @@ class Database:
                     connection.close()
 
 
-def create(path: Path) -> None:
+def create_brain(path: Path) -> None:
     """Makes an empty brain at `path`, readable by its owner only; leaves an existing file alone."""
-    from gbrain.store.atomic_files import place, remove, unfinished
+    from gbrain.store.atomic_files import new_temporary_path, remove_temporary
+    from gbrain.store.brain_files import place_brain
     from gbrain.store.migrations import migrate
 
-    make_folder(path.parent)
+    make_brain_folder(path.parent)
     # Built beside and then linked: a file under the final name is always a whole brain.
-    building = unfinished(path)
+    building = new_temporary_path(path)
     try:
         os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with explain_errors(path):
@@ -197,7 +198,7 @@ def create(path: Path) -> None:
                 migrate(connection)
             finally:
                 connection.close()
-        place(building, path)
+        place_brain(building, path)
     except FileExistsError:
         pass
     except OSError as error:
@@ -207,10 +208,10 @@ def create(path: Path) -> None:
             code="cannot_create",
         ) from None
     finally:
-        remove(building)
+        remove_temporary(building)
 
 
-def make_folder(folder: Path) -> None:
+def make_brain_folder(folder: Path) -> None:
     """Makes the folder that a brain is to be in, if it is not there."""
     try:
         paths.make_folder(folder)
@@ -222,17 +223,17 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
-def locator(path: Path, *, write: bool = True) -> str:
+def connection_uri(path: Path, *, write: bool = True) -> str:
     """The file as SQLite takes it, to be written or only to be read."""
     if write:
-        return f"{uri(path)}?mode=rw"
+        return f"{file_uri(path)}?mode=rw"
     # Immutable: a file that nobody may write has no write-ahead log, unless one was left.
     log = Path(f"{path}-wal")
     log_left = log.exists() and log.stat().st_size > 0
-    return f"{uri(path)}?mode=ro" + ("" if log_left else "&immutable=1")
+    return f"{file_uri(path)}?mode=ro" + ("" if log_left else "&immutable=1")
 
 
-def uri(path: Path) -> str:
+def file_uri(path: Path) -> str:
     """The file's address for SQLite, to which it can be told how to open it."""
     plain = str(path)
     for sign in "%?#":
@@ -250,7 +251,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return known.st_dev, known.st_ino
 
 
-def check_file(path: Path) -> bool:
+def check_brain_file(path: Path) -> bool:
     """Whether the file may only be read. Raises for what is not a brain, without touching it."""
     try:
         known = path.stat()
@@ -285,7 +286,7 @@ def _mark(path: Path) -> int | None:
     Read through SQLite, which keeps account of its locks: by closing a file that it has opened
     itself, a process loses those of a brain that it has open already.
     """
-    with closing(sqlite3.connect(f"{uri(path)}?mode=ro&immutable=1", uri=True)) as file:
+    with closing(sqlite3.connect(f"{file_uri(path)}?mode=ro&immutable=1", uri=True)) as file:
         try:
             marked: int = file.execute("PRAGMA application_id").fetchone()[0]
         except sqlite3.DatabaseError as error:
@@ -302,7 +303,7 @@ def explain_errors(path: Path) -> Iterator[None]:
         raise _explanation(error, path) from error
     except UnicodeDecodeError as error:
         # SQLite quotes a damaged schema in its message, and Python cannot read that.
-        raise damaged(path, "its tables cannot be read") from error
+        raise damaged_error(path, "its tables cannot be read") from error
 
 
 def _error_name(error: sqlite3.Error) -> str:
@@ -323,7 +324,7 @@ def _explanation(error: sqlite3.Error, path: Path) -> BadBrain:
     kind = _error_name(error)
     if "decode" in text and not kind:
         # The message quotes the text itself, all of it.
-        return damaged(path, "a text in it is not UTF-8")
+        return damaged_error(path, "a text in it is not UTF-8")
     if kind.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return BadBrain(
             f"{path} is being written by another program",
@@ -352,11 +353,11 @@ def _explanation(error: sqlite3.Error, path: Path) -> BadBrain:
         )
     signs = ("malformed", "no such", "fts5", "too big", "has no column", "cannot modify")
     if kind in ("SQLITE_CORRUPT", "SQLITE_NOTADB") or any(sign in text for sign in signs):
-        return damaged(path, text)
+        return damaged_error(path, text)
     return BadBrain(f"{path}: {text}", hint="gbrain doctor checks the file.", code="sqlite")
 
 
-def damaged(path: Path, what: str) -> BadBrain:
+def damaged_error(path: Path, what: str) -> BadBrain:
     """The error of a file that holds what it should not."""
     return BadBrain(
         f"{path} is damaged: {what}",

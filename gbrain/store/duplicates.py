@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.store.pages import Stored, page_body, require_page
+from gbrain.store.pages import StoredPage, page_body, require_page
 from gbrain.store.scope import page_condition
 from gbrain.store.vectors import VectorSpace, vectors_at
 from gbrain.text.similarity import have_different_dates, shingle_overlap, word_shingles
@@ -30,45 +30,45 @@ from collections import Counter
 from gbrain.text.similarity import distinctive_phrases
 
 # Pages that share a form are near in meaning without sharing what is written in it.
-SHARED_WORDS = 0.3
+MIN_SHARED_WORDING = 0.3
 # Two pages can be as near as this below the threshold by their centroids and reach it by passages.
 _CENTROID_SLACK = 0.03
 # A form that thousands of pages share must not make millions of pairs.
-_MOST_PER_PAGE = 16
+_MAX_PAIRS_PER_PAGE = 16
 _STRIP = 256
 _BATCH = 4096
 _FEWEST_BYTES = 100
 
 
-class Pair(NamedTuple):
+class DuplicatePair(NamedTuple):
     """Two pages that say nearly the same, and why the first counts as the older one.
 
     `cosine` is the mean over passages of the best match on the other page, the lower of the two
     directions; `words` the share of the longer page's word runs that both have.
     """
 
-    older: Stored
-    newer: Stored
+    older: StoredPage
+    newer: StoredPage
     cosine: float
     words: float
     reason: str
 
 
-class Compared(NamedTuple):
+class DuplicateResult(NamedTuple):
     """Near pairs, nearest first, of the `pages` that could be compared; the others lack vectors."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[DuplicatePair, ...]
     pages: int
     without_vectors: int
 
 
-def near_pairs(
+def find_duplicate_pairs(
     connection: sqlite3.Connection,
     space: VectorSpace,
     threshold: float,
     scope: Scope = Scope(),
     progress: Progress = no_progress,
-) -> Compared:
+) -> DuplicateResult:
     """Pairs of pages in `scope` whose cosine is at least `threshold`, the nearest first.
 
     Left out are pages that are superseded already, very short ones, notes of different days, and
@@ -78,7 +78,7 @@ def near_pairs(
     numbers, centroids = _centroids(connection, space, list(slugs))
     candidates = [
         (int(numbers[a]), int(numbers[b]))
-        for a, b in _candidates(centroids, threshold - _CENTROID_SLACK, progress)
+        for a, b in _candidate_pairs(centroids, threshold - _CENTROID_SLACK, progress)
     ]
     vectors = lru_cache(512)(lambda page_id: _passages(connection, space, page_id))
     runs = lru_cache(512)(lambda page_id: word_shingles(page_body(connection, page_id)))
@@ -90,16 +90,16 @@ def near_pairs(
         if cosine < threshold:
             continue
         words = shingle_overlap(runs(a), runs(b))
-        if words >= SHARED_WORDS:
-            older, newer = by_age(
+        if words >= MIN_SHARED_WORDING:
+            older, newer = order_by_age(
                 require_page(connection, slugs[a]), require_page(connection, slugs[b])
             )
-            found.append(Pair(older, newer, cosine, words, _why(older, newer)))
+            found.append(DuplicatePair(older, newer, cosine, words, _why(older, newer)))
     found.sort(key=lambda pair: (-pair.cosine, -pair.words, pair.older.slug, pair.newer.slug))
-    return Compared(tuple(found), len(slugs), missing)
+    return DuplicateResult(tuple(found), len(slugs), missing)
 
 
-def by_age(one: Stored, other: Stored) -> tuple[Stored, Stored]:
+def order_by_age(one: StoredPage, other: StoredPage) -> tuple[StoredPage, StoredPage]:
     """The older page first: by their own dates, else by when they were written.
 
     Of two that are as old as each other the shorter one counts as older, then the longer slug.
@@ -108,16 +108,16 @@ def by_age(one: Stored, other: Stored) -> tuple[Stored, Stored]:
     return older, newer
 
 
-def _age(one: Stored, other: Stored) -> Callable[[Stored], tuple[object, ...]]:
+def _age(one: StoredPage, other: StoredPage) -> Callable[[StoredPage], tuple[object, ...]]:
     dated = one.date is not None and other.date is not None
 
-    def age(page: Stored) -> tuple[object, ...]:
+    def age(page: StoredPage) -> tuple[object, ...]:
         return (page.date if dated else "", page.updated_at, page.size, -len(page.slug), page.slug)
 
     return age
 
 
-def _why(older: Stored, newer: Stored) -> str:
+def _why(older: StoredPage, newer: StoredPage) -> str:
     if older.date and newer.date and older.date != newer.date:
         return f"dated {older.date}, the other {newer.date}"
     if older.updated_at != newer.updated_at:
@@ -171,7 +171,9 @@ def _centroids(
     return np.array(page_ids, np.int64), sums / np.maximum(norms, 1e-9)
 
 
-def _candidates(centroids: Floats, least: float, progress: Progress) -> Iterator[tuple[int, int]]:
+def _candidate_pairs(
+    centroids: Floats, least: float, progress: Progress
+) -> Iterator[tuple[int, int]]:
     """Rows that are at least so near, each pair once; of very many only a row's nearest."""
     import numpy as np
 
@@ -180,8 +182,8 @@ def _candidates(centroids: Floats, least: float, progress: Progress) -> Iterator
         products = centroids[start : start + _STRIP] @ centroids[start:].T
         for row, near in enumerate(products):
             hits = np.flatnonzero(near[row + 1 :] >= least) + row + 1
-            if len(hits) > _MOST_PER_PAGE:
-                hits = hits[np.argsort(-near[hits], kind="stable")[:_MOST_PER_PAGE]]
+            if len(hits) > _MAX_PAIRS_PER_PAGE:
+                hits = hits[np.argsort(-near[hits], kind="stable")[:_MAX_PAIRS_PER_PAGE]]
             for hit in hits.tolist():
                 yield start + row, start + hit
         progress(min(start + _STRIP, total), total)
@@ -231,13 +233,13 @@ def _weights(rows: list[tuple[int, int, int]]) -> Floats:
 
 
 # About one word in ten changed, or a tenth more text.
-NEAR = 0.7
+MIN_COPY_WORDING = 0.7
 _PHRASES = 8
 _PAGES_PER_PHRASE = 20
 _PAGES_COMPARED = 5
 
 
-class Near(NamedTuple):
+class SimilarPage(NamedTuple):
     """Another page that says nearly the same; `words` is the share of word runs both have."""
 
     slug: str
@@ -245,7 +247,7 @@ class Near(NamedTuple):
     words: float
 
 
-def nearly_the_same(connection: sqlite3.Connection, slug: str) -> Near | None:
+def find_duplicate_of(connection: sqlite3.Connection, slug: str) -> SimilarPage | None:
     """The other page whose text is nearest to that of the page `slug`, if it is very near.
 
     Not told of are pages of few words, notes of different days, and pages of which one is
@@ -256,7 +258,7 @@ def nearly_the_same(connection: sqlite3.Connection, slug: str) -> Near | None:
     runs = word_shingles(text)
     if not runs or _superseded(connection, page.id):
         return None
-    best: Near | None = None
+    best: SimilarPage | None = None
     for other in _similar_candidates(connection, page.id, text):
         name, title = connection.execute(
             "SELECT slug, title FROM pages WHERE id = ?", (other,)
@@ -264,8 +266,10 @@ def nearly_the_same(connection: sqlite3.Connection, slug: str) -> Near | None:
         if have_different_dates(page.slug, name) or _superseded(connection, other):
             continue
         words = shingle_overlap(runs, word_shingles(page_body(connection, other)))
-        if words >= NEAR and (best is None or (-words, name) < (-best.words, best.slug)):
-            best = Near(name, title, words)
+        if words >= MIN_COPY_WORDING and (
+            best is None or (-words, name) < (-best.words, best.slug)
+        ):
+            best = SimilarPage(name, title, words)
     return best
 
 

@@ -18,7 +18,7 @@ _VALUES = {
 }
 
 
-def absent_values(connection: sqlite3.Connection, scope: Scope) -> Iterator[str]:
+def unmatched_filters(connection: sqlite3.Connection, scope: Scope) -> Iterator[str]:
     """A sentence for each wing, room, type and tag of the scope that no page has.
 
     It names some that pages do have, those most alike first, then those of most pages.

@@ -10,34 +10,34 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Vault:
+class Folder:
     id: int
     root: str
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PageSource:
     """What the brain knows of a page; `source_sha256` is the file as it was last taken in."""
 
     slug: str
     path: str
     sha256: bytes
     source_sha256: bytes | None
-    vault_id: int | None
+    folder_id: int | None
 
 
-def vaults(connection: sqlite3.Connection) -> list[Vault]:
+def list_folders(connection: sqlite3.Connection) -> list[Folder]:
     """The folders in the order they were added."""
-    return [Vault(*row) for row in connection.execute("SELECT id, root FROM vaults ORDER BY id")]
+    return [Folder(*row) for row in connection.execute("SELECT id, root FROM vaults ORDER BY id")]
 
 
-def add_vault(connection: sqlite3.Connection, root: str, now: str) -> Vault:
+def add_folder(connection: sqlite3.Connection, root: str, now: str) -> Folder:
     connection.execute("INSERT OR IGNORE INTO vaults (root, added_at) VALUES (?, ?)", (root, now))
     row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (root,)).fetchone()
-    return Vault(*row)
+    return Folder(*row)
 
 
-def wrote_files(
+def record_written_files(
     connection: sqlite3.Connection, root: str, files: Iterable[tuple[str, bytes]]
 ) -> None:
     """Remembers paths and hashes of files below `root` that now hold what their pages hold.
@@ -54,18 +54,18 @@ def wrote_files(
 _KNOWN = "SELECT slug, path, sha256, source_sha256, vault_id FROM pages"
 
 
-def known_pages(connection: sqlite3.Connection) -> dict[str, Known]:
+def page_sources(connection: sqlite3.Connection) -> dict[str, PageSource]:
     """Every page by slug."""
-    return {row[0]: Known(*row) for row in connection.execute(_KNOWN)}
+    return {row[0]: PageSource(*row) for row in connection.execute(_KNOWN)}
 
 
-def known_page(connection: sqlite3.Connection, slug: str) -> Known | None:
+def find_page_source(connection: sqlite3.Connection, slug: str) -> PageSource | None:
     """The page called `slug`, if there is one."""
     row = connection.execute(f"{_KNOWN} WHERE slug = ?", (slug,)).fetchone()
-    return Known(*row) if row else None
+    return PageSource(*row) if row else None
 
 
-def page_files(connection: sqlite3.Connection, slugs: Iterable[str]) -> dict[str, Path]:
+def page_file_paths(connection: sqlite3.Connection, slugs: Iterable[str]) -> dict[str, Path]:
     """The file of each page that came from one, by slug; whether it still exists is not asked.
 
     A crafted brain may name any file: one that is no page is left out, for it may be clicked on.

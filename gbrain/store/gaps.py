@@ -11,14 +11,14 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from gbrain.errors import BadPage
-from gbrain.store.history import unpacked
+from gbrain.store.history import decompress_version
 from gbrain.store.page_names import KIND_ORDER
-from gbrain.store.usage_log import Asking, askings
+from gbrain.store.usage_log import LoggedQuery, logged_queries
 from gbrain.text.query_terms import parse_terms
 from gbrain.text.slug import fold_name, slug_from_path
 
 GapKind = Literal["asked", "unwritten", "empty", "stale"]
-KINDS: tuple[GapKind, ...] = ("asked", "unwritten", "empty", "stale")
+GAP_KINDS: tuple[GapKind, ...] = ("asked", "unwritten", "empty", "stale")
 
 # So many pages link to a page, or so often it was opened, that people rely on it.
 _RELIED_ON = 3
@@ -86,13 +86,13 @@ class _Use:
 
 def _asked(connection: sqlite3.Connection) -> list[Gap]:
     """Questions whose latest answer was not strong, or that were asked again and led nowhere."""
-    by_text: dict[str, list[Asking]] = defaultdict(list)
-    for asking in askings(connection):
+    by_text: dict[str, list[LoggedQuery]] = defaultdict(list)
+    for asking in logged_queries(connection):
         by_text[fold_name(asking.text)].append(asking)
     return [gap for same in by_text.values() if (gap := _asked_gap(same))]
 
 
-def _asked_gap(latest_first: list[Asking]) -> Gap | None:
+def _asked_gap(latest_first: list[LoggedQuery]) -> Gap | None:
     latest, times = latest_first[0], len(latest_first)
     strong = sum(asking.verdict == "strong" for asking in latest_first)
     opened = any(asking.opened for asking in latest_first)
@@ -222,7 +222,7 @@ def _truth_day(connection: sqlite3.Connection, page_id: int) -> str:
         "ORDER BY version DESC LIMIT ?",
         (page_id, _VERSIONS_READ),
     )
-    same = takewhile(lambda row: truth in unpacked(row[0]), rows)
+    same = takewhile(lambda row: truth in decompress_version(row[0]), rows)
     days: list[str] = [updated, *(day for _, day in same)]
     return min(days)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gbrain.store.links import links_between, links_from
-from gbrain.store.pages import Stored, find_page
+from gbrain.store.pages import StoredPage, find_page
 
 _LINKS_READ = 100_000
 
@@ -44,7 +44,9 @@ class LinkGraph(NamedTuple):
     left_out: int
 
 
-def graph_around(connection: sqlite3.Connection, page: Stored, depth: int, most: int) -> LinkGraph:
+def graph_around(
+    connection: sqlite3.Connection, page: StoredPage, depth: int, most: int
+) -> LinkGraph:
     """The pages at most `depth` links away, followed either way; the nearest `most` of them."""
     distances = {page.id: 0}
     frontier, left_out = [page.id], 0
@@ -60,7 +62,7 @@ def graph_around(connection: sqlite3.Connection, page: Stored, depth: int, most:
     return _graph(connection, distances, left_out)
 
 
-def whole_graph(connection: sqlite3.Connection, most: int) -> LinkGraph:
+def full_graph(connection: sqlite3.Connection, most: int) -> LinkGraph:
     """All pages, or those `most` that hold the most links."""
     rows = connection.execute(
         "SELECT id, (SELECT count(*) FROM links WHERE page_id = id) AS held FROM pages "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gbrain.errors import NotFound
-from gbrain.store.pages import Stored, find_page, page_text, require_page
+from gbrain.store.pages import StoredPage, find_page, page_text, require_page
 from gbrain.text.page import parse_page
 
 Ending = Literal["replaced", "deleted", "renamed"]
@@ -27,7 +27,9 @@ class Version:
     ended_at: str | None = None
 
 
-def keep_version(connection: sqlite3.Connection, page: Stored, now: str, ending: Ending) -> None:
+def save_version(
+    connection: sqlite3.Connection, page: StoredPage, now: str, ending: Ending
+) -> None:
     """Puts the page's present text into its history."""
     content = zlib.compress(page_text(connection, page.id).encode())
     connection.execute(
@@ -38,7 +40,7 @@ def keep_version(connection: sqlite3.Connection, page: Stored, now: str, ending:
     )  # fmt: skip
 
 
-def last_holder(connection: sqlite3.Connection, slug: str) -> tuple[int, int] | None:
+def last_deleted(connection: sqlite3.Connection, slug: str) -> tuple[int, int] | None:
     """Number and last version of the page that was the last to be deleted as `slug`."""
     # It may have come back and gone again under another name: its last version is of any name.
     row = connection.execute(
@@ -51,7 +53,7 @@ def last_holder(connection: sqlite3.Connection, slug: str) -> tuple[int, int] | 
     return (row[0], row[1]) if row else None
 
 
-def was_held(connection: sqlite3.Connection, slug: str, sha256: bytes) -> bool:
+def had_content(connection: sqlite3.Connection, slug: str, sha256: bytes) -> bool:
     """Whether the page called `slug` had the text of that hash before the one it has."""
     row = connection.execute(
         "SELECT 1 FROM versions WHERE page_id = (SELECT id FROM pages WHERE slug = ?) "
@@ -66,11 +68,11 @@ def _page_id(connection: sqlite3.Connection, slug: str) -> int:
     page = find_page(connection, slug)
     if page:
         return page.id
-    holder = last_holder(connection, slug)
+    holder = last_deleted(connection, slug)
     return holder[0] if holder else require_page(connection, slug).id
 
 
-def versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
+def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
     """All states of the page, oldest first, also of one that was deleted."""
     rows = connection.execute(
         "SELECT version, slug, sha256, bytes, written_at, ending, ended_at FROM versions "
@@ -101,20 +103,22 @@ def _version(connection: sqlite3.Connection, slug: str, version: int) -> tuple[s
         (_page_id(connection, slug), version),
     ).fetchone()
     if row is None:
-        numbers = [str(known.version) for known in versions(connection, slug)]
+        numbers = [str(known.version) for known in list_versions(connection, slug)]
         raise NotFound(
             f"{slug} has no version {version}", hint=f"It has {', '.join(numbers[-10:])}."
         )
-    return row[0], unpacked(row[1])
+    return row[0], decompress_version(row[1])
 
 
-def page_then(connection: sqlite3.Connection, slug: str, version: int) -> tuple[Stored, str, str]:
+def page_at_version(
+    connection: sqlite3.Connection, slug: str, version: int
+) -> tuple[StoredPage, str, str]:
     """A page as it was in a version: what was known of it, its front matter as JSON, its text."""
     path, text = _version(connection, slug, version)
-    known = versions(connection, slug)
+    known = list_versions(connection, slug)
     then = next(state for state in known if state.version == version)
     page = parse_page(path, text.encode())
-    stored = Stored(
+    stored = StoredPage(
         id=_page_id(connection, slug),
         slug=then.slug,
         path=path,
@@ -128,7 +132,7 @@ def page_then(connection: sqlite3.Connection, slug: str, version: int) -> tuple[
         version=version,
         sha256=then.sha256,
         size=then.size,
-        vault_id=None,
+        folder_id=None,
         source_sha256=None,
         created_at=known[0].written_at,
         updated_at=then.written_at,
@@ -138,7 +142,7 @@ def page_then(connection: sqlite3.Connection, slug: str, version: int) -> tuple[
     return stored, page.meta, text
 
 
-def unpacked(content: bytes) -> str:
+def decompress_version(content: bytes) -> str:
     """The text of a version; raises ValueError or zlib.error for what is none.
 
     A file from elsewhere may hold a few bytes that unpack to more than there is room for.

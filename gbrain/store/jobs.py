@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gbrain.store.atomic_files import process_is_alive
 from gbrain.store.vectors import VectorSpace
 
 # A claim outlives its worker only so long; a dead worker on this machine is noticed at once.
@@ -17,7 +18,7 @@ _LONGEST_WAIT = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class EmbeddingJob:
     """A text to embed, as the parts it is made of."""
 
     hash: bytes
@@ -28,7 +29,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedJob:
     """A job in the queue; `error` says why it failed last time, `due_at` is a Unix time."""
 
     hash: bytes
@@ -44,37 +45,26 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def release_dead(connection: sqlite3.Connection) -> None:
+def release_dead_workers(connection: sqlite3.Connection) -> None:
     """Frees the claims of workers on this machine that are gone."""
     rows = connection.execute(
         "SELECT DISTINCT claimed_by FROM embedding_jobs WHERE claimed_by IS NOT NULL"
     )
     for (name,) in rows.fetchall():
         host, _, pid = name.rpartition(":")
-        if host == socket.gethostname() and not (pid.isdecimal() and is_alive(int(pid))):
+        if host == socket.gethostname() and not (pid.isdecimal() and process_is_alive(int(pid))):
             connection.execute(
                 "UPDATE embedding_jobs SET claimed_by = NULL, due_at = 0 WHERE claimed_by = ?",
                 (name,),
             )
 
 
-def drop_gone(connection: sqlite3.Connection) -> None:
+def drop_orphaned_jobs(connection: sqlite3.Connection) -> None:
     """Takes the jobs away whose text no page holds any more."""
     connection.execute(
         "DELETE FROM embedding_jobs WHERE NOT EXISTS "
         "(SELECT 1 FROM chunks WHERE chunks.hash = embedding_jobs.hash)"
     )
-
-
-def is_alive(pid: int) -> bool:
-    """Whether there is a process with this number, on this machine."""
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def enqueue_missing(
@@ -92,13 +82,13 @@ def enqueue_missing(
     )
 
 
-def claim(
+def claim_jobs(
     connection: sqlite3.Connection, worker: str, now: float, count: int, page_id: int | None
-) -> list[Job]:
+) -> list[EmbeddingJob]:
     """Takes up to `count` due jobs for this worker. Jobs whose text is gone are dropped."""
     of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
     values = () if page_id is None else (page_id,)
-    jobs: list[Job] = []
+    jobs: list[EmbeddingJob] = []
     gone: list[bytes] = []
     for (digest,) in connection.execute(
         f"SELECT hash FROM embedding_jobs WHERE due_at <= ? {of_page} ORDER BY due_at, hash",
@@ -115,11 +105,11 @@ def claim(
         "UPDATE embedding_jobs SET claimed_by = ?, due_at = ? WHERE hash = ?",
         [(worker, now + LEASE_SECONDS, job.hash) for job in jobs],
     )
-    finish(connection, gone)
+    finish_jobs(connection, gone)
     return jobs
 
 
-def _job(connection: sqlite3.Connection, digest: bytes) -> Job | None:
+def _job(connection: sqlite3.Connection, digest: bytes) -> EmbeddingJob | None:
     row = connection.execute(
         "SELECT title, heading_path, chunks.date, text FROM chunks "
         "JOIN pages ON pages.id = page_id WHERE hash = ? LIMIT 1",
@@ -128,14 +118,14 @@ def _job(connection: sqlite3.Connection, digest: bytes) -> Job | None:
     if row is None:
         return None
     title, heading_path, date, text = row
-    return Job(digest, title, tuple(json.loads(heading_path)), date, text)
+    return EmbeddingJob(digest, title, tuple(json.loads(heading_path)), date, text)
 
 
-def finish(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
+def finish_jobs(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
     connection.executemany("DELETE FROM embedding_jobs WHERE hash = ?", [(h,) for h in hashes])
 
 
-def release(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
+def release_jobs(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
     """Gives back what was claimed and not done."""
     connection.executemany(
         "UPDATE embedding_jobs SET claimed_by = NULL, due_at = 0 WHERE hash = ?",
@@ -143,7 +133,7 @@ def release(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
     )
 
 
-def fail(connection: sqlite3.Connection, digest: bytes, reason: str, now: float) -> None:
+def fail_job(connection: sqlite3.Connection, digest: bytes, reason: str, now: float) -> None:
     """Keeps a job with the reason; each failure doubles the wait, from a minute to a day."""
     connection.execute(
         "UPDATE embedding_jobs SET claimed_by = NULL, error = ?, attempts = attempts + 1, "
@@ -152,7 +142,7 @@ def fail(connection: sqlite3.Connection, digest: bytes, reason: str, now: float)
     )
 
 
-def due(connection: sqlite3.Connection, now: float, page_id: int | None = None) -> int:
+def count_due(connection: sqlite3.Connection, now: float, page_id: int | None = None) -> int:
     """How many jobs can be done now."""
     of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
     values = () if page_id is None else (page_id,)
@@ -163,7 +153,7 @@ def due(connection: sqlite3.Connection, now: float, page_id: int | None = None) 
     return count
 
 
-def failed(connection: sqlite3.Connection) -> int:
+def count_failed(connection: sqlite3.Connection) -> int:
     """How many jobs failed last time and wait for another."""
     count: int = connection.execute(
         "SELECT count(*) FROM embedding_jobs WHERE error IS NOT NULL"
@@ -171,7 +161,7 @@ def failed(connection: sqlite3.Connection) -> int:
     return count
 
 
-def waiting(connection: sqlite3.Connection, limit: int) -> tuple[list[Waiting], int]:
+def list_queue(connection: sqlite3.Connection, limit: int) -> tuple[list[QueuedJob], int]:
     """The queue, failed jobs first, and how long it is."""
     rows = connection.execute(
         "SELECT hash, (SELECT slug FROM chunks JOIN pages ON pages.id = page_id "
@@ -180,7 +170,7 @@ def waiting(connection: sqlite3.Connection, limit: int) -> tuple[list[Waiting], 
         (limit,),
     )
     total = connection.execute("SELECT count(*) FROM embedding_jobs").fetchone()[0]
-    return [Waiting(*row) for row in rows], total
+    return [QueuedJob(*row) for row in rows], total
 
 
 def make_due(connection: sqlite3.Connection) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gbrain.store.page_names import KIND_ORDER
 
 if TYPE_CHECKING:
-    from gbrain.store.pages import Stored
+    from gbrain.store.pages import StoredPage
 
 
 class LinkRow(NamedTuple):
@@ -42,7 +42,7 @@ _RESOLVED = (
 )
 
 
-def links_from(connection: sqlite3.Connection, page: Stored) -> list[LinkRow]:
+def links_from(connection: sqlite3.Connection, page: StoredPage) -> list[LinkRow]:
     """The page's links in the order they are written."""
     rows = connection.execute(
         "SELECT line, kind, target, heading, label, pages.slug, pages.title "
@@ -53,7 +53,7 @@ def links_from(connection: sqlite3.Connection, page: Stored) -> list[LinkRow]:
     return [LinkRow(*row) for row in rows]
 
 
-def links_to(connection: sqlite3.Connection, page: Stored) -> list[Backlink]:
+def links_to(connection: sqlite3.Connection, page: StoredPage) -> list[Backlink]:
     """Links on other pages that lead to this one, by slug and line."""
     rows = connection.execute(
         "SELECT pages.slug, pages.title, line, links.kind, label "
@@ -65,7 +65,7 @@ def links_to(connection: sqlite3.Connection, page: Stored) -> list[Backlink]:
     return [Backlink(*row) for row in rows]
 
 
-def dangling(connection: sqlite3.Connection) -> list[tuple[str, int, str]]:
+def list_dangling_links(connection: sqlite3.Connection) -> list[tuple[str, int, str]]:
     """(slug, line, target) of links that lead nowhere."""
     rows = connection.execute(
         "SELECT pages.slug, line, target FROM links JOIN pages ON pages.id = links.page_id "

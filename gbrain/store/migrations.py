@@ -5,8 +5,15 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from gbrain.store.schema import APPLICATION_ID, FIRST, SCHEMA_VERSION, SECOND, THIRD, VECTORS
-from gbrain.store.vectors import all_spaces, ensure_tables
+from gbrain.store.schema import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    TABLES_1,
+    TABLES_2,
+    THIRD,
+    VECTOR_TABLES,
+)
+from gbrain.store.vectors import all_spaces, create_vector_tables
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -17,13 +24,13 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     @steps(name="0001_first")
     def first(db: Database) -> None:
-        _run(db, FIRST + VECTORS.format(dim=384))
+        _run(db, TABLES_1 + VECTOR_TABLES.format(dim=384))
         db.conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.conn.execute("PRAGMA user_version = 1")
 
     @steps(name="0002_use")
     def second(db: Database) -> None:
-        _run(db, SECOND)
+        _run(db, TABLES_2)
         db.conn.execute("PRAGMA user_version = 2")
 
     @steps(name="0003_setting_names")
@@ -54,7 +61,7 @@ def missing_objects(connection: sqlite3.Connection) -> dict[str, str | None]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as complete:
         migrate(complete)
         for space in all_spaces(connection) if "embedding_models" in present else ():
-            ensure_tables(complete, space.dimension)
+            create_vector_tables(complete, space.dimension)
         wanted = complete.execute(
             "SELECT name, sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*' ORDER BY rowid"
         ).fetchall()

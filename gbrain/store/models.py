@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any, NamedTuple
 
 from gbrain.errors import Conflict, NotFound
-from gbrain.store.vectors import VectorSpace, ensure_tables
+from gbrain.store.vectors import VectorSpace, create_vector_tables
 
 
 class ModelRow(NamedTuple):
@@ -46,7 +46,7 @@ def _model(row: tuple[Any, ...]) -> ModelRow:
     return ModelRow(*values)
 
 
-def all_models(connection: sqlite3.Connection) -> list[ModelRow]:
+def list_models(connection: sqlite3.Connection) -> list[ModelRow]:
     rows = connection.execute(f"SELECT {_COLUMNS} FROM embedding_models ORDER BY id")
     return [_model(row) for row in rows]
 
@@ -58,7 +58,7 @@ def active_model(connection: sqlite3.Connection) -> ModelRow | None:
 
 def require_model(connection: sqlite3.Connection, name: str) -> ModelRow:
     """The model called `name`; raises NotFound with the names there are."""
-    known = all_models(connection)
+    known = list_models(connection)
     for model in known:
         if model.name == name:
             return model
@@ -91,7 +91,7 @@ def add_model(
             hint="Give this one a name of its own with --name.",
             code="name_taken",
         )
-    ensure_tables(connection, dimension)
+    create_vector_tables(connection, dimension)
     connection.execute(
         "INSERT INTO embedding_models (name, identity, sha256, pooling, query_prefix, "
         "passage_prefix, dimension, max_tokens, description, folder, added_at) "
@@ -103,13 +103,13 @@ def add_model(
     )  # fmt: skip
 
 
-def keep_stamp(connection: sqlite3.Connection, model: ModelRow, stamp: str) -> None:
+def save_files_stamp(connection: sqlite3.Connection, model: ModelRow, stamp: str) -> None:
     connection.execute(
         "UPDATE embedding_models SET files_stamp = ? WHERE id = ?", (stamp, model.id)
     )
 
 
-def activate(connection: sqlite3.Connection, model: ModelRow) -> None:
+def activate_model(connection: sqlite3.Connection, model: ModelRow) -> None:
     """Makes it the model that embeds and answers; exactly one is active."""
     connection.execute("UPDATE embedding_models SET active = (id = ?)", (model.id,))
     connection.execute("DELETE FROM embedding_jobs")

@@ -14,7 +14,7 @@ KIND_ORDER = "CASE names.kind WHEN 'slug' THEN 0 WHEN 'title' THEN 1 WHEN 'name'
 _NEIGHBOURS = 200
 
 
-class Named(NamedTuple):
+class NamedPage(NamedTuple):
     """A page found by name; `kind` says by which."""
 
     page_id: int
@@ -23,32 +23,32 @@ class Named(NamedTuple):
     key: str
 
 
-def named(connection: sqlite3.Connection, key: str) -> list[Named]:
+def find_by_name(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
     """The pages whose folded name is `key`, one entry a page, the surest kind first."""
     rows = connection.execute(
         f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
         f"WHERE key = ? ORDER BY {KIND_ORDER}, slug",
         (key,),
     )
-    found: dict[int, Named] = {}
+    found: dict[int, NamedPage] = {}
     for row in rows:
-        found.setdefault(row[0], Named(*row))
+        found.setdefault(row[0], NamedPage(*row))
     return list(found.values())
 
 
-def named_any(connection: sqlite3.Connection, keys: Iterable[str]) -> list[Named]:
+def find_by_names(connection: sqlite3.Connection, keys: Iterable[str]) -> list[NamedPage]:
     """The pages whose folded name is one of `keys`, an entry for each name they have among them."""
     rows = connection.execute(
         "SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
         "WHERE key IN (SELECT value FROM json_each(?)) ORDER BY slug, key",
         (json.dumps(list(keys)),),
     )
-    return [Named(*row) for row in rows]
+    return [NamedPage(*row) for row in rows]
 
 
-def names_like(connection: sqlite3.Connection, key: str, kept: int) -> list[Named]:
+def find_similar_names(connection: sqlite3.Connection, key: str, kept: int) -> list[NamedPage]:
     """Names that begin or end with `kept` letters of `key` and are about as long."""
-    found: list[Named] = []
+    found: list[NamedPage] = []
     for column, start in (("key", key[:kept]), ("reversed", key[::-1][:kept])):
         rows = connection.execute(
             f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
@@ -56,11 +56,11 @@ def names_like(connection: sqlite3.Connection, key: str, kept: int) -> list[Name
             (start, start + "\U0010ffff", len(key) - 2, len(key) + 2, _NEIGHBOURS + 1),
         ).fetchall()
         if len(rows) <= _NEIGHBOURS:
-            found += [Named(*row) for row in rows]
+            found += [NamedPage(*row) for row in rows]
     return found
 
 
-def slugs_of(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, str]:
+def slugs_by_id(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, str]:
     """The slugs of pages by their number."""
     rows = connection.execute(
         "SELECT id, slug FROM pages WHERE id IN (SELECT value FROM json_each(?))",

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gbrain.errors import Conflict
-from gbrain.store import chunks, questions
-from gbrain.store.history import keep_version, last_holder
-from gbrain.store.pages import Stored, find_page, require_page
+from gbrain.store import chunks, page_questions
+from gbrain.store.history import last_deleted, save_version
+from gbrain.store.pages import StoredPage, find_page, require_page
 from gbrain.text.slug import fold_name
 from gbrain.types import Page
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """What a write did; `version` is the page's number now."""
 
     slug: str
@@ -29,11 +29,11 @@ def write_page(
     now: str,
     *,
     expected_version: int | None = None,
-    vault_id: int | None = None,
+    folder_id: int | None = None,
     from_file: bool = False,
     renames: str | None = None,
     enqueue: bool = True,
-) -> Written:
+) -> WriteResult:
     """Creates or replaces a page, keeping its earlier text as a version.
 
     `expected_version` (0 for a page that must not exist yet) refuses a lost update. `from_file`
@@ -51,18 +51,18 @@ def write_page(
             code="version_conflict",
         )
     if old and old.sha256 == page.sha256 and old.path == page.path:
-        if from_file and (old.source_sha256 != page.sha256 or old.vault_id != vault_id):
+        if from_file and (old.source_sha256 != page.sha256 or old.folder_id != folder_id):
             connection.execute(
                 "UPDATE pages SET source_sha256 = ?, vault_id = ? WHERE id = ?",
-                (page.sha256, vault_id, old.id),
+                (page.sha256, folder_id, old.id),
             )
-        return Written(page.slug, current, "unchanged")
+        return WriteResult(page.slug, current, "unchanged")
     if from_file:
-        owner, source = vault_id, page.sha256
+        owner, source = folder_id, page.sha256
     elif renames or old is None:
         owner, source = None, None
     else:
-        owner, source = old.vault_id, old.source_sha256
+        owner, source = old.folder_id, old.source_sha256
     size = len(page.text.encode())
     tags, aliases = "\n".join(page.tags), "\n".join(page.aliases)
     shared = (
@@ -75,10 +75,10 @@ def write_page(
     version = current + 1
     retitled = old is not None and old.title != page.title
     if old:
-        keep_version(connection, old, now, "renamed" if renames else "replaced")
+        save_version(connection, old, now, "renamed" if renames else "replaced")
         _unindex(connection, old.id)
         if retitled:
-            chunks.remove(connection, old.id)
+            chunks.remove_chunks(connection, old.id)
         connection.execute(
             "UPDATE pages SET slug = ?, path = ?, title = ?, type = ?, wing = ?, wing_reason = ?, "
             "room = ?, room_reason = ?, date = ?, first_day = ?, last_day = ?, "
@@ -93,7 +93,7 @@ def write_page(
             connection.execute(f"DELETE FROM {table} WHERE page_id = ?", (page_id,))
     else:
         # A name used again goes on with its history.
-        holder = last_holder(connection, page.slug)
+        holder = last_deleted(connection, page.slug)
         version = holder[1] + 1 if holder else 1
         cursor = connection.execute(
             "INSERT INTO pages (slug, path, title, type, wing, wing_reason, room, room_reason, "
@@ -109,15 +109,17 @@ def write_page(
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
         (page_id, page.title, page.slug, page.compiled_truth, page.timeline, tags, aliases),
     )
-    write_references(connection, page_id, page)
-    chunks.replace(connection, page_id, page.title, page.chunks, fresh=old is None or retitled)
-    questions.replace(connection, page_id, page, fresh=old is None)
+    write_names_tags_links(connection, page_id, page)
+    chunks.replace_chunks(
+        connection, page_id, page.title, page.chunks, fresh=old is None or retitled
+    )
+    page_questions.replace_questions(connection, page_id, page, fresh=old is None)
     if enqueue:
-        chunks.enqueue(connection, page_id, now)
-    return Written(page.slug, version, "updated" if old else "created")
+        chunks.enqueue_page(connection, page_id, now)
+    return WriteResult(page.slug, version, "updated" if old else "created")
 
 
-def names_of(page: Page) -> set[tuple[str, str]]:
+def name_keys(page: Page) -> set[tuple[str, str]]:
     """Whatever the page is found by: keys, each with its kind."""
     names = [("slug", page.slug), ("name", page.slug.rpartition("/")[2]), ("title", page.title)]
     names += [("alias", alias) for alias in page.aliases]
@@ -125,10 +127,10 @@ def names_of(page: Page) -> set[tuple[str, str]]:
     return {(key, kind) for kind, name in names if (key := fold_name(name))}
 
 
-def write_references(connection: sqlite3.Connection, page_id: int, page: Page) -> None:
+def write_names_tags_links(connection: sqlite3.Connection, page_id: int, page: Page) -> None:
     connection.executemany(
         "INSERT INTO names (key, page_id, kind, reversed) VALUES (?, ?, ?, ?)",
-        [(key, page_id, kind, key[::-1]) for key, kind in names_of(page)],
+        [(key, page_id, kind, key[::-1]) for key, kind in name_keys(page)],
     )
     connection.executemany(
         "INSERT OR IGNORE INTO tags (tag, page_id) VALUES (?, ?)",
@@ -156,7 +158,7 @@ def _unindex(connection: sqlite3.Connection, page_id: int) -> None:
 
 def delete_page(
     connection: sqlite3.Connection, slug: str, now: str, *, expected_version: int | None = None
-) -> Stored:
+) -> StoredPage:
     """Removes a page; its text stays in the history."""
     old = require_page(connection, slug)
     if expected_version is not None and expected_version != old.version:
@@ -165,9 +167,9 @@ def delete_page(
             hint=f"Look at it again with gbrain get {slug} before you delete it.",
             code="version_conflict",
         )
-    keep_version(connection, old, now, "deleted")
+    save_version(connection, old, now, "deleted")
     _unindex(connection, old.id)
-    chunks.remove(connection, old.id)
-    questions.remove(connection, old.id)
+    chunks.remove_chunks(connection, old.id)
+    page_questions.remove_questions(connection, old.id)
     connection.execute("DELETE FROM pages WHERE id = ?", (old.id,))
     return old

@@ -13,7 +13,7 @@ from gbrain.store.scope import page_condition
 from gbrain.types import Scope
 
 
-class Stored(NamedTuple):
+class StoredPage(NamedTuple):
     """A page as the brain holds it, without its text."""
 
     id: int
@@ -29,7 +29,7 @@ class Stored(NamedTuple):
     version: int
     sha256: bytes
     size: int
-    vault_id: int | None
+    folder_id: int | None
     source_sha256: bytes | None
     created_at: str
     updated_at: str
@@ -43,18 +43,18 @@ _COLUMNS = (
 )
 
 
-def _stored(row: tuple[Any, ...]) -> Stored:
+def _stored(row: tuple[Any, ...]) -> StoredPage:
     *plain, tags, aliases = row
     values = [*plain, tuple(tags.splitlines()), tuple(aliases.splitlines())]
-    return Stored(*values)
+    return StoredPage(*values)
 
 
-def find_page(connection: sqlite3.Connection, slug: str) -> Stored | None:
+def find_page(connection: sqlite3.Connection, slug: str) -> StoredPage | None:
     row = connection.execute(f"SELECT {_COLUMNS} FROM pages WHERE slug = ?", (slug,)).fetchone()
     return _stored(row) if row else None
 
 
-def require_page(connection: sqlite3.Connection, slug: str) -> Stored:
+def require_page(connection: sqlite3.Connection, slug: str) -> StoredPage:
     """The page called `slug`; raises NotFound with the nearest slugs."""
     page = find_page(connection, slug)
     if page is None:
@@ -95,7 +95,7 @@ def page_body(connection: sqlite3.Connection, page_id: int) -> str:
 
 def list_pages(
     connection: sqlite3.Connection, scope: Scope, limit: int | None
-) -> tuple[list[Stored], int]:
+) -> tuple[list[StoredPage], int]:
     """The first `limit` pages of the scope by slug, and how many there are."""
     within = page_condition(scope)
     total = connection.execute(
@@ -108,7 +108,7 @@ def list_pages(
     return [_stored(row) for row in rows], total
 
 
-def every_page(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+def page_texts(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
     """(path, text) of each page, one at a time."""
     for path, front, truth, timeline in connection.execute(
         "SELECT path, front_matter, compiled_truth, timeline FROM pages ORDER BY path"
@@ -116,7 +116,7 @@ def every_page(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         yield path, front + truth + timeline
 
 
-def page_meta(connection: sqlite3.Connection, page_id: int) -> dict[str, object]:
+def front_matter_values(connection: sqlite3.Connection, page_id: int) -> dict[str, object]:
     """The page's front matter as values."""
     row = connection.execute("SELECT meta FROM pages WHERE id = ?", (page_id,)).fetchone()
     meta: dict[str, object] = json.loads(row[0])

@@ -11,13 +11,19 @@ from gbrain.store import links, page_names, pages
 from gbrain.text.links import parse_front_matter_links
 from gbrain.text.slug import fold_name
 
-Kind = Literal["derived_from", "source", "supersedes", "superseded_by", "link"]
-State = Literal["page", "repeated", "missing", "outside"]
+CauseKind = Literal["derived_from", "source", "supersedes", "superseded_by", "link"]
+CauseState = Literal["page", "repeated", "missing", "outside"]
 
 # Strongest first: what a page says of itself comes before what others say of it.
-KINDS: tuple[Kind, ...] = ("derived_from", "source", "supersedes", "superseded_by", "link")
+CAUSE_KINDS: tuple[CauseKind, ...] = (
+    "derived_from",
+    "source",
+    "supersedes",
+    "superseded_by",
+    "link",
+)
 
-_OWN: dict[str, Kind] = {
+_OWN: dict[str, CauseKind] = {
     "derived_from": "derived_from",
     "source": "source",
     "sources": "source",
@@ -25,7 +31,7 @@ _OWN: dict[str, Kind] = {
     "superseded_by": "superseded_by",
 }
 # The same relation told from its other end; None where it leads away from the page.
-_OF_OTHERS: dict[str, Kind | None] = {
+_OF_OTHERS: dict[str, CauseKind | None] = {
     "derived_from": None,
     "source": None,
     "sources": None,
@@ -40,11 +46,11 @@ class Cause(NamedTuple):
     `line` counts from 1 on the page that holds the link: a linking page's own, else the child's.
     """
 
-    kind: Kind
+    kind: CauseKind
     name: str
     title: str | None
     line: int | None
-    state: State
+    state: CauseState
 
 
 class Origin(NamedTuple):
@@ -59,7 +65,7 @@ class Origin(NamedTuple):
     more: int
 
 
-def provenance(connection: sqlite3.Connection, slug: str, depth: int, limit: int) -> Origin:
+def trace_provenance(connection: sqlite3.Connection, slug: str, depth: int, limit: int) -> Origin:
     """What led to a page, `depth` steps back, at most `limit` causes of each page.
 
     Every page is followed once, where it is nearest. Raises NotFound with the nearest slugs.
@@ -100,15 +106,15 @@ def _causes(connection: sqlite3.Connection, slug: str, child: str) -> list[Cause
     page = pages.require_page(connection, slug)
     found: dict[str, Cause] = {}
     causes = [*_own(connection, page), *_of_others(connection, page)]
-    for cause in sorted(causes, key=lambda cause: KINDS.index(cause.kind)):
+    for cause in sorted(causes, key=lambda cause: CAUSE_KINDS.index(cause.kind)):
         if cause.name not in (page.slug, child):
             found.setdefault(cause.name, cause)
     return list(found.values())
 
 
-def _own(connection: sqlite3.Connection, page: pages.Stored) -> Iterator[Cause]:
+def _own(connection: sqlite3.Connection, page: pages.StoredPage) -> Iterator[Cause]:
     """What the page's front matter says, in its order."""
-    for key, value in pages.page_meta(connection, page.id).items():
+    for key, value in pages.front_matter_values(connection, page.id).items():
         kind = _OWN.get(key.casefold())
         for written in _names(value) if kind else ():
             assert kind is not None
@@ -116,7 +122,7 @@ def _own(connection: sqlite3.Connection, page: pages.Stored) -> Iterator[Cause]:
             if inside is None:
                 yield Cause(kind, written, None, None, "outside")
                 continue
-            known = page_names.named(connection, fold_name(inside.target))
+            known = page_names.find_by_name(connection, fold_name(inside.target))
             if known:
                 title = pages.require_page(connection, known[0].slug).title
                 yield Cause(kind, known[0].slug, title, None, "page")
@@ -138,7 +144,7 @@ def _names(value: object) -> Iterator[str]:
             yield f"[[{name}]]" if depth > 1 and "[[" not in name else name
 
 
-def _of_others(connection: sqlite3.Connection, page: pages.Stored) -> Iterator[Cause]:
+def _of_others(connection: sqlite3.Connection, page: pages.StoredPage) -> Iterator[Cause]:
     """What the links on other pages say, by slug and line."""
     for link in links.links_to(connection, page):
         key = (link.label or "").casefold() if link.kind == "front_matter" else ""

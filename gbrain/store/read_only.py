@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from gbrain.errors import BadBrain
-from gbrain.store.connection import Database, uri
+from gbrain.store.connection import Database, file_uri
 from gbrain.store.schema import SCHEMA_VERSION
 
 
@@ -25,7 +25,7 @@ class ReadOnlyDatabase(Database):
     def _locator(self) -> str:
         # A file that this user cannot write is opened as immutable. With one that can be written,
         # SQLite would then not see what other programs write.
-        return f"{uri(self.path)}?mode=ro" if self._others_may_write else super()._locator()
+        return f"{file_uri(self.path)}?mode=ro" if self._others_may_write else super()._locator()
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
         super()._check_version(connection)

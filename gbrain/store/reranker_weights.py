@@ -12,14 +12,14 @@ from typing import NamedTuple
 RERANKER = "reranker"
 
 
-class Lesson(NamedTuple):
+class TrainingExample(NamedTuple):
     """A recorded question's hits, best first: the numbers of each, and whether it was opened."""
 
     rows: tuple[tuple[float, ...], ...]
     opened: tuple[bool, ...]
 
 
-def keep(connection: sqlite3.Connection, name: str, value: str, now: str) -> None:
+def save_weights(connection: sqlite3.Connection, name: str, value: str, now: str) -> None:
     """Keeps `value` in place of what was learned before under that name."""
     connection.execute(
         "INSERT INTO learned (name, made_at, value) VALUES (?, ?, ?) "
@@ -28,7 +28,7 @@ def keep(connection: sqlite3.Connection, name: str, value: str, now: str) -> Non
     )
 
 
-def find(connection: sqlite3.Connection, name: str) -> str | None:
+def read_weights(connection: sqlite3.Connection, name: str) -> str | None:
     """What was learned under that name; None too in a brain from before anything was learned."""
     try:
         row = connection.execute("SELECT value FROM learned WHERE name = ?", (name,)).fetchone()
@@ -37,7 +37,7 @@ def find(connection: sqlite3.Connection, name: str) -> str | None:
     return row[0] if row else None
 
 
-def lessons(connection: sqlite3.Connection, width: int) -> Iterator[Lesson]:
+def training_examples(connection: sqlite3.Connection, width: int) -> Iterator[TrainingExample]:
     """Recorded questions in the order they were asked, those with at least one opened hit.
 
     A hit whose numbers are not `width` finite ones is left out.
@@ -50,7 +50,9 @@ def lessons(connection: sqlite3.Connection, width: int) -> Iterator[Lesson]:
         known = [(_numbers(written, width), bool(opened)) for _, written, opened in hits]
         usable = [(row, opened) for row, opened in known if row]
         if any(opened for _, opened in usable):
-            yield Lesson(tuple(row for row, _ in usable), tuple(opened for _, opened in usable))
+            yield TrainingExample(
+                tuple(row for row, _ in usable), tuple(opened for _, opened in usable)
+            )
 
 
 def _numbers(written: str, width: int) -> tuple[float, ...]:

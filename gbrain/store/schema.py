@@ -12,7 +12,7 @@ KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 DERIVED_TABLES = ("names", "tags", "links", "chunks", "page_questions")
 
 # Small columns first and long texts last, so that listing pages never reads their text.
-FIRST = """
+TABLES_1 = """
 CREATE TABLE vaults (
     id INTEGER PRIMARY KEY,
     root TEXT NOT NULL UNIQUE,
@@ -157,7 +157,7 @@ CREATE INDEX embedding_jobs_due ON embedding_jobs(due_at);
 """
 
 # What a brain learns from its use, and the questions that its pages answer.
-SECOND = """
+TABLES_2 = """
 CREATE TABLE questions (
     id INTEGER PRIMARY KEY,
     text TEXT NOT NULL,
@@ -212,7 +212,7 @@ UPDATE OR REPLACE config SET key = 'chunk_k' WHERE key = 'passage_k';
 
 # Vectors of one dimension: exact ones by slot, and the small codes that are scanned, packed so
 # that one read brings a thousand of them.
-VECTORS = """
+VECTOR_TABLES = """
 CREATE TABLE IF NOT EXISTS page_embeddings_vec_{dim} (
     model_id INTEGER NOT NULL REFERENCES embedding_models(id),
     slot INTEGER NOT NULL,
@@ -248,11 +248,11 @@ _OF_AN_INDEX = (
     "_config'(k PRIMARY KEY, v) WITHOUT ROWID",
 )
 
-SCHEMA_ROWS = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+SELECT_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
 SchemaRow = tuple[str, str, str, str | None]
 
 
-def own_parts(names: Iterable[str] = ()) -> dict[str, str]:
+def own_objects(names: Iterable[str] = ()) -> dict[str, str]:
     """The SQL of every table, index and view of a brain, by name.
 
     Those that hold vectors depend on the models: they are taken from the `names` that are there.
@@ -263,8 +263,8 @@ def own_parts(names: Iterable[str] = ()) -> dict[str, str]:
 def _own_statements(names: Iterable[str]) -> list[str]:
     numbers = {name.rpartition("_")[2] for name in names if name.startswith("page_embeddings_")}
     # As SQLite writes them down.
-    vectors = VECTORS.replace("IF NOT EXISTS ", "")
-    script = FIRST + SECOND + "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
+    vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "")
+    script = TABLES_1 + TABLES_2 + "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 
 
@@ -273,7 +273,7 @@ def _name(statement: str) -> str:
     return words[3] if words[1] == "VIRTUAL" else words[2]
 
 
-def foreign_parts(rows: Iterable[SchemaRow]) -> list[tuple[str, str]]:
+def find_foreign_objects(rows: Iterable[SchemaRow]) -> list[tuple[str, str]]:
     """Kind and name of what could run when gbrain reads or writes, and is not gbrain's.
 
     A trigger; an index on one of its tables; whatever has the name of a part of a brain and is
@@ -284,7 +284,7 @@ def foreign_parts(rows: Iterable[SchemaRow]) -> list[tuple[str, str]]:
     names = [name for _, name, _, _ in known]
     usual = _usual_statements(names)
     unusual = [row for row in known if row[3] not in usual and not _of_sqlite(*row)]
-    own = own_parts(names) if unusual else {}
+    own = own_objects(names) if unusual else {}
     return [
         (kind, name)
         for kind, name, table, _ in unusual

@@ -72,12 +72,12 @@ def days_condition(since: str | None, until: str | None) -> Condition:
 
 def chunk_condition(scope: Scope) -> Condition:
     """What a row of `chunks` must satisfy; a passage without a date has its page's."""
-    pages, days = page_condition(scope), passage_days(scope)
+    pages, days = page_condition(scope), chunk_days_condition(scope)
     sql = f"chunks.page_id IN (SELECT pages.id FROM pages WHERE {pages.sql}) AND {days.sql}"
     return Condition(sql, (*pages.values, *days.values))
 
 
-def passage_days(scope: Scope) -> Condition:
+def chunk_days_condition(scope: Scope) -> Condition:
     """What a row of `chunks` of a page in scope must satisfy beside."""
     if not (scope.since or scope.until):
         return Condition("1", ())

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 
 
-def stored(connection: sqlite3.Connection) -> dict[str, str]:
+def read_settings(connection: sqlite3.Connection) -> dict[str, str]:
     """What was set, as written."""
     return dict(connection.execute("SELECT key, value FROM config").fetchall())
 
 
-def identity(connection: sqlite3.Connection) -> str:
+def brain_identity(connection: sqlite3.Connection) -> str:
     """What tells this brain, and its copies, from others: the moment it was made, to the µs."""
     try:
         made = connection.execute(
@@ -27,7 +27,7 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return version
 
 
-def keep(connection: sqlite3.Connection, name: str, value: str) -> None:
+def save_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
     """Makes `value` the brain's own, by the user's wish: a command is one that they agree to."""
     connection.execute(
         "INSERT INTO config (key, value) VALUES (?, ?) "
@@ -37,11 +37,11 @@ def keep(connection: sqlite3.Connection, name: str, value: str) -> None:
     if name == "rerank_command" and value:
         from gbrain.trust import remember_trusted
 
-        remember_trusted(identity(connection), value)
+        remember_trusted(brain_identity(connection), value)
     _follow(connection, name)
 
 
-def forget(connection: sqlite3.Connection, name: str) -> None:
+def remove_setting(connection: sqlite3.Connection, name: str) -> None:
     """Puts a setting back to the default."""
     if connection.execute("DELETE FROM config WHERE key = ?", (name,)).rowcount:
         _follow(connection, name)
@@ -50,6 +50,6 @@ def forget(connection: sqlite3.Connection, name: str) -> None:
 def _follow(connection: sqlite3.Connection, changed: str) -> None:
     """What is kept for a setting follows it."""
     if changed == "hypothetical_questions":
-        from gbrain.store.questions import rebuild
+        from gbrain.store.page_questions import rebuild_questions
 
-        rebuild(connection)
+        rebuild_questions(connection)

@@ -6,16 +6,16 @@ import sqlite3
 from collections import Counter
 from dataclasses import dataclass
 
-from gbrain.store.aliases import all_aliases
-from gbrain.store.folders import vaults
+from gbrain.store.aliases import read_aliases
+from gbrain.store.folders import list_folders
 from gbrain.store.models import active_model
 from gbrain.store.vectors import active_space
 
-NEWEST = 5
+MAX_RECENT_PAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class PageCount:
     """How many pages share a name: a wing, a room, a month (`2026-04`) or a vault's folder."""
 
     name: str
@@ -23,7 +23,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Newest:
+class RecentPage:
     """A page that was written lately."""
 
     slug: str
@@ -51,15 +51,15 @@ class Stats:
     dangling_links: int
     tags: int
     aliases: int
-    vaults: tuple[Counted, ...]
+    folders: tuple[PageCount, ...]
     vectors: int
     jobs: int
     model_name: str | None
     model_dimension: int | None
-    wings: tuple[Counted, ...]
-    rooms: tuple[Counted, ...]
-    months: tuple[Counted, ...]
-    newest: tuple[Newest, ...]
+    wings: tuple[PageCount, ...]
+    rooms: tuple[PageCount, ...]
+    months: tuple[PageCount, ...]
+    newest: tuple[RecentPage, ...]
 
 
 def read_stats(connection: sqlite3.Connection) -> Stats:
@@ -97,8 +97,10 @@ def read_stats(connection: sqlite3.Connection) -> Stats:
             "WHERE NOT EXISTS (SELECT 1 FROM names WHERE names.key = links.key)"
         ),
         tags=number("SELECT count(DISTINCT tag) FROM tags"),
-        aliases=len(all_aliases(connection)),
-        vaults=tuple(Counted(vault.root, owners[vault.id]) for vault in vaults(connection)),
+        aliases=len(read_aliases(connection)),
+        folders=tuple(
+            PageCount(vault.root, owners[vault.id]) for vault in list_folders(connection)
+        ),
         vectors=number(
             f"SELECT count(*) FROM {space.vectors} WHERE model_id = ? AND hash IS NOT NULL",
             space.model_id,
@@ -110,18 +112,18 @@ def read_stats(connection: sqlite3.Connection) -> Stats:
         model_dimension=model.dimension if model else None,
         wings=_counted(connection, "wing"),
         rooms=_counted(connection, "room"),
-        months=tuple(Counted(month, months[month]) for month in sorted(months)),
+        months=tuple(PageCount(month, months[month]) for month in sorted(months)),
         newest=tuple(
-            Newest(*row)
+            RecentPage(*row)
             for row in connection.execute(
                 "SELECT slug, title, updated_at FROM pages ORDER BY updated_at DESC, id DESC "
                 "LIMIT ?",
-                (NEWEST,),
+                (MAX_RECENT_PAGES,),
             )
         ),
     )
 
 
-def _counted(connection: sqlite3.Connection, column: str) -> tuple[Counted, ...]:
+def _counted(connection: sqlite3.Connection, column: str) -> tuple[PageCount, ...]:
     rows = connection.execute(f"SELECT {column}, count(*) FROM pages GROUP BY 1 ORDER BY 2 DESC, 1")
-    return tuple(Counted(*row) for row in rows)
+    return tuple(PageCount(*row) for row in rows)

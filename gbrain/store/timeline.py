@@ -16,7 +16,7 @@ from gbrain.types import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class DatedEntry:
+class TimelineEntry:
     """An entry of a page's timeline, without bullet and date; `lines` are inclusive, from 1."""
 
     slug: str
@@ -27,9 +27,9 @@ class DatedEntry:
     lines: tuple[int, int]
 
 
-def chronicle(
+def latest_entries(
     connection: sqlite3.Connection, scope: Scope, limit: int | None
-) -> tuple[list[DatedEntry], int]:
+) -> tuple[list[TimelineEntry], int]:
     """The latest `limit` entries of all pages, latest first, and how many there are."""
     within = chunk_condition(scope)
     order = "entries.first_day DESC, entries.date DESC, slug, section"
@@ -37,8 +37,8 @@ def chronicle(
 
 
 def page_timeline(
-    connection: sqlite3.Connection, page: pages.Stored, scope: Scope, limit: int | None
-) -> tuple[list[DatedEntry], int]:
+    connection: sqlite3.Connection, page: pages.StoredPage, scope: Scope, limit: int | None
+) -> tuple[list[TimelineEntry], int]:
     """The latest `limit` entries of a page, oldest first, and how many there are."""
     within = chunk_condition(scope)
     where = f"chunks.page_id = ? AND {within.sql}"
@@ -53,7 +53,7 @@ def _entries(
     values: tuple[str | int, ...],
     order: str,
     limit: int | None,
-) -> tuple[list[DatedEntry], int]:
+) -> tuple[list[TimelineEntry], int]:
     where = f"chunks.kind = 'timeline' AND {where}"
     total = connection.execute(
         f"SELECT count(*) FROM chunks WHERE {where} AND part = 0", values
@@ -71,7 +71,7 @@ def _entries(
     found = []
     for page_id, slug, title, date, first, last, start, _, _, text in rows:
         entry = parse_entry(texts.get((page_id, start), text))
-        found.append(DatedEntry(slug, title, date, entry.source, entry.words, (first, last)))
+        found.append(TimelineEntry(slug, title, date, entry.source, entry.words, (first, last)))
     return found, total
 
 
@@ -87,7 +87,7 @@ def _long_texts(
     return texts
 
 
-def add_to_timeline(
+def add_timeline_entry(
     connection: sqlite3.Connection,
     slug: str,
     date: str,
@@ -96,7 +96,7 @@ def add_to_timeline(
     now: str,
     *,
     expected_version: int | None = None,
-) -> page_writer.Written:
+) -> page_writer.WriteResult:
     """Writes an entry into a page's timeline; to be called within one writing transaction.
 
     Raises NotFound when there is no such page.

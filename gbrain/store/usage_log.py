@@ -11,14 +11,14 @@ from typing import NamedTuple
 from gbrain.store.connection import Database
 
 
-class Shown(NamedTuple):
+class ShownPage(NamedTuple):
     """A page that an answer showed, with the numbers a learned reranker knows it by."""
 
     page_id: int
     features: Sequence[float]
 
 
-class Asking(NamedTuple):
+class LoggedQuery(NamedTuple):
     """A recorded question; `opened` says whether one of its pages was opened afterwards."""
 
     text: str
@@ -28,7 +28,7 @@ class Asking(NamedTuple):
     opened: bool
 
 
-class Place(NamedTuple):
+class HitLocation(NamedTuple):
     """Where a hit of the last answer stands; `line` is that of its passage, from 1."""
 
     rank: int
@@ -36,13 +36,13 @@ class Place(NamedTuple):
     line: int | None
 
 
-def record(
+def log_query(
     connection: sqlite3.Connection,
     text: str,
     now: str,
     mode: str,
     verdict: str,
-    shown: Sequence[Shown],
+    shown: Sequence[ShownPage],
     keep: int,
 ) -> None:
     """Keeps a question with its pages, best first, and of all questions the `keep` latest."""
@@ -61,35 +61,35 @@ def record(
     connection.execute("DELETE FROM questions WHERE id <= ?", (number - keep,))
 
 
-def askings(connection: sqlite3.Connection) -> Iterator[Asking]:
+def logged_queries(connection: sqlite3.Connection) -> Iterator[LoggedQuery]:
     """Every recorded question, the latest first."""
     rows = connection.execute(
         "SELECT text, asked_at, verdict, hits, EXISTS (SELECT 1 FROM question_hits "
         "WHERE question_id = id AND opened_at IS NOT NULL) FROM questions ORDER BY id DESC"
     )
-    for text, asked_at, verdict, hits, opened in rows:
-        yield Asking(text, asked_at, verdict, hits, bool(opened))
+    for text, asked_at, verdict, hits, log_open in rows:
+        yield LoggedQuery(text, asked_at, verdict, hits, bool(log_open))
 
 
-def remember(connection: sqlite3.Connection, places: Sequence[Place]) -> None:
+def save_last_hits(connection: sqlite3.Connection, places: Sequence[HitLocation]) -> None:
     """Keeps where the hits of this answer stand, in place of the one before."""
     connection.execute("DELETE FROM last_answer")
     connection.executemany("INSERT INTO last_answer (rank, slug, line) VALUES (?, ?, ?)", places)
 
 
-def recall(connection: sqlite3.Connection, rank: int) -> Place | None:
+def find_last_hit(connection: sqlite3.Connection, rank: int) -> HitLocation | None:
     """The hit of the last answer with this number."""
     row = connection.execute(
         "SELECT rank, slug, line FROM last_answer WHERE rank = ?", (rank,)
     ).fetchone()
-    return Place(*row) if row else None
+    return HitLocation(*row) if row else None
 
 
 # A page opened so long after a question was still opened because of it.
 _LED_TO = timedelta(minutes=30)
 
 
-def opened(connection: sqlite3.Connection, page_id: int, now: str) -> None:
+def log_open(connection: sqlite3.Connection, page_id: int, now: str) -> None:
     """Counts that a page was opened, and marks it with the latest questions that showed it."""
     connection.execute(
         "INSERT INTO page_use (page_id, opens, last_opened) SELECT id, 1, ?2 FROM pages "
@@ -114,7 +114,7 @@ def _asked_lately(connection: sqlite3.Connection, now: str) -> Iterator[int]:
         yield question
 
 
-def opens_of(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, int]:
+def open_counts(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, int]:
     """How often each of these pages was opened; those never opened are left out."""
     rows = connection.execute(
         "SELECT page_id, opens FROM page_use WHERE page_id IN (SELECT value FROM json_each(?))",
@@ -123,7 +123,7 @@ def opens_of(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[in
     return dict(rows.fetchall())
 
 
-def take_note(database: Database, write: Callable[[sqlite3.Connection], None]) -> bool:
+def try_write(database: Database, write: Callable[[sqlite3.Connection], None]) -> bool:
     """Lets `write` write all or nothing; False when the file is busy, full or read-only.
 
     A note may be lost when the machine fails, so that its writer need not wait for the disk.

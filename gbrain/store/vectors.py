@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gbrain.errors import BadBrain
-from gbrain.store.schema import VECTORS
+from gbrain.store.schema import VECTOR_TABLES
 from gbrain.store.scope import chunk_condition
 from gbrain.threads import BackgroundCall
 from gbrain.types import Scope, ScoredChunk
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-SEGMENT = 1024
+SEGMENT_SLOTS = 1024
 
 
 class _Numbers(NamedTuple):
@@ -56,9 +56,9 @@ class VectorSpace(_Numbers):
         return f"page_embeddings_codes_{self.dimension}"
 
 
-def ensure_tables(connection: sqlite3.Connection, dimension: int) -> None:
+def create_vector_tables(connection: sqlite3.Connection, dimension: int) -> None:
     """Makes the tables for vectors of `dimension`, if they are not there."""
-    for statement in VECTORS.format(dim=dimension).split(";\n"):
+    for statement in VECTOR_TABLES.format(dim=dimension).split(";\n"):
         if statement.strip():
             connection.execute(statement)
 
@@ -82,7 +82,7 @@ def has_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
     return found.fetchone() is not None
 
 
-def store(
+def store_vectors(
     connection: sqlite3.Connection, space: VectorSpace, embedded: Sequence[tuple[bytes, Floats]]
 ) -> None:
     """Keeps unit vectors under the hashes of their texts; a hash already there is left alone."""
@@ -140,11 +140,11 @@ def _write_codes(
     connection: sqlite3.Connection, space: VectorSpace, codes: dict[int, bytes]
 ) -> None:
     width = 4 + space.dimension
-    for segment, slots in groupby(sorted(codes), key=lambda slot: slot // SEGMENT):
+    for segment, slots in groupby(sorted(codes), key=lambda slot: slot // SEGMENT_SLOTS):
         connection.execute(
             f"INSERT OR IGNORE INTO {space.codes} (model_id, segment, codes) "
             "VALUES (?, ?, zeroblob(?))",
-            (space.model_id, segment, SEGMENT * width),
+            (space.model_id, segment, SEGMENT_SLOTS * width),
         )
         rowid = connection.execute(
             f"SELECT rowid FROM {space.codes} WHERE model_id = ? AND segment = ?",
@@ -152,11 +152,11 @@ def _write_codes(
         ).fetchone()[0]
         with connection.blobopen(space.codes, "codes", rowid) as blob:
             for slot in slots:
-                blob.seek(slot % SEGMENT * width)
+                blob.seek(slot % SEGMENT_SLOTS * width)
                 blob.write(codes[slot])
 
 
-def prune(connection: sqlite3.Connection, space: VectorSpace) -> int:
+def remove_orphaned_vectors(connection: sqlite3.Connection, space: VectorSpace) -> int:
     """Frees the vectors whose text no page holds any more; says how many."""
     orphans = [
         row[0]
@@ -174,7 +174,7 @@ def prune(connection: sqlite3.Connection, space: VectorSpace) -> int:
     return len(orphans)
 
 
-def approximate(
+def approximate_cosines(
     connections: tuple[sqlite3.Connection, sqlite3.Connection], space: VectorSpace, query: Floats
 ) -> Floats:
     """About the cosine of each slot's vector with `query`; 0 for a free slot.
@@ -191,20 +191,20 @@ def approximate(
         )
         .fetchone()[0]
     )
-    scores = np.zeros((last + 1) * SEGMENT, np.float32)
+    scores = np.zeros((last + 1) * SEGMENT_SLOTS, np.float32)
 
     def scan(connection: sqlite3.Connection, turn: int) -> None:
-        work = np.empty((SEGMENT, space.dimension), np.float32)
+        work = np.empty((SEGMENT_SLOTS, space.dimension), np.float32)
         for segment, codes in connection.execute(
             f"SELECT segment, codes FROM {space.codes} "
             "WHERE model_id = ? AND segment % 2 = ? AND segment <= ?",
             (space.model_id, turn, last),
         ):
-            _check_size(codes, SEGMENT * (4 + space.dimension))
-            rows = np.frombuffer(codes, np.uint8).reshape(SEGMENT, 4 + space.dimension)
+            _check_size(codes, SEGMENT_SLOTS * (4 + space.dimension))
+            rows = np.frombuffer(codes, np.uint8).reshape(SEGMENT_SLOTS, 4 + space.dimension)
             np.copyto(work, rows[:, 4:].view(np.int8), casting="unsafe")
             scale = rows[:, :4].copy().view(np.float32).ravel()
-            scores[segment * SEGMENT : (segment + 1) * SEGMENT] = (work @ query) * scale
+            scores[segment * SEGMENT_SLOTS : (segment + 1) * SEGMENT_SLOTS] = (work @ query) * scale
 
     other = BackgroundCall(lambda: scan(connections[1], 1)) if last > 0 else None
     scan(connections[0], 0)
@@ -267,7 +267,7 @@ def chunk_vectors(
     return {chunk: vectors[row_of[slot]] for chunk, slot in slot_of.items() if slot in row_of}
 
 
-def exact(
+def exact_cosines(
     connection: sqlite3.Connection,
     space: VectorSpace,
     query: Floats,

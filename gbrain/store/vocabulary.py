@@ -25,7 +25,7 @@ _PLACES = 3
 _TELLING_STEM = 5
 
 
-class Near(NamedTuple):
+class SimilarWord(NamedTuple):
     """A word of some page, lower case, and its likeness to the one looked for, from 0 to 1.
 
     `slip` is 1 where one slip of the pen is all the difference, a half where it is so of their
@@ -39,7 +39,9 @@ class Near(NamedTuple):
     pages: int
 
 
-def nearest(connection: sqlite3.Connection, word: str, least: float) -> Near | None:
+def find_similar_word(
+    connection: sqlite3.Connection, word: str, least: float
+) -> SimilarWord | None:
     """The brain's word that is one slip away from `word`, else most like it; at least `least`.
 
     Looked at are words whose first four letters are the same or one slip away: to read all would
@@ -49,11 +51,11 @@ def nearest(connection: sqlite3.Connection, word: str, least: float) -> Near | N
     if not (_SHORTEST <= len(meant) <= _LONGEST and meant.isalpha()):
         return None
     stem = _stem(connection, meant)
-    near = _most_alike(connection, meant, stem, one_slip_away(meant))
+    near = _most_alike(connection, meant, stem, starts_one_edit_away(meant))
     return near if near and near.likeness >= least else None
 
 
-def one_slip_away(word: str) -> list[str]:
+def starts_one_edit_away(word: str) -> list[str]:
     """The first letters of words that `word` may be a slip from, its own among them."""
     letters = _LETTERS if word.isascii() else sorted(set(word))
     starts = {word[:_START]}
@@ -85,7 +87,7 @@ def _stem(connection: sqlite3.Connection, word: str) -> str:
 
 def _most_alike(
     connection: sqlite3.Connection, word: str, stem: str, starts: list[str]
-) -> Near | None:
+) -> SimilarWord | None:
     """The best of the words that begin so, by how they are written or by their stems."""
     for form in ("row", "instance"):
         connection.execute(
@@ -110,7 +112,7 @@ def _most_alike(
     return max(near, key=_nearness, default=None)
 
 
-def _compared(word: str, stem: str, spelled: str, term: str, pages: int) -> Near:
+def _compared(word: str, stem: str, spelled: str, term: str, pages: int) -> SimilarWord:
     written = jaccard(trigrams(word), trigrams(spelled))
     stems = jaccard(trigrams(stem), trigrams(term))
     slip = 0.0
@@ -119,10 +121,10 @@ def _compared(word: str, stem: str, spelled: str, term: str, pages: int) -> Near
     elif len(stem) >= _TELLING_STEM and edit_distance(stem, term, 1):
         slip = 0.5
     # A letter in the middle of a short word is in half of its pieces: that says too little.
-    return Near(spelled, max(written, stems, slip / 2), slip, pages)
+    return SimilarWord(spelled, max(written, stems, slip / 2), slip, pages)
 
 
-def _nearness(near: Near) -> tuple[float, int, float]:
+def _nearness(near: SimilarWord) -> tuple[float, int, float]:
     return near.slip, near.pages if near.slip else 0, near.likeness
 
 

@@ -50,7 +50,7 @@ def add_vectors(brain: Brain, data: Path) -> None:
 
     rng = np.random.default_rng(5)
     space = brain.active_model().space
-    real = np.array(list(brain.embedder.embed_passages(read_sentences(data)[::40][:2000])))
+    real = np.array(list(brain.embedder.embed_chunks(read_sentences(data)[::40][:2000])))
     with brain.database.read_transaction() as connection:
         hashes = [row[0] for row in connection.execute("SELECT DISTINCT hash FROM chunks")]
     for start in range(0, len(hashes), 4096):
@@ -59,7 +59,7 @@ def add_vectors(brain: Brain, data: Path) -> None:
         rows = rows + rng.normal(scale=0.02, size=rows.shape)
         rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         with brain.database.write_transaction() as connection:
-            vectors.store(connection, space, list(zip(group, rows, strict=True)))
+            vectors.store_vectors(connection, space, list(zip(group, rows, strict=True)))
             connection.execute("DELETE FROM embedding_jobs")
 
 

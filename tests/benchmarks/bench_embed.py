@@ -28,8 +28,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from gbrain.models.catalog import ModelSpec, packaged
-from gbrain.models.embedder import Embedder
+from gbrain.models.catalog import ModelSpec, packaged_model
+from gbrain.models.embedder import OnnxEmbedder
 
 Contender = Callable[[list[str]], Any]
 OURS = "gbrain"
@@ -46,9 +46,9 @@ print(imported - start, opened - imported, time.perf_counter() - opened)
 """
 EAGER = {
     "imports": "import numpy, onnxruntime, tokenizers",
-    "opening": "from gbrain.models.catalog import packaged\n"
-    "from gbrain.models.embedder import Embedder\n"
-    "embedder = Embedder(packaged())",
+    "opening": "from gbrain.models.catalog import packaged_model\n"
+    "from gbrain.models.embedder import OnnxEmbedder\n"
+    "embedder = OnnxEmbedder(packaged_model())",
     "first": "embedder.embed_query('who said so?')",
 }
 LAZY = EAGER | {"imports": ""}
@@ -71,13 +71,13 @@ def main() -> None:
     options = parser.parse_args()
     chunks = list(islice(read_chunks(options.data, options.words), options.chunks))
     slices = [chunks[at : at + options.slice] for at in range(0, len(chunks), options.slice)]
-    spec = packaged()
-    embedder = Embedder(spec)
+    spec = packaged_model()
+    embedder = OnnxEmbedder(spec)
     tokens = sum(map(embedder.count_tokens, chunks))
     print(f"{len(chunks)} chunks, {tokens} tokens, {os.cpu_count()} processors")
     print_openings()
 
-    contenders: dict[str, Contender] = {OURS: lambda texts: list(embedder.embed_passages(texts))}
+    contenders: dict[str, Contender] = {OURS: lambda texts: list(embedder.embed_chunks(texts))}
     with tempfile.TemporaryDirectory() as scratch:
         contenders |= fastembed_contenders(spec, Path(scratch))
         laps = time_in_turns(contenders, slices)

@@ -30,7 +30,7 @@ from gbrain.types import Query, Scope
 query = np.load(sys.argv[2])
 began = time.perf_counter()
 brain = Brain.open(sys.argv[1])
-brain.database.map_file()
+brain.database.enable_mmap()
 connection, second = brain.database.connection, brain.database.open_second_connection()
 found = vector.search((connection, second), active_space(connection), query,
                       Query("", (), Scope(), 10), Settings())
@@ -64,7 +64,7 @@ def build(data: Path, folder: Path, count: int) -> None:
     brain = Brain.open(folder / f"{count}.db", make=True)
     space = brain.active_model().space
     stock = read_sentences(data)[::40][:2000]
-    real = np.array(list(brain.embedder.embed_passages(stock)))
+    real = np.array(list(brain.embedder.embed_chunks(stock)))
     np.save(folder / "queries.npy", np.array([brain.embedder.embed_query(t) for t in stock[:5]]))
     plain = sqlite3.connect(folder / f"{count}-rows.db")
     plain.execute("CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB)")
@@ -76,7 +76,7 @@ def build(data: Path, folder: Path, count: int) -> None:
         hashes = [blake2b(str(number).encode(), digest_size=16).digest() for number in numbers]
         with brain.database.write_transaction() as connection:
             _insert_pages(connection, numbers, hashes, timestamp())
-            vectors.store(connection, space, list(zip(hashes, rows, strict=True)))
+            vectors.store_vectors(connection, space, list(zip(hashes, rows, strict=True)))
         plain.executemany(
             "INSERT INTO vectors VALUES (?, ?)",
             [(number, row.tobytes()) for number, row in zip(numbers, rows, strict=True)],

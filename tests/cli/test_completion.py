@@ -124,7 +124,7 @@ def test_the_brain_may_be_named_on_the_line(sample: Path, monkeypatch, tmp_path:
 
 
 def test_of_many_pages_the_folders_are_offered(brain: Brain, monkeypatch) -> None:
-    monkeypatch.setattr(completion_values, "MANY", 3)
+    monkeypatch.setattr(completion_values, "MAX_VALUES", 3)
     for slug in ("a/b/one", "a/b/two", "a/c", "top"):
         brain.put(slug, b"text")
     assert values("get", "") == ["a/", "top"]

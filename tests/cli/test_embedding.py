@@ -38,8 +38,8 @@ def waiting(run) -> int:
 
 def fail_one(path: Path, reason: str = "out of memory") -> None:
     with Brain.open(path) as brain, brain.database.write_transaction() as connection:
-        (job,) = jobs.claim(connection, "somebody:1", time.time(), 1, None)
-        jobs.fail(connection, job.hash, reason, time.time())
+        (job,) = jobs.claim_jobs(connection, "somebody:1", time.time(), 1, None)
+        jobs.fail_job(connection, job.hash, reason, time.time())
 
 
 def test_what_is_due_and_nothing_else(run, notes):

@@ -19,7 +19,7 @@ def lacking(run, brain_path):
     run("put", "a", stdin=b"# A\n\nKnows [[people/dora-quill]] and [[b]].\n")
     run("put", "b", stdin=b"# B\n")
     with Brain.open(brain_path) as brain, brain.database.write_transaction() as connection:
-        usage_log.record(
+        usage_log.log_query(
             connection, "who is Dora?", "2026-11-16T11:00:00.000Z", "hybrid", "nothing", (), 10
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.models.catalog import packaged
+from gbrain.models.catalog import packaged_model
 
 DAMAGES = ("missing", "truncated", "altered", "no tokenizer", "no folder")
 
@@ -17,7 +17,7 @@ DAMAGES = ("missing", "truncated", "altered", "no tokenizer", "no folder")
 @pytest.fixture
 def copy(tmp_path):
     """The packaged model in a folder of its own."""
-    return Path(shutil.copytree(packaged().folder, tmp_path / "copy"))
+    return Path(shutil.copytree(packaged_model().folder, tmp_path / "copy"))
 
 
 @pytest.fixture
@@ -53,9 +53,9 @@ def test_the_packaged_model_is_there_and_intact(run, brain_path):
     assert model == {
         "name": "bge-small-en-v1.5",
         "active": True,
-        "sha256": packaged().sha256,
+        "sha256": packaged_model().sha256,
         "pooling": "cls",
-        "query_prefix": packaged().query_prefix,
+        "query_prefix": packaged_model().query_prefix,
         "passage_prefix": "",
         "dimension": 384,
         "max_tokens": 512,
@@ -174,7 +174,7 @@ def test_embedding_with_a_damaged_model_says_so_and_keeps_the_work(run, moved):
     assert "truncated" in failed.error["message"]
     assert run("jobs", "list", "--json").json["total"] == 1
     assert run("put", "another", stdin=b"The lid rattles.\n").exit_code == 0
-    shutil.copy(packaged().folder / "model.onnx", moved)
+    shutil.copy(packaged_model().folder / "model.onnx", moved)
     assert run("embed", "--json").json["embedded"] == 2
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.output.stats import fill_months, show_stats
-from gbrain.store.stats import Counted, read_stats
+from gbrain.store.stats import PageCount, read_stats
 
 Run = Callable[..., Any]
 PAGE = b"---\ntags: [red, blue]\n---\n# One\n\nSee [[two]] and [[nowhere]].\n\n## Timeline\n"
@@ -117,13 +117,13 @@ def test_stats_on_a_terminal_draws_bars_and_months(
 
 
 def test_months_without_pages_are_shown_but_not_future_ones() -> None:
-    months = [Counted("2025-11", 1), Counted("2026-02", 4), Counted("2031-01", 9)]
+    months = [PageCount("2025-11", 1), PageCount("2026-02", 4), PageCount("2031-01", 9)]
     assert fill_months(months, "2026-03") == [
-        Counted("2025-11", 1),
-        Counted("2025-12", 0),
-        Counted("2026-01", 0),
-        Counted("2026-02", 4),
+        PageCount("2025-11", 1),
+        PageCount("2025-12", 0),
+        PageCount("2026-01", 0),
+        PageCount("2026-02", 4),
     ]
-    assert fill_months(months[2:], "2026-03") == [Counted("2031-01", 9)]
-    assert len(fill_months([Counted("0001-01", 1), *months], "2026-03")) == 36
+    assert fill_months(months[2:], "2026-03") == [PageCount("2031-01", 9)]
+    assert len(fill_months([PageCount("0001-01", 1), *months], "2026-03")) == 36
     assert fill_months([], "2026-03") == []

@@ -11,7 +11,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.search.rerank.learned import FEATURES, load_network
-from gbrain.store.reranker_weights import RERANKER, find
+from gbrain.store.reranker_weights import RERANKER, read_weights
 
 NOON = "2026-11-16T12:00:00.000Z"
 
@@ -38,7 +38,7 @@ def record(path: Path, questions: int, telling: str) -> None:
 
 def kept(path: Path) -> str | None:
     with Brain.open(path) as brain, brain.database.read_transaction() as connection:
-        return find(connection, RERANKER)
+        return read_weights(connection, RERANKER)
 
 
 def test_too_few_opened_answers_are_refused(run: Callable, brain_path: Path) -> None:

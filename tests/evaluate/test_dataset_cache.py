@@ -46,7 +46,7 @@ def test_other_code_for_pages_writes_them_anew_and_keeps_vectors(allotments, cac
     with open_dataset_brain(allotments, cache) as brain:
         before = vectors(brain)
         with brain.database.write_transaction() as connection:
-            settings.keep(connection, "evaluation_made_by", "earlier code")
+            settings.save_setting(connection, "evaluation_made_by", "earlier code")
             connection.execute("DELETE FROM chunks")
     written: list[int] = []
     with open_dataset_brain(allotments, cache, lambda done, total: written.append(done)) as brain:

@@ -11,13 +11,13 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.evaluate.model_switch import measure_change, switch_model
 from gbrain.evaluate.selftest import load_baseline
-from gbrain.models.catalog import describe, packaged
+from gbrain.models.catalog import packaged_model, spec_from_folder
 
 PACKAGED = "bge-small-en-v1.5"
 AS_PACKAGED = {
-    "pooling": packaged().pooling,
-    "query_prefix": packaged().query_prefix,
-    "passage_prefix": packaged().passage_prefix,
+    "pooling": packaged_model().pooling,
+    "query_prefix": packaged_model().query_prefix,
+    "passage_prefix": packaged_model().passage_prefix,
 }
 FEW = 3
 
@@ -35,7 +35,9 @@ def brain(embedded_sample: Path, brain_path: Path) -> Iterator[Brain]:
 @pytest.fixture
 def other(brain: Brain) -> str:
     """A model that the brain knows beside its own; it has no vectors yet."""
-    brain.add_model(describe(packaged().folder, name="other", max_tokens=256, **AS_PACKAGED))
+    brain.add_model(
+        spec_from_folder(packaged_model().folder, name="other", max_tokens=256, **AS_PACKAGED)
+    )
     return "other"
 
 

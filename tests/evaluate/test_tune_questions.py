@@ -84,10 +84,12 @@ def test_mined_questions_are_grouped_by_their_page(brain: Brain) -> None:
 
 def test_questions_asked_count_once_enough_led_to_a_page(brain: Brain) -> None:
     page = brain.get("people/alice-chen")
-    shown = [usage_log.Shown(page.id, ())]
+    shown = [usage_log.ShownPage(page.id, ())]
     with brain.database.write_transaction() as connection:
         for number in range(40):
-            usage_log.record(connection, f"wrist {number}", "2026", "auto", "strong", shown, 1000)
+            usage_log.log_query(
+                connection, f"wrist {number}", "2026", "auto", "strong", shown, 1000
+            )
     assert opened_questions(brain, silent) == []
     with brain.database.write_transaction() as connection:
         connection.execute("UPDATE question_hits SET opened_at = '2026'")

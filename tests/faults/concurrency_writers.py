@@ -10,7 +10,7 @@ from concurrency import DAY, GONE, LOG, SHARED, Crowd, counted, write_files
 
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import Conflict, NotFound
-from gbrain.store.timeline import add_to_timeline
+from gbrain.store.timeline import add_timeline_entry
 
 # How much of it a writer leaves to a program of its own.
 BY_COMMAND = 0.05
@@ -65,7 +65,7 @@ def timeline_add(crowd: Crowd, brain: Brain, stamp: str) -> dict[str, object]:
         assert code == 0, complained
     else:
         with brain.database.write_transaction() as connection:
-            add_to_timeline(connection, LOG, DAY, line, None, timestamp())
+            add_timeline_entry(connection, LOG, DAY, line, None, timestamp())
     return {"line": line}
 
 

@@ -26,7 +26,7 @@ from concurrency_readers import READERS
 from soundness import check_sound, texts
 
 from gbrain.brain import Brain
-from gbrain.store.history import versions
+from gbrain.store.history import list_versions
 
 Told = list[dict[str, Any]]
 MEMBER = Path(__file__).with_name("concurrency_member.py")
@@ -129,7 +129,7 @@ def check_nothing_lost(path: Path, written: Told) -> None:
             assert held[slug].split()[-1] == str(ups), f"an update of {slug} is lost"
         for slug, count in puts.items():
             # One more: it was there at the beginning.
-            assert len(versions(connection, slug)) == count + 1, f"a version of {slug} is lost"
+            assert len(list_versions(connection, slug)) == count + 1, f"a version of {slug} is lost"
 
 
 def check_rest(folder: Path, path: Path) -> None:

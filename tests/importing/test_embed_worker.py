@@ -55,7 +55,7 @@ class Hashed:
         unit: NDArray[np.float32] = (drawn / np.linalg.norm(drawn)).astype(np.float32)
         return unit
 
-    def embed_passages(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
+    def embed_chunks(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
         for text in texts:
             if self.cannot in text:
                 raise ModelUnavailable(f"cannot read {self.cannot!r}", hint="None.")
@@ -102,7 +102,7 @@ def wanted(brain: Brain) -> set[bytes]:
 
 def due(brain: Brain, now: float | None = None) -> int:
     with brain.database.read_transaction() as connection:
-        return jobs.due(connection, time.time() if now is None else now)
+        return jobs.count_due(connection, time.time() if now is None else now)
 
 
 def test_writing_enqueues_and_embedding_empties_the_queue(brain: Brain, model: Hashed) -> None:
@@ -210,7 +210,7 @@ def test_a_text_the_model_cannot_take_holds_up_no_other(brain: Brain, model: Has
             continue
     assert len(hashes(brain)) == 150
     with brain.database.read_transaction() as connection:
-        (failed,), total = jobs.waiting(connection, 10)
+        (failed,), total = jobs.list_queue(connection, 10)
     assert (failed.slug, failed.attempts, total) == ("bad", 1, 1)
     assert failed.error == "cannot read 'poison'"
     assert failed.claimed_by is None
@@ -271,7 +271,7 @@ def test_vectors_are_kept_under_the_text_they_are_of(brain: Brain, model: Hashed
     space = brain.active_model().space
     with brain.database.read_transaction() as connection:
         query = model.embed_query("page7\nwords 7")
-        best = vectors.exact(connection, space, query, range(70), Scope())[0]
+        best = vectors.exact_cosines(connection, space, query, range(70), Scope())[0]
     assert best.page_id == brain.get("page7").id
     assert best.score == pytest.approx(1, abs=1e-3)
 
@@ -331,7 +331,7 @@ def test_after_a_kill_the_next_run_completes(brain_path: Path) -> None:
     kept = vector_count(brain_path)
     assert 0 < kept < 200
     with Brain.open(brain_path) as brain, brain.database.read_transaction() as connection:
-        claimed = [job for job in jobs.waiting(connection, 200)[0] if job.claimed_by]
+        claimed = [job for job in jobs.list_queue(connection, 200)[0] if job.claimed_by]
     assert claimed
     assert finished(start(brain_path)) == 200 - kept
     assert vector_count(brain_path) == 200

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from gbrain.models.catalog import ModelSpec, packaged
-from gbrain.models.embedder import Embedder
+from gbrain.models.catalog import ModelSpec, packaged_model
+from gbrain.models.embedder import OnnxEmbedder
 
 
 @pytest.fixture(scope="session")
 def spec() -> ModelSpec:
-    return packaged()
+    return packaged_model()
 
 
 @pytest.fixture(scope="session")
-def embedder(spec: ModelSpec) -> Iterator[Embedder]:
-    opened = Embedder(spec)
+def embedder(spec: ModelSpec) -> Iterator[OnnxEmbedder]:
+    opened = OnnxEmbedder(spec)
     yield opened
     opened.close()

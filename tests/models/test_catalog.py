@@ -12,13 +12,13 @@ import pytest
 
 from gbrain.errors import ModelUnavailable
 from gbrain.models.catalog import (
-    PACKAGED,
+    PACKAGED_MODEL,
     ModelSpec,
-    describe,
-    from_description,
-    packaged,
+    packaged_model,
+    spec_from_description,
+    spec_from_folder,
 )
-from gbrain.models.files import verify
+from gbrain.models.files import verify_hashes
 
 ROOT = Path(__file__).parents[2]
 ST = "sentence_transformers.models."
@@ -62,8 +62,8 @@ def foreign(tmp_path: Path) -> Path:
 
 
 def test_the_packaged_model(spec: ModelSpec) -> None:
-    assert spec.name == PACKAGED
-    assert spec.folder.name == PACKAGED
+    assert spec.name == PACKAGED_MODEL
+    assert spec.folder.name == PACKAGED_MODEL
     assert spec.pooling == "cls"
     assert spec.query_prefix == "Represent this sentence for searching relevant passages: "
     assert spec.passage_prefix == ""
@@ -77,8 +77,8 @@ def test_the_packaged_model(spec: ModelSpec) -> None:
 @pytest.mark.parametrize("name", ["nothing", "../models", "", "bge-small-en-v1.5/"])
 def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
     with pytest.raises(ModelUnavailable) as caught:
-        packaged(name)
-    assert PACKAGED in (caught.value.hint or "")
+        packaged_model(name)
+    assert PACKAGED_MODEL in (caught.value.hint or "")
 
 
 def test_identity_is_of_what_a_vector_depends_on(spec: ModelSpec) -> None:
@@ -94,25 +94,25 @@ def test_identity_is_of_what_a_vector_depends_on(spec: ModelSpec) -> None:
     ]
     assert len({spec.identity, *(other.identity for other in others)}) == len(others) + 1
     moved = spec._replace(name="other", folder=Path("elsewhere"), fused=False)
-    assert moved.identity == spec.identity == packaged().identity
+    assert moved.identity == spec.identity == packaged_model().identity
 
 
 def test_a_description_gives_the_spec_back(spec: ModelSpec) -> None:
     described = json.loads(json.dumps(spec.description()))
-    assert from_description(described, spec.folder) == spec
+    assert spec_from_description(described, spec.folder) == spec
 
 
 def test_a_sentence_transformers_folder(foreign: Path) -> None:
-    spec = describe(foreign)
+    spec = spec_from_folder(foreign)
     assert (spec.name, spec.folder) == ("some-model", foreign)
     assert (spec.pooling, spec.dimension, spec.max_tokens) == ("mean", 768, 256)
     assert (spec.query_prefix, spec.passage_prefix) == ("query: ", "passage: ")
     assert spec.fused is False
-    verify(spec)
+    verify_hashes(spec)
 
 
 def test_arguments_win(foreign: Path) -> None:
-    spec = describe(
+    spec = spec_from_folder(
         foreign, name="n", pooling="cls", query_prefix="", passage_prefix="p", max_tokens=9
     )
     assert (spec.name, spec.pooling, spec.query_prefix) == ("n", "cls", "")
@@ -131,7 +131,7 @@ def test_both_ways_of_naming_the_pooling(
     foreign: Path, pooling: dict[str, Any], expected: str
 ) -> None:
     write(foreign, "1_Pooling/config.json", pooling | {"embedding_dimension": 5})
-    spec = describe(foreign)
+    spec = spec_from_folder(foreign)
     assert (spec.pooling, spec.dimension) == (expected, 5)
 
 
@@ -152,14 +152,14 @@ def test_other_poolings_need_a_choice(foreign: Path, pooling: object, message: s
     write(foreign, "1_Pooling/config.json", pooling)
     write(foreign, "config.json", {"hidden_size": 4})
     with pytest.raises(ModelUnavailable, match=message) as caught:
-        describe(foreign)
+        spec_from_folder(foreign)
     assert "--pooling" in (caught.value.hint or "")
-    assert describe(foreign, pooling="mean").pooling == "mean"
+    assert spec_from_folder(foreign, pooling="mean").pooling == "mean"
 
 
 def test_an_unknown_pooling_argument_is_refused(foreign: Path) -> None:
     with pytest.raises(ModelUnavailable, match="'max' is not known"):
-        describe(foreign, pooling="max")
+        spec_from_folder(foreign, pooling="max")
 
 
 @pytest.mark.parametrize(
@@ -179,28 +179,28 @@ def test_the_maximum_length_from_other_files(
     write(foreign, "config.json", network)
     if expected is None:
         with pytest.raises(ModelUnavailable, match="how many tokens"):
-            describe(foreign)
-        assert describe(foreign, max_tokens=77).max_tokens == 77
+            spec_from_folder(foreign)
+        assert spec_from_folder(foreign, max_tokens=77).max_tokens == 77
     else:
-        assert describe(foreign).max_tokens == expected
+        assert spec_from_folder(foreign).max_tokens == expected
 
 
 def test_the_network_may_lie_in_a_folder_of_its_own(foreign: Path) -> None:
     (foreign / "onnx").mkdir()
     (foreign / "model.onnx").rename(foreign / "onnx" / "model.onnx")
     (foreign / "onnx" / "model.onnx_data").write_bytes(b"weights")
-    spec = describe(foreign)
+    spec = spec_from_folder(foreign)
     assert spec.model_file == "onnx/model.onnx"
     (foreign / "onnx" / "model.onnx_data").write_bytes(b"WEIGHTS")
     with pytest.raises(ModelUnavailable, match="onnx_data was altered"):
-        verify(spec)
-    assert describe(foreign).identity != spec.identity
+        verify_hashes(spec)
+    assert spec_from_folder(foreign).identity != spec.identity
 
 
 def test_a_layer_that_onnx_leaves_out_is_refused(foreign: Path) -> None:
     write(foreign, "modules.json", [{"path": "2_Dense", "type": ST + "Dense"}])
     with pytest.raises(ModelUnavailable, match="has a Dense layer"):
-        describe(foreign)
+        spec_from_folder(foreign)
 
 
 @pytest.mark.parametrize(
@@ -210,25 +210,25 @@ def test_a_layer_that_onnx_leaves_out_is_refused(foreign: Path) -> None:
 def test_a_missing_file_is_named(foreign: Path, missing: str, message: str) -> None:
     (foreign / missing).unlink()
     with pytest.raises(ModelUnavailable, match=message) as caught:
-        describe(foreign)
+        spec_from_folder(foreign)
     assert caught.value.hint
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match=r"There is no folder .*absent"):
-        describe(tmp_path / "absent")
+        spec_from_folder(tmp_path / "absent")
 
 
 def test_broken_json_is_named(foreign: Path) -> None:
     (foreign / "modules.json").write_text("{")
     with pytest.raises(ModelUnavailable, match=r"modules\.json is not JSON"):
-        describe(foreign)
+        spec_from_folder(foreign)
 
 
 def test_our_own_description_is_taken_first(foreign: Path, spec: ModelSpec) -> None:
     write(foreign, "gbrain.json", spec.description())
-    assert describe(foreign) == spec._replace(folder=foreign)
-    assert describe(foreign, pooling="mean").pooling == "mean"
+    assert spec_from_folder(foreign) == spec._replace(folder=foreign)
+    assert spec_from_folder(foreign, pooling="mean").pooling == "mean"
 
 
 @pytest.mark.parametrize(
@@ -254,19 +254,19 @@ def test_a_wrong_description_is_refused(
 ) -> None:
     write(foreign, "gbrain.json", spec.description() | change)
     with pytest.raises(ModelUnavailable):
-        describe(foreign)
+        spec_from_folder(foreign)
 
 
 def test_a_description_that_is_no_object_is_refused(foreign: Path) -> None:
     write(foreign, "gbrain.json", ["x"])
     with pytest.raises(ModelUnavailable, match="must be an object"):
-        describe(foreign)
+        spec_from_folder(foreign)
 
 
 def test_a_real_model_without_configuration(tmp_path: Path, spec: ModelSpec) -> None:
     for file in spec.files:
         (tmp_path / file.path).symlink_to(spec.folder / file.path)
-    described = describe(
+    described = spec_from_folder(
         tmp_path,
         name=spec.name,
         pooling="cls",
@@ -281,15 +281,15 @@ def test_a_real_model_without_configuration(tmp_path: Path, spec: ModelSpec) -> 
 def test_a_file_that_is_no_network_has_no_dimension(foreign: Path) -> None:
     (foreign / "1_Pooling" / "config.json").unlink()
     with pytest.raises(ModelUnavailable, match=r"model\.onnx cannot be opened"):
-        describe(foreign, pooling="mean")
+        spec_from_folder(foreign, pooling="mean")
 
 
 def test_the_catalog_loads_nothing_heavy() -> None:
     script = (
         "import sys\n"
-        "from gbrain.models.catalog import packaged\n"
+        "from gbrain.models.catalog import packaged_model\n"
         "import gbrain.models.files, gbrain.models.embedder\n"
-        "assert packaged().identity\n"
+        "assert packaged_model().identity\n"
         "print([name for name in ('numpy', 'onnxruntime', 'tokenizers') if name in sys.modules])\n"
     )
     done = subprocess.run(

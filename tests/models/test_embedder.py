@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gbrain.errors import ModelUnavailable
 from gbrain.models.catalog import ModelSpec
-from gbrain.models.embedder import AHEAD_PER_THREAD, WORTH_PACKING, Embedder
+from gbrain.models.embedder import MAX_QUEUED_PER_THREAD, PACK_AFTER_TEXTS, OnnxEmbedder
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "fixtures" / "models" / "reference.jsonl"
@@ -28,12 +28,12 @@ TEXTS = [
 ]
 
 
-def passage(embedder: Embedder, text: str) -> NDArray[np.float32]:
-    (vector,) = embedder.embed_passages([text])
+def passage(embedder: OnnxEmbedder, text: str) -> NDArray[np.float32]:
+    (vector,) = embedder.embed_chunks([text])
     return vector
 
 
-def test_vectors_are_those_of_the_original_model(embedder: Embedder) -> None:
+def test_vectors_are_those_of_the_original_model(embedder: OnnxEmbedder) -> None:
     rows = [json.loads(line) for line in REFERENCE.read_text(encoding="utf-8").splitlines()]
     cosines = []
     for row in rows:
@@ -46,7 +46,7 @@ def test_vectors_are_those_of_the_original_model(embedder: Embedder) -> None:
     assert np.mean(cosines) >= 0.995
 
 
-def test_the_reference_counts_the_same_tokens(embedder: Embedder) -> None:
+def test_the_reference_counts_the_same_tokens(embedder: OnnxEmbedder) -> None:
     for line in REFERENCE.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         prefix = embedder.spec.query_prefix if row["kind"] == "query" else ""
@@ -55,45 +55,47 @@ def test_the_reference_counts_the_same_tokens(embedder: Embedder) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_vector_is_float32_of_length_one(embedder: Embedder, text: str) -> None:
+def test_a_vector_is_float32_of_length_one(embedder: OnnxEmbedder, text: str) -> None:
     vector = passage(embedder, text)
     assert vector.dtype == np.float32
     assert vector.shape == (384,)
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)
 
 
-def test_a_vector_depends_on_its_text_alone(spec: ModelSpec, embedder: Embedder) -> None:
+def test_a_vector_depends_on_its_text_alone(spec: ModelSpec, embedder: OnnxEmbedder) -> None:
     alone = [passage(embedder, text) for text in TEXTS]
-    together = list(embedder.embed_passages(TEXTS))
-    backwards = list(embedder.embed_passages(TEXTS[::-1]))[::-1]
-    single, several = Embedder(spec, threads=1), Embedder(spec, threads=5)
+    together = list(embedder.embed_chunks(TEXTS))
+    backwards = list(embedder.embed_chunks(TEXTS[::-1]))[::-1]
+    single, several = OnnxEmbedder(spec, threads=1), OnnxEmbedder(spec, threads=5)
     for others in (
         together,
         backwards,
-        list(single.embed_passages(TEXTS)),
-        list(several.embed_passages(TEXTS * 3))[-len(TEXTS) :],
+        list(single.embed_chunks(TEXTS)),
+        list(several.embed_chunks(TEXTS * 3))[-len(TEXTS) :],
     ):
         assert np.array_equal(alone, others)
     single.close()
     several.close()
 
 
-def test_a_query_is_a_passage_with_the_prefix_in_front(embedder: Embedder) -> None:
+def test_a_query_is_a_passage_with_the_prefix_in_front(embedder: OnnxEmbedder) -> None:
     query = embedder.embed_query("bread recipe")
     prefixed = passage(embedder, embedder.spec.query_prefix + "bread recipe")
     assert np.array_equal(query, prefixed)
     assert not np.array_equal(query, passage(embedder, "bread recipe"))
 
 
-def test_a_passage_prefix_is_applied_to_passages_only(spec: ModelSpec, embedder: Embedder) -> None:
-    other = Embedder(spec._replace(query_prefix="", passage_prefix="note: "))
+def test_a_passage_prefix_is_applied_to_passages_only(
+    spec: ModelSpec, embedder: OnnxEmbedder
+) -> None:
+    other = OnnxEmbedder(spec._replace(query_prefix="", passage_prefix="note: "))
     assert np.array_equal(passage(other, "bread"), passage(embedder, "note: bread"))
     assert np.array_equal(other.embed_query("bread"), passage(embedder, "bread"))
     other.close()
 
 
 def test_the_end_of_a_long_text_counts(spec: ModelSpec) -> None:
-    small = Embedder(spec._replace(max_tokens=64))
+    small = OnnxEmbedder(spec._replace(max_tokens=64))
     start = "Tomatoes want sun and a stake to climb. " * 8
     gardening = passage(small, start + "Basil likes their company. " * 8)
     trains = passage(small, start + "The train to Bern leaves at seven. " * 8)
@@ -104,9 +106,9 @@ def test_the_end_of_a_long_text_counts(spec: ModelSpec) -> None:
 
 
 def test_a_long_text_is_the_direction_of_the_sum_of_its_windows(
-    spec: ModelSpec, embedder: Embedder
+    spec: ModelSpec, embedder: OnnxEmbedder
 ) -> None:
-    small = Embedder(spec._replace(max_tokens=6))
+    small = OnnxEmbedder(spec._replace(max_tokens=6))
     halves = [passage(embedder, half) for half in ("one two three", "four five six")]
     total = np.sum(halves, axis=0)
     whole = passage(small, "one two three four five six")
@@ -115,10 +117,10 @@ def test_a_long_text_is_the_direction_of_the_sum_of_its_windows(
 
 
 def test_mean_pooling_differs_and_raw_vectors_keep_their_length(
-    spec: ModelSpec, embedder: Embedder
+    spec: ModelSpec, embedder: OnnxEmbedder
 ) -> None:
-    mean = Embedder(spec._replace(pooling="mean"))
-    raw = Embedder(spec._replace(normalize=False))
+    mean = OnnxEmbedder(spec._replace(pooling="mean"))
+    raw = OnnxEmbedder(spec._replace(normalize=False))
     text = TEXTS[2]
     assert 0.2 < passage(mean, text) @ passage(embedder, text) < 0.999
     vector = passage(raw, text)
@@ -129,7 +131,7 @@ def test_mean_pooling_differs_and_raw_vectors_keep_their_length(
 
 
 def test_texts_are_read_a_few_ahead_and_vectors_come_in_order(spec: ModelSpec) -> None:
-    embedder = Embedder(spec, threads=2)
+    embedder = OnnxEmbedder(spec, threads=2)
     read = 0
 
     def source() -> Iterator[str]:
@@ -138,55 +140,55 @@ def test_texts_are_read_a_few_ahead_and_vectors_come_in_order(spec: ModelSpec) -
             read += 1
             yield f"note {number}"
 
-    vectors = embedder.embed_passages(source())
+    vectors = embedder.embed_chunks(source())
     assert read == 0
     first, second = next(vectors), next(vectors)
-    assert read <= 2 * AHEAD_PER_THREAD + 1
-    assert np.array_equal([first, second], list(embedder.embed_passages(["note 0", "note 1"])))
+    assert read <= 2 * MAX_QUEUED_PER_THREAD + 1
+    assert np.array_equal([first, second], list(embedder.embed_chunks(["note 0", "note 1"])))
     embedder.close()
 
 
 def test_the_packed_session_of_a_long_run_gives_the_same_vectors(spec: ModelSpec) -> None:
-    embedder = Embedder(spec)
+    embedder = OnnxEmbedder(spec)
     before = [passage(embedder, text) for text in TEXTS]
     query = embedder.embed_query(TEXTS[2])
-    texts = [*TEXTS, *(["note"] * WORTH_PACKING), *TEXTS]
-    vectors = list(embedder.embed_passages(texts))
+    texts = [*TEXTS, *(["note"] * PACK_AFTER_TEXTS), *TEXTS]
+    vectors = list(embedder.embed_chunks(texts))
     assert np.array_equal(vectors[: len(TEXTS)], before)
     assert np.array_equal(vectors[-len(TEXTS) :], before)
     assert np.array_equal(embedder.embed_query(TEXTS[2]), query)
     embedder.close()
 
 
-def test_no_texts_give_no_vectors(embedder: Embedder) -> None:
-    assert list(embedder.embed_passages([])) == []
+def test_no_texts_give_no_vectors(embedder: OnnxEmbedder) -> None:
+    assert list(embedder.embed_chunks([])) == []
 
 
-def test_an_error_in_the_source_reaches_the_caller(embedder: Embedder) -> None:
+def test_an_error_in_the_source_reaches_the_caller(embedder: OnnxEmbedder) -> None:
     def source() -> Iterator[str]:
         yield "fine"
         raise OSError("disk")
 
     with pytest.raises(OSError, match="disk"):
-        list(embedder.embed_passages(source()))
+        list(embedder.embed_chunks(source()))
     assert passage(embedder, "still works").shape == (384,)
 
 
 def test_a_dimension_that_is_not_the_files_is_refused(spec: ModelSpec) -> None:
-    wrong = Embedder(spec._replace(dimension=768))
+    wrong = OnnxEmbedder(spec._replace(dimension=768))
     with pytest.raises(ModelUnavailable, match="384 numbers per vector, not 768"):
         wrong.embed_query("x")
 
 
 def test_more_tokens_than_the_network_takes_are_refused(spec: ModelSpec) -> None:
-    wrong = Embedder(spec._replace(max_tokens=4096))
+    wrong = OnnxEmbedder(spec._replace(max_tokens=4096))
     with pytest.raises(ModelUnavailable, match="failed on 600 tokens"):
         wrong.embed_query("a " * 590)
 
 
 def test_opening_says_which_file_is_missing(spec: ModelSpec, tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match=r"model\.onnx is missing"):
-        Embedder(spec._replace(folder=tmp_path))
+        OnnxEmbedder(spec._replace(folder=tmp_path))
 
 
 @pytest.mark.parametrize("broken", ["model.onnx", "tokenizer.json"])
@@ -196,16 +198,16 @@ def test_files_of_nonsense_are_refused(spec: ModelSpec, tmp_path: Path, broken: 
     (tmp_path / broken).unlink()
     (tmp_path / broken).write_bytes(b"nonsense")
     with pytest.raises(ModelUnavailable, match=f"{broken} cannot be opened"):
-        Embedder(spec._replace(folder=tmp_path, files=()))
+        OnnxEmbedder(spec._replace(folder=tmp_path, files=()))
 
 
 def test_nothing_is_printed_not_even_when_the_process_forks() -> None:
     script = (
         "import os\n"
-        "from gbrain.models.catalog import packaged\n"
-        "from gbrain.models.embedder import Embedder\n"
-        "embedder = Embedder(packaged())\n"
-        "list(embedder.embed_passages(['one', 'two', 'three']))\n"
+        "from gbrain.models.catalog import packaged_model\n"
+        "from gbrain.models.embedder import OnnxEmbedder\n"
+        "embedder = OnnxEmbedder(packaged_model())\n"
+        "list(embedder.embed_chunks(['one', 'two', 'three']))\n"
         "child = os.fork()\n"
         "embedder.count_tokens('four')\n"
         "child and os.waitpid(child, 0)\n"
@@ -218,10 +220,10 @@ def test_nothing_is_printed_not_even_when_the_process_forks() -> None:
     assert done.stderr == b""
 
 
-def test_a_query_both_ways_lies_midway(embedder: Embedder) -> None:
+def test_a_query_both_ways_lies_midway(embedder: OnnxEmbedder) -> None:
     text = "who looks after the storage engine"
-    asked, plain = embedder.embed_query(text), next(embedder.embed_passages([text]))
-    midway = embedder.embed_both_ways(text)
+    asked, plain = embedder.embed_query(text), next(embedder.embed_chunks([text]))
+    midway = embedder.embed_query_averaged(text)
     assert midway @ asked == pytest.approx(midway @ plain, abs=1e-6)
     assert midway @ asked > asked @ plain
     assert midway @ midway == pytest.approx(1, abs=1e-6)

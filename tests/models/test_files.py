@@ -8,7 +8,14 @@ import pytest
 
 from gbrain.errors import ModelUnavailable
 from gbrain.models.catalog import ModelFile, ModelSpec
-from gbrain.models.files import check, read_json, sha256_of, stamp, verify, verify_if_changed
+from gbrain.models.files import (
+    check_sizes,
+    file_sha256,
+    files_stamp,
+    read_json,
+    verify_hashes,
+    verify_if_changed,
+)
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -32,17 +39,17 @@ def small(tmp_path: Path) -> ModelSpec:
 
 
 def test_the_packaged_files_are_the_described_ones(spec: ModelSpec) -> None:
-    verify(spec)
+    verify_hashes(spec)
     assert [file.path for file in spec.files] == ["model.onnx", "tokenizer.json"]
 
 
 def test_intact_files_pass(small: ModelSpec) -> None:
-    check(small)
-    verify(small)
+    check_sizes(small)
+    verify_hashes(small)
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
-@pytest.mark.parametrize("judge", [check, verify])
+@pytest.mark.parametrize("judge", [check_sizes, verify_hashes])
 class TestDamage:
     def test_missing(self, small: ModelSpec, name: str, judge: object) -> None:
         (small.folder / name).unlink()
@@ -72,25 +79,25 @@ class TestDamage:
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
 def test_only_verify_sees_a_change_that_keeps_the_size(small: ModelSpec, name: str) -> None:
     (small.folder / name).write_bytes(b"abX")
-    check(small)
+    check_sizes(small)
     with pytest.raises(ModelUnavailable, match=f"{name} was altered: sha256"):
-        verify(small)
+        verify_hashes(small)
 
 
 def test_a_spec_without_recorded_files_is_still_held_to_its_digest(small: ModelSpec) -> None:
     bare = small._replace(files=())
-    verify(bare)
+    verify_hashes(bare)
     (small.folder / "model.onnx").write_bytes(b"abX")
     with pytest.raises(ModelUnavailable, match=r"model\.onnx was altered"):
-        verify(bare)
+        verify_hashes(bare)
 
 
 def test_files_with_a_known_stamp_are_not_hashed(small: ModelSpec) -> None:
-    assert verify_if_changed(small, None) == stamp(small)
+    assert verify_if_changed(small, None) == files_stamp(small)
     never_right = small._replace(sha256="0" * 64)
     with pytest.raises(ModelUnavailable, match="was altered"):
-        verify_if_changed(never_right, stamp(small))
-    assert verify_if_changed(never_right, stamp(never_right)) == stamp(never_right)
+        verify_if_changed(never_right, files_stamp(small))
+    assert verify_if_changed(never_right, files_stamp(never_right)) == files_stamp(never_right)
 
 
 def test_an_altered_file_has_another_stamp(small: ModelSpec) -> None:
@@ -106,10 +113,10 @@ def test_sha256_and_json_of_files(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     assert read_json(path) is None
     path.write_bytes(b"abc")
-    assert sha256_of(path) == ABC
+    assert file_sha256(path) == ABC
     with pytest.raises(ModelUnavailable, match="is not JSON"):
         read_json(path)
     path.write_text('{"a": [1]}')
     assert read_json(path) == {"a": [1]}
     with pytest.raises(ModelUnavailable, match="cannot be read"):
-        sha256_of(tmp_path)
+        file_sha256(tmp_path)

@@ -11,8 +11,8 @@ import pytest
 
 from gbrain.errors import ModelUnavailable
 from gbrain.models import reranker
-from gbrain.models.catalog import ModelSpec, packaged, packaged_reranker
-from gbrain.models.files import verify
+from gbrain.models.catalog import ModelSpec, packaged_model, packaged_reranker
+from gbrain.models.files import verify_hashes
 from gbrain.models.reranker import CrossEncoder
 
 PAIRS = Path(__file__).parents[2] / "fixtures" / "models" / "pairs.jsonl"
@@ -35,18 +35,18 @@ def nothing_remembered() -> None:
 
 
 def score(encoder: CrossEncoder, query: str, passage: str) -> float:
-    return encoder.scores(query, {b"it": passage})[b"it"]
+    return encoder.score_chunks(query, {b"it": passage})[b"it"]
 
 
 def test_the_packaged_files_are_the_described_ones() -> None:
     spec = packaged_reranker()
-    verify(spec)
+    verify_hashes(spec)
     assert [file.path for file in spec.files] == ["model.onnx", "tokenizer.json"]
 
 
 def test_it_is_not_offered_as_an_embedding_model() -> None:
     with pytest.raises(ModelUnavailable) as refused:
-        packaged("ms-marco-MiniLM-L-12-v2")
+        packaged_model("ms-marco-MiniLM-L-12-v2")
     assert refused.value.hint == "Packaged: bge-small-en-v1.5."
 
 
@@ -61,7 +61,7 @@ def test_scores_are_those_of_the_unquantised_model(encoder: CrossEncoder) -> Non
 
 def test_a_score_depends_on_its_pair_alone(encoder: CrossEncoder) -> None:
     passages = {str(number).encode(): text for number, text in enumerate(AWKWARD)}
-    together = encoder.scores(QUERY, passages)
+    together = encoder.score_chunks(QUERY, passages)
     assert list(together) == list(passages)
     single = CrossEncoder(packaged_reranker(), threads=1)
     for name, text in passages.items():
@@ -86,18 +86,18 @@ def test_of_a_long_passage_the_beginning_counts(encoder: CrossEncoder) -> None:
 def test_what_was_scored_once_is_not_scored_again(tmp_path: Path) -> None:
     spec = packaged_reranker()
     first = CrossEncoder(spec)
-    found = first.scores(QUERY, {b"one": "Backups run every night."})
+    found = first.score_chunks(QUERY, {b"one": "Backups run every night."})
     first.close()
     elsewhere = CrossEncoder(spec._replace(folder=tmp_path))
-    assert elsewhere.scores(QUERY, {b"one": "Backups run every night."}) == found
+    assert elsewhere.score_chunks(QUERY, {b"one": "Backups run every night."}) == found
     for query, name in ((QUERY, b"two"), ("another question", b"one")):
         with pytest.raises(ModelUnavailable):
-            elsewhere.scores(query, {name: "Backups run every night."})
+            elsewhere.score_chunks(query, {name: "Backups run every night."})
 
 
 def test_only_so_much_is_remembered(encoder: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reranker, "REMEMBERED", 4)
-    encoder.scores(QUERY, {bytes([number]): "a" for number in range(9)})
+    monkeypatch.setattr(reranker, "MAX_CACHED_SCORES", 4)
+    encoder.score_chunks(QUERY, {bytes([number]): "a" for number in range(9)})
     assert [name for _, _, name in reranker._known] == [b"\x06", b"\x07", b"\x08"]
 
 
@@ -119,7 +119,7 @@ def test_altered_files_are_not_used(copied: ModelSpec) -> None:
 
 def test_nothing_is_opened_until_a_pair_is_asked_for(tmp_path: Path) -> None:
     absent = CrossEncoder(packaged_reranker()._replace(folder=tmp_path))
-    assert absent.scores(QUERY, {}) == {}
+    assert absent.score_chunks(QUERY, {}) == {}
     absent.close()
     with pytest.raises(ModelUnavailable, match=r"model\.onnx is missing"):
         score(absent, QUERY, "a")

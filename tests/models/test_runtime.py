@@ -11,11 +11,16 @@ import pytest
 
 from gbrain.errors import ModelUnavailable
 from gbrain.models.catalog import ModelSpec
-from gbrain.models.runtime import open_both, open_tokenizer, quiet_stderr, usable_cores
+from gbrain.models.runtime import (
+    open_session_and_tokenizer,
+    open_tokenizer,
+    silence_stderr,
+    usable_cores,
+)
 
 
 def test_native_warnings_are_dropped_and_nothing_after(capfd: pytest.CaptureFixture[str]) -> None:
-    with quiet_stderr():
+    with silence_stderr():
         os.write(2, b"warning from native code\n")
     os.write(2, b"heard\n")
     assert capfd.readouterr().err == "heard\n"
@@ -24,7 +29,7 @@ def test_native_warnings_are_dropped_and_nothing_after(capfd: pytest.CaptureFixt
 def test_an_error_inside_passes_through_and_stderr_is_back(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(KeyError), quiet_stderr():
+    with pytest.raises(KeyError), silence_stderr():
         raise KeyError
     os.write(2, b"heard\n")
     assert capfd.readouterr().err == "heard\n"
@@ -37,7 +42,7 @@ def test_whichever_file_is_broken_is_named(spec: ModelSpec, tmp_path: Path, brok
     paths = {name: spec.folder / name for name in ("model.onnx", "tokenizer.json")}
     paths[broken] = nonsense
     with pytest.raises(ModelUnavailable, match=f"{broken} cannot be opened: ") as caught:
-        open_both(paths["model.onnx"], paths["tokenizer.json"], fused=True)
+        open_session_and_tokenizer(paths["model.onnx"], paths["tokenizer.json"], fused=True)
     assert "gbrain model verify" in (caught.value.hint or "")
 
 
@@ -69,9 +74,9 @@ def test_the_library_keeps_nothing_about_its_use(tmp_path: Path) -> None:
 def test_products_use_one_thread_and_no_program_started_from_here_is_told_to() -> None:
     script = (
         "import os\n"
-        "from gbrain.models.catalog import packaged\n"
-        "from gbrain.models.embedder import Embedder\n"
-        "Embedder(packaged())\n"
+        "from gbrain.models.catalog import packaged_model\n"
+        "from gbrain.models.embedder import OnnxEmbedder\n"
+        "OnnxEmbedder(packaged_model())\n"
         "print(len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS'))\n"
     )
     environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gbrain.brain import Brain
 from gbrain.output.duplicates import WordRun, compare_words, show_pair
-from gbrain.store.duplicates import Pair
+from gbrain.store.duplicates import DuplicatePair
 
 
 def test_what_differs_is_told_from_what_is_shared():
@@ -43,7 +43,7 @@ def test_short_texts_are_whole_on_both_sides(old, new):
 def test_a_pair_stands_in_two_columns(brain: Brain, capsys):
     brain.put("a", b"# Old [bold]plan[/]\n\nBy train.")
     brain.put("b", b"# New plan\n\nBy ship.")
-    pair = Pair(brain.get("a"), brain.get("b"), 0.97123, 0.8, "")
+    pair = DuplicatePair(brain.get("a"), brain.get("b"), 0.97123, 0.8, "")
     show_pair(1, 2, pair, "We go by train\x1b[2J at noon", "We go by ship at noon")
     shown = capsys.readouterr().out
     assert "1 of 2  cosine 0.971, 80% of the words shared" in shown
@@ -55,5 +55,5 @@ def test_a_pair_stands_in_two_columns(brain: Brain, capsys):
 
 def test_a_pair_of_the_same_words(brain: Brain, capsys):
     brain.put("a", b"x")
-    show_pair(1, 1, Pair(brain.get("a"), brain.get("a"), 1.0, 1.0, ""), "x y", "x  y")
+    show_pair(1, 1, DuplicatePair(brain.get("a"), brain.get("a"), 1.0, 1.0, ""), "x y", "x  y")
     assert capsys.readouterr().out.count("The same words.") == 2

@@ -10,7 +10,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.output.overview import next_steps, overview_lines, shorten_path
-from gbrain.store.stats import Newest, Stats, read_stats
+from gbrain.store.stats import RecentPage, Stats, read_stats
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ def test_what_waits_for_a_vector_comes_first(stats: Stats) -> None:
 
 def test_a_vault_is_followed(stats: Stats) -> None:
     assert "gbrain sync" in commands(stats)
-    assert "gbrain sync" not in commands(replace(stats, vaults=()))
+    assert "gbrain sync" not in commands(replace(stats, folders=()))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_share_is_never_rounded_to_all_or_none(
     ],
 )
 def test_the_last_change(stats: Stats, ago: timedelta, told: str) -> None:
-    newest = (Newest("a", "A page", (NOW - ago).isoformat().replace("+00:00", "Z")),)
+    newest = (RecentPage("a", "A page", (NOW - ago).isoformat().replace("+00:00", "Z")),)
     lines = overview_lines(Path("/b"), replace(stats, newest=newest), NOW)
     assert lines[2] == f"Last change {told}: A page"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gbrain.output.timeline import show_chronicle, show_timeline
-from gbrain.store.timeline import DatedEntry
+from gbrain.store.timeline import TimelineEntry
 
 ENTRIES = [
-    DatedEntry("a", "Ann [b]", "2026-04-03T09:30", "chat", "Met [red]her[/red]\nagain", (3, 4)),
-    DatedEntry("b", "Bo", "2026-04-03", None, "Sold\x1b[2J", (1, 1)),
-    DatedEntry("b", "Bo", "2026", None, "Old", (2, 2)),
+    TimelineEntry("a", "Ann [b]", "2026-04-03T09:30", "chat", "Met [red]her[/red]\nagain", (3, 4)),
+    TimelineEntry("b", "Bo", "2026-04-03", None, "Sold\x1b[2J", (1, 1)),
+    TimelineEntry("b", "Bo", "2026", None, "Old", (2, 2)),
 ]
 
 
@@ -37,9 +37,9 @@ def test_many_pages_by_month_and_day(capsys: pytest.CaptureFixture[str]) -> None
 def test_what_has_no_day_stands_beside_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
     show_chronicle(
         [
-            DatedEntry("a", "Ann", "2026-04-01", None, "First", (1, 1)),
-            DatedEntry("a", "Ann", "2026-04", None, "Month", (2, 2)),
-            DatedEntry("a", "Ann", "2026-Q1", None, "Quarter", (3, 3)),
+            TimelineEntry("a", "Ann", "2026-04-01", None, "First", (1, 1)),
+            TimelineEntry("a", "Ann", "2026-04", None, "Month", (2, 2)),
+            TimelineEntry("a", "Ann", "2026-Q1", None, "Quarter", (3, 3)),
         ]
     )
     lines = told(capsys)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.models.catalog import packaged
-from gbrain.models.tokens import Tokens
+from gbrain.models.catalog import packaged_model
+from gbrain.models.tokenizer import ModelTokenizer
 from gbrain.search.expand import (
     ContextAssembly,
     ContextCandidate,
@@ -34,8 +34,8 @@ def candidate(start: int, stop: int, page_id: int = 1) -> ContextCandidate:
 
 
 @pytest.fixture(scope="module")
-def tokens() -> Tokens:
-    return Tokens.open(packaged())
+def tokens() -> ModelTokenizer:
+    return ModelTokenizer.open(packaged_model())
 
 
 def test_what_overlaps_is_counted_and_taken_once() -> None:
@@ -78,7 +78,7 @@ def test_what_joins_a_hit_is_a_hit() -> None:
     assert [stretch.role for stretch in assembly.joined()] == ["hit", "linked"]
 
 
-def test_a_word_joined_from_halves_is_counted_as_the_word(tokens: Tokens) -> None:
+def test_a_word_joined_from_halves_is_counted_as_the_word(tokens: ModelTokenizer) -> None:
     page = b"sourdough"
     assert tokens.count("sour") + tokens.count("dough") < tokens.count("sourdough")
     assembly = ContextAssembly(tokens.count("sour") + tokens.count("dough"), tokens.count)
@@ -96,7 +96,7 @@ pages = st.text(st.sampled_from("sourdghpw \n\té知"), min_size=150, max_size=1
 
 @given(spans, st.integers(1, 60), pages)
 def test_no_choice_of_stretches_repeats_text_or_breaks_the_limit(
-    tokens: Tokens, spans: list[tuple[int, int, int]], limit: int, text: str
+    tokens: ModelTokenizer, spans: list[tuple[int, int, int]], limit: int, text: str
 ) -> None:
     edges = [len(text[:at].encode()) for at in range(len(text) + 1)]
     page = text.encode()
@@ -133,7 +133,7 @@ def test_a_part_of_a_text_without_those_words_is_its_beginning() -> None:
     st.lists(st.sampled_from(["river", "a", "知"]), max_size=3),
 )
 def test_a_part_is_within_the_limit_or_a_single_character(
-    tokens: Tokens, text: str, limit: int, wanted: list[str]
+    tokens: ModelTokenizer, text: str, limit: int, wanted: list[str]
 ) -> None:
     start, stop = best_excerpt(text, wanted, limit, tokens.count)
     assert 0 <= start < stop <= len(text)

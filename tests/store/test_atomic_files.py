@@ -18,7 +18,8 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain, GbrainError
-from gbrain.store.atomic_files import place, take_over, unfinished, whole_file, write_drawing
+from gbrain.store.atomic_files import atomic_write, new_temporary_path, write_markup
+from gbrain.store.brain_files import place_brain, replace_brain
 from tests.conftest import Run
 
 PUT = [sys.executable, "-m", "gbrain", "put", "--quiet", "--db"]
@@ -138,12 +139,12 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
     log = tmp_path / "old-wal"
     log.write_text("log")
     with pytest.raises(FileExistsError):
-        place(building, path)
+        place_brain(building, path)
     assert (path.read_text(), log.read_text()) == ("old", "log")
     path.chmod(0o400)
     if os.geteuid():
         with pytest.raises(BadBrain, match="is read-only"):
-            take_over(building, path)
+            replace_brain(building, path)
 
 
 def test_a_second_opening_leaves_the_first_its_locks(run: Run, there: Path) -> None:
@@ -163,11 +164,11 @@ NO_PROCESS = 2**31
 
 
 def test_it_is_named_after_what_it_becomes_and_who_makes_it(tmp_path: Path) -> None:
-    assert unfinished(tmp_path / "a.db") == tmp_path / f".a.db.{os.getpid()}.gbrain-new"
+    assert new_temporary_path(tmp_path / "a.db") == tmp_path / f".a.db.{os.getpid()}.gbrain-new"
 
 
 def test_a_folder_that_is_not_there_holds_nothing_to_clear(tmp_path: Path) -> None:
-    assert unfinished(tmp_path / "none" / "a.db").parent == tmp_path / "none"
+    assert new_temporary_path(tmp_path / "none" / "a.db").parent == tmp_path / "none"
 
 
 @pytest.mark.parametrize("removed", range(len(ENDINGS)))
@@ -187,9 +188,9 @@ def test_whoever_is_killed_while_clearing_up_leaves_it_to_the_next(
     with monkeypatch.context() as patch:
         patch.setattr(os, "unlink", killed)
         with pytest.raises(KeyboardInterrupt):
-            unfinished(tmp_path / "b.db")
+            new_temporary_path(tmp_path / "b.db")
     assert len(list(tmp_path.iterdir())) == len(ENDINGS) - removed
-    unfinished(tmp_path / "b.db")
+    new_temporary_path(tmp_path / "b.db")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -203,16 +204,16 @@ def careless() -> Iterator[None]:
 
 def test_a_drawing_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     file = tmp_path / "a.html"
-    write_drawing(file, "<p>one")
+    write_markup(file, "<p>one")
     file.chmod(0o640)
-    write_drawing(file, "<p>two")
+    write_markup(file, "<p>two")
     assert (file.read_text(), stat.S_IMODE(file.stat().st_mode)) == ("<p>two", 0o640)
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
 
 
 def test_a_part_of_a_brain_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(GbrainError, match="a name for a part of a brain"):
-        write_drawing(tmp_path / "brain.db-wal", "<p>")
+        write_markup(tmp_path / "brain.db-wal", "<p>")
 
 
 @pytest.mark.parametrize("name", ["brain.db", "notes.md"])
@@ -233,19 +234,19 @@ def test_a_link_or_a_pipe_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "folder.html").mkdir()
     for name in ("link.html", "pipe.html", "folder.html"):
         with pytest.raises(GbrainError, match="something that is no file has this name"):
-            write_drawing(tmp_path / name, "<p>")
+            write_markup(tmp_path / name, "<p>")
     assert elsewhere.read_text() == "<p>mine"
 
 
 def test_a_disk_that_fills_leaves_the_earlier_one(tmp_path: Path) -> None:
     file = tmp_path / "a.svg"
-    write_drawing(file, "<svg/>")
+    write_markup(file, "<svg/>")
     kept = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
         with pytest.raises(GbrainError, match="Cannot write"):
-            write_drawing(file, "<svg>" + 100_000 * " ")
+            write_markup(file, "<svg>" + 100_000 * " ")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, kept)
@@ -254,19 +255,19 @@ def test_a_disk_that_fills_leaves_the_earlier_one(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_cleared(tmp_path: Path) -> None:
     if not (child := os.fork()):
-        with whole_file(tmp_path / "a.html") as file:
+        with atomic_write(tmp_path / "a.html") as file:
             file.write(b"<p>ha")
             file.flush()
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
     assert [path.name for path in tmp_path.iterdir()] == [f".file.{child}.gbrain-new"]
-    write_drawing(tmp_path / "a.html", "<p>whole")
+    write_markup(tmp_path / "a.html", "<p>whole")
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
 
 
 @pytest.mark.usefixtures("careless")
 def test_others_may_not_write_to_a_new_file(tmp_path: Path) -> None:
-    write_drawing(tmp_path / "a.html", "<p>")
+    write_markup(tmp_path / "a.html", "<p>")
     assert stat.S_IMODE((tmp_path / "a.html").stat().st_mode) == 0o644
 
 
@@ -280,6 +281,6 @@ def test_all_of_a_file_is_on_the_disk_before_it_gets_its_name(
         synced.append(os.fstat(handle).st_size)
 
     monkeypatch.setattr("os.fsync", fsync)
-    with whole_file(tmp_path / "a") as file:
+    with atomic_write(tmp_path / "a") as file:
         file.write(b"all of it")
     assert synced == [len(b"all of it")]

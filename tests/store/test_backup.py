@@ -15,9 +15,9 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain, GbrainError, NotFound, UsageError
-from gbrain.store import backup
 from gbrain.store import backup as copies
-from gbrain.store.backup import compact, copy_to, restore
+from gbrain.store.backup import copy_brain, restore_brain
+from gbrain.store.compact import compact_brain
 from gbrain.store.connection import Database
 
 MOMENT = "20261116T120000Z"
@@ -36,7 +36,7 @@ def copy(brain_path: Path, tmp_path: Path) -> Path:
     target = tmp_path / "copy.db"
     with Brain.open(brain_path, make=True) as brain:
         brain.put("old", b"# Old\n")
-        copy_to(brain.database.connection, target)
+        copy_brain(brain.database.connection, target)
         brain.put("new", b"# New\n")
     return target
 
@@ -45,7 +45,7 @@ def test_the_copy_takes_the_brains_place_and_the_brain_is_kept(
     brain_path: Path, copy: Path
 ) -> None:
     before = copy.read_bytes()
-    done = restore(brain_path, copy, MOMENT, 1)
+    done = restore_brain(brain_path, copy, MOMENT, 1)
     assert done.kept
     assert (done.pages, done.kept.name) == (1, f"brain.db.before-restore-{MOMENT}")
     assert slugs(brain_path) == ["old"]
@@ -55,7 +55,7 @@ def test_the_copy_takes_the_brains_place_and_the_brain_is_kept(
 
 
 def test_a_second_restore_in_the_same_second_keeps_both(brain_path: Path, copy: Path) -> None:
-    kept = [restore(brain_path, copy, MOMENT, 1).kept for _ in range(2)]
+    kept = [restore_brain(brain_path, copy, MOMENT, 1).kept for _ in range(2)]
     assert [path.name for path in kept if path] == [
         f"brain.db.before-restore-{MOMENT}",
         f"brain.db.before-restore-{MOMENT}-2",
@@ -64,7 +64,7 @@ def test_a_second_restore_in_the_same_second_keeps_both(brain_path: Path, copy: 
 
 def test_where_there_is_no_brain_the_copy_becomes_one(copy: Path, tmp_path: Path) -> None:
     target = tmp_path / "new folder" / "brain.db"
-    assert restore(target, copy, MOMENT, 1) == (1, None)
+    assert restore_brain(target, copy, MOMENT, 1) == (1, None)
     assert slugs(target) == ["old"]
     assert target.stat().st_mode & 0o777 == 0o600
 
@@ -78,11 +78,11 @@ def test_a_brain_that_another_program_has_open_is_left_alone(brain_path: Path, c
         assert holder.stdout
         assert holder.stdout.read(1)
         with pytest.raises(BadBrain) as caught:
-            restore(brain_path, copy, MOMENT, 0.2)
+            restore_brain(brain_path, copy, MOMENT, 0.2)
         assert caught.value.code == "in_use"
         holder.communicate(b"\n")
     assert slugs(brain_path) == ["new", "old"]
-    assert restore(brain_path, copy, MOMENT, 0.2).pages == 1
+    assert restore_brain(brain_path, copy, MOMENT, 0.2).pages == 1
 
 
 @pytest.mark.parametrize("damage", ["header", "middle", "cut", "text"])
@@ -97,7 +97,7 @@ def test_a_damaged_brain_is_kept_as_it_is_and_replaced(
         "text": b"these are my notes\n" * 400,
     }[damage]
     brain_path.write_bytes(damaged)
-    kept = restore(brain_path, copy, MOMENT, 1).kept
+    kept = restore_brain(brain_path, copy, MOMENT, 1).kept
     assert slugs(brain_path) == ["old"]
     assert kept
     # SQLite counts each opening in the header of what it can open.
@@ -107,7 +107,7 @@ def test_a_damaged_brain_is_kept_as_it_is_and_replaced(
 
 def test_an_empty_file_is_replaced(brain_path: Path, copy: Path) -> None:
     brain_path.write_bytes(b"")
-    restore(brain_path, copy, MOMENT, 1)
+    restore_brain(brain_path, copy, MOMENT, 1)
     assert slugs(brain_path) == ["old"]
 
 
@@ -120,7 +120,7 @@ def test_a_log_of_the_damaged_brain_is_not_read_into_the_new_one(
         left = log.read_bytes()
     brain_path.write_bytes(b"\0" * 4096)
     log.write_bytes(left)
-    kept = restore(brain_path, copy, MOMENT, 1).kept
+    kept = restore_brain(brain_path, copy, MOMENT, 1).kept
     assert slugs(brain_path) == ["old"]
     assert Path(f"{kept}-wal").read_bytes() == left
 
@@ -151,7 +151,7 @@ def test_a_copy_that_somebody_changed_is_refused(
 ) -> None:
     spoil(copy, sql)
     with pytest.raises(BadBrain) as caught:
-        restore(brain_path, copy, MOMENT, 1)
+        restore_brain(brain_path, copy, MOMENT, 1)
     assert caught.value.code == "bad_backup"
     assert caught.value.message == f"{copy} cannot be restored: {reason}"
     assert slugs(brain_path) == ["new", "old"]
@@ -161,14 +161,14 @@ def test_what_is_no_sound_brain_is_refused(brain_path: Path, copy: Path) -> None
     data = copy.read_bytes()
     copy.write_bytes(data[:40960] + b"\xff" * 8192 + data[49152:])
     with pytest.raises(BadBrain):
-        restore(brain_path, copy, MOMENT, 1)
+        restore_brain(brain_path, copy, MOMENT, 1)
     copy.write_text("no brain")
     with pytest.raises(BadBrain):
-        restore(brain_path, copy, MOMENT, 1)
+        restore_brain(brain_path, copy, MOMENT, 1)
     with pytest.raises(NotFound):
-        restore(brain_path, copy.with_name("none"), MOMENT, 1)
+        restore_brain(brain_path, copy.with_name("none"), MOMENT, 1)
     with pytest.raises(UsageError):
-        restore(brain_path, brain_path, MOMENT, 1)
+        restore_brain(brain_path, brain_path, MOMENT, 1)
     assert slugs(brain_path) == ["new", "old"]
 
 
@@ -179,14 +179,14 @@ def test_a_copy_of_an_earlier_schema_is_restored_and_stays_as_it_is(
     old.write_bytes(gzip.decompress((BRAINS / "schema-1.db.gz").read_bytes()))
     before = old.read_bytes()
     Brain.open(brain_path, make=True).close()
-    done = restore(brain_path, old, MOMENT, 1)
+    done = restore_brain(brain_path, old, MOMENT, 1)
     assert len(slugs(brain_path)) == done.pages > 0
     assert old.read_bytes() == before
 
 
 def test_a_copy_with_pages_of_another_size(brain_path: Path, copy: Path) -> None:
     spoil(copy, "PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM")
-    restore(brain_path, copy, MOMENT, 1)
+    restore_brain(brain_path, copy, MOMENT, 1)
     assert slugs(brain_path) == ["old"]
 
 
@@ -200,7 +200,7 @@ def test_a_brain_that_lost_pages_gets_smaller_and_keeps_the_rest(brain: Brain) -
         brain.delete(f"page-{number}")
     with brain.database.write_transaction() as connection:
         connection.execute("DELETE FROM versions")
-    done = compact(brain.database)
+    done = compact_brain(brain.database)
     assert done.bytes_after < done.bytes_before / 2
     assert done.bytes_after == brain.database.path.stat().st_size
     assert not done.waits
@@ -217,9 +217,9 @@ def test_vectors_and_jobs_of_pages_that_went_are_dropped(
         brain.put("fresh", b"# Fresh\n\nNot embedded yet.\n")
         brain.delete("fresh")
         brain.delete("people/alice-chen")
-        done = compact(brain.database)
+        done = compact_brain(brain.database)
         assert (done.vectors_dropped > 0, done.jobs_dropped) == (True, 1)
-        assert compact(brain.database)[2:] == (0, 0, False)
+        assert compact_brain(brain.database)[2:] == (0, 0, False)
         assert "people/noor-haddad" in [hit.slug for hit in brain.query("cloud RAG").hits]
 
 
@@ -230,9 +230,9 @@ def test_a_reader_is_not_disturbed_and_the_file_shrinks_after_it(brain: Brain) -
     with Brain.open(brain.database.path) as other, Brain.open(brain.database.path) as reader:
         with reader.database.read_transaction() as connection:
             text = connection.execute("SELECT compiled_truth FROM pages").fetchone()
-            assert compact(other.database).waits
+            assert compact_brain(other.database).waits
             assert connection.execute("SELECT compiled_truth FROM pages").fetchone() == text
-        assert not compact(other.database).waits
+        assert not compact_brain(other.database).waits
 
 
 def test_a_writer_is_waited_for_so_long_and_no_longer(brain: Brain) -> None:
@@ -243,18 +243,18 @@ def test_a_writer_is_waited_for_so_long_and_no_longer(brain: Brain) -> None:
         brain.database.write_transaction(),
         pytest.raises(BadBrain) as caught,
     ):
-        compact(other.database)
+        compact_brain(other.database)
     assert caught.value.code == "locked"
-    assert compact(brain.database).bytes_after > 0
+    assert compact_brain(brain.database).bytes_after > 0
 
 
 def test_a_full_disk_is_noticed_before_anything_happens(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Usage = namedtuple("Usage", "total used free")
-    monkeypatch.setattr(backup.shutil, "disk_usage", lambda folder: Usage(10**9, 10**9, 1000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(10**9, 10**9, 1000))
     with pytest.raises(GbrainError) as caught:
-        compact(brain.database)
+        compact_brain(brain.database)
     assert caught.value.code == "no_room"
     assert "1000" not in caught.value.message
     assert "0 MB are free" in caught.value.message
@@ -278,7 +278,7 @@ def names(folder: Path) -> list[str]:
 def test_a_copy_is_a_brain_for_its_owner_alone(brain: Brain, tmp_path: Path) -> None:
     brain.put("a", b"# A\n")
     with brain.database.read_transaction() as connection:
-        assert copy_to(connection, tmp_path / "copy.db")
+        assert copy_brain(connection, tmp_path / "copy.db")
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     with Brain.open(tmp_path / "copy.db") as copy:
         assert copy.text("a") == "# A\n"
@@ -290,16 +290,16 @@ def test_a_file_that_is_there_stays_unless_it_may_be_replaced(brain: Brain, tmp_
     target.write_text("mine")
     with brain.database.read_transaction() as connection:
         with pytest.raises(BadBrain) as caught:
-            copy_to(connection, target)
+            copy_brain(connection, target)
         assert (caught.value.code, target.read_text()) == ("file_exists", "mine")
-        copy_to(connection, target, replace=True)
+        copy_brain(connection, target, replace=True)
     Database(target).close()
     assert len(names(tmp_path)) == 4
 
 
 def test_a_place_that_takes_no_file(brain: Brain, tmp_path: Path) -> None:
     with brain.database.read_transaction() as connection, pytest.raises(BadBrain) as caught:
-        copy_to(connection, tmp_path / "no" / "folder" / "copy.db")
+        copy_brain(connection, tmp_path / "no" / "folder" / "copy.db")
     assert caught.value.code == "cannot_write"
 
 
@@ -312,7 +312,7 @@ def test_a_damaged_brain_makes_no_copy(brain_path: Path, tmp_path: Path) -> None
         file.write(b"\xff" * 8192)
     connection = sqlite3.connect(brain_path)
     with pytest.raises(BadBrain) as caught:
-        copy_to(connection, tmp_path / "copy.db")
+        copy_brain(connection, tmp_path / "copy.db")
     connection.close()
     assert caught.value.code == "damaged"
     assert names(tmp_path) == ["brain.db"]
@@ -325,7 +325,7 @@ def test_what_a_killed_copy_left_is_cleared_away(brain: Brain, tmp_path: Path) -
         (tmp_path / f".old.{ended.pid}.gbrain-new{left}").write_text("half")
     (tmp_path / f".old.{'9' * 30}.gbrain-new").write_text("of no process at all")
     (tmp_path / ".old.1.gbrain-new").write_text("being made by a process that lives")
-    copy_to(brain.database.connection, tmp_path / "copy.db")
+    copy_brain(brain.database.connection, tmp_path / "copy.db")
     assert [name for name in names(tmp_path) if name[0] == "."] == [".old.1.gbrain-new"]
 
 
@@ -340,7 +340,7 @@ def test_copies_are_whole_while_another_process_writes(brain_path: Path, tmp_pat
         for number in range(5):
             with Brain.open(brain_path) as brain, brain.database.read_transaction() as connection:
                 count = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
-                copy_to(connection, tmp_path / f"{number}.db")
+                copy_brain(connection, tmp_path / f"{number}.db")
             copy = sqlite3.connect(tmp_path / f"{number}.db")
             assert copy.execute("SELECT count(*) FROM pages").fetchone() == (count,)
             assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -365,7 +365,7 @@ def test_a_brain_that_got_another_version_meanwhile_is_not_copied(
             brain.database.connection.backup(copy)
 
     older: sqlite3.Connection = Older()  # type: ignore[assignment]
-    assert not copy_to(older, tmp_path / "copy.db")
+    assert not copy_brain(older, tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()
 
 
@@ -374,8 +374,8 @@ def test_no_room_for_a_copy_before_a_migration_leaves_the_brain_alone(
 ) -> None:
     path = tmp_path / "gone" / "brain.db"
     with pytest.raises(BadBrain) as caught:
-        copies.keep_before_migration(brain.database.connection, path, 1)
+        copies.backup_before_migration(brain.database.connection, path, 1)
     assert caught.value.code == "no_backup"
-    assert copies.WITHOUT_COPY in (caught.value.hint or "")
-    monkeypatch.setenv(copies.WITHOUT_COPY, "1")
-    copies.keep_before_migration(brain.database.connection, path, 1)
+    assert copies.SKIP_BACKUP_VARIABLE in (caught.value.hint or "")
+    monkeypatch.setenv(copies.SKIP_BACKUP_VARIABLE, "1")
+    copies.backup_before_migration(brain.database.connection, path, 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store.boost_data import Wanted, facts
+from gbrain.store.boost_data import BoostDataRequest, read_boost_data
 from gbrain.text.query_terms import parse_terms
 from gbrain.types import BoostData
 
@@ -20,10 +20,13 @@ def put(brain: Brain, slug: str, front: dict[str, object], body: str = "Words.")
 
 
 def of(
-    brain: Brain, page_id: int, chunk: int | None = None, wanted: Wanted = Wanted()
+    brain: Brain,
+    page_id: int,
+    chunk: int | None = None,
+    wanted: BoostDataRequest = BoostDataRequest(),
 ) -> BoostData:
     with brain.database.read_transaction() as connection:
-        return facts(connection, {page_id: chunk}, wanted)[page_id]
+        return read_boost_data(connection, {page_id: chunk}, wanted)[page_id]
 
 
 def test_what_the_page_itself_says(brain: Brain) -> None:
@@ -83,10 +86,10 @@ def test_the_passage_that_speaks_for_it_is_read_on_request(brain: Brain) -> None
         sql = "SELECT id FROM chunks WHERE kind = 'timeline'"
         chunk = connection.execute(sql).fetchone()[0]
     assert of(brain, page, chunk).chunk_text == ""
-    known = of(brain, page, chunk, Wanted(passages=True))
+    known = of(brain, page, chunk, BoostDataRequest(passages=True))
     assert (known.chunk_kind, known.chunk_first_day) == ("timeline", "2026-04-03")
     assert "Began" in known.chunk_text
-    assert of(brain, page, None, Wanted(passages=True)).chunk_kind is None
+    assert of(brain, page, None, BoostDataRequest(passages=True)).chunk_kind is None
 
 
 def test_times_opened(brain: Brain) -> None:
@@ -94,14 +97,14 @@ def test_times_opened(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
         connection.execute("INSERT INTO page_use VALUES (?, 3, '2026-11-16')", (page,))
     assert of(brain, page).opens == 0
-    assert of(brain, page, wanted=Wanted(opens=True)).opens == 3
+    assert of(brain, page, wanted=BoostDataRequest(opens=True)).opens == 3
 
 
 def test_a_brain_that_counts_no_opens(brain: Brain) -> None:
     page = put(brain, "plan", {})
     with brain.database.write_transaction() as connection:
         connection.execute("DROP TABLE page_use")
-    assert of(brain, page, wanted=Wanted(opens=True)).opens == 0
+    assert of(brain, page, wanted=BoostDataRequest(opens=True)).opens == 0
 
 
 def test_pages_that_hold_every_quoted_phrase(brain: Brain) -> None:
@@ -109,10 +112,15 @@ def test_pages_that_hold_every_quoted_phrase(brain: Brain) -> None:
     two = put(brain, "two", {}, "Cold engines never start warm; a cold start hurts.")
     phrases = parse_terms('"cold start" "warm engine"')
     with brain.database.read_transaction() as connection:
-        known = facts(connection, {one: None, two: None}, Wanted(phrases=phrases))
+        known = read_boost_data(
+            connection, {one: None, two: None}, BoostDataRequest(phrases=phrases)
+        )
     assert (known[one].has_phrase, known[two].has_phrase) == (True, False)
 
 
 def test_a_page_that_is_gone_is_left_out(sample: Path) -> None:
     with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
-        assert facts(connection, {10**9: 10**9}, Wanted(passages=True, opens=True)) == {}
+        assert (
+            read_boost_data(connection, {10**9: 10**9}, BoostDataRequest(passages=True, opens=True))
+            == {}
+        )

@@ -8,8 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store.chunk_context import brought, followed, nearby, sharing
-from gbrain.store.chunks import page_passages
+from gbrain.store.chunk_context import (
+    missing_terms_by_chunk,
+    overlapping_chunks,
+    related_chunks,
+    texts_with_next_chunk,
+)
+from gbrain.store.chunks import page_chunks
 from gbrain.store.pages import page_text, require_page
 from gbrain.types import Scope, Term
 
@@ -26,12 +31,12 @@ def connection(brain: Brain) -> Iterator[sqlite3.Connection]:
 
 def chunks(connection: sqlite3.Connection, slug: str) -> list[int]:
     page = require_page(connection, slug)
-    return [passage.id for passage in page_passages(connection, page.id)]
+    return [passage.id for passage in page_chunks(connection, page.id)]
 
 
 def test_those_that_share_text_are_the_ones_beside_it(connection: sqlite3.Connection) -> None:
     first, second, third, *_ = talk = chunks(connection, "talk")
-    found = sharing(connection, [second, first, talk[-1]])
+    found = overlapping_chunks(connection, [second, first, talk[-1]])
     assert list(found) == [second, first, talk[-1]]
     assert [placed.id for placed in found[second]] == [first, second, third]
     assert [placed.id for placed in found[first]] == [first, second]
@@ -41,14 +46,14 @@ def test_those_that_share_text_are_the_ones_beside_it(connection: sqlite3.Connec
 
 
 def test_unknown_passages_share_nothing(connection: sqlite3.Connection) -> None:
-    assert sharing(connection, [987654]) == {}
-    assert list(nearby(connection, [987654], Scope())) == []
+    assert overlapping_chunks(connection, [987654]) == {}
+    assert list(related_chunks(connection, [987654], Scope())) == []
 
 
 def test_what_follows_in_a_section_is_read_on(connection: sqlite3.Connection) -> None:
     page = require_page(connection, "talk")
-    first, second, third, *_, last, links = page_passages(connection, page.id)
-    read = followed(connection, [second, last, first, links])
+    first, second, third, *_, last, links = page_chunks(connection, page.id)
+    read = texts_with_next_chunk(connection, [second, last, first, links])
     assert list(read) == [second.id, last.id, first.id, links.id]
     assert read[first.id].startswith(first.text)
     assert read[first.id].endswith(second.text)
@@ -59,9 +64,11 @@ def test_what_follows_in_a_section_is_read_on(connection: sqlite3.Connection) ->
 
 def test_near_are_neighbours_then_linked_pages_once(connection: sqlite3.Connection) -> None:
     talk, mill, ada = (chunks(connection, slug) for slug in ("talk", "mill", "people/ada"))
-    found = [(passage.id, role) for passage, role in nearby(connection, [talk[-1]], Scope())]
+    found = [
+        (passage.id, role) for passage, role in related_chunks(connection, [talk[-1]], Scope())
+    ]
     assert found == [(talk[-2], "neighbour"), (mill[0], "linked"), (ada[0], "linked")]
-    people = [passage.id for passage, _ in nearby(connection, talk, Scope(wing="people"))]
+    people = [passage.id for passage, _ in related_chunks(connection, talk, Scope(wing="people"))]
     assert people == [ada[0]]
 
 
@@ -69,9 +76,9 @@ def test_what_is_brought_is_what_was_missing(connection: sqlite3.Connection) -> 
     talk, mill, ada = (chunks(connection, slug) for slug in ("talk", "mill", "people/ada"))
     heron, mills, sail, wisdom = (Term((word,)) for word in ("heron", "windmills", "sail", "知识"))
     terms = (heron, mills, sail, wisdom)
-    assert brought(connection, terms, talk, [*mill, *ada]) == {
+    assert missing_terms_by_chunk(connection, terms, talk, [*mill, *ada]) == {
         mill[0]: {mills},
         mill[1]: {sail},
         ada[0]: {wisdom},
     }
-    assert brought(connection, terms, [*talk, *mill, *ada], talk) == {}
+    assert missing_terms_by_chunk(connection, terms, [*talk, *mill, *ada], talk) == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store.citations import Verified, verify
+from gbrain.store.citations import CheckedCitation, verify_citation
 from gbrain.text.citations import Citation, lines_hash, split_lines
 
 PAGE = """---
@@ -33,14 +33,14 @@ def alice(brain: Brain) -> Brain:
     return brain
 
 
-def check(brain: Brain, citation: Citation) -> Verified:
+def check(brain: Brain, citation: Citation) -> CheckedCitation:
     with brain.database.read_transaction() as connection:
-        return verify(connection, citation)
+        return verify_citation(connection, citation)
 
 
 def test_unchanged(alice: Brain) -> None:
     citation = cite(PAGE, 6, 8)
-    assert check(alice, citation) == Verified(citation, "unchanged", "people/alice", (6, 8))
+    assert check(alice, citation) == CheckedCitation(citation, "unchanged", "people/alice", (6, 8))
 
 
 def test_unchanged_while_other_lines_change(alice: Brain) -> None:
@@ -120,7 +120,7 @@ def test_gone_from_its_page_and_gone_with_it(alice: Brain) -> None:
     ],
 )
 def test_what_never_stood_there_is_unknown(alice: Brain, citation: Citation) -> None:
-    assert check(alice, citation) == Verified(citation, "unknown")
+    assert check(alice, citation) == CheckedCitation(citation, "unknown")
 
 
 def test_wrong_lines_with_the_right_hash_are_found_on_the_page(alice: Brain) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain, Conflict, GbrainError, NotFound
-from gbrain.store.connection import Database, create
+from gbrain.store.connection import Database, create_brain
 from gbrain.store.schema import APPLICATION_ID, SCHEMA_VERSION
 
 
@@ -124,7 +124,7 @@ def closed_brain(path: Path) -> None:
 
 
 def newly_made(path: Path) -> None:
-    create(path)
+    create_brain(path)
 
 
 @pytest.mark.parametrize("make", [closed_brain, newly_made])
@@ -185,7 +185,7 @@ def test_a_brain_cannot_be_made_where_a_file_is_in_the_way(tmp_path: Path) -> No
 def test_making_a_brain_leaves_an_existing_file_alone(tmp_path: Path) -> None:
     path = tmp_path / "brain.db"
     path.write_bytes(b"mine")
-    create(path)
+    create_brain(path)
     assert path.read_bytes() == b"mine"
     assert list(tmp_path.iterdir()) == [path]
 

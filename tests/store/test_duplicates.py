@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain
 from gbrain.store import duplicates
-from gbrain.store.duplicates import Compared, by_age, near_pairs, page_cosine
+from gbrain.store.duplicates import DuplicateResult, find_duplicate_pairs, order_by_age, page_cosine
 from gbrain.store.vectors import active_space
 from gbrain.types import Scope
 
@@ -56,14 +56,14 @@ def near(embedded: Path, brain_path: Path) -> Brain:
         yield brain
 
 
-def pairs(brain: Brain, threshold: float = 0.95, scope: Scope = Scope()) -> Compared:
+def pairs(brain: Brain, threshold: float = 0.95, scope: Scope = Scope()) -> DuplicateResult:
     with brain.database.read_transaction() as connection:
         space = active_space(connection)
         assert space
-        return near_pairs(connection, space, threshold, scope)
+        return find_duplicate_pairs(connection, space, threshold, scope)
 
 
-def slugs(compared: Compared) -> set[frozenset[str]]:
+def slugs(compared: DuplicateResult) -> set[frozenset[str]]:
     return {frozenset((pair.older.slug, pair.newer.slug)) for pair in compared.pairs}
 
 
@@ -116,7 +116,7 @@ def test_damaged_vectors_are_named(near: Brain):
 
 
 def test_an_empty_scope(near: Brain):
-    assert pairs(near, 0.85, Scope(slug_prefix="zzz")) == Compared((), 0, 0)
+    assert pairs(near, 0.85, Scope(slug_prefix="zzz")) == DuplicateResult((), 0, 0)
 
 
 def test_the_dated_page_wins_over_the_time_of_writing(brain: Brain):
@@ -124,8 +124,8 @@ def test_the_dated_page_wins_over_the_time_of_writing(brain: Brain):
     brain.put("b", b"---\ndate: 2026-04-01\n---\nx")
     brain.put("c", b"xy")
     a, b, c = (brain.get(slug) for slug in "abc")
-    assert by_age(a, b) == by_age(b, a) == (b, a)
-    assert by_age(a, c) == by_age(c, a) == (c, a)
+    assert order_by_age(a, b) == order_by_age(b, a) == (b, a)
+    assert order_by_age(a, c) == order_by_age(c, a) == (c, a)
 
 
 def unit(rows: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
@@ -160,15 +160,15 @@ def test_strips_find_what_one_product_finds(monkeypatch: pytest.MonkeyPatch):
     products = rows @ rows.T
     expected = {(a, b) for a in range(60) for b in range(a + 1, 60) if products[a, b] >= 0.9}
     monkeypatch.setattr(duplicates, "_STRIP", 7)
-    monkeypatch.setattr(duplicates, "_MOST_PER_PAGE", 60)
+    monkeypatch.setattr(duplicates, "_MAX_PAIRS_PER_PAGE", 60)
     steps: list[tuple[int, int]] = []
-    found = duplicates._candidates(rows, 0.9, lambda done, total: steps.append((done, total)))
+    found = duplicates._candidate_pairs(rows, 0.9, lambda done, total: steps.append((done, total)))
     assert set(found) == expected
     assert steps[-1] == (60, 60)
 
 
 def test_a_form_that_all_share_makes_few_pairs_a_page():
     rows = np.ones((50, 2), np.float32) / np.float32(2**0.5)
-    found = list(duplicates._candidates(rows, 0.9, lambda done, total: None))
-    assert len(found) <= 50 * duplicates._MOST_PER_PAGE
+    found = list(duplicates._candidate_pairs(rows, 0.9, lambda done, total: None))
+    assert len(found) <= 50 * duplicates._MAX_PAIRS_PER_PAGE
     assert {a for a, _ in found} | {b for _, b in found} == set(range(50))

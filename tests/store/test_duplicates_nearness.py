@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store.duplicates import nearly_the_same
+from gbrain.store.duplicates import find_duplicate_of
 
 TEXT = (
     "# Sourdough\n\nFeed the starter twice a day with equal weights of flour and water. Keep it "
@@ -16,7 +16,7 @@ TEXT = (
 
 def near(brain: Brain, slug: str) -> str | None:
     with brain.database.read_transaction() as connection:
-        found = nearly_the_same(connection, slug)
+        found = find_duplicate_of(connection, slug)
     return found.slug if found else None
 
 

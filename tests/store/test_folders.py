@@ -5,22 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from gbrain.brain import Brain
-from gbrain.store.folders import add_vault, known_pages, page_files, vaults
+from gbrain.store.folders import add_folder, list_folders, page_file_paths, page_sources
 
 
 def test_a_folder_is_added_once(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
-        one = add_vault(connection, "/notes", "2026")
-        two = add_vault(connection, "/other", "2026")
-        assert add_vault(connection, "/notes", "2027") == one
-        assert vaults(connection) == [one, two]
+        one = add_folder(connection, "/notes", "2026")
+        two = add_folder(connection, "/other", "2026")
+        assert add_folder(connection, "/notes", "2027") == one
+        assert list_folders(connection) == [one, two]
 
 
 def test_a_page_put_by_hand_belongs_to_no_folder(brain: Brain) -> None:
     brain.put("a", b"x")
     with brain.database.read_transaction() as connection:
-        known = known_pages(connection)["a"]
-    assert (known.path, known.vault_id, known.source_sha256) == ("a.md", None, None)
+        known = page_sources(connection)["a"]
+    assert (known.path, known.folder_id, known.source_sha256) == ("a.md", None, None)
 
 
 def test_pages_of_a_vault_have_files_and_others_none(brain: Brain, tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_pages_of_a_vault_have_files_and_others_none(brain: Brain, tmp_path: Pat
     brain.import_folder(vault)
     brain.put("other", b"# Other")
     with brain.database.read_transaction() as connection:
-        files = page_files(connection, ["people/ann-lee", "other", "none"])
+        files = page_file_paths(connection, ["people/ann-lee", "other", "none"])
     assert files == {"people/ann-lee": vault / "people" / "Ann Lee.md"}
 
 
@@ -39,4 +39,4 @@ def test_a_file_that_is_no_page_is_none_of_a_page(brain: Brain, tmp_path: Path) 
     brain.import_folder(tmp_path)
     with brain.database.write_transaction() as connection:
         connection.execute("UPDATE pages SET path = '/usr/share/applications/x.desktop'")
-        assert page_files(connection, ["a"]) == {}
+        assert page_file_paths(connection, ["a"]) == {}

@@ -9,7 +9,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.store import usage_log
 from gbrain.store.gaps import Gap, GapKind, find_gaps
-from gbrain.store.usage_log import Shown
+from gbrain.store.usage_log import ShownPage
 
 TODAY = date(2026, 11, 16)
 
@@ -22,14 +22,14 @@ def gaps(brain: Brain, kind: GapKind, stale_days: int = 180) -> list[Gap]:
 def ask(brain: Brain, text: str, verdict: str, *shown: int, hour: int = 9) -> None:
     now = f"2026-11-10T{hour:02}:00:00.000Z"
     with brain.database.write_transaction() as connection:
-        hits = [Shown(page_id, ()) for page_id in shown]
-        usage_log.record(connection, text, now, "hybrid", verdict, hits, 100)
+        hits = [ShownPage(page_id, ()) for page_id in shown]
+        usage_log.log_query(connection, text, now, "hybrid", verdict, hits, 100)
 
 
 def open_page(brain: Brain, slug: str, hour: int = 9, times: int = 1) -> None:
     with brain.database.write_transaction() as connection:
         for _ in range(times):
-            usage_log.opened(connection, brain.get(slug).id, f"2026-11-10T{hour:02}:05:00.000Z")
+            usage_log.log_open(connection, brain.get(slug).id, f"2026-11-10T{hour:02}:05:00.000Z")
 
 
 def put(brain: Brain, slug: str, body: str, monkeypatch: pytest.MonkeyPatch, day: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store.graph import LinkGraph, graph_around, whole_graph
+from gbrain.store.graph import LinkGraph, full_graph, graph_around
 from gbrain.store.pages import require_page
 
 Around = Callable[..., LinkGraph]
@@ -57,7 +57,7 @@ def test_a_limit_keeps_the_nearest_and_counts_the_others(around: Around) -> None
 
 def test_the_whole_brain(around: Around, brain: Brain) -> None:
     with brain.database.read_transaction() as connection:
-        graph, some = whole_graph(connection, 100), whole_graph(connection, 2)
+        graph, some = full_graph(connection, 100), full_graph(connection, 2)
     assert {page.slug for page in graph.pages} == {"a", "b", "c", "d", "alone", "Nobody"}
     assert (len([page for page in some.pages if not page.missing]), some.left_out) == (2, 3)
     assert some.pages[-1].distance is None

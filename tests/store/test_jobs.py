@@ -27,7 +27,7 @@ def connection(brain: Brain) -> Iterator[sqlite3.Connection]:
 
 
 def claim(connection: sqlite3.Connection, worker: str, count: int, now: float = NOW) -> set[bytes]:
-    return {job.hash for job in jobs.claim(connection, worker, now, count, None)}
+    return {job.hash for job in jobs.claim_jobs(connection, worker, now, count, None)}
 
 
 def test_no_job_is_claimed_twice(connection: sqlite3.Connection) -> None:
@@ -36,7 +36,7 @@ def test_no_job_is_claimed_twice(connection: sqlite3.Connection) -> None:
     assert (len(first), len(second)) == (3, 2)
     assert not first & second
     assert claim(connection, "c", 3) == set()
-    assert jobs.due(connection, NOW) == 0
+    assert jobs.count_due(connection, NOW) == 0
 
 
 def test_a_claim_runs_out(connection: sqlite3.Connection) -> None:
@@ -46,7 +46,7 @@ def test_a_claim_runs_out(connection: sqlite3.Connection) -> None:
 
 
 def test_a_job_holds_what_is_embedded(connection: sqlite3.Connection) -> None:
-    found = jobs.claim(connection, "a", NOW, 5, None)
+    found = jobs.claim_jobs(connection, "a", NOW, 5, None)
     assert {(job.title, job.heading_path, job.date, job.text) for job in found} == {
         (f"Page{n}", (), None, f"words {n}") for n in range(5)
     }
@@ -56,8 +56,8 @@ def test_what_is_finished_is_gone_and_what_is_released_is_due(
     connection: sqlite3.Connection,
 ) -> None:
     done, *rest = sorted(claim(connection, "a", 5))
-    jobs.finish(connection, [done])
-    jobs.release(connection, rest)
+    jobs.finish_jobs(connection, [done])
+    jobs.release_jobs(connection, rest)
     assert claim(connection, "b", 5) == set(rest)
 
 
@@ -65,8 +65,8 @@ def test_each_failure_doubles_the_wait_up_to_a_day(connection: sqlite3.Connectio
     (digest,) = claim(connection, "a", 1)
     waits = []
     for attempt in range(1, 30):
-        jobs.fail(connection, digest, f"reason {attempt}", NOW)
-        job = jobs.waiting(connection, 1)[0][0]
+        jobs.fail_job(connection, digest, f"reason {attempt}", NOW)
+        job = jobs.list_queue(connection, 1)[0][0]
         assert (job.hash, job.attempts, job.error) == (digest, attempt, f"reason {attempt}")
         assert job.claimed_by is None
         waits.append(job.due_at - NOW)
@@ -76,8 +76,8 @@ def test_each_failure_doubles_the_wait_up_to_a_day(connection: sqlite3.Connectio
 
 def test_failures_stand_first_in_the_list(connection: sqlite3.Connection) -> None:
     digest = sorted(claim(connection, "a", 5))[3]
-    jobs.fail(connection, digest, "a reason", NOW)
-    listed, total = jobs.waiting(connection, 2)
+    jobs.fail_job(connection, digest, "a reason", NOW)
+    listed, total = jobs.list_queue(connection, 2)
     assert (listed[0].hash, len(listed), total) == (digest, 2, 5)
 
 
@@ -90,26 +90,26 @@ def test_a_dead_worker_of_this_machine_is_noticed_and_a_living_one_left_alone(
     dead = claim(connection, f"{host}:{ended.pid}", 2)
     claim(connection, f"{host}:{os.getpid()}", 2)
     claim(connection, f"another-{host}:{ended.pid}", 1)
-    jobs.release_dead(connection)
+    jobs.release_dead_workers(connection)
     assert claim(connection, "b", 5) == dead
 
 
 def test_a_claim_by_a_name_that_is_no_worker_is_freed(connection: sqlite3.Connection) -> None:
     claimed = claim(connection, f"{socket.gethostname()}:x", 5)
-    jobs.release_dead(connection)
+    jobs.release_dead_workers(connection)
     assert claim(connection, "b", 5) == claimed
 
 
 def test_jobs_whose_text_is_gone_are_passed_by(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM chunks WHERE page_id <= 4")
     assert len(claim(connection, "a", 1)) == 1
-    jobs.drop_gone(connection)
-    assert jobs.waiting(connection, 10)[1] == 1
+    jobs.drop_orphaned_jobs(connection)
+    assert jobs.list_queue(connection, 10)[1] == 1
 
 
 def test_the_jobs_of_one_page(connection: sqlite3.Connection) -> None:
-    assert jobs.due(connection, NOW, page_id=3) == 1
-    (job,) = jobs.claim(connection, "a", NOW, 5, 3)
+    assert jobs.count_due(connection, NOW, page_id=3) == 1
+    (job,) = jobs.claim_jobs(connection, "a", NOW, 5, 3)
     assert job.text == "words 2"
 
 
@@ -118,13 +118,13 @@ def test_what_has_no_vector_is_queued_again_and_need_not_wait(brain: Brain) -> N
     space = brain.active_model().space
     with brain.database.write_transaction() as connection:
         (digest,) = claim(connection, "a", 1)
-        jobs.fail(connection, digest, "a reason", NOW)
-        assert jobs.due(connection, NOW) == 0
+        jobs.fail_job(connection, digest, "a reason", NOW)
+        assert jobs.count_due(connection, NOW) == 0
         jobs.enqueue_missing(connection, space, "now")
-        assert jobs.due(connection, NOW) == 1
-        jobs.finish(connection, [digest])
+        assert jobs.count_due(connection, NOW) == 1
+        jobs.finish_jobs(connection, [digest])
         jobs.enqueue_missing(connection, space, "now", page_id=1)
-        assert jobs.due(connection, NOW) == 1
+        assert jobs.count_due(connection, NOW) == 1
         claim(connection, "a", 1)
         jobs.enqueue_missing(connection, space, "now")
-        assert jobs.due(connection, NOW) == 0
+        assert jobs.count_due(connection, NOW) == 0

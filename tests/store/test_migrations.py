@@ -13,7 +13,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain
 from gbrain.store import migrations
-from gbrain.store.backup import WITHOUT_COPY
+from gbrain.store.backup import SKIP_BACKUP_VARIABLE
 from gbrain.store.connection import Database
 from gbrain.store.schema import SCHEMA_VERSION
 
@@ -65,7 +65,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     old_brain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = old_brain.read_bytes()
-    for script in ("SECOND", "THIRD"):
+    for script in ("TABLES_2", "THIRD"):
         monkeypatch.setattr(migrations, script, "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")
     with pytest.raises(BadBrain, match="table pages already exists"):
         Database(old_brain)
@@ -150,7 +150,7 @@ def test_where_no_copy_can_be_kept_the_brain_is_not_touched(
     with pytest.raises(BadBrain) as caught:
         Database(old_brain)
     assert (caught.value.code, user_version(old_brain)) == ("no_backup", version)
-    monkeypatch.setenv(WITHOUT_COPY, "1")
+    monkeypatch.setenv(SKIP_BACKUP_VARIABLE, "1")
     Database(old_brain).close()
     assert user_version(old_brain) == SCHEMA_VERSION
 

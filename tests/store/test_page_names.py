@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gbrain.brain import Brain
-from gbrain.store.page_names import named, names_like, slugs_of
+from gbrain.store.page_names import find_by_name, find_similar_names, slugs_by_id
 
 
 def test_a_page_is_known_by_slug_file_name_title_and_alias(brain: Brain) -> None:
     brain.put("people/alice-chen", b"---\naliases: [Ally, 'A. C.']\n---\n# Dr Alice Chen\n")
     with brain.database.read_transaction() as connection:
         found = {
-            key: [(name.slug, name.kind) for name in named(connection, key)]
+            key: [(name.slug, name.kind) for name in find_by_name(connection, key)]
             for key in ("people alice chen", "alice chen", "dr alice chen", "ally", "a c", "al")
         }
     page = "people/alice-chen"
@@ -29,14 +29,18 @@ def test_the_surest_kind_of_name_comes_first_and_each_page_once(brain: Brain) ->
     brain.put("river", b"# River\n")
     brain.put("y", b"---\naliases: [River]\n---\n# Y\n")
     with brain.database.read_transaction() as connection:
-        assert [name.slug for name in named(connection, "river")] == ["river", "x/river", "y"]
+        assert [name.slug for name in find_by_name(connection, "river")] == [
+            "river",
+            "x/river",
+            "y",
+        ]
 
 
 def test_neighbours_share_a_start_or_an_end_and_about_the_length(brain: Brain) -> None:
     for name in ("kubernetes", "kubernetis", "tubernetes", "kube"):
         brain.put(name, b"text\n")
     with brain.database.read_transaction() as connection:
-        near = {name.key for name in names_like(connection, "kubernetes", 3)}
+        near = {name.key for name in find_similar_names(connection, "kubernetes", 3)}
     assert near == {"kubernetes", "kubernetis", "tubernetes"}
 
 
@@ -45,13 +49,13 @@ def test_names_go_with_their_page(brain: Brain) -> None:
     brain.put("a", b"# Two\n")
     brain.rename("a", "b")
     with brain.database.read_transaction() as connection:
-        assert named(connection, "one") == []
-        assert named(connection, "a") == []
-        assert [name.slug for name in named(connection, "two")] == ["b"]
+        assert find_by_name(connection, "one") == []
+        assert find_by_name(connection, "a") == []
+        assert [name.slug for name in find_by_name(connection, "two")] == ["b"]
 
 
 def test_slugs_by_number(brain: Brain) -> None:
     brain.put("a", b"x")
     with brain.database.read_transaction() as connection:
-        number = named(connection, "a")[0].page_id
-        assert slugs_of(connection, [number, 999]) == {number: "a"}
+        number = find_by_name(connection, "a")[0].page_id
+        assert slugs_by_id(connection, [number, 999]) == {number: "a"}

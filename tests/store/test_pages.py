@@ -15,7 +15,7 @@ from gbrain.brain import Brain
 from gbrain.errors import Conflict, GbrainError, NotFound
 from gbrain.store import history as store_history
 from gbrain.store.connection import Database
-from gbrain.store.page_writer import Written
+from gbrain.store.page_writer import WriteResult
 
 
 def check_index(database: Database) -> None:
@@ -27,7 +27,9 @@ def check_index(database: Database) -> None:
 
 def history(brain: Brain, slug: str) -> list[tuple[int, str, str | None]]:
     with brain.database.read_transaction() as connection:
-        return [(v.version, v.slug, v.ending) for v in store_history.versions(connection, slug)]
+        return [
+            (v.version, v.slug, v.ending) for v in store_history.list_versions(connection, slug)
+        ]
 
 
 def test_a_page_comes_back_byte_for_byte(brain: Brain) -> None:
@@ -39,7 +41,7 @@ def test_a_page_comes_back_byte_for_byte(brain: Brain) -> None:
 def test_the_same_bytes_again_change_nothing(brain: Brain) -> None:
     brain.put("a", b"# A\n")
     before = brain.get("a")
-    assert brain.put("a", b"# A\n") == Written("a", 1, "unchanged")
+    assert brain.put("a", b"# A\n") == WriteResult("a", 1, "unchanged")
     assert brain.get("a") == before
     assert history(brain, "a") == [(1, "a", None)]
 
@@ -132,7 +134,7 @@ def test_a_rename_never_replaces_another_page(brain: Brain) -> None:
 
 def test_a_rename_to_the_same_name_changes_nothing(brain: Brain) -> None:
     brain.put("a", b"one")
-    assert brain.rename("a", "a") == Written("a", 1, "unchanged")
+    assert brain.rename("a", "a") == WriteResult("a", 1, "unchanged")
 
 
 def test_a_missing_page_is_answered_with_the_nearest_names(brain: Brain) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import NotFound
-from gbrain.store.provenance import Origin, provenance
+from gbrain.store.provenance import Origin, trace_provenance
 
 
 def told(origin: Origin) -> list[object]:
@@ -18,7 +18,7 @@ def told(origin: Origin) -> list[object]:
 
 def why(brain: Brain, slug: str, depth: int = 9, limit: int = 99) -> Origin:
     with brain.database.read_transaction() as connection:
-        return provenance(connection, slug, depth, limit)
+        return trace_provenance(connection, slug, depth, limit)
 
 
 def test_the_strongest_kinds_come_first(brain: Brain):

@@ -6,23 +6,23 @@ import sqlite3
 
 from gbrain.brain import Brain
 from gbrain.store import reranker_weights, usage_log
-from gbrain.store.reranker_weights import Lesson
+from gbrain.store.reranker_weights import TrainingExample
 
 NOON = "2026-11-16T12:00:00.000Z"
 
 
 def test_the_last_thing_learned_counts(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
-        assert reranker_weights.find(connection, "reranker") is None
-        reranker_weights.keep(connection, "reranker", "old", NOON)
-        reranker_weights.keep(connection, "reranker", "new", NOON)
-        reranker_weights.keep(connection, "other", "else", NOON)
-        assert reranker_weights.find(connection, "reranker") == "new"
+        assert reranker_weights.read_weights(connection, "reranker") is None
+        reranker_weights.save_weights(connection, "reranker", "old", NOON)
+        reranker_weights.save_weights(connection, "reranker", "new", NOON)
+        reranker_weights.save_weights(connection, "other", "else", NOON)
+        assert reranker_weights.read_weights(connection, "reranker") == "new"
 
 
 def test_a_file_without_the_table_has_learned_nothing() -> None:
     connection = sqlite3.connect(":memory:")
-    assert reranker_weights.find(connection, "reranker") is None
+    assert reranker_weights.read_weights(connection, "reranker") is None
     connection.close()
 
 
@@ -31,19 +31,19 @@ def test_lessons_are_questions_of_which_something_was_opened(brain: Brain) -> No
         brain.put(name, b"Words.\n")
     one, two = brain.get("one").id, brain.get("two").id
     with brain.database.write_transaction() as connection:
-        shown = [usage_log.Shown(one, (0.1, 0.2)), usage_log.Shown(two, (0.3, 0.4))]
-        usage_log.record(
+        shown = [usage_log.ShownPage(one, (0.1, 0.2)), usage_log.ShownPage(two, (0.3, 0.4))]
+        usage_log.log_query(
             connection, "first?", "2026-11-16T11:58:00.000Z", "bm25", "strong", shown, 9
         )
-        usage_log.record(
-            connection, "second?", NOON, "bm25", "strong", [usage_log.Shown(one, (5, 6))], 9
+        usage_log.log_query(
+            connection, "second?", NOON, "bm25", "strong", [usage_log.ShownPage(one, (5, 6))], 9
         )
-        assert list(reranker_weights.lessons(connection, 2)) == []
-        usage_log.opened(connection, two, "2026-11-16T12:01:00.000Z")
-        assert list(reranker_weights.lessons(connection, 2)) == [
-            Lesson(((0.1, 0.2), (0.3, 0.4)), (False, True))
+        assert list(reranker_weights.training_examples(connection, 2)) == []
+        usage_log.log_open(connection, two, "2026-11-16T12:01:00.000Z")
+        assert list(reranker_weights.training_examples(connection, 2)) == [
+            TrainingExample(((0.1, 0.2), (0.3, 0.4)), (False, True))
         ]
-        assert list(reranker_weights.lessons(connection, 3)) == []
+        assert list(reranker_weights.training_examples(connection, 3)) == []
 
 
 def test_numbers_that_are_none_are_left_out(brain: Brain) -> None:
@@ -58,4 +58,6 @@ def test_numbers_that_are_none_are_left_out(brain: Brain) -> None:
             "INSERT INTO question_hits VALUES (1, ?, 1, ?, ?)",
             [(rank, written, NOON) for rank, written in enumerate(features, 1)],
         )
-        assert list(reranker_weights.lessons(connection, 2)) == [Lesson(((1.0, 2.0),), (True,))]
+        assert list(reranker_weights.training_examples(connection, 2)) == [
+            TrainingExample(((1.0, 2.0),), (True,))
+        ]

@@ -6,7 +6,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import Conflict, NotFound
-from gbrain.store.supersede import restore, supersede, superseded
+from gbrain.store.supersede import list_superseded, supersede_page, undo_supersede
 
 NOW = "2026-11-16T12:00:00.000Z"
 
@@ -20,7 +20,7 @@ def four(brain: Brain) -> Brain:
 
 def mark(brain: Brain, old: str, new: str) -> str:
     with brain.database.write_transaction() as connection:
-        return supersede(connection, f"notes/{old}", f"notes/{new}", NOW)[1]
+        return supersede_page(connection, f"notes/{old}", f"notes/{new}", NOW)[1]
 
 
 def test_it_is_a_version_like_any_other(four: Brain):
@@ -30,7 +30,7 @@ def test_it_is_a_version_like_any_other(four: Brain):
     assert four.page("notes/a")[1]["superseded_by"] == "notes/b"
     assert four.backlinks("notes/b")[0].slug == "notes/a"
     with four.database.write_transaction() as connection:
-        assert restore(connection, "notes/a", NOW).version == 3
+        assert undo_supersede(connection, "notes/a", NOW).version == 3
     assert four.text("notes/a") == four.text("notes/a", 1)
 
 
@@ -60,8 +60,8 @@ def test_a_circle_that_others_wrote_is_no_trap(four: Brain):
 def test_whatever_names_the_page_leads_to_it(four: Brain, value: str):
     four.put("notes/a", f"---\nsuperseded_by: {value}\npinned: true\n---\n".encode())
     with four.database.read_transaction() as connection:
-        [page] = superseded(connection)
-    assert (page.slug, page.replacement, page.pinned) == ("notes/a", "notes/b", True)
+        [page] = list_superseded(connection)
+    assert (page.slug, page.successor, page.pinned) == ("notes/a", "notes/b", True)
     with pytest.raises(Conflict):
         mark(four, "b", "a")
 
@@ -69,7 +69,7 @@ def test_whatever_names_the_page_leads_to_it(four: Brain, value: str):
 def test_a_replacement_that_is_not_there(four: Brain):
     four.put("notes/a", b"---\nsuperseded_by: notes/gone\n---\n")
     with four.database.read_transaction() as connection:
-        assert superseded(connection)[0].replacement is None
+        assert list_superseded(connection)[0].successor is None
 
 
 def test_both_pages_must_be_there(four: Brain):

@@ -10,7 +10,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.store import usage_log
-from gbrain.store.usage_log import Asking, Place, Shown, take_note
+from gbrain.store.usage_log import HitLocation, LoggedQuery, ShownPage, try_write
 
 NOON = "2026-11-16T12:00:00.000Z"
 
@@ -25,19 +25,19 @@ def pages(brain: Brain) -> list[int]:
 def ask(
     brain: Brain, text: str, *shown: int, now: str = NOON, verdict: str = "strong", keep: int = 100
 ) -> None:
-    hits = [Shown(page_id, (0.5, float(page_id))) for page_id in shown]
+    hits = [ShownPage(page_id, (0.5, float(page_id))) for page_id in shown]
     with brain.database.write_transaction() as connection:
-        usage_log.record(connection, text, now, "hybrid", verdict, hits, keep)
+        usage_log.log_query(connection, text, now, "hybrid", verdict, hits, keep)
 
 
 def open_page(brain: Brain, page_id: int, now: str) -> None:
     with brain.database.write_transaction() as connection:
-        usage_log.opened(connection, page_id, now)
+        usage_log.log_open(connection, page_id, now)
 
 
-def recorded(brain: Brain) -> list[Asking]:
+def recorded(brain: Brain) -> list[LoggedQuery]:
     with brain.database.read_transaction() as connection:
-        return list(usage_log.askings(connection))
+        return list(usage_log.logged_queries(connection))
 
 
 def rows(brain: Brain, sql: str) -> list[tuple[object, ...]]:
@@ -47,7 +47,7 @@ def rows(brain: Brain, sql: str) -> list[tuple[object, ...]]:
 
 def test_a_question_is_kept_with_what_it_showed(brain: Brain, pages: list[int]) -> None:
     ask(brain, "who is a", pages[1], pages[0], verdict="partial")
-    assert recorded(brain) == [Asking("who is a", NOON, "partial", 2, False)]
+    assert recorded(brain) == [LoggedQuery("who is a", NOON, "partial", 2, False)]
     hits = rows(brain, "SELECT rank, page_id, features FROM question_hits ORDER BY rank")
     assert [hit[:2] for hit in hits] == [(1, pages[1]), (2, pages[0])]
     assert json.loads(str(hits[0][2])) == [0.5, float(pages[1])]
@@ -76,7 +76,7 @@ def test_an_open_counts_and_marks_the_questions_that_led_to_it(
     opened_at = "SELECT opened_at FROM question_hits WHERE opened_at IS NOT NULL"
     assert rows(brain, opened_at) == [(NOON,)]
     with brain.database.read_transaction() as connection:
-        assert usage_log.opens_of(connection, pages) == {pages[0]: 2}
+        assert usage_log.open_counts(connection, pages) == {pages[0]: 2}
 
 
 def test_a_page_that_went_away_cannot_be_opened(brain: Brain, pages: list[int]) -> None:
@@ -84,24 +84,24 @@ def test_a_page_that_went_away_cannot_be_opened(brain: Brain, pages: list[int]) 
     brain.delete("a")
     open_page(brain, pages[0], NOON)
     with brain.database.read_transaction() as connection:
-        assert usage_log.opens_of(connection, pages) == {}
+        assert usage_log.open_counts(connection, pages) == {}
 
 
 def test_the_last_answer_is_the_only_one(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
-        usage_log.remember(connection, [Place(1, "a", 12), Place(2, "b", None)])
-        usage_log.remember(connection, [Place(1, "c", 3)])
-        assert usage_log.recall(connection, 1) == Place(1, "c", 3)
-        assert usage_log.recall(connection, 2) is None
+        usage_log.save_last_hits(connection, [HitLocation(1, "a", 12), HitLocation(2, "b", None)])
+        usage_log.save_last_hits(connection, [HitLocation(1, "c", 3)])
+        assert usage_log.find_last_hit(connection, 1) == HitLocation(1, "c", 3)
+        assert usage_log.find_last_hit(connection, 2) is None
 
 
 def note(text: str) -> Callable[[sqlite3.Connection], None]:
-    return lambda connection: usage_log.record(connection, text, NOON, "bm25", "strong", (), 10)
+    return lambda connection: usage_log.log_query(connection, text, NOON, "bm25", "strong", (), 10)
 
 
 def test_a_note_is_written_and_leaves_the_connection_as_it_was(brain: Brain) -> None:
     before = [rows(brain, f"PRAGMA {name}") for name in ("busy_timeout", "synchronous")]
-    assert take_note(brain.database, note("kept"))
+    assert try_write(brain.database, note("kept"))
     assert [asking.text for asking in recorded(brain)] == ["kept"]
     assert [rows(brain, f"PRAGMA {name}") for name in ("busy_timeout", "synchronous")] == before
 
@@ -110,22 +110,22 @@ def test_a_busy_brain_is_not_waited_for(brain: Brain) -> None:
     other = brain.database.open_second_connection()
     try:
         other.execute("BEGIN IMMEDIATE")
-        assert not take_note(brain.database, note("lost"))
+        assert not try_write(brain.database, note("lost"))
         other.execute("ROLLBACK")
     finally:
         other.close()
     assert recorded(brain) == []
-    assert take_note(brain.database, note("kept"))
+    assert try_write(brain.database, note("kept"))
 
 
 def test_a_note_during_a_read_or_in_a_read_only_brain_is_left_out(brain: Brain) -> None:
     with brain.database.read_transaction():
-        assert not take_note(brain.database, note("lost"))
+        assert not try_write(brain.database, note("lost"))
     path = brain.database.path
     brain.close()
     path.chmod(0o400)
     with Brain.open(path) as frozen:
-        assert not take_note(frozen.database, note("lost"))
+        assert not try_write(frozen.database, note("lost"))
         assert recorded(frozen) == []
 
 
@@ -135,5 +135,5 @@ def test_a_mistake_in_a_note_is_not_hidden_and_nothing_is_half_written(brain: Br
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        take_note(brain.database, mistaken)
+        try_write(brain.database, mistaken)
     assert recorded(brain) == []

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gbrain.brain import Brain
 from gbrain.store import vectors
-from gbrain.store.vectors import SEGMENT, VectorSpace
+from gbrain.store.vectors import SEGMENT_SLOTS, VectorSpace
 from gbrain.types import Scope
 
 DIMENSION = 32
@@ -42,7 +42,7 @@ def space(brain: Brain) -> VectorSpace:
 def made_space(brain: Brain, dimension: int, model: str = "drawn") -> VectorSpace:
     """A model of that name whose vectors the tests draw themselves."""
     with brain.database.write_transaction() as connection:
-        vectors.ensure_tables(connection, dimension)
+        vectors.create_vector_tables(connection, dimension)
         row = connection.execute(
             "INSERT INTO embedding_models (name, identity, sha256, pooling, query_prefix, "
             "passage_prefix, dimension, max_tokens, description, added_at) "
@@ -68,7 +68,7 @@ def hold(brain: Brain, numbers: Iterable[int]) -> None:
 def keep(brain: Brain, space: VectorSpace, rows: Floats, first: int = 0) -> None:
     with brain.database.write_transaction() as connection:
         named = [(name(number), row) for number, row in enumerate(rows, first)]
-        vectors.store(connection, space, named)
+        vectors.store_vectors(connection, space, named)
 
 
 def slots(brain: Brain, space: VectorSpace) -> dict[bytes, int]:
@@ -84,14 +84,14 @@ def scan(brain: Brain, space: VectorSpace, query: Floats) -> Floats:
         brain.database.read_transaction() as connection,
         closing(brain.database.open_second_connection()) as second,
     ):
-        return vectors.approximate((connection, second), space, query)
+        return vectors.approximate_cosines((connection, second), space, query)
 
 
 def test_a_scan_gives_about_the_cosine_of_every_slot(brain: Brain, space: VectorSpace) -> None:
-    rows, query = units(SEGMENT + 10), units(1, seed=2)[0]
+    rows, query = units(SEGMENT_SLOTS + 10), units(1, seed=2)[0]
     keep(brain, space, rows)
     by_slot = scan(brain, space, query)
-    assert len(by_slot) == 2 * SEGMENT
+    assert len(by_slot) == 2 * SEGMENT_SLOTS
     assert np.abs(by_slot[: len(rows)] - rows @ query).max() < 0.01
     assert not by_slot[len(rows) :].any()
 
@@ -100,7 +100,7 @@ def test_a_brain_without_vectors_has_none_to_scan(brain: Brain, space: VectorSpa
     assert len(scan(brain, space, units(1)[0])) == 0
     with brain.database.read_transaction() as connection:
         assert not vectors.has_vectors(connection, space)
-        assert vectors.exact(connection, space, units(1)[0], [0, 1], Scope()) == []
+        assert vectors.exact_cosines(connection, space, units(1)[0], [0, 1], Scope()) == []
 
 
 def test_a_vector_of_zeros_is_near_to_nothing(brain: Brain, space: VectorSpace) -> None:
@@ -135,8 +135,8 @@ def test_pruned_slots_score_nothing_and_are_used_again(brain: Brain, space: Vect
     keep(brain, space, rows)
     hold(brain, range(1200, 2500))
     with brain.database.write_transaction() as connection:
-        assert vectors.prune(connection, space) == 1200
-        assert vectors.prune(connection, space) == 0
+        assert vectors.remove_orphaned_vectors(connection, space) == 1200
+        assert vectors.remove_orphaned_vectors(connection, space) == 0
     assert not scan(brain, space, rows[0])[:1200].any()
     fresh = units(1500, seed=3)
     keep(brain, space, fresh, first=5000)
@@ -161,8 +161,8 @@ def test_exact_scores_are_best_first_and_within_the_scope(brain: Brain, space: V
     hold(brain, range(50))
     query = units(1, seed=8)[0]
     with brain.database.read_transaction() as connection:
-        found = vectors.exact(connection, space, query, range(50), Scope())
-        nobody = vectors.exact(connection, space, query, range(50), Scope(wing="elsewhere"))
+        found = vectors.exact_cosines(connection, space, query, range(50), Scope())
+        nobody = vectors.exact_cosines(connection, space, query, range(50), Scope(wing="elsewhere"))
     assert [chunk.score for chunk in found] == sorted((c.score for c in found), reverse=True)
     assert [c.score for c in found] == pytest.approx(sorted(rows @ query, reverse=True), abs=1e-3)
     assert nobody == []
@@ -188,7 +188,7 @@ def test_any_coming_and_going_leaves_each_text_its_vector(
             keep(brain, space, rows[number : number + 1], first=number)
         hold(brain, held)
         with brain.database.write_transaction() as connection:
-            vectors.prune(connection, space)
+            vectors.remove_orphaned_vectors(connection, space)
     known = slots(brain, space)
     assert set(known) == {name(number) for number in held}
     for number in held:

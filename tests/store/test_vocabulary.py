@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.store.vocabulary import Near, nearest, one_slip_away
+from gbrain.store.vocabulary import SimilarWord, find_similar_word, starts_one_edit_away
 
 PAGES = {
     "baking": "# Bread\n\nKeep the Sourdough starter warm; connections between universities.\n",
@@ -30,9 +30,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
         yield brain
 
 
-def near(brain: Brain, word: str, least: float = 0.3) -> Near | None:
+def near(brain: Brain, word: str, least: float = 0.3) -> SimilarWord | None:
     with brain.database.read_transaction() as connection:
-        return nearest(connection, word, least)
+        return find_similar_word(connection, word, least)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_looking_leaves_the_brain_as_it_was(filled: Brain) -> None:
 
 
 def test_a_slip_may_be_in_the_first_letters() -> None:
-    starts = one_slip_away("river")
+    starts = starts_one_edit_away("river")
     assert {"rive", "irve", "iver", "drive"[:4], "rver", "raiv", "live"} <= set(starts)
     assert all(len(start) == 4 for start in starts)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
 from gbrain.search.lanes import vector
-from gbrain.store.vectors import VectorSpace, approximate, vectors_at
+from gbrain.store.vectors import VectorSpace, approximate_cosines, vectors_at
 from gbrain.types import LaneResult, Query
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def search(
     """
     import numpy as np
 
-    scores = scan() if scan else approximate(connections, space, embedded)
+    scores = scan() if scan else approximate_cosines(connections, space, embedded)
     slots = vector.slots_seen(connections[0], space, query, len(scores))
     if len(slots) > _MEMORY:
         slots = slots[np.argpartition(-scores[slots], _MEMORY)[:_MEMORY]]

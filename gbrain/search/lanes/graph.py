@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gbrain.config import Settings
 from gbrain.store.links import links_between
-from gbrain.store.page_names import named_any, slugs_of
+from gbrain.store.page_names import find_by_names, slugs_by_id
 from gbrain.store.scope import page_condition
 from gbrain.text.query_terms import STOP_WORDS
 from gbrain.text.slug import fold_name
@@ -58,7 +58,7 @@ def named_pages(connection: sqlite3.Connection, text: str) -> set[int]:
                 key = " ".join(words[start:stop])
                 if key not in STOP_WORDS:
                     spans[key].append((start, stop))
-    names = named_any(connection, spans)
+    names = find_by_names(connection, spans)
     taken = {span for name in names for span in spans[name.key]}
     whole = {span for span in taken if taken.isdisjoint(_around(*span))}
     return {name.page_id for name in names if not whole.isdisjoint(spans[name.key])}
@@ -92,7 +92,7 @@ def _in_scope(
     connection: sqlite3.Connection, query: Query, scores: dict[int, float]
 ) -> dict[int, str]:
     """The slugs of those pages that the query may see."""
-    slugs = slugs_of(connection, scores)
+    slugs = slugs_by_id(connection, scores)
     if query.scope.unlimited:
         return slugs
     within = page_condition(query.scope)

@@ -8,8 +8,8 @@ from collections.abc import Container, Mapping, Sequence
 from itertools import combinations
 
 from gbrain.config import Settings
-from gbrain.store.page_names import slugs_of
-from gbrain.store.scope import page_condition, passage_days
+from gbrain.store.page_names import slugs_by_id
+from gbrain.store.scope import chunk_days_condition, page_condition
 from gbrain.text.query_terms import fts_expression, has_unspaced_script
 from gbrain.trace import Trace
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
@@ -96,7 +96,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         pass
 
         scores |= listed_scores(connection, query.scope, scores, settings.candidate_pool)
-    slugs = slugs_of(connection, scores)
+    slugs = slugs_by_id(connection, scores)
     ranked = sorted(scores, key=lambda page_id: (-scores[page_id], slugs[page_id]))
     pages = tuple(
         Candidate(page_id, slugs[page_id], best.get(page_id), rank, scores[page_id])
@@ -233,7 +233,7 @@ def _chunk_scores(
     """The best passages, best first, of these pages or of all."""
     clauses, values = ["chunks_fts MATCH ?"], [match]
     if page_ids is not None:
-        days = passage_days(scope)
+        days = chunk_days_condition(scope)
         clauses.append(
             "+rowid IN (SELECT id FROM chunks "
             f"WHERE page_id IN (SELECT value FROM json_each(?)) AND {days.sql})"

@@ -6,8 +6,8 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
-from gbrain.store.page_names import slugs_of
-from gbrain.store.vectors import VectorSpace, approximate, exact, slots_in_scope
+from gbrain.store.page_names import slugs_by_id
+from gbrain.store.vectors import VectorSpace, approximate_cosines, exact_cosines, slots_in_scope
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
 
 if TYPE_CHECKING:
@@ -39,19 +39,19 @@ def search(
     another lane needs as well is given.
     """
     connection = connections[0]
-    scores = scan() if scan else approximate(connections, space, embedded)
+    scores = scan() if scan else approximate_cosines(connections, space, embedded)
     slots = slots_seen(connection, space, query, len(scores))
     chunks: list[ScoredChunk] = []
     best: dict[int, ScoredChunk] = {}
     # A page of many passages can fill the first stretch alone: go on until the pool is full.
     for stretch in _best_first(scores, slots, _HEADROOM * settings.candidate_pool):
-        found = exact(connection, space, embedded, stretch, query.scope)
+        found = exact_cosines(connection, space, embedded, stretch, query.scope)
         chunks += found
         for chunk in found:
             best.setdefault(chunk.page_id, chunk)
         if len(best) >= settings.candidate_pool:
             break
-    slugs = slugs_of(connection, best)
+    slugs = slugs_by_id(connection, best)
     ranked = sorted(best.values(), key=lambda chunk: (-chunk.score, slugs[chunk.page_id]))
     pages = tuple(
         Candidate(chunk.page_id, slugs[chunk.page_id], chunk.chunk_id, rank, chunk.score)

@@ -9,8 +9,8 @@ from collections.abc import Collection, Container, Mapping, Sequence
 
 from gbrain.search.rerank.head import RerankRequest, RerankScores
 from gbrain.search.rerank.rerank import mix_scores, movable_pages
-from gbrain.store.boost_data import facts
-from gbrain.store.chunk_context import followed
+from gbrain.store.boost_data import read_boost_data
+from gbrain.store.chunk_context import texts_with_next_chunk
 from gbrain.store.chunks import StoredChunk
 from gbrain.text.chunking import content_hash, embedding_text
 
@@ -39,10 +39,12 @@ def _by_page(logits: Mapping[int, Sequence[float]]) -> dict[int, float]:
 
 def _texts(head: RerankRequest, movable: Container[int]) -> dict[int, list[str]]:
     """What there is to read of these pages, best first, each passage with what follows it."""
-    known = facts(head.connection, dict.fromkeys(head.passages))
+    known = read_boost_data(head.connection, dict.fromkeys(head.passages))
     titles = distinctive_titles({page_id: page.title for page_id, page in known.items()})
     asked = {page: found for page, found in head.passages.items() if found and page in movable}
-    whole = followed(head.connection, [passage for found in asked.values() for passage in found])
+    whole = texts_with_next_chunk(
+        head.connection, [passage for found in asked.values() for passage in found]
+    )
     return {
         page_id: [
             _text(titles[page_id], known[page_id].title, passage._replace(text=whole[passage.id]))
@@ -55,7 +57,7 @@ def _texts(head: RerankRequest, movable: Container[int]) -> dict[int, list[str]]
 def _read(head: RerankRequest, texts: Mapping[int, Sequence[str]]) -> dict[int, list[float]]:
     """The logits of these texts, by page."""
     names = {text: content_hash(text) for read in texts.values() for text in read}
-    logits = head.helpers.cross_encoder().scores(
+    logits = head.helpers.cross_encoder().score_chunks(
         head.question, {name: text for text, name in names.items()}
     )
     return {page_id: [logits[names[text]] for text in read] for page_id, read in texts.items()}

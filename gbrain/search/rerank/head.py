@@ -11,7 +11,7 @@ from gbrain.store.chunks import StoredChunk
 from gbrain.types import Query, Ranked
 
 if TYPE_CHECKING:
-    from gbrain.models.catalog import Embedding
+    from gbrain.models.catalog import Embedder
     from gbrain.models.reranker import CrossEncoder
 
 
@@ -35,7 +35,7 @@ class RerankResources(NamedTuple):
     """
 
     cross_encoder: Callable[[], CrossEncoder]
-    embedder: Callable[[], Embedding]
+    embedder: Callable[[], Embedder]
     command: str
     today: str
 

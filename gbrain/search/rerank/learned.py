@@ -11,8 +11,8 @@ from typing import NamedTuple
 from gbrain.errors import GbrainError
 from gbrain.search.fusion import min_max
 from gbrain.search.rerank.head import RerankRequest, RerankScores
-from gbrain.store.boost_data import Wanted, facts
-from gbrain.store.reranker_weights import RERANKER, find
+from gbrain.store.boost_data import BoostDataRequest, read_boost_data
+from gbrain.store.reranker_weights import RERANKER, read_weights
 from gbrain.types import BoostData, Ranked
 
 # In this order wherever features are a row of numbers.
@@ -132,7 +132,7 @@ def _numbers(values: Sequence[float], count: int) -> Row:
 
 def score_pages(head: RerankRequest) -> RerankScores:
     """The network's scores, brought to 0 to 1; they alone decide, for so they were judged."""
-    network = load_network(find(head.connection, RERANKER) or "")
+    network = load_network(read_weights(head.connection, RERANKER) or "")
     if network is None:
         raise GbrainError(
             "nothing is learned yet",
@@ -140,7 +140,7 @@ def score_pages(head: RerankRequest) -> RerankScores:
             code="nothing_learned",
         )
     chosen = {page.page_id: page.chunk_id for page in head.pages}
-    known = facts(head.connection, chosen, Wanted(opens=True))
+    known = read_boost_data(head.connection, chosen, BoostDataRequest(opens=True))
     half_life = head.settings.recency_half_life_days or HALF_LIFE_DAYS
     rows = compute_features(head.pages, known, head.helpers.today, half_life)
     scaled = min_max([network.score(row) for row in rows.values()])

@@ -60,7 +60,7 @@ def _near(head: RerankRequest) -> dict[int, float]:
         for page_id, found in head.passages.items()
         if found
     }
-    vectors = embedder.embed_passages(part for parts in pages.values() for part in parts)
+    vectors = embedder.embed_chunks(part for parts in pages.values() for part in parts)
     return {
         page_id: scale_cosine(max(float(query @ next(vectors)) for _ in parts))
         for page_id, parts in pages.items()

@@ -13,7 +13,7 @@ from gbrain.errors import GbrainError
 from gbrain.search.expand import chunk_values
 from gbrain.search.fusion import lanes_agree, min_max
 from gbrain.search.rerank.head import RerankRequest, RerankResources, RerankScores
-from gbrain.store.chunks import StoredChunk, passages
+from gbrain.store.chunks import StoredChunk, read_chunks
 from gbrain.types import Candidate, LaneResult, Query, Ranked
 
 # The module of each kind, loaded when it is asked.
@@ -80,7 +80,7 @@ def _head(
     """The pages to ask about; one whose passages are gone has none."""
     pages = ranked[: settings.rerank_head]
     chosen = best_chunks(pages, lanes, settings)
-    known = passages(connection, [chunk for chunks in chosen.values() for chunk in chunks])
+    known = read_chunks(connection, [chunk for chunks in chosen.values() for chunk in chunks])
     found: dict[int, list[StoredChunk]] = {
         page_id: [known[chunk] for chunk in chunks if chunk in known]
         for page_id, chunks in chosen.items()

@@ -37,7 +37,7 @@ def examine_file(
     Raises BadBrain for a file that is no brain, is locked, or cannot be written for a `repair`.
     """
     try:
-        with closing(Database(path, allow_foreign=True)) as database:
+        with closing(Database(path, allow_foreign_objects=True)) as database:
             if repair:
                 # Fails now if the file cannot be written, before anything is checked.
                 with database.write_transaction():

@@ -8,12 +8,12 @@ from contextlib import closing
 from pathlib import Path
 
 from gbrain.errors import BadBrain
-from gbrain.store import atomic_files, questions
+from gbrain.store import atomic_files, page_questions
 from gbrain.store.doctor.findings import Examination, Finding
 from gbrain.store.doctor.rebuild import create_empty_index
-from gbrain.store.folders import vaults
+from gbrain.store.folders import list_folders
 from gbrain.store.migrations import missing_objects
-from gbrain.store.schema import KEYWORD_INDEXES, SCHEMA_ROWS, foreign_parts, own_parts
+from gbrain.store.schema import KEYWORD_INDEXES, SELECT_SCHEMA, find_foreign_objects, own_objects
 
 
 def _open_modes(path: Path) -> list[tuple[Path, int]]:
@@ -41,15 +41,15 @@ def restrict_modes(examination: Examination) -> None:
 
 
 def foreign_objects(examination: Examination) -> list[str]:
-    found = foreign_parts(examination.connection.execute(SCHEMA_ROWS))
+    found = find_foreign_objects(examination.connection.execute(SELECT_SCHEMA))
     return sorted(f"{kind} {name}" for kind, name in found)
 
 
 def drop_foreign_objects(examination: Examination) -> None:
     """Drop what could be executed; an altered table of gbrain is created again with its rows."""
     connection = examination.connection
-    found = foreign_parts(connection.execute(SCHEMA_ROWS))
-    own = own_parts(name for _, name in found)
+    found = find_foreign_objects(connection.execute(SELECT_SCHEMA))
+    own = own_objects(name for _, name in found)
     for wanted in ("trigger", "view", "index", "table"):
         for kind, name in found:
             if kind == wanted:
@@ -107,7 +107,7 @@ def create_missing(examination: Examination) -> None:
             create_empty_index(connection, table)
     # No check compares questions with the pages that they are derived from.
     if "page_questions" in missing:
-        questions.rebuild(connection)
+        page_questions.rebuild_questions(connection)
 
 
 def hard_links(examination: Examination) -> int:
@@ -116,14 +116,14 @@ def hard_links(examination: Examination) -> int:
 
 
 def leftovers(examination: Examination) -> list[str]:
-    return [file.name for file in atomic_files.abandoned(examination.path.parent)]
+    return [file.name for file in atomic_files.find_leftovers(examination.path.parent)]
 
 
 def remove_leftovers(examination: Examination) -> None:
-    for file in atomic_files.abandoned(examination.path.parent):
-        atomic_files.remove(file)
+    for file in atomic_files.find_leftovers(examination.path.parent):
+        atomic_files.remove_temporary(file)
 
 
 def missing_folders(examination: Examination) -> list[str]:
-    roots = [folder.root for folder in vaults(examination.connection)]
+    roots = [folder.root for folder in list_folders(examination.connection)]
     return [root for root in roots if not Path(root).is_dir()]

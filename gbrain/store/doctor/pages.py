@@ -11,8 +11,8 @@ from gbrain.errors import BadPage
 from gbrain.store import page_writer, pages
 from gbrain.store.doctor.findings import CORRUPTION_ERRORS, REPAIR, RESTORE, Examination, Finding
 from gbrain.store.doctor.rebuild import expected_rows, list_pages, parse_stored, stored_rows
-from gbrain.store.history import unpacked
-from gbrain.store.links import dangling
+from gbrain.store.history import decompress_version
+from gbrain.store.links import list_dangling_links
 from gbrain.text.slug import is_page_file, slug_from_path
 
 # --- texts and versions ----------------------------------------------------------------------
@@ -79,7 +79,7 @@ def unreadable_versions(examination: Examination) -> list[str]:
 
 def _is_readable(digest: bytes, packed: bytes) -> bool:
     try:
-        return sha256(unpacked(packed).encode()).digest() == digest
+        return sha256(decompress_version(packed).encode()).digest() == digest
     except CORRUPTION_ERRORS:
         return False
 
@@ -129,7 +129,7 @@ def repair_slugs(examination: Examination) -> None:
 
 
 def dangling_links(examination: Examination) -> list[str]:
-    missing = dangling(examination.connection)
+    missing = list_dangling_links(examination.connection)
     return [f"{slug}:{line} links to {target}" for slug, line, target in missing]
 
 

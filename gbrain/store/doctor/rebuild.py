@@ -7,10 +7,10 @@ import sqlite3
 from contextlib import suppress
 
 from gbrain.errors import GbrainError
-from gbrain.store import chunks, page_writer, questions
+from gbrain.store import chunks, page_questions, page_writer
 from gbrain.store.doctor.findings import Examination
 from gbrain.store.doctor.rows import delete_stray_rows, delete_wrong_rows, is_timestamp
-from gbrain.store.schema import DERIVED_TABLES, FIRST, KEYWORD_INDEXES, SECOND
+from gbrain.store.schema import DERIVED_TABLES, KEYWORD_INDEXES, TABLES_1, TABLES_2
 from gbrain.text.slug import fold_name
 from gbrain.types import Page
 
@@ -39,10 +39,10 @@ def rebuild_derived(examination: Examination) -> None:
             page = parse_stored(connection, page_id)
         if page is not None:
             _write_row(connection, page_id, page, examination.now)
-            page_writer.write_references(connection, page_id, page)
-            chunks.replace(connection, page_id, page.title, page.chunks, fresh=True)
-            questions.replace(connection, page_id, page, fresh=True)
-            chunks.enqueue(connection, page_id, examination.now)
+            page_writer.write_names_tags_links(connection, page_id, page)
+            chunks.replace_chunks(connection, page_id, page.title, page.chunks, fresh=True)
+            page_questions.replace_questions(connection, page_id, page, fresh=True)
+            chunks.enqueue_page(connection, page_id, examination.now)
     for table in KEYWORD_INDEXES:
         connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 
@@ -55,7 +55,7 @@ def create_empty_index(connection: sqlite3.Connection, table: str) -> None:
     connection.execute("PRAGMA writable_schema = RESET")
     for suffix in ("data", "idx", "content", "docsize", "config"):
         connection.execute(f"DROP TABLE IF EXISTS {table}_{suffix}")
-    for statement in (FIRST + SECOND).split(";\n"):
+    for statement in (TABLES_1 + TABLES_2).split(";\n"):
         if statement.strip().startswith(
             (f"CREATE VIRTUAL TABLE {table} ", f"INSERT INTO {table} ")
         ):
@@ -137,7 +137,7 @@ def expected_rows(page: Page) -> dict[str, object]:
                 (x.line, x.kind, x.target, fold_name(x.target), x.heading, x.label)
                 for x in page.links
             ],
-            sorted((key, kind, key[::-1]) for key, kind in page_writer.names_of(page)),
+            sorted((key, kind, key[::-1]) for key, kind in page_writer.name_keys(page)),
             sorted((tag,) for tag in dict.fromkeys(page.tags)),
         ),
     }  # fmt: skip

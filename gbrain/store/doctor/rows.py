@@ -11,7 +11,7 @@ from gbrain.config import all_settings, parse_value
 from gbrain.errors import BadSetting
 from gbrain.store import settings
 from gbrain.store.doctor.findings import RESTORE, Examination, Finding
-from gbrain.store.schema import DERIVED_TABLES, own_parts
+from gbrain.store.schema import DERIVED_TABLES, own_objects
 
 _VALID_TYPE = {
     "TEXT": "typeof({0}) = 'text'",
@@ -72,7 +72,7 @@ def _wrong_rows(connection: sqlite3.Connection) -> list[_WrongRow]:
     """Return the rows of gbrain's tables that have a value gbrain never writes."""
     rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     tables = [name for (name,) in rows]
-    own = own_parts(tables)
+    own = own_objects(tables)
     return [
         _WrongRow(table, key)
         for table in tables
@@ -177,7 +177,7 @@ def _sort_settings(connection: sqlite3.Connection) -> tuple[list[str], list[str]
     """Return the stored settings with a value they cannot have, and those that are unknown."""
     bad: list[str] = []
     unknown: list[str] = []
-    for name, value in sorted(settings.stored(connection).items()):
+    for name, value in sorted(settings.read_settings(connection).items()):
         if name not in all_settings():
             unknown.append(name)
             continue
@@ -200,4 +200,4 @@ def bad_settings(examination: Examination) -> list[str] | Finding:
 def reset_bad_settings(examination: Examination) -> None:
     """Set invalid settings to their default; unknown ones stay."""
     for name in _sort_settings(examination.connection)[0]:
-        settings.forget(examination.connection, name)
+        settings.remove_setting(examination.connection, name)

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from gbrain.store import chunks, jobs
 from gbrain.store.doctor.findings import Examination
-from gbrain.store.vectors import SEGMENT, VectorSpace, active_space, all_spaces, prune
+from gbrain.store.vectors import (
+    SEGMENT_SLOTS,
+    VectorSpace,
+    active_space,
+    all_spaces,
+    remove_orphaned_vectors,
+)
 
 # How far from 1 the length of a vector may be: rounding to 16 bits changes it by less than 0.001.
 _LENGTH_TOLERANCE = 0.01
@@ -20,7 +26,7 @@ _CODE_TOLERANCE_STEPS = 1.5
 def _wrong_sizes(space: VectorSpace) -> list[tuple[str, str, str]]:
     """Return (problem, table, SQL condition) for each way in which sizes can be wrong."""
     of_model = f"model_id = {space.model_id}"
-    code_bytes = SEGMENT * (4 + space.dimension)
+    code_bytes = SEGMENT_SLOTS * (4 + space.dimension)
     with_codes = f"SELECT segment FROM {space.codes} WHERE {of_model} AND length(codes) = "
     return [
         ("vectors of the wrong size", space.vectors,
@@ -28,7 +34,8 @@ def _wrong_sizes(space: VectorSpace) -> list[tuple[str, str, str]]:
         ("code segments of the wrong size", space.codes,
          f"{of_model} AND length(codes) <> {code_bytes}"),
         ("vectors without a code", space.vectors,
-         f"{of_model} AND hash IS NOT NULL AND slot / {SEGMENT} NOT IN ({with_codes}{code_bytes})"),
+         f"{of_model} AND hash IS NOT NULL AND slot / {SEGMENT_SLOTS} "
+         f"NOT IN ({with_codes}{code_bytes})"),
     ]  # fmt: skip
 
 
@@ -42,21 +49,21 @@ def _wrong_vectors(connection: sqlite3.Connection) -> Iterator[tuple[VectorSpace
     for space in all_spaces(connection):
         segments = connection.execute(
             f"SELECT segment, codes FROM {space.codes} WHERE model_id = ? AND length(codes) = ?",
-            (space.model_id, SEGMENT * (4 + space.dimension)),
+            (space.model_id, SEGMENT_SLOTS * (4 + space.dimension)),
         )
         for segment, codes in segments:
-            rows = np.frombuffer(codes, np.uint8).reshape(SEGMENT, 4 + space.dimension)
+            rows = np.frombuffer(codes, np.uint8).reshape(SEGMENT_SLOTS, 4 + space.dimension)
             scales = rows[:, :4].copy().view(np.float32)
             steps = rows[:, 4:].view(np.int8).astype(np.float32)
             stored = connection.execute(
                 f"SELECT slot, vector FROM {space.vectors} WHERE model_id = ? "
                 "AND slot BETWEEN ? AND ? AND hash IS NOT NULL AND length(vector) = ?",
-                (space.model_id, segment * SEGMENT, (segment + 1) * SEGMENT - 1,
+                (space.model_id, segment * SEGMENT_SLOTS, (segment + 1) * SEGMENT_SLOTS - 1,
                  2 * space.dimension),
             )  # fmt: skip
             for slot, packed in stored:
                 vector = np.frombuffer(packed, np.float16).astype(np.float32)
-                row = slot % SEGMENT
+                row = slot % SEGMENT_SLOTS
                 with np.errstate(all="ignore"):
                     off = np.abs(steps[row] * scales[row] - vector).max()
                     length = np.linalg.norm(vector)
@@ -112,7 +119,7 @@ def missing(examination: Examination) -> int:
 
 def enqueue_missing(examination: Examination) -> None:
     for page_id in _pages_without_vectors(examination.connection):
-        chunks.enqueue(examination.connection, page_id, examination.now)
+        chunks.enqueue_page(examination.connection, page_id, examination.now)
 
 
 def _count(examination: Examination, query: str) -> int:
@@ -139,8 +146,8 @@ def stray_jobs(examination: Examination) -> int:
 def drop_strays(examination: Examination) -> None:
     """Delete vectors and jobs of texts that no page contains."""
     for space in all_spaces(examination.connection):
-        prune(examination.connection, space)
-    jobs.drop_gone(examination.connection)
+        remove_orphaned_vectors(examination.connection, space)
+    jobs.drop_orphaned_jobs(examination.connection)
 
 
 def failed_jobs(examination: Examination) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gbrain.brain import Brain
 from gbrain.config import Settings
 from gbrain.importing.embed_worker import embed_due_chunks
-from gbrain.models.embedder import Embedder
+from gbrain.models.embedder import OnnxEmbedder
 from gbrain.search.lanes import vector
 from gbrain.store import vectors
 from gbrain.store.vectors import VectorSpace
@@ -49,7 +49,7 @@ class Drawn:
     def __init__(self, brain: Brain, rows: Floats) -> None:
         self.brain, self.rows = brain, rows
         with brain.database.write_transaction() as connection:
-            vectors.ensure_tables(connection, rows.shape[1])
+            vectors.create_vector_tables(connection, rows.shape[1])
             connection.execute(
                 "INSERT INTO embedding_models (id, name, identity, sha256, pooling, query_prefix, "
                 "passage_prefix, dimension, max_tokens, description, added_at) "
@@ -78,7 +78,7 @@ class Drawn:
     def keep(self) -> None:
         with self.brain.database.write_transaction() as connection:
             named = [(n.to_bytes(16, "big"), row) for n, row in enumerate(self.rows)]
-            vectors.store(connection, self.space, named)
+            vectors.store_vectors(connection, self.space, named)
 
     def search(self, embedded: Floats, scope: Scope = Scope()) -> LaneResult:
         return found_by(self.brain, self.space, embedded, scope)
@@ -183,14 +183,14 @@ def test_passages_are_listed_once(drawn: Drawn) -> None:
 class Remembering:
     """The real model, with each passage's vector as it came out of it."""
 
-    def __init__(self, model: Embedder) -> None:
+    def __init__(self, model: OnnxEmbedder) -> None:
         self.model, self.spec = model, model.spec
         self.embed_query, self.count_tokens = model.embed_query, model.count_tokens
         self.vectors: dict[str, Floats] = {}
 
-    def embed_passages(self, texts: Iterable[str]) -> Iterator[Floats]:
+    def embed_chunks(self, texts: Iterable[str]) -> Iterator[Floats]:
         for text in texts:
-            (self.vectors[text],) = self.model.embed_passages([text])
+            (self.vectors[text],) = self.model.embed_chunks([text])
             yield self.vectors[text]
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from gbrain.search.rerank.cross_encoder import (
     query_trust,
     relevance,
 )
-from gbrain.store.chunks import page_passages
+from gbrain.store.chunks import page_chunks
 from gbrain.store.pages import require_page
 
 
@@ -58,7 +58,7 @@ def test_the_answer_may_follow_the_passage_that_matches(brain: Brain) -> None:
     for slug, said in {"asked": "I must ask.", "told": "At noon, not on Sundays."}.items():
         brain.put(slug, f"Kim: When does the ferry leave?\n{chatter}\nLee: {said}".encode())
     with brain.database.read_transaction() as connection:
-        first, _ = page_passages(connection, require_page(connection, "told").id)
+        first, _ = page_chunks(connection, require_page(connection, "told").id)
     assert "noon" not in first.text
     alone = {"rerank": "cross-encoder", "rerank_mix": "1"}
     answer, _ = brain.query_with_trace("when does the ferry leave?", changes=alone)

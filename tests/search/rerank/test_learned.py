@@ -20,7 +20,7 @@ from gbrain.search.rerank.learned import (
     load_network,
 )
 from gbrain.store.connection import Database
-from gbrain.store.reranker_weights import RERANKER, keep
+from gbrain.store.reranker_weights import RERANKER, save_weights
 from gbrain.types import BoostData, Candidate, Ranked
 
 ZEROS = (0.0,) * len(FEATURES)
@@ -137,7 +137,7 @@ def test_the_network_decides(ask: Callable, own: Database) -> None:
     fused = ask("who shares notes?")._replace(connection=own.connection)
     last = fused.ranked[9]
     with own.write_transaction() as connection:
-        keep(connection, RERANKER, loves("opens"), NOON)
+        save_weights(connection, RERANKER, loves("opens"), NOON)
         connection.execute("INSERT INTO page_use VALUES (?, 7, ?)", (last.page_id, NOON))
     found = fused.reranked(rerank="learned", rerank_head="10", rerank_mix="0")
     assert found.ranked[0].slug == last.slug
@@ -146,6 +146,6 @@ def test_the_network_decides(ask: Callable, own: Database) -> None:
 
 def test_what_cannot_be_read_counts_as_nothing(ask: Callable, own: Database) -> None:
     with own.write_transaction() as connection:
-        keep(connection, RERANKER, '{"features": ["sine"]}', NOON)
+        save_weights(connection, RERANKER, '{"features": ["sine"]}', NOON)
     fused = ask("cloud notes")._replace(connection=own.connection)
     assert "nothing is learned" in (fused.reranked(rerank="learned").notice or "")

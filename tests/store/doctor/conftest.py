@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gbrain.store.connection import Database, create
+from gbrain.store.connection import Database, create_brain
 from gbrain.store.doctor.examine import examine
 from gbrain.store.doctor.findings import Finding
-from gbrain.store.folders import add_vault
+from gbrain.store.folders import add_folder
 from gbrain.store.page_writer import write_page
 from gbrain.text.page import parse_page
 
@@ -39,12 +39,12 @@ class Findings(dict[str, Finding]):
 def path(tmp_path: Path) -> Path:
     """A brain of three pages, closed."""
     place = tmp_path / "brain.db"
-    create(place)
+    create_brain(place)
     with closing(Database(place)) as database, database.write_transaction() as connection:
-        vault = add_vault(connection, str(tmp_path), NOW)
+        vault = add_folder(connection, str(tmp_path), NOW)
         for name, text in PAGES.items():
             page = parse_page(name, text.encode())
-            write_page(connection, page, NOW, vault_id=vault.id, from_file=True)
+            write_page(connection, page, NOW, folder_id=vault.id, from_file=True)
     return place
 
 
@@ -63,7 +63,7 @@ def run_sql(path: Path) -> Callable[..., None]:
 @pytest.fixture
 def findings(path: Path) -> Callable[..., Any]:
     def run(**how: bool) -> Findings:
-        with closing(Database(path, allow_foreign=True)) as database:
+        with closing(Database(path, allow_foreign_objects=True)) as database:
             return Findings(examine(database, NOW, **how))
 
     return run
@@ -80,7 +80,7 @@ def embedded(path: Path) -> None:
     """Give every chunk a vector of a model with four dimensions."""
     import numpy as np
 
-    from gbrain.store.vectors import VectorSpace, ensure_tables, store
+    from gbrain.store.vectors import VectorSpace, create_vector_tables, store_vectors
 
     with closing(Database(path)) as database, database.write_transaction() as connection:
         connection.execute(
@@ -89,8 +89,8 @@ def embedded(path: Path) -> None:
             "VALUES (1, 'tiny', 'tiny', '', 'mean', '', '', 4, 128, '{}', 1, ?)",
             (NOW,),
         )
-        ensure_tables(connection, 4)
+        create_vector_tables(connection, 4)
         hashes = [row[0] for row in connection.execute("SELECT DISTINCT hash FROM chunks")]
         unit = np.array([1, 0, 0, 0], np.float32)
-        store(connection, VectorSpace(1, 4), [(digest, unit) for digest in hashes])
+        store_vectors(connection, VectorSpace(1, 4), [(digest, unit) for digest in hashes])
         connection.execute("DELETE FROM embedding_jobs")

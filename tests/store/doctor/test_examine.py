@@ -328,7 +328,7 @@ def test_editing_pages_causes_no_problems(path: Path, findings: Callable[..., An
     with closing(Database(path)) as database, database.write_transaction() as connection:
         page = parse_page("river.md", b"# Sea\n\nOther words.\n")
         write_page(connection, page, NOW)
-        chunks.enqueue(connection, 1, NOW)
+        chunks.enqueue_page(connection, 1, NOW)
     assert findings(full=True).not_ok == {"stray_jobs": "note"}
 
 

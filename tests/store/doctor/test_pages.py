@@ -14,7 +14,7 @@ import pytest
 from gbrain.store.connection import Database
 from gbrain.store.doctor.examine import CHECKS
 from gbrain.store.doctor.findings import RESTORE
-from gbrain.store.history import unpacked, version_text, versions
+from gbrain.store.history import decompress_version, list_versions, version_text
 from gbrain.store.page_writer import write_page
 from gbrain.store.pages import page_text, require_page
 from gbrain.text.page import MAX_PAGE_BYTES, parse_page
@@ -32,7 +32,7 @@ def test_a_changed_text_becomes_a_new_version(
     page = require_page(connection, "river")
     assert (page.title, page.version) == ("Lake", 2)
     assert page_text(connection, page.id) == version_text(connection, "river", 1)
-    assert {known.sha256 for known in versions(connection, "river")} == {page.sha256}
+    assert {known.sha256 for known in list_versions(connection, "river")} == {page.sha256}
     (hits,) = connection.execute("SELECT count(*) FROM pages_fts WHERE pages_fts MATCH 'lake'")
     assert hits == (1,)
 
@@ -46,8 +46,8 @@ def test_a_repaired_slug_keeps_its_folder(
     run_sql("UPDATE pages SET path = 'Lake View.md' WHERE slug = 'river'")
     findings(repair=True)
     after = require_page(connection, "lake-view")
-    assert (after.id, after.vault_id, after.source_sha256) == (
-        before.id, before.vault_id, before.source_sha256,
+    assert (after.id, after.folder_id, after.source_sha256) == (
+        before.id, before.folder_id, before.source_sha256,
     )  # fmt: skip
 
 
@@ -100,8 +100,8 @@ def test_an_unreadable_version_is_reported_and_kept(
 
 def test_a_version_larger_than_a_page_may_be_is_not_unpacked(path: Path) -> None:
     with pytest.raises(ValueError, match="too large"):
-        unpacked(zlib.compress(bytes(MAX_PAGE_BYTES + 1)))
-    assert unpacked(zlib.compress(b"x" * MAX_PAGE_BYTES)) == "x" * MAX_PAGE_BYTES
+        decompress_version(zlib.compress(bytes(MAX_PAGE_BYTES + 1)))
+    assert decompress_version(zlib.compress(b"x" * MAX_PAGE_BYTES)) == "x" * MAX_PAGE_BYTES
 
 
 def test_links_to_no_page_are_a_note(

@@ -17,7 +17,7 @@ TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 KNOWN_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
-class Network:
+class Transformer:
     """Safe to call from several threads at once."""
 
     def __init__(self, session: Session, source: Path) -> None:
@@ -27,7 +27,7 @@ class Network:
         self._types = _input_types(session, source)
 
     @classmethod
-    def open(cls, model: Path, *, fused: bool, packed: bool) -> Network:
+    def open(cls, model: Path, *, fused: bool, packed: bool) -> Transformer:
         """The network in an ONNX file; see `open_session`."""
         return cls(open_session(model, fused=fused, packed=packed), model)
 

@@ -10,10 +10,12 @@ from gbrain.text.questions import QuestionSource, authored_questions, derive_que
 from gbrain.types import Page
 
 
-def replace(connection: sqlite3.Connection, page_id: int, page: Page, *, fresh: bool) -> None:
+def replace_questions(
+    connection: sqlite3.Connection, page_id: int, page: Page, *, fresh: bool
+) -> None:
     """Keeps the page's questions, as far as the brain wants them; `fresh` says it has none yet."""
     if not fresh:
-        remove(connection, page_id)
+        remove_questions(connection, page_id)
     wanted = _wanted(connection)
     if wanted == "off" or (wanted == "authored" and '"questions"' not in page.meta):
         return
@@ -21,7 +23,7 @@ def replace(connection: sqlite3.Connection, page_id: int, page: Page, *, fresh: 
     _keep(connection, wanted, page_id, page.meta, page.title, page.wing, parts)
 
 
-def remove(connection: sqlite3.Connection, page_id: int) -> None:
+def remove_questions(connection: sqlite3.Connection, page_id: int) -> None:
     """Takes a page's questions away; to be called while the page is there."""
     connection.execute(
         "INSERT INTO questions_fts (questions_fts, rowid, questions) "
@@ -31,7 +33,7 @@ def remove(connection: sqlite3.Connection, page_id: int) -> None:
     connection.execute("DELETE FROM page_questions WHERE page_id = ?", (page_id,))
 
 
-def rebuild(connection: sqlite3.Connection) -> int:
+def rebuild_questions(connection: sqlite3.Connection) -> int:
     """Makes the questions of all pages anew, as the brain wants them now; says of how many."""
     connection.execute("INSERT INTO questions_fts (questions_fts) VALUES ('delete-all')")
     connection.execute("DELETE FROM page_questions")

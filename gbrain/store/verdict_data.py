@@ -14,18 +14,18 @@ _COUNTED = 400
 _MOST_TERMS = 32
 
 
-def brain_size(connection: sqlite3.Connection) -> int:
+def approximate_page_count(connection: sqlite3.Connection) -> int:
     """About how many pages there are: a count would read them all."""
     return connection.execute("SELECT coalesce(max(id), 0) FROM pages").fetchone()[0] or 0
 
 
-def packaged_is_active(connection: sqlite3.Connection) -> bool:
+def packaged_model_is_active(connection: sqlite3.Connection) -> bool:
     """Whether cosines are those of the packaged model, which verdicts are calibrated on."""
     active = "SELECT 1 FROM embedding_models WHERE active AND folder IS NULL"
     return connection.execute(active).fetchone() is not None
 
 
-def term_facts(
+def term_statistics(
     connection: sqlite3.Connection, terms: Sequence[Term], chunk_ids: Sequence[int], pages: int
 ) -> tuple[TermStatistics, ...]:
     """For each term, about how many of the brain's `pages` hold it, and whether a passage does."""

@@ -9,14 +9,14 @@ from typing import Any
 from gbrain.errors import ModelUnavailable
 from gbrain.models.files import read_json
 
-HARMLESS_MODULES = ("Transformer", "Pooling", "Normalize")
+SUPPORTED_MODULES = ("Transformer", "Pooling", "Normalize")
 # Writers put huge numbers where the true length is unknown.
-LONGEST_BELIEVABLE = 1_000_000
+MAX_PLAUSIBLE_COUNT = 1_000_000
 # A position table may hold a few more rows than tokens can use (RoBERTa's has 514).
-SAFE_POSITIONS = 512
+MAX_SAFE_POSITIONS = 512
 
 
-def configured(folder: Path, flags: Mapping[str, Any]) -> dict[str, Any]:
+def read_config(folder: Path, flags: Mapping[str, Any]) -> dict[str, Any]:
     """What the folder's files say of pooling, prefixes, dimension and max_tokens.
 
     Keys nobody says anything about are absent. A pooling that is not supported raises unless
@@ -50,7 +50,7 @@ def _pooling_folder(folder: Path, modules: list[Any]) -> Path:
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind == "Pooling" and isinstance(module.get("path"), str):
             place = folder / Path(module["path"]).name
-        elif kind not in HARMLESS_MODULES:
+        elif kind not in SUPPORTED_MODULES:
             raise ModelUnavailable(
                 f"{folder} has a {kind or 'nameless'} layer that its ONNX file leaves out.",
                 hint="Only models of a transformer, pooling and normalisation can be used.",
@@ -76,7 +76,7 @@ def _max_tokens(folder: Path, network: Mapping[str, Any]) -> int | None:
     return _first_count(
         _object(read_json(folder / "sentence_bert_config.json")).get("max_seq_length"),
         _object(read_json(folder / "tokenizer_config.json")).get("model_max_length"),
-        None if positions is None else min(positions, SAFE_POSITIONS),
+        None if positions is None else min(positions, MAX_SAFE_POSITIONS),
     )
 
 
@@ -91,6 +91,6 @@ def _first_text(values: Mapping[str, Any], *keys: str) -> str | None:
 def _first_count(*values: object) -> int | None:
     """The first that is a number of things, not a placeholder."""
     for value in values:
-        if type(value) is int and 0 < value <= LONGEST_BELIEVABLE:
+        if type(value) is int and 0 < value <= MAX_PLAUSIBLE_COUNT:
             return value
     return None

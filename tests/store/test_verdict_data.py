@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store import term_statistics
-from gbrain.store.chunks import page_passages
+from gbrain.store import verdict_data
+from gbrain.store.chunks import page_chunks
 from gbrain.text.query_terms import parse_terms
 from gbrain.types import TermStatistics
 
 
 def facts_of(brain: Brain, slug: str, text: str) -> tuple[TermStatistics, ...]:
     with brain.database.read_transaction() as connection:
-        passages = page_passages(connection, brain.get(slug).id)
-        pages = term_statistics.brain_size(connection)
-        return term_statistics.term_facts(
+        passages = page_chunks(connection, brain.get(slug).id)
+        pages = verdict_data.approximate_page_count(connection)
+        return verdict_data.term_statistics(
             connection, parse_terms(text), [p.id for p in passages], pages
         )
 
@@ -50,7 +50,7 @@ def test_scripts_without_spaces(brain: Brain) -> None:
 def test_a_common_word_is_counted_only_so_far(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(term_statistics, "_COUNTED", 4)
+    monkeypatch.setattr(verdict_data, "_COUNTED", 4)
     for number in range(9):
         brain.put(f"p{number}", b"everywhere\n" if number else b"everywhere once\n")
     everywhere, once = facts_of(brain, "p0", "everywhere once")
@@ -60,7 +60,7 @@ def test_a_common_word_is_counted_only_so_far(
 
 def test_an_empty_brain(brain: Brain) -> None:
     with brain.database.read_transaction() as connection:
-        assert term_statistics.brain_size(connection) == 0
-        assert term_statistics.term_facts(connection, parse_terms("any words"), [], 0) == (
+        assert verdict_data.approximate_page_count(connection) == 0
+        assert verdict_data.term_statistics(connection, parse_terms("any words"), [], 0) == (
             TermStatistics("words", 0, False),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gbrain.models.files import TOKENIZER
+from gbrain.models.files import TOKENIZER_FILE
 from gbrain.models.runtime import open_tokenizer
 
 if TYPE_CHECKING:
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from gbrain.models.catalog import ModelSpec
 
 # Characters tokenised in one go: the tokenizer needs hundreds of bytes for each.
-PIECE = 1 << 16
+MAX_SLICE_CHARACTERS = 1 << 16
 
 
-class Tokens:
+class ModelTokenizer:
     """A model's tokenizer; opening one loads neither numpy nor the network."""
 
     def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
@@ -26,14 +26,14 @@ class Tokens:
         self._room = max(1, max_tokens - len(self._before) - len(self._after))
 
     @classmethod
-    def open(cls, spec: ModelSpec) -> Tokens:
+    def open(cls, spec: ModelSpec) -> ModelTokenizer:
         """The tokens of a model whose network is not needed."""
-        return cls(open_tokenizer(spec.folder / TOKENIZER), spec.max_tokens)
+        return cls(open_tokenizer(spec.folder / TOKENIZER_FILE), spec.max_tokens)
 
     def count(self, text: str) -> int:
         """How many tokens the whole text has, special tokens not counted."""
         encode = self._tokenizer.encode
-        return sum(len(encode(piece, add_special_tokens=False)) for piece in pieces(text))
+        return sum(len(encode(piece, add_special_tokens=False)) for piece in split_text(text))
 
     def windows(self, text: str) -> Iterator[list[int]]:
         """All the text's ids in order, special ones around each window: one, unless too long.
@@ -42,7 +42,7 @@ class Tokens:
         """
         encode = self._tokenizer.encode
         ids: list[int] = []
-        for piece in pieces(text):
+        for piece in split_text(text):
             ids.extend(encode(piece, add_special_tokens=False).ids)
         windows = max(1, -(-len(ids) // self._room))
         for number in range(windows):
@@ -50,15 +50,15 @@ class Tokens:
             yield [*self._before, *ids[start:end], *self._after]
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_text(text: str) -> Iterator[str]:
     """The text in parts of at most PIECE characters, cut after white space where there is some."""
     start = 0
-    while len(text) - start > PIECE:
-        end = start + PIECE
+    while len(text) - start > MAX_SLICE_CHARACTERS:
+        end = start + MAX_SLICE_CHARACTERS
         while end > start and not text[end - 1].isspace():
             end -= 1
         if end == start:
-            end = start + PIECE
+            end = start + MAX_SLICE_CHARACTERS
         yield text[start:end]
         start = end
     yield text[start:]
