@@ -14,7 +14,7 @@ from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadBrain, ModelUnavailable
 from gbrain.paths import cache_folder, make_folder
 from gbrain.store import as_of
-from gbrain.store.connection import explain_errors
+from gbrain.store.sqlite_errors import explain_errors
 from gbrain.store.vectors import active_space, has_vectors
 from gbrain.types import Progress, no_progress
 

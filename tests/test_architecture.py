@@ -82,9 +82,6 @@ DATABASE_IN_COMMANDS = {
 IMPORT_CYCLES: set[str] = {
     "gbrain.search.lanes.keyword",
     "gbrain.search.query_relaxation",
-    "gbrain.store.brain_files",
-    "gbrain.store.backup",
-    "gbrain.store.connection",
 }
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from gbrain.brain import default_path
 from gbrain.errors import BadBrain, GbrainError
-from gbrain.store.connection import damaged_error
 from gbrain.store.doctor.examine import describe_corruption
 from gbrain.store.doctor.findings import CORRUPTION_ERRORS
+from gbrain.store.sqlite_errors import damaged_error
 
 
 def find_corruption(error: Exception, arguments: Sequence[str]) -> BadBrain | None:

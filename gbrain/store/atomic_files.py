@@ -1,4 +1,4 @@
-"""Giving a finished brain file its name, whatever SQLite left or keeps beside that name."""
+"""Write files atomically: under a temporary name that is renamed to the target at the end."""
 
 from __future__ import annotations
 
@@ -11,32 +11,35 @@ from typing import BinaryIO
 
 from gbrain.errors import GbrainError
 
-# What SQLite keeps beside a database of its.
+# Files that SQLite keeps next to a database.
 SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 
 _UNFINISHED = ".gbrain-new"
 
 
 def new_temporary_path(target: Path) -> Path:
-    """Where this process makes what becomes `target`; what others left of theirs is removed."""
+    """Return the temporary path for `target`, after removing leftovers of killed processes."""
     remove_leftovers(target.parent)
     return temporary_path(target)
 
 
 def temporary_path(target: Path) -> Path:
-    """Where this process makes what becomes `target`."""
+    """Return the path under which this process writes `target`, in the same folder."""
     return target.with_name(f".{target.name}.{os.getpid()}{_UNFINISHED}")
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Removes what nobody is making any more, where that can be done."""
+    """Remove temporary files of ended processes; ignore those that cannot be removed."""
     with suppress(OSError):
         for left in find_leftovers(folder):
             remove_temporary(left)
 
 
 def find_leftovers(folder: Path) -> list[Path]:
-    """What nobody is making any more: its maker was killed, or is this process, earlier on."""
+    """Return the temporary files in a folder that no running process is writing.
+
+    Files of this process count too: they are from an earlier write that failed.
+    """
     return [
         left
         for left in folder.glob(f".*{_UNFINISHED}")
@@ -46,8 +49,8 @@ def find_leftovers(folder: Path) -> list[Path]:
 
 
 def remove_temporary(building: Path) -> None:
-    """Removes an unfinished brain and what SQLite keeps beside it."""
-    # Itself last: what is left of it would not be found without it.
+    """Remove a temporary file and the files that SQLite keeps next to it."""
+    # The database last: find_leftovers finds the other files only through it.
     for ending in (*SQLITE_SUFFIXES, ""):
         with suppress(OSError):
             os.unlink(f"{building}{ending}")
@@ -58,18 +61,18 @@ _BOM = b"\xef\xbb\xbf"
 
 @contextmanager
 def atomic_write(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """A file that takes the target's place once all is written; who may use that stays as it is.
+    """Yield a file that replaces `target` when the block ends without an error.
 
-    Unless it is `durable`, a loss of power soon after can leave it empty. A new file is as readable
-    to others as the user's umask has it, and never theirs to write. Raises FileExistsError for a
-    target that is no file: a link, a pipe, a device. What others left unfinished in the folder is
-    the caller's to clear.
+    The target keeps its permissions; a new file gets those of the user's umask, never writable by
+    others. Without `durable`, a power loss soon after may leave the file empty. Raises
+    FileExistsError if the target is a link, pipe or device. The caller removes leftovers in the
+    folder.
     """
     mode = _mode_of(target)
-    # Not named after the target: its name may be as long as a name can be.
+    # Not named after the target, whose name may already have the maximum length.
     building = temporary_path(target.with_name("file"))
     try:
-        # Exclusively: what somebody else puts there, a link above all, is never written to.
+        # Exclusive: never write through a link that somebody else put there.
         handle = os.open(
             building, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644 if mode is None else mode
         )
@@ -86,18 +89,18 @@ def atomic_write(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
 
 
 def _mode_of(target: Path) -> int | None:
-    """Who may use the file that is there; None if none is."""
+    """Return the permission bits of the target; None if it does not exist."""
     try:
         mode = target.lstat().st_mode
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(mode):
-        raise FileExistsError(0, "something that is no file has this name", str(target))
+        raise FileExistsError(0, "it is not a regular file", str(target))
     return mode & 0o777
 
 
 def write_markup(target: Path, text: str) -> None:
-    """Writes a page for a browser or a picture; raises GbrainError where that cannot be."""
+    """Write an HTML or SVG file atomically; raise GbrainError if that is not possible."""
     check_markup_target(target)
     remove_leftovers(target.parent)
     try:
@@ -108,9 +111,9 @@ def write_markup(target: Path, text: str) -> None:
 
 
 def check_markup_target(target: Path) -> None:
-    """Raises GbrainError unless what is there is such a file too: a brain is worth more."""
+    """Raise GbrainError if the target exists and is not HTML or SVG: it might be a brain."""
     if target.name.endswith(SQLITE_SUFFIXES):
-        raise _cannot_write(target, "this is a name for a part of a brain")
+        raise _cannot_write(target, "SQLite uses this name for a part of a brain")
     try:
         if _mode_of(target) is None:
             return
@@ -119,17 +122,17 @@ def check_markup_target(target: Path) -> None:
     except OSError as error:
         raise _cannot_write(target, error.strerror) from None
     if start and not start.startswith(b"<"):
-        raise _cannot_write(target, "a file with something else in it is there")
+        raise _cannot_write(target, "the file exists and is not HTML or SVG")
 
 
 def _cannot_write(target: Path, reason: str | None) -> GbrainError:
     return GbrainError(
-        f"Cannot write {target}: {reason}", hint="Name another file.", code="cannot_write"
+        f"Cannot write {target}: {reason}", hint="Choose another file name.", code="cannot_write"
     )
 
 
 def process_is_alive(pid: int) -> bool:
-    """Whether there is a process with this number, on this machine."""
+    """Return whether a process with this id runs on this machine."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):

@@ -1,4 +1,4 @@
-"""Bringing a copy back in a brain's place, and giving back the room that a brain does not need."""
+"""Copy a brain to a backup file, and restore a brain from one."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.errors import BadBrain, UsageError
 from gbrain.store.atomic_files import new_temporary_path, remove_temporary
-from gbrain.store.brain_files import in_use_error, open_exclusive, place_brain, replace_brain
-from gbrain.store.connection import (
-    Database,
+from gbrain.store.brain_files import (
     check_brain_file,
     connection_uri,
-    explain_errors,
+    in_use_error,
     make_brain_folder,
+    open_exclusive,
+    place_brain,
+    replace_brain,
 )
 from gbrain.store.schema import (
     SCHEMA_VERSION,
@@ -25,21 +26,24 @@ from gbrain.store.schema import (
     find_foreign_objects,
     integrity_errors,
 )
+from gbrain.store.sqlite_errors import explain_errors
+
+if TYPE_CHECKING:
+    from gbrain.store.connection import Database
 
 
 class RestoreResult(NamedTuple):
-    """What a restore did: how many pages are there now, and where the brain from before is."""
+    """Result of a restore: number of pages, and the path of the previous brain, if any."""
 
     pages: int
     kept: Path | None
 
 
 def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) -> RestoreResult:
-    """Makes the brain at `path` what the file `source` holds, all of it or nothing.
+    """Replace the brain at `path` with the backup `source`, completely or not at all.
 
-    The brain that was there is kept beside it under a name with the `moment`. Raises BadBrain for
-    a source that is no sound brain, and when another program has the brain open for longer than
-    `busy_seconds`.
+    The previous brain is kept next to it as `NAME.before-restore-MOMENT`. Raises BadBrain if the
+    source is not an intact brain, or if another program keeps the brain open for `busy_seconds`.
     """
     with _sound(source) as copy:
         pages: int = copy.execute("SELECT count(*) FROM pages").fetchone()[0]
@@ -48,7 +52,7 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
             copy_brain(copy, path)
             return RestoreResult(pages, None)
         if path.samefile(source):
-            raise UsageError(f"{source} is the brain itself", hint="Name a copy of it.")
+            raise UsageError(f"{source} is the brain itself", hint="Choose a backup of it.")
         kept = _free_name(path, moment)
         with explain_errors(path):
             try:
@@ -56,7 +60,7 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
             except sqlite3.OperationalError:
                 raise
             except sqlite3.DatabaseError:
-                # What cannot even be opened cannot be written: another file takes its place.
+                # SQLite cannot open the file, so it cannot write into it: replace the file.
                 _replace(path, copy, kept)
             else:
                 with closing(brain):
@@ -66,7 +70,7 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
 
 
 def _overwrite(brain: sqlite3.Connection, copy: sqlite3.Connection, kept: Path) -> None:
-    """Makes the brain what the copy is; where that fails, nothing was kept of what still stands."""
+    """Copy the backup into the brain; if that fails and the brain is intact, delete `kept`."""
     try:
         copy.backup(brain)
     except sqlite3.Error:
@@ -77,7 +81,7 @@ def _overwrite(brain: sqlite3.Connection, copy: sqlite3.Connection, kept: Path) 
 
 @contextmanager
 def _sound(source: Path) -> Iterator[sqlite3.Connection]:
-    """The file, open for reading and left as it is, if it is a brain without a fault."""
+    """Yield a read-only connection to the backup; raise BadBrain if it is not an intact brain."""
     from gbrain.store.migrations import missing_objects
 
     check_brain_file(source)
@@ -91,16 +95,16 @@ def _sound(source: Path) -> Iterator[sqlite3.Connection]:
             raise _unsound(source, "it was written by a newer gbrain", "Upgrade gbrain.")
         foreign = find_foreign_objects(copy.execute(SELECT_SCHEMA))
         if foreign:
-            hint = "Somebody else changed it; name another copy."
+            hint = "Another program changed it; choose another backup."
             raise _unsound(source, f"it holds a {' '.join(foreign[0])} that is not gbrain's", hint)
         if ("table", "pages") not in [row[:2] for row in copy.execute(SELECT_SCHEMA)]:
-            raise _unsound(source, "it holds no pages", "Name another copy.")
+            raise _unsound(source, "it has no pages table", "Choose another backup.")
         damaged = integrity_errors(copy, full=True)
         if damaged:
-            raise _unsound(source, f"it is damaged: {damaged[0]}", "Name another copy.")
+            raise _unsound(source, f"it is damaged: {damaged[0]}", "Choose another backup.")
         missing = list(missing_objects(copy)) if version == SCHEMA_VERSION else []
         if missing:
-            hint = f"gbrain doctor --repair --db {source} mends it."
+            hint = f"gbrain doctor --repair --db {source} repairs it."
             raise _unsound(source, f"{missing[0]} is missing", hint)
         yield copy
 
@@ -110,20 +114,21 @@ def _unsound(source: Path, reason: str, hint: str) -> BadBrain:
 
 
 def _free_name(path: Path, moment: str) -> Path:
+    """Return an unused name for the previous brain."""
     base = path.with_name(f"{path.name}.before-restore-{moment}")
     names = (base, *(base.with_name(f"{base.name}-{number}") for number in range(2, 1000)))
     return next(name for name in names if not name.exists())
 
 
 def _replace(path: Path, copy: sqlite3.Connection, kept: Path) -> None:
-    """Puts a new file in the place of one that SQLite cannot open."""
+    """Replace a file that SQLite cannot open with a copy of the backup."""
     fresh = path.with_name(f"{path.name}.restoring")
     if _locked_elsewhere(path):
         raise in_use_error(path)
     copy_brain(copy, fresh, replace=True)
     os.chmod(path, 0o600)
     place_brain(path, kept)
-    # A log that belongs to the old file would be read into the new one.
+    # SQLite would apply a log of the old file to the new one.
     for ending in ("-wal", "-journal"):
         with suppress(FileNotFoundError):
             os.rename(f"{path}{ending}", f"{kept}{ending}")
@@ -133,7 +138,7 @@ def _replace(path: Path, copy: sqlite3.Connection, kept: Path) -> None:
 
 
 def _locked_elsewhere(path: Path) -> bool:
-    """Whether another process has the file open: SQLite locks these bytes by its file format."""
+    """Return whether another process holds SQLite's lock bytes (fixed by its file format)."""
     try:
         import fcntl
     except ImportError:
@@ -149,12 +154,12 @@ def _locked_elsewhere(path: Path) -> bool:
 # --- compact ---------------------------------------------------------------------------------
 
 
-# Set to any value, it lets a brain be brought up to date where there is no room for a copy.
+# If this environment variable is set, an older brain is upgraded without a backup.
 SKIP_BACKUP_VARIABLE = "GBRAIN_MIGRATE_WITHOUT_BACKUP"
 
 
 class BackupResult(NamedTuple):
-    """What a backup made."""
+    """Result of a backup: the file, its size in bytes, and its number of pages."""
 
     file: Path
     bytes: int
@@ -164,12 +169,12 @@ class BackupResult(NamedTuple):
 def backup_brain(
     database: Database, target: Path | None, name: str, *, replace: bool = False
 ) -> BackupResult:
-    """Copies the brain to the file `target`; to one of that `name` in a folder or beside it."""
+    """Copy the brain to `target`; if that is a folder or None, to a file called `name`."""
     file = target.expanduser() if target else database.path.with_name(name)
     if file.is_dir():
         file = file / name
     if file.exists() and file.samefile(database.path):
-        raise UsageError(f"{file} is the brain itself", hint="Name another file.")
+        raise UsageError(f"{file} is the brain itself", hint="Choose another file name.")
     with database.read_transaction() as connection:
         pages: int = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
         copy_brain(connection, file, replace=replace)
@@ -179,10 +184,10 @@ def backup_brain(
 def copy_brain(
     connection: sqlite3.Connection, target: Path, *, replace: bool = False, check: bool = True
 ) -> bool:
-    """Copies the brain as it stands now to `target`, which appears whole or not at all.
+    """Copy the brain to `target`, which appears complete or not at all.
 
-    Raises BadBrain if a file is there, unless it may be `replace`d, or if the copy fails its
-    `check`. False, and no copy, when the brain got another version in the meantime.
+    Raises BadBrain if the target exists (unless `replace`), or if the copy fails its integrity
+    `check`. Returns False, without a copy, if another program upgraded the schema meanwhile.
     """
     building = new_temporary_path(target)
     version = connection.execute("PRAGMA user_version").fetchone()
@@ -202,14 +207,14 @@ def copy_brain(
         _sync(target.parent)
     except FileExistsError:
         raise BadBrain(
-            f"{target} is there already",
-            hint="Name another file, or replace that one with --force.",
+            f"{target} already exists",
+            hint="Choose another file name, or replace the file with --force.",
             code="file_exists",
         ) from None
     except OSError as error:
         raise BadBrain(
             f"Cannot write {target}: {error.strerror}",
-            hint="Name another place; nothing was half written.",
+            hint="Choose another path. No partial file was left.",
             code="cannot_write",
         ) from None
     finally:
@@ -218,17 +223,18 @@ def copy_brain(
 
 
 def _refuse_damage(copy: sqlite3.Connection, target: Path) -> None:
+    """Raise BadBrain if SQLite's quick check finds corruption in the copy."""
     found = integrity_errors(copy, full=False)
     if found:
         raise BadBrain(
-            f"{target} would be damaged, as the brain itself is: {found[0]}",
-            hint="gbrain doctor --repair mends what it can.",
+            f"The brain is damaged, so its copy {target} would be, too: {found[0]}",
+            hint="gbrain doctor --repair fixes what it can.",
             code="damaged",
         )
 
 
 def _sync(path: Path) -> None:
-    """Waits until a file or a folder's list of names is on the disk, where that can be had."""
+    """Flush a file, or a folder's entries, to the disk; ignore file systems that cannot."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -238,11 +244,11 @@ def _sync(path: Path) -> None:
 
 
 def backup_before_migration(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Keeps a copy of a brain of an earlier schema beside it, before it is brought up to date."""
+    """Copy a brain to `NAME.schema-VERSION.backup` next to it, before its schema is upgraded."""
     if os.environ.get(SKIP_BACKUP_VARIABLE):
         return
     try:
-        # Not checked: what is wrong with the brain is the doctor's to say, after it was opened.
+        # Not checked: doctor reports corruption once the brain is open.
         copy_brain(
             connection,
             path.with_name(f"{path.name}.schema-{version}.backup"),
@@ -251,7 +257,7 @@ def backup_before_migration(connection: sqlite3.Connection, path: Path, version:
         )
     except BadBrain as error:
         raise BadBrain(
-            f"{path} has an older schema and must be copied before it changes: {error.message}",
-            hint=f"Make room beside it, or set {SKIP_BACKUP_VARIABLE}=1 to go without a copy.",
+            f"{path} must be backed up before its upgrade: {error.message}",
+            hint=f"Free some disk space, or set {SKIP_BACKUP_VARIABLE}=1 to skip the backup.",
             code="no_backup",
         ) from None

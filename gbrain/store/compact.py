@@ -8,24 +8,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import BadBrain
-from gbrain.store.connection import (
-    Database,
-    explain_errors,
-)
+from gbrain.store.connection import Database
 from gbrain.store.schema import (
     KEYWORD_INDEXES,
 )
+from gbrain.store.sqlite_errors import explain_errors
 
-# Pages of a keyword index that are merged in one go, so that other writers get their turn.
-_MERGED_AT_ONCE = 500
+# Index pages merged per transaction, so that other writers do not wait long.
+_MERGE_PAGES = 500
 
 
-# Where SQLite keeps its temporary files, in the order in which it looks.
-_TEMPORARY = ("/var/tmp", "/usr/tmp", "/tmp", ".")
+# Folders that SQLite tries for its temporary files, in this order.
+_TEMPORARY_FOLDERS = ("/var/tmp", "/usr/tmp", "/tmp", ".")
 
 
 class CompactResult(NamedTuple):
-    """What compacting did; sizes are in bytes. `waits` says that others must close it first."""
+    """Result of compacting, sizes in bytes.
+
+    `waits` says that the file shrinks only after other programs have closed it.
+    """
 
     bytes_before: int
     bytes_after: int
@@ -38,10 +39,10 @@ class CompactResult(NamedTuple):
 
 
 def compact_brain(database: Database) -> CompactResult:
-    """Drops what belongs to nothing, merges the keyword indexes and makes the file small again.
+    """Drop orphaned vectors and jobs, merge the keyword indexes and vacuum the file.
 
-    Others may read and write meanwhile: writers wait while the file is written anew, which itself
-    waits for them no longer than the brain's `busy_seconds`.
+    Other programs can read meanwhile; writers wait during the vacuum. The vacuum itself waits up to
+    `busy_seconds` for them.
     """
     before = _size(database.path)
     _check_room(database)
@@ -54,12 +55,13 @@ def compact_brain(database: Database) -> CompactResult:
 
 
 def _size(path: Path) -> int:
+    """Return the bytes of the file and its write-ahead log."""
     files = (path, path.with_name(f"{path.name}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 
 
 def _check_room(database: Database) -> None:
-    """Raises BadBrain where the second copy that is made for a moment would not fit."""
+    """Raise BadBrain if the disk has no room for the temporary copy that VACUUM makes."""
     with database.read_transaction() as connection:
         pages, unused, size = (
             connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -73,21 +75,22 @@ def _check_room(database: Database) -> None:
         free = shutil.disk_usage(folder).free
         if free < wanted:
             raise BadBrain(
-                f"Compacting needs {wanted / 1e6:,.0f} MB in {folder} for a moment; "
+                f"Compacting temporarily needs {wanted / 1e6:,.0f} MB in {folder}; "
                 f"{free / 1e6:,.0f} MB are free",
-                hint="Make room; $SQLITE_TMPDIR names another folder for temporary files.",
+                hint="Free some space, or set $SQLITE_TMPDIR to another temporary folder.",
                 code="no_room",
             )
 
 
 def _temporary_folder() -> str:
-    named = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), *_TEMPORARY)
+    """Return the folder in which SQLite creates its temporary files."""
+    named = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), *_TEMPORARY_FOLDERS)
     usable = (name for name in named if name and os.path.isdir(name) and os.access(name, os.W_OK))
     return next(usable, ".")
 
 
 def _prune(database: Database) -> tuple[int, int]:
-    """How many vectors and jobs went because no passage has their text any more."""
+    """Drop vectors and jobs whose chunk text is on no page; return how many of each."""
     from gbrain.store.jobs import drop_orphaned_jobs
     from gbrain.store.vectors import all_spaces, remove_orphaned_vectors
 
@@ -101,9 +104,10 @@ def _prune(database: Database) -> tuple[int, int]:
 
 
 def _merge_indexes(database: Database) -> None:
+    """Merge the segments of each keyword index."""
     for table in KEYWORD_INDEXES:
-        # The first, negative, number begins a merge of the whole index; the others go on with it.
-        pages, merged = -_MERGED_AT_ONCE, True
+        # A negative number starts a merge of the whole index, positive ones continue it.
+        pages, merged = -_MERGE_PAGES, True
         while merged:
             with database.write_transaction() as connection:
                 before = connection.total_changes
@@ -112,4 +116,4 @@ def _merge_indexes(database: Database) -> None:
                 )
                 # SQLite counts the command itself as one change.
                 merged = connection.total_changes - before >= 2
-            pages = _MERGED_AT_ONCE
+            pages = _MERGE_PAGES

@@ -1,4 +1,4 @@
-"""The questions that pages answer, kept beside them for the keyword lane."""
+"""Store the questions that pages answer, which the keyword lane searches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gbrain.types import Page
 def replace_questions(
     connection: sqlite3.Connection, page_id: int, page: Page, *, fresh: bool
 ) -> None:
-    """Keeps the page's questions, as far as the brain wants them; `fresh` says it has none yet."""
+    """Store the page's questions; `fresh` says that it has none stored yet."""
     if not fresh:
         remove_questions(connection, page_id)
     wanted = _wanted(connection)
@@ -24,7 +24,7 @@ def replace_questions(
 
 
 def remove_questions(connection: sqlite3.Connection, page_id: int) -> None:
-    """Takes a page's questions away; to be called while the page is there."""
+    """Remove the page's questions; call this before the page is deleted."""
     connection.execute(
         "INSERT INTO questions_fts (questions_fts, rowid, questions) "
         "SELECT 'delete', page_id, questions FROM page_questions WHERE page_id = ?",
@@ -34,7 +34,7 @@ def remove_questions(connection: sqlite3.Connection, page_id: int) -> None:
 
 
 def rebuild_questions(connection: sqlite3.Connection) -> int:
-    """Makes the questions of all pages anew, as the brain wants them now; says of how many."""
+    """Rebuild the questions of all pages; return how many pages have any."""
     connection.execute("INSERT INTO questions_fts (questions_fts) VALUES ('delete-all')")
     connection.execute("DELETE FROM page_questions")
     wanted = _wanted(connection)
@@ -54,6 +54,7 @@ def rebuild_questions(connection: sqlite3.Connection) -> int:
 
 
 def _wanted(connection: sqlite3.Connection) -> str:
+    """Return the setting hypothetical_questions: off, authored or derived."""
     row = connection.execute(
         "SELECT value FROM config WHERE key = 'hypothetical_questions'"
     ).fetchone()

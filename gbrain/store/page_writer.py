@@ -1,4 +1,4 @@
-"""Pages into the brain: written with all their parts, or taken out with them."""
+"""Write and delete pages together with their chunks, names, tags, links and index entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gbrain.types import Page
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What a write did; `version` is the page's number now."""
+    """Result of a write; `version` is the page's version number now."""
 
     slug: str
     version: int
@@ -34,12 +34,12 @@ def write_page(
     renames: str | None = None,
     enqueue: bool = True,
 ) -> WriteResult:
-    """Creates or replaces a page, keeping its earlier text as a version.
+    """Create or update a page, and keep its previous text as a version.
 
-    `expected_version` (0 for a page that must not exist yet) refuses a lost update. `from_file`
-    marks the text as what the vault's own file holds. `renames` is the slug that the page had
-    before; a renamed page no longer belongs to a vault's file. Who writes many pages may leave
-    out `enqueue` and do it once for all.
+    Raises Conflict unless the page is at `expected_version` (0: must not exist). `from_file` says
+    that the text is that of the file in folder `folder_id`. `renames` is the previous slug; a
+    renamed page no longer belongs to a file. A caller that writes many pages can leave out
+    `enqueue` and queue their chunks for embedding once at the end.
     """
     old = find_page(connection, renames or page.slug)
     current = old.version if old else 0
@@ -47,7 +47,7 @@ def write_page(
         there = f"is at version {current}" if old else "does not exist"
         raise Conflict(
             f"{page.slug} {there}, not at version {expected_version}",
-            hint=f"Read it again with gbrain get {page.slug} and put your change on top.",
+            hint=f"Read it again with gbrain get {page.slug} and repeat your change.",
             code="version_conflict",
         )
     if old and old.sha256 == page.sha256 and old.path == page.path:
@@ -92,7 +92,7 @@ def write_page(
         for table in ("names", "tags", "links"):
             connection.execute(f"DELETE FROM {table} WHERE page_id = ?", (page_id,))
     else:
-        # A name used again goes on with its history.
+        # A slug that is used again continues the history of the deleted page.
         holder = last_deleted(connection, page.slug)
         version = holder[1] + 1 if holder else 1
         cursor = connection.execute(
@@ -120,7 +120,7 @@ def write_page(
 
 
 def name_keys(page: Page) -> set[tuple[str, str]]:
-    """Whatever the page is found by: keys, each with its kind."""
+    """Return (key, kind) of every name under which links and queries find the page."""
     names = [("slug", page.slug), ("name", page.slug.rpartition("/")[2]), ("title", page.title)]
     names += [("alias", alias) for alias in page.aliases]
     names += [("block", block) for block in page.blocks]
@@ -128,6 +128,7 @@ def name_keys(page: Page) -> set[tuple[str, str]]:
 
 
 def write_names_tags_links(connection: sqlite3.Connection, page_id: int, page: Page) -> None:
+    """Insert the page's names, tags and links."""
     connection.executemany(
         "INSERT INTO names (key, page_id, kind, reversed) VALUES (?, ?, ?, ?)",
         [(key, page_id, kind, key[::-1]) for key, kind in name_keys(page)],
@@ -148,6 +149,7 @@ def write_names_tags_links(connection: sqlite3.Connection, page_id: int, page: P
 
 
 def _unindex(connection: sqlite3.Connection, page_id: int) -> None:
+    """Remove the page from the keyword index, while its row still has the indexed text."""
     connection.execute(
         "INSERT INTO pages_fts (pages_fts, rowid, title, slug, compiled_truth, timeline, tags, "
         "aliases) SELECT 'delete', id, title, slug, compiled_truth, timeline, tags, aliases "
@@ -159,12 +161,12 @@ def _unindex(connection: sqlite3.Connection, page_id: int) -> None:
 def delete_page(
     connection: sqlite3.Connection, slug: str, now: str, *, expected_version: int | None = None
 ) -> StoredPage:
-    """Removes a page; its text stays in the history."""
+    """Delete a page and return it as it was; its text stays in the history."""
     old = require_page(connection, slug)
     if expected_version is not None and expected_version != old.version:
         raise Conflict(
             f"{slug} is at version {old.version}, not at version {expected_version}",
-            hint=f"Look at it again with gbrain get {slug} before you delete it.",
+            hint=f"Read it again with gbrain get {slug} before you delete it.",
             code="version_conflict",
         )
     save_version(connection, old, now, "deleted")

@@ -1,4 +1,4 @@
-"""Pages as the brain holds them: found by slug, listed, and read back byte for byte."""
+"""Read stored pages: find by slug, list, read text, front matter and tags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gbrain.types import Scope
 
 
 class StoredPage(NamedTuple):
-    """A page as the brain holds it, without its text."""
+    """A stored page without its text; times are ISO 8601 in UTC, `size` is in bytes."""
 
     id: int
     slug: str
@@ -50,12 +50,13 @@ def _stored(row: tuple[Any, ...]) -> StoredPage:
 
 
 def find_page(connection: sqlite3.Connection, slug: str) -> StoredPage | None:
+    """Return the page with this slug; None if there is none."""
     row = connection.execute(f"SELECT {_COLUMNS} FROM pages WHERE slug = ?", (slug,)).fetchone()
     return _stored(row) if row else None
 
 
 def require_page(connection: sqlite3.Connection, slug: str) -> StoredPage:
-    """The page called `slug`; raises NotFound with the nearest slugs."""
+    """Return the page with this slug; raise NotFound, with similar slugs, if there is none."""
     page = find_page(connection, slug)
     if page is None:
         near = nearest_slugs(connection, slug)
@@ -67,7 +68,7 @@ def require_page(connection: sqlite3.Connection, slug: str) -> StoredPage:
 
 
 def nearest_slugs(connection: sqlite3.Connection, slug: str) -> list[str]:
-    """Up to three slugs that look like `slug`, nearest first."""
+    """Return up to three slugs that look like `slug`, most similar first."""
     name = slug.rpartition("/")[2]
     rows = connection.execute(
         "SELECT slug FROM pages WHERE instr(slug, ?) OR instr(slug, ?) LIMIT 2000",
@@ -78,7 +79,7 @@ def nearest_slugs(connection: sqlite3.Connection, slug: str) -> list[str]:
 
 
 def page_text(connection: sqlite3.Connection, page_id: int) -> str:
-    """The page's own text, front matter and all."""
+    """Return the page's complete text, front matter included."""
     row = connection.execute(
         "SELECT front_matter, compiled_truth, timeline FROM pages WHERE id = ?", (page_id,)
     ).fetchone()
@@ -86,7 +87,7 @@ def page_text(connection: sqlite3.Connection, page_id: int) -> str:
 
 
 def page_body(connection: sqlite3.Connection, page_id: int) -> str:
-    """The page's own text without its front matter."""
+    """Return the page's text without its front matter."""
     row = connection.execute(
         "SELECT compiled_truth, timeline FROM pages WHERE id = ?", (page_id,)
     ).fetchone()
@@ -96,7 +97,7 @@ def page_body(connection: sqlite3.Connection, page_id: int) -> str:
 def list_pages(
     connection: sqlite3.Connection, scope: Scope, limit: int | None
 ) -> tuple[list[StoredPage], int]:
-    """The first `limit` pages of the scope by slug, and how many there are."""
+    """Return the first `limit` pages in scope, by slug, and how many there are."""
     within = page_condition(scope)
     total = connection.execute(
         f"SELECT count(*) FROM pages WHERE {within.sql}", within.values
@@ -109,7 +110,7 @@ def list_pages(
 
 
 def page_texts(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """(path, text) of each page, one at a time."""
+    """Yield (path, text) of every page, by path."""
     for path, front, truth, timeline in connection.execute(
         "SELECT path, front_matter, compiled_truth, timeline FROM pages ORDER BY path"
     ):
@@ -117,15 +118,17 @@ def page_texts(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def front_matter_values(connection: sqlite3.Connection, page_id: int) -> dict[str, object]:
-    """The page's front matter as values."""
+    """Return the page's front matter as a dictionary."""
     row = connection.execute("SELECT meta FROM pages WHERE id = ?", (page_id,)).fetchone()
     meta: dict[str, object] = json.loads(row[0])
     return meta
 
 
 def tag_counts(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-    """Tags with the number of their pages, most used first; of spellings that differ in case only,
-    the most used one."""
+    """Return tags with their number of pages, most used first.
+
+    Spellings that differ only in case count as the most used one.
+    """
     rows = connection.execute(
         "SELECT tag, count(*) FROM tags GROUP BY tag COLLATE BINARY ORDER BY count(*) DESC, tag"
     )

@@ -7,7 +7,8 @@ import sqlite3
 from pathlib import Path
 
 from gbrain.errors import BadBrain
-from gbrain.store.connection import Database, file_uri
+from gbrain.store.brain_files import file_uri
+from gbrain.store.connection import Database
 from gbrain.store.schema import SCHEMA_VERSION
 
 

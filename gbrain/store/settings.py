@@ -1,4 +1,4 @@
-"""The brain's own settings, kept in the file."""
+"""Read and write the settings that are stored in the brain."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sqlite3
 
 
 def read_settings(connection: sqlite3.Connection) -> dict[str, str]:
-    """What was set, as written."""
+    """Return the stored settings as text, by name; defaults are not included."""
     return dict(connection.execute("SELECT key, value FROM config").fetchall())
 
 
 def brain_identity(connection: sqlite3.Connection) -> str:
-    """What tells this brain, and its copies, from others: the moment it was made, to the µs."""
+    """Return the time of creation in microseconds, which a brain shares only with its copies."""
     try:
         made = connection.execute(
             "SELECT applied_at FROM _sqlite_migrations ORDER BY id LIMIT 1"
@@ -28,7 +28,7 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 
 def save_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
-    """Makes `value` the brain's own, by the user's wish: a command is one that they agree to."""
+    """Store a setting. Storing a rerank command also records that this user trusts it."""
     connection.execute(
         "INSERT INTO config (key, value) VALUES (?, ?) "
         "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -42,13 +42,13 @@ def save_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
 
 
 def remove_setting(connection: sqlite3.Connection, name: str) -> None:
-    """Puts a setting back to the default."""
+    """Remove a stored setting, so that its default applies."""
     if connection.execute("DELETE FROM config WHERE key = ?", (name,)).rowcount:
         _follow(connection, name)
 
 
 def _follow(connection: sqlite3.Connection, changed: str) -> None:
-    """What is kept for a setting follows it."""
+    """Rebuild what depends on a setting that changed."""
     if changed == "hypothetical_questions":
         from gbrain.store.page_questions import rebuild_questions
 

@@ -188,7 +188,7 @@ def test_a_wrong_row_is_reported_as_damage_and_repaired(
     assert ran.exit_code in (0, 1)
     if ran.exit_code:
         assert ran.error["code"] == "damaged"
-        assert ran.error["hint"].startswith("gbrain doctor --repair mends what it can")
+        assert ran.error["hint"].startswith("gbrain doctor --repair fixes what it can")
     assert run("doctor", "--full", "--repair").exit_code == 0
     assert run(*words.split(), "--json").exit_code == 0
     assert run("doctor", "--full").exit_code == 0

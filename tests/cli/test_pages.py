@@ -77,12 +77,12 @@ def test_an_expected_version_refuses_a_lost_update(run, brain_path):
     assert refused.exit_code == 1
     assert refused.stderr == (
         "Error: a is at version 2, not at version 1\n"
-        "Hint: Read it again with gbrain get a and put your change on top.\n"
+        "Hint: Read it again with gbrain get a and repeat your change.\n"
     )
     assert run("delete", "a", "--expected-version", "1", "--json").error == {
         "code": "version_conflict",
         "message": "a is at version 2, not at version 1",
-        "hint": "Look at it again with gbrain get a before you delete it.",
+        "hint": "Read it again with gbrain get a before you delete it.",
     }
     assert run("get", "a").stdout == "two"
 

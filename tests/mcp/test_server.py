@@ -112,7 +112,7 @@ def test_a_version_conflict_says_what_to_call(servers) -> None:
     assert error == {
         "code": "version_conflict",
         "message": "ideas/twice is at version 1, not at version 0",
-        "hint": "Read it again with brain_get ideas/twice and put your change on top.",
+        "hint": "Read it again with brain_get ideas/twice and repeat your change.",
     }
 
 

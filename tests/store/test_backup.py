@@ -142,7 +142,7 @@ def spoil(copy: Path, sql: str) -> None:
             "DROP TABLE pages; CREATE VIEW pages AS SELECT 1 AS id",
             "it holds a view pages that is not gbrain's",
         ),
-        ("DROP TABLE pages", "it holds no pages"),
+        ("DROP TABLE pages", "it has no pages table"),
         ("DROP TABLE tags", "tags is missing"),
     ],
 )

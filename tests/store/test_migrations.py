@@ -118,7 +118,7 @@ def test_a_read_only_old_brain_says_why_a_table_is_missing(tmp_path: Path) -> No
     ):
         connection.execute("SELECT * FROM baselines")
     assert caught.value.code == "read_only"
-    assert "of an older gbrain" in caught.value.message
+    assert "has an older schema" in caught.value.message
 
 
 def test_the_brain_as_it_was_is_kept_beside_it(old_brain: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gbrain.errors import BadBrain, GbrainError
-from gbrain.store.connection import Database, explain_errors
+from gbrain.store.connection import Database
 from gbrain.store.doctor.checks import STAGES, Check, Repair
 from gbrain.store.doctor.findings import (
     CORRUPTION_ERRORS,
@@ -19,6 +19,7 @@ from gbrain.store.doctor.findings import (
     Examination,
     Finding,
 )
+from gbrain.store.sqlite_errors import explain_errors
 
 CHECKS = tuple(check for stage in STAGES for check in stage)
 NOT_CHECKED = Finding("note", "not checked, because of the objects that gbrain did not create")

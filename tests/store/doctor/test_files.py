@@ -70,7 +70,7 @@ def test_a_brain_with_foreign_objects_is_not_opened(statement: str, path: Path) 
     with pytest.raises(BadBrain) as caught:
         Database(path)
     assert caught.value.code == "foreign_parts"
-    assert caught.value.hint == "gbrain doctor names it all; gbrain doctor --repair takes it out."
+    assert caught.value.hint == "gbrain doctor lists them; gbrain doctor --repair removes them."
     assert path.read_bytes() == before
 
 
