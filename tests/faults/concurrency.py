@@ -1,4 +1,4 @@
-"""What all who use one brain at the same time have in common: their pages and their turns."""
+"""Pages and turns that all processes of the concurrency test share."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from pathlib import Path
 from time import monotonic, perf_counter, sleep
 from typing import TypeVar
 
-Act = TypeVar("Act")
+Action = TypeVar("Act")
 
 DAY = "2026-11-16"
 LOG = "shared/log"
 SHARED = ("shared/1", "shared/2")
 GONE = tuple(f"gone/{number}" for number in range(6))
 FILES = 5
-LEAST_TURNS = 5
+MIN_TURNS = 5
 STAMP = re.compile(r"\bc\d+x\d+\b")
 _STAMPS_ON_A_PAGE = 7
 
 
 def token(slug: str) -> str:
-    """A word that stands in every passage of a page and on no other page."""
+    """Return a word that is in every chunk of a page and on no other page."""
     return "tok" + slug.replace("/", "").replace("-", "")
 
 
-def counted(slug: str, stamp: str) -> str:
-    """A page whose parts all carry the same stamp."""
+def stamped_page(slug: str, stamp: str) -> str:
+    """Return a page with the same stamp in each of its parts."""
     own = token(slug)
     return (
         f"---\ntitle: Page {own} {stamp}\ncounter: {stamp}\n---\n# Page {own} {stamp}\n\n"
@@ -42,14 +42,14 @@ def counted(slug: str, stamp: str) -> str:
 
 
 def stamp_of(text: str) -> str:
-    """The one stamp of a whole page; half a page fails."""
+    """Return the stamp of a page; fails if parts are missing or of two versions."""
     found = STAMP.findall(text)
     assert len(found) == _STAMPS_ON_A_PAGE, f"parts are missing: {text!r}"
     assert len(set(found)) == 1, f"parts of two versions: {text!r}"
     return found[0]
 
 
-def is_counted(slug: str) -> bool:
+def is_stamped(slug: str) -> bool:
     return slug not in (LOG, *SHARED) and not slug.startswith("watched/")
 
 
@@ -58,46 +58,46 @@ def write_files(root: Path, name: str, stamp: str) -> list[str]:
     for slug in slugs:
         file = root / f"{slug}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(counted(slug, stamp))
+        file.write_text(stamped_page(slug, stamp))
     return slugs
 
 
-class Crowd:
-    """One of many at a brain: its chance, its end, and what it tells of itself."""
+class Member:
+    """One of the processes that use a brain: its random numbers, its end and its reports."""
 
     def __init__(self, folder: Path, number: int, seed: int, seconds: float) -> None:
         self.folder, self.number = folder, number
         self.path = folder / "brain.db"
-        self.chance = random.Random(f"{seed} {number}")
+        self.rng = random.Random(f"{seed} {number}")
         self.until = monotonic() + seconds
 
-    def tell(self, kind: str, began: float, **facts: object) -> None:
+    def report(self, kind: str, began: float, **details: object) -> None:
         took = (perf_counter() - began) * 1000
-        print(json.dumps({"kind": kind, "ms": round(took, 2), **facts}), flush=True)
+        print(json.dumps({"kind": kind, "ms": round(took, 2), **details}), flush=True)
 
     def turns(self, longest_pause: float) -> Iterator[int]:
-        """Numbers from 1 until the time is over; a few in any case, on the slowest machine."""
+        """Yield numbers from 1 until the time is over, but at least MIN_TURNS."""
         for number in count(1):
-            if number > LEAST_TURNS and monotonic() > self.until:
+            if number > MIN_TURNS and monotonic() > self.until:
                 return
             yield number
-            sleep(self.chance.uniform(0, longest_pause))
+            sleep(self.rng.uniform(0, longest_pause))
 
-    def dealt(self, acts: Sequence[Act]) -> Iterator[Act]:
-        """The acts in ever new orders."""
+    def shuffled(self, actions: Sequence[Action]) -> Iterator[Action]:
+        """Yield all actions again and again, each time in another order."""
         while True:
-            yield from self.chance.sample(acts, len(acts))
+            yield from self.rng.sample(actions, len(actions))
 
-    def command(self, *words: str, stdin: str = "") -> tuple[int, str, str]:
-        """Exit code, output and errors of the program; what no user may see fails here."""
-        done = subprocess.run(
-            [sys.executable, "-m", "gbrain", *words],
+    def command(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
+        """Return exit code, output and errors; fails if the command met a lock."""
+        process = subprocess.run(
+            [sys.executable, "-m", "gbrain", *arguments],
             input=stdin.encode(), capture_output=True,
             env={**os.environ, "GBRAIN_DB": str(self.path)},
         )  # fmt: skip
-        said, complained = done.stdout.decode(), done.stderr.decode()
-        assert "locked" not in complained, complained
-        assert "another program" not in complained, complained
-        assert "Traceback" not in complained, complained
-        assert done.returncode in (0, 1), complained
-        return done.returncode, said, complained
+        output, errors = process.stdout.decode(), process.stderr.decode()
+        assert "locked" not in errors, errors
+        assert "another program" not in errors, errors
+        assert "Traceback" not in errors, errors
+        assert process.returncode in (0, 1), errors
+        return process.returncode, output, errors

@@ -1,4 +1,4 @@
-"""Those who write to a brain that others use: two that change pages, and one that takes care."""
+"""Processes that write to a brain while others use it: two writers and an embedder."""
 
 from __future__ import annotations
 
@@ -6,50 +6,50 @@ import json
 from contextlib import suppress
 from time import perf_counter
 
-from concurrency import DAY, GONE, LOG, SHARED, Crowd, counted, write_files
+from concurrency import DAY, GONE, LOG, SHARED, Member, stamped_page, write_files
 
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import Conflict, NotFound
 from gbrain.store.timeline import add_timeline_entry
 
-# How much of it a writer leaves to a program of its own.
+# Share of the writes that are made by a command instead of the library.
 BY_COMMAND = 0.05
 
 
-def writer(crowd: Crowd) -> None:
-    acts = crowd.dealt((put, count_up, timeline_add, delete_or_put, import_))
-    with Brain.open(crowd.path) as brain:
-        for turn, act in zip(crowd.turns(0.02), acts, strict=False):
+def writer(member: Member) -> None:
+    actions = member.shuffled((put, count_up, timeline_add, delete_or_put, import_))
+    with Brain.open(member.path) as brain:
+        for turn, action in zip(member.turns(0.02), actions, strict=False):
             began = perf_counter()
-            facts = act(crowd, brain, f"c{crowd.number}x{turn}")
-            if facts:
-                crowd.tell(act.__name__, began, **facts)
+            details = action(member, brain, f"c{member.number}x{turn}")
+            if details:
+                member.report(action.__name__, began, **details)
 
 
-def put(crowd: Crowd, brain: Brain, stamp: str) -> dict[str, object]:
-    slug = f"own-{crowd.number}/{crowd.chance.randint(1, 4)}"
-    _put(crowd, brain, slug, stamp)
+def put(member: Member, brain: Brain, stamp: str) -> dict[str, object]:
+    slug = f"own-{member.number}/{member.rng.randint(1, 4)}"
+    _put(member, brain, slug, stamp)
     return {"slugs": [slug], "stamp": stamp}
 
 
-def _put(crowd: Crowd, brain: Brain, slug: str, stamp: str) -> None:
-    if crowd.chance.random() < BY_COMMAND:
-        code, _, complained = crowd.command("put", slug, "--json", stdin=counted(slug, stamp))
-        assert code == 0, complained
+def _put(member: Member, brain: Brain, slug: str, stamp: str) -> None:
+    if member.rng.random() < BY_COMMAND:
+        code, _, errors = member.command("put", slug, "--json", stdin=stamped_page(slug, stamp))
+        assert code == 0, errors
     else:
-        brain.put(slug, counted(slug, stamp).encode())
+        brain.put(slug, stamped_page(slug, stamp).encode())
 
 
-def count_up(crowd: Crowd, brain: Brain, stamp: str) -> dict[str, object] | None:
-    """Reads a number and writes the next one, unless the other writer was faster."""
-    slug = crowd.chance.choice(SHARED)
+def count_up(member: Member, brain: Brain, stamp: str) -> dict[str, object] | None:
+    """Increment a number on a page, unless the other writer was faster."""
+    slug = member.rng.choice(SHARED)
     page, _, text = brain.page(slug)
     following = f"# Count\n\n{int(text.split()[-1]) + 1}\n"
-    if crowd.chance.random() < BY_COMMAND:
-        words = ("put", slug, "--expected-version", str(page.version), "--json")
-        code, _, complained = crowd.command(*words, stdin=following)
-        refused = code == 1 and json.loads(complained)["error"]["code"] == "version_conflict"
-        assert code == 0 or refused, complained
+    if member.rng.random() < BY_COMMAND:
+        arguments = ("put", slug, "--expected-version", str(page.version), "--json")
+        code, _, errors = member.command(*arguments, stdin=following)
+        refused = code == 1 and json.loads(errors)["error"]["code"] == "version_conflict"
+        assert code == 0 or refused, errors
         return None if refused else {"slug": slug}
     try:
         brain.put(slug, following.encode(), expected_version=page.version)
@@ -58,53 +58,53 @@ def count_up(crowd: Crowd, brain: Brain, stamp: str) -> dict[str, object] | None
     return {"slug": slug}
 
 
-def timeline_add(crowd: Crowd, brain: Brain, stamp: str) -> dict[str, object]:
+def timeline_add(member: Member, brain: Brain, stamp: str) -> dict[str, object]:
     line = f"said {stamp}"
-    if crowd.chance.random() < BY_COMMAND:
-        code, _, complained = crowd.command("timeline-add", LOG, line, "--date", DAY, "--json")
-        assert code == 0, complained
+    if member.rng.random() < BY_COMMAND:
+        code, _, errors = member.command("timeline-add", LOG, line, "--date", DAY, "--json")
+        assert code == 0, errors
     else:
         with brain.database.write_transaction() as connection:
             add_timeline_entry(connection, LOG, DAY, line, None, timestamp())
     return {"line": line}
 
 
-def delete_or_put(crowd: Crowd, brain: Brain, stamp: str) -> dict[str, object]:
-    slug = crowd.chance.choice(GONE)
-    if crowd.chance.random() < 0.5:
-        _put(crowd, brain, slug, stamp)
+def delete_or_put(member: Member, brain: Brain, stamp: str) -> dict[str, object]:
+    slug = member.rng.choice(GONE)
+    if member.rng.random() < 0.5:
+        _put(member, brain, slug, stamp)
         return {"slugs": [slug], "stamp": stamp}
-    if crowd.chance.random() < BY_COMMAND:
-        code, _, complained = crowd.command("delete", slug, "--json")
-        assert code == 0 or json.loads(complained)["error"]["code"] == "not_found", complained
+    if member.rng.random() < BY_COMMAND:
+        code, _, errors = member.command("delete", slug, "--json")
+        assert code == 0 or json.loads(errors)["error"]["code"] == "not_found", errors
     else:
         with suppress(NotFound):
             brain.delete(slug)
     return {"deleted": slug}
 
 
-def import_(crowd: Crowd, brain: Brain, stamp: str) -> dict[str, object]:
-    """Writes all files of a folder and takes them in: readers see all of them change at once."""
-    root = crowd.folder / f"vault-{crowd.number}"
-    slugs = write_files(root, f"notes-{crowd.number}", stamp)
-    if crowd.chance.random() < BY_COMMAND:
-        code, said, complained = crowd.command("import", str(root), "--no-embed", "--json")
-        assert code == 0, said + complained
+def import_(member: Member, brain: Brain, stamp: str) -> dict[str, object]:
+    """Write all files of a folder and import them; readers must see all change at once."""
+    root = member.folder / f"folder-{member.number}"
+    slugs = write_files(root, f"notes-{member.number}", stamp)
+    if member.rng.random() < BY_COMMAND:
+        code, output, errors = member.command("import", str(root), "--no-embed", "--json")
+        assert code == 0, output + errors
     else:
         report = brain.import_folder(root)
         assert not report.problems, report.problems
     return {"slugs": slugs, "stamp": stamp}
 
 
-def embedder(crowd: Crowd) -> None:
-    """Embeds, copies and compacts in turn, and writes files that another program watches."""
-    copy = str(crowd.folder / "copies" / "brain.db")
-    for turn in crowd.turns(0.2):
-        write_files(crowd.folder / "watched", "watched", f"c{crowd.number}x{turn}")
-        words = (("embed", "--stale"), ("compact",), ("embed",), ("backup", copy, "--force"))[
+def embedder(member: Member) -> None:
+    """Embed, back up and compact in turn, and write files of the watched folder."""
+    copy = str(member.folder / "copies" / "brain.db")
+    for turn in member.turns(0.2):
+        write_files(member.folder / "watched", "watched", f"c{member.number}x{turn}")
+        arguments = (("embed", "--stale"), ("compact",), ("embed",), ("backup", copy, "--force"))[
             turn % 4
         ]
         began = perf_counter()
-        code, _, complained = crowd.command(*words, "--json")
-        assert code == 0, complained
-        crowd.tell(words[0], began)
+        code, _, errors = member.command(*arguments, "--json")
+        assert code == 0, errors
+        member.report(arguments[0], began)

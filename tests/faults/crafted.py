@@ -1,4 +1,4 @@
-"""What somebody could make of a brain file before handing it over."""
+"""Brain files as an attacker could craft them before handing them over."""
 
 from __future__ import annotations
 
@@ -9,47 +9,48 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-RAN = "CREATE TABLE IF NOT EXISTS ran (what)"
+CREATE_RAN = "CREATE TABLE IF NOT EXISTS ran (what)"
 OUR_VIEW = (
     "CREATE VIEW chunk_search AS SELECT chunks.id AS id, pages.title AS title, heading_path, "
     "text FROM chunks JOIN pages ON pages.id = chunks.page_id"
 )
-FOREVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-# What somebody could make of a brain before handing it over.
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 CRAFTED: dict[str, tuple[str, ...]] = {
     "a trigger on pages": (
-        RAN, "CREATE TRIGGER t AFTER UPDATE ON pages BEGIN INSERT INTO ran VALUES ('t'); END",
+        CREATE_RAN,
+        "CREATE TRIGGER t AFTER UPDATE ON pages BEGIN INSERT INTO ran VALUES ('t'); END",
         "CREATE TRIGGER u AFTER INSERT ON pages BEGIN INSERT INTO ran VALUES ('u'); END",
         "CREATE TRIGGER v BEFORE DELETE ON pages BEGIN DELETE FROM versions; END",
     ),
-    "triggers on what every command notes": (
-        RAN,
+    "triggers on tables that every command writes": (
+        CREATE_RAN,
         *(f"CREATE TRIGGER t{n} AFTER {act} ON {table} BEGIN INSERT INTO ran VALUES ('x'); END"
           for n, (table, act) in enumerate((t, a) for a in ("INSERT", "UPDATE", "DELETE")
           for t in ("page_use", "last_answer", "config", "embedding_jobs", "names", "chunks",
                     "page_embeddings_vec_384", "embedding_models", "links", "tags"))),
     ),
-    "a trigger that takes for ever": (
-        f"CREATE TRIGGER t AFTER INSERT ON last_answer BEGIN {FOREVER}; END",
-        f"CREATE TRIGGER u AFTER UPDATE ON pages BEGIN {FOREVER}; END",
+    "a trigger that never ends": (
+        f"CREATE TRIGGER t AFTER INSERT ON last_answer BEGIN {ENDLESS}; END",
+        f"CREATE TRIGGER u AFTER UPDATE ON pages BEGIN {ENDLESS}; END",
     ),
     "a view in place of pages": (
         "ALTER TABLE pages RENAME TO other", "DROP VIEW IF EXISTS chunk_search",
         "CREATE VIEW pages AS SELECT * FROM other",
     ),
     "a view that never ends in place of tags": (
-        "DROP TABLE tags", f"CREATE VIEW tags AS SELECT ({FOREVER}) AS tag, 1 AS page_id",
+        "DROP TABLE tags", f"CREATE VIEW tags AS SELECT ({ENDLESS}) AS tag, 1 AS page_id",
     ),
     "a view that never ends in place of settings": (
-        "DROP TABLE config", f"CREATE VIEW config AS SELECT 'a' AS key, ({FOREVER}) AS value",
+        "DROP TABLE config", f"CREATE VIEW config AS SELECT 'a' AS key, ({ENDLESS}) AS value",
     ),
-    "a view of lies for the keyword index": (
+    "another view for the keyword index": (
         "DROP VIEW chunk_search",
         "CREATE VIEW chunk_search AS SELECT id, 'alice' AS title, heading_path, 'alice' AS text "
         "FROM chunks",
     ),
     "a view that writes through a trigger": (
-        RAN, "DROP TABLE last_answer", "CREATE VIEW last_answer AS SELECT 1 AS rank, 'a' AS slug, "
+        CREATE_RAN, "DROP TABLE last_answer",
+        "CREATE VIEW last_answer AS SELECT 1 AS rank, 'a' AS slug, "
         "1 AS line", "CREATE TRIGGER t INSTEAD OF INSERT ON last_answer BEGIN INSERT INTO ran "
         "VALUES (1); END", "CREATE TRIGGER d INSTEAD OF DELETE ON last_answer BEGIN INSERT INTO "
         "ran VALUES (1); END",
@@ -63,7 +64,7 @@ CRAFTED: dict[str, tuple[str, ...]] = {
         "ALTER TABLE pages RENAME COLUMN title TO old",
         "ALTER TABLE pages ADD COLUMN title TEXT GENERATED ALWAYS AS ('lies')",
     ),
-    "an index on something costly": (
+    "an index on a slow expression": (
         "CREATE INDEX slow ON pages (hex(zeroblob(length(slug) * 5000)))",
     ),
     "a default that computes, a check that refuses": (
@@ -85,7 +86,7 @@ CRAFTED: dict[str, tuple[str, ...]] = {
         'sz BLOB, w "x"AS(hex(zeroblob(99999999))) STORED)',
     ),
     "a keyword index over its own view": (
-        "DROP TABLE pages_fts", f"CREATE VIEW trap AS SELECT 1 AS id, ({FOREVER}) AS title, '' AS "
+        "DROP TABLE pages_fts", f"CREATE VIEW trap AS SELECT 1 AS id, ({ENDLESS}) AS title, '' AS "
         "slug, '' AS compiled_truth, '' AS timeline, '' AS tags, '' AS aliases",
         "CREATE VIRTUAL TABLE pages_fts USING fts5(title, slug, compiled_truth, timeline, tags, "
         "aliases, content='trap', content_rowid='id')",
@@ -93,7 +94,7 @@ CRAFTED: dict[str, tuple[str, ...]] = {
     "an rtree in place of links": (
         "DROP TABLE links", "CREATE VIRTUAL TABLE links USING rtree(page_id, position, line)",
     ),
-    "a table of a module that nobody has": (
+    "a table of an unknown module": (
         "PRAGMA writable_schema = ON", "DROP TABLE tags", "INSERT INTO sqlite_schema VALUES "
         "('table', 'tags', 'tags', 0, 'CREATE VIRTUAL TABLE tags USING nobody_knows(a, b)')",
     ),
@@ -125,7 +126,7 @@ CRAFTED: dict[str, tuple[str, ...]] = {
     "a version that unpacks to 64 MB": ("UPDATE versions SET content = bomb()",),
     "front matter deeper than any stack": ("UPDATE pages SET meta = printf('%.*c', 90000, '[')",),
     "a page of 70 MB": ("UPDATE pages SET compiled_truth = zeroblob(70000000) WHERE id = 1",),
-    "a passage of 70 MB": ("UPDATE chunks SET text = zeroblob(70000000) WHERE id = 1",),
+    "a chunk of 70 MB": ("UPDATE chunks SET text = zeroblob(70000000) WHERE id = 1",),
     "a vector of 70 MB": ("UPDATE page_embeddings_vec_384 SET vector = zeroblob(70000000) "
                            "WHERE slot = 1",),
     "vectors of not a number": ("UPDATE page_embeddings_vec_384 SET vector = "
@@ -147,7 +148,7 @@ CRAFTED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def craft(statements: tuple[str, ...], path: Path, chance: random.Random) -> None:
+def craft(statements: tuple[str, ...], path: Path, rng: random.Random) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as raw:
         raw.create_function("bomb", 0, partial(_bomb, 1 << 26), deterministic=True)
         for statement in statements:
@@ -161,5 +162,5 @@ def _bomb(size: int) -> bytes:
     return b"".join([*parts, packer.flush()])
 
 
-def odd_files(path: Path, chance: random.Random) -> None:
-    path.write_bytes(chance.choice([b"", b"SQLite format 3\0", bytes(4096), b"# A page\n", b"\n"]))
+def odd_files(path: Path, rng: random.Random) -> None:
+    path.write_bytes(rng.choice([b"", b"SQLite format 3\0", bytes(4096), b"# A page\n", b"\n"]))

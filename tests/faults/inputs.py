@@ -1,4 +1,4 @@
-"""Strategies for what a stranger may send: pages, names, queries, options, lines and messages."""
+"""Hypothesis strategies for any input: pages, names, queries, options, lines and messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gbrain.config import all_settings
 from gbrain.text.query_terms import FIELDS
 
-# Characters that some reader once took for more than themselves.
+# Characters that parsers have treated specially.
 ODD = (
     "\0\t\r\n\v\f\x1b\x1c\x7f\x85\xa0\u0301\u0316\u0344\u0600\u180e\u200b\u200d\u202e\u2028\u2029"
     "\u2066\ufeff\ufffe\U000e0001\U0010ffff\U0001f600知각éßİıſΔ٣'\"`\\|#[](){}<>*_~-+=:;,.!?%&$@^/"
@@ -18,7 +18,7 @@ WORDS = ("river", "alice", "AND", "OR", "NOT", "the", "2026", "知识", "naïve"
 CHARACTERS = st.one_of(st.sampled_from(ODD), st.sampled_from("abcABC019 \n"), st.characters())
 
 text = st.text(CHARACTERS.filter(lambda char: not "\ud800" <= char <= "\udfff"), max_size=60)
-wild = st.text(CHARACTERS, max_size=60)
+any_text = st.text(CHARACTERS, max_size=60)
 word = st.one_of(st.sampled_from(WORDS), st.text("abcdeéß知", min_size=1, max_size=8))
 date = st.one_of(
     st.sampled_from(
@@ -124,7 +124,7 @@ _field = st.tuples(
 ).map("".join)
 _operator = st.sampled_from(["AND", "OR", "NOT", "(", ")", '"', "*", "-", "+", "NEAR(", "^"])
 question = st.one_of(
-    wild, st.lists(st.one_of(word, word, _field, _operator, text), max_size=12).map(" ".join)
+    any_text, st.lists(st.one_of(word, word, _field, _operator, text), max_size=12).map(" ".join)
 )
 
 # --- options, as the command line and lines of JSON take them ------------------------------------
@@ -153,15 +153,15 @@ setting = st.tuples(
 )
 
 json_value = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), wild, question),
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), any_text, question),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.one_of(word, wild), inner, max_size=3)
+        st.lists(inner, max_size=3), st.dictionaries(st.one_of(word, any_text), inner, max_size=3)
     ),
     max_leaves=6,
 )
 
 
-# JSON that ends too early, goes too deep, or holds numbers and halves of characters that are none.
+# JSON that is truncated, too deep, or has invalid numbers and unpaired surrogates.
 broken_json = st.sampled_from(
     [
         "{",
@@ -177,8 +177,8 @@ broken_json = st.sampled_from(
 )
 
 
-def asked_line(known: dict[str, st.SearchStrategy[object]]) -> st.SearchStrategy[str]:
-    """A line for `query -`: a text, an object with options, or something else."""
+def question_line(known: dict[str, st.SearchStrategy[object]]) -> st.SearchStrategy[str]:
+    """Return lines for `query -`: a text, an object with options, or anything else."""
     given = st.fixed_dictionaries(
         {"query": question},
         optional={key: st.one_of(value, json_value) for key, value in known.items()},
@@ -194,7 +194,7 @@ record_line = st.one_of(
     ).map(json.dumps),
     json_value.map(json.dumps),
     broken_json,
-    wild.filter(lambda line: "\n" not in line),
+    any_text.filter(lambda line: "\n" not in line),
 )  # fmt: skip
 
 ignore_lines = st.lists(

@@ -1,9 +1,9 @@
-"""Texts that go on and on, taken through everything that is done with a page or a query.
+"""Very long pages and queries, and the time of every step with them.
 
     python tests/faults/long_inputs.py SIZE [NAME...]
 
-prints the seconds of each step at SIZE, twice and four times as much, and their ratio: 4 where time
-is linear in the input, 16 where it is quadratic.
+prints the seconds of each step for SIZE bytes, twice and four times as many, and the ratio of last
+to first: 4 if time is linear in the input, 16 if it is quadratic.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Make = Callable[[int], str]
 Steps = Iterator[tuple[str, Callable[[], object]]]
 
 NOON = "2026-11-16T12:00:00"
-# Bytes: what goes on within a line, up to what a line or a front matter may hold.
-LINE = MAX_LINE_BYTES // 2
+# Bytes of one long line or front matter, below the limit of both.
+LINE_BYTES = MAX_LINE_BYTES // 2
 
 
 def lines_of(unit: str) -> Make:
@@ -39,11 +39,11 @@ def lines_of(unit: str) -> Make:
 
 
 def one_line(unit: str) -> Make:
-    """Lines as long as they may be."""
+    """Return a maker of texts whose lines are as long as allowed."""
 
     def make(size: int) -> str:
-        line = unit * (min(size, LINE) // len(unit.encode()))
-        return f"{line}\n" * max(size // LINE, 1)
+        line = unit * (min(size, LINE_BYTES) // len(unit.encode()))
+        return f"{line}\n" * max(size // LINE_BYTES, 1)
 
     return make
 
@@ -55,12 +55,12 @@ def numbered(form: str) -> Make:
     return make
 
 
-def within(before: str, unit: str, after: str = "\n---\nriver\n") -> Make:
-    """Front matter that goes on, as long as it may."""
-    return lambda size: before + unit * (min(size, LINE) // len(unit.encode())) + after
+def front_matter_of(before: str, unit: str, after: str = "\n---\nriver\n") -> Make:
+    """Return a maker of pages with front matter as long as allowed."""
+    return lambda size: before + unit * (min(size, LINE_BYTES) // len(unit.encode())) + after
 
 
-SIGNS = {
+UNITS = {
     "links": "[[", "labels": "[[a|", "headings": "#", "titles": "# ", "dates": "- 2026",
     "tags": "#a ", "quotation marks": '"', "backticks": "`", "quotes": ">", "stars": "*",
     "bars": "|", "comments": "%%", "html comments": "<!--", "brackets": "[", "closed brackets": "]",
@@ -72,8 +72,8 @@ SIGNS = {
 }  # fmt: skip
 
 PAGES: dict[str, Make] = {
-    **{f"{name} on a line": one_line(unit) for name, unit in SIGNS.items()},
-    **{f"{name} on lines": lines_of(unit) for name, unit in SIGNS.items()},
+    **{f"{name} on a line": one_line(unit) for name, unit in UNITS.items()},
+    **{f"{name} on lines": lines_of(unit) for name, unit in UNITS.items()},
     "empty lines": lines_of(""),
     "carriage returns": lambda size: "\r" * size,
     "quotes in lists": one_line("> - "),
@@ -96,17 +96,17 @@ PAGES: dict[str, Make] = {
     "many tags": numbered("#tag%d"),
     "many words": numbered("word%d"),
     "one long link": lambda size: f"[[{one_line('a ')(size).strip()}]]",
-    "one long name": lambda size: f"[[{one_line(SIGNS['marks on a letter'])(size).strip()}]]",
-    "aliases": within("---\naliases: ['a'", ", 'b'", "]\n---\nriver\n"),
-    "an alias": within("---\naliases: ['", "\u0301\u0316", "']\n---\nriver\n"),
-    "lists in lists": within("---\na: ", "["),
-    "maps in maps": within("---\na: ", "{a: "),
-    "items in items": within("---\na: ", "- "),
-    "keys in keys": within("---\na: ", "? "),
-    "directives": within("---\n", "%TAG !a! tag:x\n"),
-    "anchors": within("---\na0: &a [x, x]\n", "b: [*a, *a]\n"),
-    "yaml comments": within("---\n", "#\n"),
-    "folded text": within("---\na: >\n", "  b\n"),
+    "one long name": lambda size: f"[[{one_line(UNITS['marks on a letter'])(size).strip()}]]",
+    "aliases": front_matter_of("---\naliases: ['a'", ", 'b'", "]\n---\nriver\n"),
+    "an alias": front_matter_of("---\naliases: ['", "\u0301\u0316", "']\n---\nriver\n"),
+    "lists in lists": front_matter_of("---\na: ", "["),
+    "maps in maps": front_matter_of("---\na: ", "{a: "),
+    "items in items": front_matter_of("---\na: ", "- "),
+    "keys in keys": front_matter_of("---\na: ", "? "),
+    "directives": front_matter_of("---\n", "%TAG !a! tag:x\n"),
+    "anchors": front_matter_of("---\na0: &a [x, x]\n", "b: [*a, *a]\n"),
+    "yaml comments": front_matter_of("---\n", "#\n"),
+    "folded text": front_matter_of("---\na: >\n", "  b\n"),
 }
 
 QUERIES: dict[str, Make] = {
@@ -124,7 +124,7 @@ QUERIES["query of one phrase"] = lambda size: f'"{one_line("a ")(size).strip()}"
 
 
 def page_steps(brain: Brain, text: str) -> Steps:
-    """What is done with a page, from `put` to its removal."""
+    """Yield (name, action) for all that is done with a page, from `put` to `delete`."""
     path, data = brain.database.path, text.encode()
     yield "put", lambda: brain.put("page", data)
     yield "embed", lambda: brain.embed(limit=4)
@@ -138,20 +138,20 @@ def page_steps(brain: Brain, text: str) -> Steps:
     yield "timeline-add", lambda: run(path, "timeline-add", "page", "It rained")
     yield "change", lambda: brain.put("page", ("river\n\n" + text).encode())
     yield "diff", lambda: run(path, "diff", "page")
-    yield "verify", lambda: run(path, "verify", stdin=cited(text))
+    yield "verify", lambda: run(path, "verify", stdin=citation_of(text))
     yield "copy", lambda: brain.put("copy", data)
     yield "dedupe", lambda: run(path, "dedupe", "--dry-run", "--json")
     yield "selftest", lambda: run(path, "selftest", "--questions", "2", "--json")
     yield "delete", lambda: brain.delete("page")
 
 
-def cited(text: str) -> bytes:
+def citation_of(text: str) -> bytes:
     piece = {"slug": "page", "lines": [1, 2], "hash": "0" * 32, "text": text[: len(text) // 2]}
     return json.dumps([piece]).encode()
 
 
 def query_steps(brain: Brain, text: str) -> Steps:
-    """What is done with a query, also as a line of JSON and as a citation."""
+    """Yield (name, action) for all that is done with a query."""
     path = brain.database.path
     line = json.dumps({"query": text.strip()}).encode()
     yield "search", lambda: brain.search(text)
@@ -169,8 +169,8 @@ def run(path: Path, *words: str, stdin: bytes = b"") -> None:
         raise result.exception
 
 
-def seconds(name: str, size: int) -> dict[str, float]:
-    """Processor time of each step with the text called `name`; user errors are answers too."""
+def measure_steps(name: str, size: int) -> dict[str, float]:
+    """Return the processor seconds of each step with the text called `name`."""
     spent = {}
     is_page = name in PAGES
     text = (PAGES if is_page else QUERIES)[name](size)
@@ -179,10 +179,10 @@ def seconds(name: str, size: int) -> dict[str, float]:
         Brain.open(Path(folder) / "brain.db", make=True) as brain,
     ):
         brain.put("other", b"# Other\n\na river, a b 2026\n")
-        for step, act in (page_steps if is_page else query_steps)(brain, text):
+        for step, action in (page_steps if is_page else query_steps)(brain, text):
             began = process_time()
             with suppress(GbrainError):
-                act()
+                action()
             spent[step] = process_time() - began
     return spent
 
@@ -192,7 +192,7 @@ def main() -> None:
     size, names = int(sys.argv[1]), sys.argv[2:] or [*PAGES, *QUERIES]
     for name in names:
         print(name, flush=True)
-        measured = [seconds(name, size * factor) for factor in (1, 2, 4)]
+        measured = [measure_steps(name, size * factor) for factor in (1, 2, 4)]
         for step, last in measured[-1].items():
             taken = " ".join(f"{each.get(step, 0):8.2f}" for each in measured)
             ratio = last / max(measured[0].get(step, 0), 0.02)

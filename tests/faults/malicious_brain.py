@@ -1,4 +1,4 @@
-"""A brain whose every text was written by somebody who means harm, and commands to show it with."""
+"""A brain in which an attacker wrote every text, and commands that show it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Words about notes and rivers, [[people/second|a label%(text)s]], [[people/gone%(
 - **2026-03** | a source%(text)s — Said so
 """
 
-# Columns that hold text which no program reads back as something else.
+# Columns of plain text, which no code parses.
 _PLAIN = {
     "pages": "slug path title type wing wing_reason room room_reason tags aliases",
     "versions": "slug path ending",
@@ -54,21 +54,21 @@ _PLAIN = {
     "config": "value",
 }
 _NAMES = ("slug", "path", "root")
-# What filters choose by: told to whoever asks for one that is not there.
+# Values of filters, which errors list when a filter matches nothing.
 _CHOICES = ("wing", "room", "type", "tag")
 
 
 def page_of(text: str) -> str:
-    """A page with `text` everywhere; front matter takes only what YAML can be written with."""
+    """Return a page with `text` everywhere; front matter gets only what YAML allows."""
     allowed = re.sub("[\x00-\x1f\x7f-\x9f]", "", text)
     return PAGE % {"text": text, "yaml": json.dumps(allowed)[1:-1]}
 
 
-def make(path: Path, text: str, *, names: bool = True) -> None:
-    """A brain with `text` wherever a page, a setting or a crafted row can hold it.
+def make_brain(path: Path, text: str, *, names: bool = True) -> None:
+    """Create a brain with `text` wherever a page, a setting or a crafted row can contain it.
 
-    The pages people/first, second and third keep slugs that can be typed; others have not, and
-    other `names` of files, folders and wings neither, unless they are to be left alone.
+    The pages people/first, second and third keep slugs that can be typed. With `names`, other
+    slugs and the names of files, folders and wings contain the text too.
     """
     source = page_of(text).encode()
     with Brain.open(path, make=True) as brain:
@@ -99,7 +99,7 @@ def make(path: Path, text: str, *, names: bool = True) -> None:
 
 
 def craft_rows(path: Path, text: str, *, names: bool = True) -> None:
-    """Puts `text` behind what is in the rows of a brain, as no page could."""
+    """Append `text` to values in the rows of a brain, as no page could."""
     with closing(sqlite3.connect(path)) as connection, connection:
         for table, columns in _PLAIN.items():
             for column in columns.split():
@@ -114,7 +114,7 @@ def craft_rows(path: Path, text: str, *, names: bool = True) -> None:
 
 
 def commands(folder: Path, text: str) -> list[list[str]]:
-    """Calls of every command that prints, with what is there and with what is not."""
+    """Return the arguments of every command that prints, with existing and missing things."""
     first, second = "people/first", "people/second"
     asking = [
         ["search", "notes"],
@@ -200,8 +200,8 @@ def commands(folder: Path, text: str) -> list[list[str]]:
         ["sync", "--quiet"],
         ["sync"],
         ["import", str(folder / f"no{text}")],
-        ["import", str(folder / "vault"), "--no-embed"],
-        ["import", str(folder / "vault"), "--dry-run", "--overwrite"],
+        ["import", str(folder / "notes"), "--no-embed"],
+        ["import", str(folder / "notes"), "--dry-run", "--overwrite"],
         ["export", str(folder / "out")],
         ["export", str(folder / "site"), "--format", "html"],
         ["export", "-", "--format", "json"],
@@ -231,13 +231,13 @@ def commands(folder: Path, text: str) -> list[list[str]]:
     return [*asking, *pages, *care, *changing]
 
 
-def lay_out(folder: Path, text: str) -> None:
-    """Beside the brain: a vault, a page and citations that hold `text`, in file names too."""
-    vault = folder / "vault"
-    vault.mkdir()
+def write_files_beside(folder: Path, text: str) -> None:
+    """Write a folder of notes, a page and citations that contain `text`, in file names too."""
+    notes = folder / "notes"
+    notes.mkdir()
     page = page_of(text)
-    (vault / f"file {text.replace('/', '')}.md").write_text(page)
-    (vault / f"bad {text.replace('/', '')}.md").write_text(f"---\na: [{text}\nb: }}\n---\n{text}")
-    (vault / "not-utf-8.md").write_bytes(text.encode() + b"\xff")
+    (notes / f"file {text.replace('/', '')}.md").write_text(page)
+    (notes / f"bad {text.replace('/', '')}.md").write_text(f"---\na: [{text}\nb: }}\n---\n{text}")
+    (notes / "not-utf-8.md").write_bytes(text.encode() + b"\xff")
     (folder / "page.md").write_text(page)
     (folder / "cited.txt").write_text(f"As in [people/first#L1-2:0123456789ab] {text}\n")

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, spoken to in lines that need not make sense."""
+"""A client that can send anything to a real `gbrain serve` process."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _HELLO = {
 }
 
 
-class Speaker:
-    """A client that holds its end of the pipe itself, so that anything can be said."""
+class RawClient:
+    """A server process and both ends of its pipe."""
 
     def __init__(self, brain: Path) -> None:
         self._numbers = count(1)
@@ -31,42 +31,42 @@ class Speaker:
             stderr=self._errors,
             env={**os.environ, "GBRAIN_NOW": "2026-11-16T12:00:00"},
         )
-        self._ask("initialize", _HELLO)
-        self._say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self._request("initialize", _HELLO)
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    def speak(self, calls: list[tuple[str, Any]], noise: list[str]) -> None:
-        """Each call is answered, by a result that says nothing of a bug or by an error."""
-        for line in noise:
+    def call_tools(self, calls: list[tuple[str, Any]], garbage: list[str]) -> None:
+        """Send garbage, then calls; each call must get a result or an error, never a bug report."""
+        for line in garbage:
             self._write(line.replace("\n", " ").encode("utf-8", "surrogatepass"))
         for tool, arguments in calls:
-            answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
+            answer = self._request("tools/call", {"name": tool, "arguments": arguments})
             assert ("result" in answer) != ("error" in answer), answer
             assert '"internal"' not in json.dumps(answer), answer
 
     def close(self) -> None:
-        """Ends the server, which must have nothing to complain of."""
+        """Stop the server; it must exit with 0 and print no traceback."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
         code = self._process.wait(timeout=60)
         self._process.stdout.close()
         self._errors.seek(0)
-        said = self._errors.read().decode()
+        output = self._errors.read().decode()
         self._errors.close()
-        assert code == 0, said
-        assert "Traceback" not in said, said
+        assert code == 0, output
+        assert "Traceback" not in output, output
 
-    def _ask(self, method: str, parameters: Any) -> Any:
+    def _request(self, method: str, parameters: Any) -> Any:
         number = next(self._numbers)
-        self._say({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters})
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters})
         assert self._process.stdout is not None
         while line := self._process.stdout.readline():
             answer = json.loads(line)
             if answer.get("id") == number:
                 return answer
-        raise AssertionError("the server is gone")
+        raise AssertionError("the server has exited")
 
-    def _say(self, message: Any) -> None:
+    def _send(self, message: Any) -> None:
         self._write(json.dumps(message).encode())
 
     def _write(self, line: bytes) -> None:

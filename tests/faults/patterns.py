@@ -1,4 +1,4 @@
-"""Every regular expression of the package, found in its source, and what might make one slow."""
+"""Finds every regular expression of the package, and texts that could make one slow."""
 
 from __future__ import annotations
 
@@ -23,55 +23,55 @@ REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT)
 LETTERS = [chr(code) for code in range(128)] + ["é", "Δ", "知", "\u0301", "\u2014", "\U0001f600"]
 
 
-class Written(NamedTuple):
-    """A pattern and the place where it is used or made; `anchored` if it is never searched for."""
+class FoundPattern(NamedTuple):
+    """A pattern and where it is used; `anchored` if it is only matched, never searched."""
 
-    place: str
+    location: str
     pattern: str
     flags: int
     anchored: bool = False
 
 
 def modules() -> Iterator[ModuleType]:
-    """Every module of the package but those that run when they are imported."""
-    for found in pkgutil.walk_packages(gbrain.__path__, "gbrain."):
-        if not found.name.endswith("__main__"):
-            yield importlib.import_module(found.name)
+    """Yield every module of the package except __main__."""
+    for module in pkgutil.walk_packages(gbrain.__path__, "gbrain."):
+        if not module.name.endswith("__main__"):
+            yield importlib.import_module(module.name)
 
 
 @cache
-def patterns() -> tuple[list[Written], list[str]]:
-    """All patterns, and the calls whose pattern only a run of the program knows."""
-    known: dict[tuple[str, int], Written] = {}
+def patterns() -> tuple[list[FoundPattern], list[str]]:
+    """Return all patterns, and the calls whose pattern is built at run time."""
+    known: dict[tuple[str, int], FoundPattern] = {}
     uses: dict[tuple[str, int], set[str]] = {}
     unknown: list[str] = []
     for module in modules():
         for value in vars(module).values():
-            for found in _inside(value):
-                known.setdefault(found, Written(module.__name__, *found))
-        for owner, how, call in _calls(module):
+            for key in _patterns_in(value):
+                known.setdefault(key, FoundPattern(module.__name__, *key))
+        for owner, function, call in _calls(module):
             if owner == "re":
                 try:
-                    found = _evaluated(call, module)
+                    key = _evaluate(call, module)
                 except (NameError, TypeError):
                     unknown.append(f"{module.__name__}: {ast.unparse(call.args[0])}")
                     continue
-                known[found] = Written(f"{module.__name__}:{call.lineno}", *found)
+                known[key] = FoundPattern(f"{module.__name__}:{call.lineno}", *key)
             else:
-                held = list(_inside(vars(module).get(owner)))
+                held = list(_patterns_in(vars(module).get(owner)))
                 if len(held) != 1:
                     continue
-                found = held[0]
-            if how != "compile":
-                uses.setdefault(found, set()).add(how)
-    anchored = {found for found, how in uses.items() if how <= {"match", "fullmatch"}}
-    return [w._replace(anchored=found in anchored) for found, w in known.items()], unknown
+                key = held[0]
+            if function != "compile":
+                uses.setdefault(key, set()).add(function)
+    anchored = {key for key, function in uses.items() if function <= {"match", "fullmatch"}}
+    return [w._replace(anchored=key in anchored) for key, w in known.items()], unknown
 
 
-def _inside(value: object) -> Iterator[tuple[str, int]]:
-    """The patterns that a constant holds: compiled ones, or texts that can only be one."""
+def _patterns_in(value: object) -> Iterator[tuple[str, int]]:
+    """Yield the patterns in a constant: compiled ones, and strings that look like one."""
     if isinstance(value, re.Pattern):
-        yield _of_characters(value.pattern), value.flags & ~re.UNICODE
+        yield _as_text(value.pattern), value.flags & ~re.UNICODE
     elif isinstance(value, str) and re.search(r"\(\?[:!=<aiPms>(]|\[\^|\\[bdsw]|\]\+", value):
         try:
             with warnings.catch_warnings():
@@ -82,24 +82,24 @@ def _inside(value: object) -> Iterator[tuple[str, int]]:
         yield value, 0
     elif isinstance(value, tuple | list):
         for each in value:
-            yield from _inside(each)
+            yield from _patterns_in(each)
     elif isinstance(value, dict):
-        yield from _inside([*value, *value.values()])
+        yield from _patterns_in([*value, *value.values()])
 
 
 def _calls(module: ModuleType) -> Iterator[tuple[str, str, ast.Call]]:
-    """(name, function, call) of every `name.match(…)` and the like."""
+    """Yield (name, function, call) of every `name.match(…)` and similar call."""
     assert module.__file__ is not None
     with open(module.__file__, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            owner, how = node.func.value, node.func.attr
-            if isinstance(owner, ast.Name) and how in FUNCTIONS:
-                yield owner.id, how, node
+            owner, function = node.func.value, node.func.attr
+            if isinstance(owner, ast.Name) and function in FUNCTIONS:
+                yield owner.id, function, node
 
 
-def _evaluated(call: ast.Call, module: ModuleType) -> tuple[str, int]:
+def _evaluate(call: ast.Call, module: ModuleType) -> tuple[str, int]:
     names = dict(vars(module)) | {"re": re}
     given = [keyword.value for keyword in call.keywords if keyword.arg == "flags"]
     if call.func.attr == "compile" and len(call.args) > 1:  # type: ignore[attr-defined]
@@ -111,36 +111,36 @@ def _evaluated(call: ast.Call, module: ModuleType) -> tuple[str, int]:
         pattern, flags = pattern.pattern, pattern.flags & ~re.UNICODE
     if not isinstance(pattern, str | bytes):
         raise TypeError(pattern)
-    return _of_characters(pattern), flags
+    return _as_text(pattern), flags
 
 
-def _of_characters(pattern: str | bytes) -> str:
+def _as_text(pattern: str | bytes) -> str:
     return pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
 
 
 # --- repeats within repeats --------------------------------------------------------------------
 
 
-def nested_repeats(written: Written) -> list[str]:
-    """Repeats within a repeat that may share their text in more than one way, as descriptions.
+def nested_repeats(found: FoundPattern) -> list[str]:
+    """Describe repeats within a repeat that can divide their text in more than one way.
 
-    One such place is harmless if what is repeated always holds a character that the inner repeat
-    cannot match: it tells where each round ends. What is possessive or atomic is never retried.
+    Such a place is harmless if each round contains a character that the inner repeat cannot match.
+    Possessive and atomic parts are never retried.
     """
-    tree = parser.parse(written.pattern, written.flags)
-    return [f"{written.place}: {written.pattern}" for body in _repeated(tree) if _ambiguous(body)]
+    tree = parser.parse(found.pattern, found.flags)
+    return [f"{found.location}: {found.pattern}" for body in _repeated(tree) if _ambiguous(body)]
 
 
 def _repeated(tree: Any) -> Iterator[Any]:
-    """The bodies of all unbounded repeats that are tried again when what follows fails."""
+    """Yield the bodies of all unbounded repeats that can backtrack."""
     for op, given in tree:
         if op in REPEATS and given[1] > 100:
             yield given[2]
-        for part in _parts(op, given):
+        for part in _subtrees(op, given):
             yield from _repeated(part)
 
 
-def _parts(op: Any, given: Any) -> Iterator[Any]:
+def _subtrees(op: Any, given: Any) -> Iterator[Any]:
     if op in (*REPEATS, ops.POSSESSIVE_REPEAT):
         yield given[2]
     elif op is ops.SUBPATTERN:
@@ -157,36 +157,36 @@ def _parts(op: Any, given: Any) -> Iterator[Any]:
 
 def _ambiguous(body: Any) -> bool:
     inner = [_characters(repeat) for repeat in _repeated(body)]
-    always = [_matched(op, given) for op, given in _flat(body) if op in _SINGLE]
+    always = [_matching(op, given) for op, given in _required_items(body) if op in _SINGLE]
     return not all(any(not one & repeat for one in always) for repeat in inner)
 
 
 _SINGLE = (ops.LITERAL, ops.NOT_LITERAL, ops.ANY, ops.IN)
 
 
-def _flat(body: Any) -> Iterator[tuple[Any, Any]]:
-    """What is always there in a body, groups opened."""
+def _required_items(body: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the items that every match of a body contains, with groups flattened."""
     for op, given in body:
         if op is ops.SUBPATTERN:
-            yield from _flat(given[3])
+            yield from _required_items(given[3])
         elif op in (*REPEATS, ops.POSSESSIVE_REPEAT) and given[0] > 0:
-            yield from _flat(given[2])
+            yield from _required_items(given[2])
         else:
             yield op, given
 
 
 def _characters(tree: Any) -> set[str]:
-    """All of LETTERS that some single character of a tree may match."""
-    found: set[str] = set()
+    """Return all of LETTERS that some single item of a tree can match."""
+    characters: set[str] = set()
     for op, given in tree:
         if op in _SINGLE:
-            found |= _matched(op, given)
-        for part in _parts(op, given):
-            found |= _characters(part)
-    return found
+            characters |= _matching(op, given)
+        for part in _subtrees(op, given):
+            characters |= _characters(part)
+    return characters
 
 
-def _matched(op: Any, given: Any) -> set[str]:
+def _matching(op: Any, given: Any) -> set[str]:
     if op is ops.LITERAL:
         return {chr(given)}
     if op is ops.NOT_LITERAL:
@@ -220,58 +220,58 @@ _CATEGORIES = {
 # --- texts that make a slow pattern hang ---------------------------------------------------------
 
 
-def attacks(written: Written, size: int, seed: int = 0) -> Iterator[str]:
-    """Texts of about `size` characters, each one repeat of the pattern pumped up, then spoilt."""
-    chance = random.Random(f"{written.pattern}{seed}")
-    tree = parser.parse(written.pattern, written.flags)
-    pumped = list(_pumps(tree, "", chance))
+def attacks(found: FoundPattern, size: int, seed: int = 0) -> Iterator[str]:
+    """Yield texts of about `size` characters: many rounds of one repeat, then a mismatch."""
+    rng = random.Random(f"{found.pattern}{seed}")
+    tree = parser.parse(found.pattern, found.flags)
+    pumped = list(_pumps(tree, "", rng))
     for before, again in pumped:
         if again:
             many = again * (size // len(again))
             for spoiler in ("", "\0", "\n", "!"):
                 yield before + many + spoiler
-            # As many beginnings as there is room for: what a search tries again at each of them.
+            # Many possible starts: a search tries again at each of them.
             start = before + again
             yield start * (size // len(start))
             yield start[0] * size
 
 
-def _pumps(tree: Any, before: str, chance: random.Random) -> Iterator[tuple[str, str]]:
-    """(what leads to it, one round) of every repeat in a tree."""
+def _pumps(tree: Any, before: str, rng: random.Random) -> Iterator[tuple[str, str]]:
+    """Yield (text before it, text of one round) of every repeat in a tree."""
     for op, given in tree:
-        for part in _parts(op, given):
-            yield from _pumps(part, before, chance)
+        for part in _subtrees(op, given):
+            yield from _pumps(part, before, rng)
         if op in (*REPEATS, ops.POSSESSIVE_REPEAT) and given[1] > 100:
-            yield before, _sample(given[2], chance)
-        before += _sample([(op, given)], chance)
+            yield before, _sample(given[2], rng)
+        before += _sample([(op, given)], rng)
 
 
-def _sample(tree: Any, chance: random.Random) -> str:
-    """A text that a tree may match, lookarounds aside."""
-    return "".join(_sample_of(op, given, chance) for op, given in tree)
+def _sample(tree: Any, rng: random.Random) -> str:
+    """Return a text that a tree can match, ignoring lookarounds."""
+    return "".join(_sample_of(op, given, rng) for op, given in tree)
 
 
-def _sample_of(op: Any, given: Any, chance: random.Random) -> str:
+def _sample_of(op: Any, given: Any, rng: random.Random) -> str:
     if op in _SINGLE:
-        return chance.choice(sorted(_matched(op, given)) or ["\ufffd"])
+        return rng.choice(sorted(_matching(op, given)) or ["\ufffd"])
     if op in (*REPEATS, ops.POSSESSIVE_REPEAT):
-        return _sample(given[2], chance) * max(given[0], 1)
+        return _sample(given[2], rng) * max(given[0], 1)
     if op is ops.BRANCH:
-        return _sample(chance.choice(given[1]), chance)
+        return _sample(rng.choice(given[1]), rng)
     if op in (ops.SUBPATTERN, ops.ATOMIC_GROUP):
-        return _sample(given[3] if op is ops.SUBPATTERN else given, chance)
+        return _sample(given[3] if op is ops.SUBPATTERN else given, rng)
     return ""
 
 
 def main() -> None:
-    """Tries every pattern on its attacks; says which one it is at, for whoever waits too long."""
+    """Run every pattern on its attacks; the last line printed names one that hangs."""
     size, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
     texts = 0
-    for written in patterns()[0]:
-        print(f"{written.place}: {written.pattern!r}", flush=True)
-        compiled = re.compile(written.pattern, written.flags)
-        for text in attacks(written, size, seed):
-            if written.anchored:
+    for found in patterns()[0]:
+        print(f"{found.location}: {found.pattern!r}", flush=True)
+        compiled = re.compile(found.pattern, found.flags)
+        for text in attacks(found, size, seed):
+            if found.anchored:
                 compiled.match(text)
                 compiled.fullmatch(text)
             else:

@@ -1,4 +1,4 @@
-"""Laws that hold for any input at all, each with the strategy for what it is tried on."""
+"""Properties that hold for any input, each with the strategies that generate it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import inputs
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from mcp_client import Speaker
+from mcp_client import RawClient
 from typer.testing import CliRunner
 
 from gbrain.brain import Brain
@@ -32,33 +32,33 @@ from gbrain.text.timeline import add_entry, parse_entry
 SAMPLE = Path(__file__).parents[2] / "gbrain" / "sample"
 
 
-class Law(NamedTuple):
-    """Something that holds for every input; its strategies are in the order of its arguments."""
+class Property(NamedTuple):
+    """A check that must pass for every input; strategies are in the order of its arguments."""
 
-    holds: Callable[..., None]
-    given: tuple[st.SearchStrategy[Any], ...]
+    check: Callable[..., None]
+    strategies: tuple[st.SearchStrategy[Any], ...]
 
 
 # --- brains ------------------------------------------------------------------------------------
 
 
 @cache
-def workshop() -> Path:
-    """A folder for all that laws make; whoever runs them removes it."""
-    return Path(tempfile.mkdtemp(prefix="gbrain-laws-"))
+def work_folder() -> Path:
+    """Return a folder for all that the properties write; the caller removes it."""
+    return Path(tempfile.mkdtemp(prefix="gbrain-properties-"))
 
 
 @cache
-def empty() -> Path:
-    path = workshop() / "empty.db"
+def empty_brain() -> Path:
+    path = work_folder() / "empty.db"
     with Brain.open(path, make=True):
         return path
 
 
 @cache
-def sample() -> Path:
-    """The packaged pages with vectors; who has them already puts them there."""
-    path = workshop() / "sample.db"
+def sample_brain() -> Path:
+    """Return a brain of the packaged pages with vectors; built unless it is there."""
+    path = work_folder() / "sample.db"
     if not path.exists():
         with Brain.open(path, make=True) as brain:
             brain.import_folder(SAMPLE)
@@ -67,9 +67,9 @@ def sample() -> Path:
 
 
 @contextmanager
-def brain_like(original: Path) -> Iterator[Brain]:
-    """A brain of one's own, in a folder of its own that goes away with it."""
-    folder = Path(tempfile.mkdtemp(dir=workshop()))
+def copied_brain(original: Path) -> Iterator[Brain]:
+    """Open a copy of a brain in a new folder that is removed afterwards."""
+    folder = Path(tempfile.mkdtemp(dir=work_folder()))
     try:
         shutil.copy(original, folder / "brain.db")
         with Brain.open(folder / "brain.db") as brain:
@@ -87,34 +87,41 @@ def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(document_schema(name))
 
 
-class Ran(NamedTuple):
+class RunResult(NamedTuple):
     exit_code: int
     stdout: bytes
     stderr: str
 
 
-def run(path: Path, *words: str, stdin: bytes = b"") -> Ran:
-    """The program's answer; anything but an orderly end is raised."""
-    result = CliRunner(env={"GBRAIN_DB": str(path)}).invoke(app, words, input=stdin)
+def run(path: Path, *arguments: str, stdin: bytes = b"") -> RunResult:
+    """Run a command; raise its exception, and fail for an unknown exit code or a traceback."""
+    result = CliRunner(env={"GBRAIN_DB": str(path)}).invoke(app, arguments, input=stdin)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code in (0, 1, 2, 3), result.exit_code
     assert "Traceback" not in result.stderr
-    return Ran(result.exit_code, result.stdout_bytes, result.stderr)
+    return RunResult(result.exit_code, result.stdout_bytes, result.stderr)
 
 
-def group(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The second word of a command that has two."""
-    return words[1:2] if words[0] == "config" else ()
+def subcommand(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the subcommand, for commands that have one."""
+    return arguments[1:2] if arguments[0] == "config" else ()
 
 
-def run_for_document(path: Path, *words: str, document: str, stdin: bytes = b"") -> Any:
-    """The document that a command prints, or None after an error that is one as well."""
-    ran = run(path, words[0], *group(words), "--json", *words[1 + len(group(words)) :], stdin=stdin)
-    if ran.exit_code not in (0, 3) and not ran.stdout:
-        validator("error").validate(json.loads(ran.stderr))
+def run_for_json(path: Path, *arguments: str, document: str, stdin: bytes = b"") -> Any:
+    """Return the JSON that a command prints, or None after an error, which must be JSON too."""
+    result = run(
+        path,
+        arguments[0],
+        *subcommand(arguments),
+        "--json",
+        *arguments[1 + len(subcommand(arguments)) :],
+        stdin=stdin,
+    )
+    if result.exit_code not in (0, 3) and not result.stdout:
+        validator("error").validate(json.loads(result.stderr))
         return None
-    printed = json.loads(ran.stdout)
+    printed = json.loads(result.stdout)
     validator(document).validate(printed)
     return printed
 
@@ -122,9 +129,9 @@ def run_for_document(path: Path, *words: str, document: str, stdin: bytes = b"")
 # --- pages -------------------------------------------------------------------------------------
 
 
-def page_comes_back(data: bytes, asked: str) -> None:
-    """What is put is what is got, every passage is where it says, and asking never fails."""
-    with brain_like(empty()) as brain:
+def page_round_trips(data: bytes, question: str) -> None:
+    """A page comes back byte for byte, its chunks are where they say, and queries never fail."""
+    with copied_brain(empty_brain()) as brain:
         try:
             written = brain.put("page", data)
         except GbrainError:
@@ -132,8 +139,8 @@ def page_comes_back(data: bytes, asked: str) -> None:
         assert written.outcome == "created"
         assert brain.text("page").encode() == data
         assert brain.put("page", data).outcome == "unchanged"
-        check_passages("page.md", data)
-        for text in (asked, data.decode()[:200]):
+        check_chunks("page.md", data)
+        for text in (question, data.decode()[:200]):
             document = answer_document(brain.query(text, mode="bm25", depth="auto", budget=200))
             validator("answer").validate(json.loads(json.dumps(document)))
             check_citations(brain, document)
@@ -142,8 +149,8 @@ def page_comes_back(data: bytes, asked: str) -> None:
                 html.encode()
 
 
-def check_passages(path: str, data: bytes) -> None:
-    """The parts of a page make the page; passages are pieces of it, in order, and cover it."""
+def check_chunks(path: str, data: bytes) -> None:
+    """The parts of a page join to the page, and every chunk is in the bytes and lines it names."""
     page = parse_page(path, data)
     assert (page.front_matter + page.compiled_truth + page.timeline).encode() == data
     lines = data.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -155,48 +162,48 @@ def check_passages(path: str, data: bytes) -> None:
 
 
 def check_citations(brain: Brain, document: dict[str, Any]) -> None:
-    """What an answer cites is verified as unchanged."""
+    """Citations of an answer are verified as unchanged."""
     cited = document["context"]
     if not cited:
         return
-    ran = run_for_document(
+    result = run_for_json(
         brain.database.path, "verify", "-", document="verified", stdin=json.dumps(cited).encode()
     )
-    assert ran is not None
-    for found in ran["citations"]:
+    assert result is not None
+    for found in result["citations"]:
         assert found["status"] == "unchanged", found
 
 
-def vault_goes_round(files: list[tuple[str, str]], rules: list[str], asked: str) -> None:
-    """What is imported is exported byte for byte; imported again, it gives the same answers."""
-    with brain_like(empty()) as brain, brain_like(empty()) as other:
-        vault, out = folder_of(brain) / "vault", folder_of(brain) / "out"
-        vault.mkdir()
+def folder_round_trips(files: list[tuple[str, str]], rules: list[str], question: str) -> None:
+    """Imported files are exported byte for byte; imported again, they give the same results."""
+    with copied_brain(empty_brain()) as brain, copied_brain(empty_brain()) as other:
+        notes, out = folder_of(brain) / "vault", folder_of(brain) / "out"
+        notes.mkdir()
         for name, text in files:
-            write(vault, f"{name}.md", text.encode())
-        write(vault, ".gbrainignore", "\n".join(rules).encode())
+            write(notes, f"{name}.md", text.encode())
+        write(notes, ".gbrainignore", "\n".join(rules).encode())
         try:
-            paths, _ = find_page_files(vault, [])
+            paths, _ = find_page_files(notes, [])
         except GbrainError:
             return
-        report = brain.import_folder(vault)
-        taken = {change.path for change in report.changes}
-        assert taken <= set(paths)
-        assert len(taken) + len(report.problems) == len(paths)
-        assert brain.import_folder(vault).changes == []
+        report = brain.import_folder(notes)
+        imported = {change.path for change in report.changes}
+        assert imported <= set(paths)
+        assert len(imported) + len(report.problems) == len(paths)
+        assert brain.import_folder(notes).changes == []
         brain.export(out)
         exported = {str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()}
-        assert exported == taken
-        for path in taken:
-            assert (out / path).read_bytes() == (vault / path).read_bytes()
+        assert exported == imported
+        for path in imported:
+            assert (out / path).read_bytes() == (notes / path).read_bytes()
         assert {change.slug for change in other.import_folder(out).changes} == {
-            slug_from_path(p) for p in taken
+            slug_from_path(p) for p in imported
         }
-        assert results(brain, asked) == results(other, asked)
+        assert results(brain, question) == results(other, question)
 
 
 def write(folder: Path, name: str, data: bytes) -> None:
-    """Writes a file unless the system would not have such a name."""
+    """Write a file, unless the system does not allow its name."""
     path = folder / os.path.normpath(f"/{name}").lstrip("/")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -205,12 +212,12 @@ def write(folder: Path, name: str, data: bytes) -> None:
         return
 
 
-def results(brain: Brain, asked: str) -> list[tuple[str, str, float]]:
-    return [(hit.slug, hit.snippet, round(hit.score, 9)) for hit in brain.search(asked).hits]
+def results(brain: Brain, question: str) -> list[tuple[str, str, float]]:
+    return [(hit.slug, hit.snippet, round(hit.score, 9)) for hit in brain.search(question).hits]
 
 
 def entry_is_read_back(text: str, date: str, words: str, source: str | None) -> None:
-    """An entry that is added is on the timeline; added again, it changes nothing."""
+    """An added entry is on the timeline; adding it again changes nothing."""
     if "\0" in f"{words}{source}":
         return
     try:
@@ -220,60 +227,68 @@ def entry_is_read_back(text: str, date: str, words: str, source: str | None) -> 
         return
     page = parse_page("a.md", grown.encode())
     assert add_entry(grown, date, words, source) == grown
-    said = " ".join(words.split())
+    expected = " ".join(words.split())
     entries = [
         " ".join(parse_entry(c.text).words.split()) for c in page.chunks if c.kind == "timeline"
     ]
-    assert any(said.startswith(entry) or entry in said for entry in entries)
+    assert any(expected.startswith(entry) or entry in expected for entry in entries)
 
 
 # --- questions ---------------------------------------------------------------------------------
 
 
-def answer_is_as_described(asked: str, given: dict[str, Any], command: str) -> None:
-    """Any text with any options gives an answer of the schema, or an error of its own."""
-    if asked == "-":
+def answer_is_as_described(question: str, options: dict[str, Any], command: str) -> None:
+    """Any text with any options gives an answer that fits the schema, or a clear error."""
+    if question == "-":
         return
-    words = [command, *flags(given), "--", asked]
-    run_for_document(sample(), *words, document="explanation" if command == "explain" else "answer")
+    arguments = [command, *option_arguments(options), "--", question]
+    run_for_json(
+        sample_brain(), *arguments, document="explanation" if command == "explain" else "answer"
+    )
 
 
-def flags(given: dict[str, Any]) -> list[str]:
-    return [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+def option_arguments(options: dict[str, Any]) -> list[str]:
+    return [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
 
 
-def listing_is_as_described(given: dict[str, Any], command: str) -> None:
+def listing_is_as_described(options: dict[str, Any], command: str) -> None:
     document = "pages" if command == "list" else "timeline"
-    run_for_document(sample(), command, *flags(given), document=document)
+    run_for_json(sample_brain(), command, *option_arguments(options), document=document)
 
 
 def each_line_has_its_answer(lines: list[str], command: str) -> None:
-    """`query -` and `search -` print one line for each that is not blank, whatever it says."""
+    """`query -` and `search -` print one line for each line that is not blank."""
     stdin = "\n".join(line.replace("\n", " ").replace("\r", " ") for line in lines)
     data = stdin.encode("utf-8", "surrogatepass")
-    asked = [line for line in data.decode("utf-8", "surrogateescape").split("\n") if line.strip()]
-    ran = run(sample(), command, "-", stdin=data)
-    printed = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert len(printed) == len(asked)
+    question = [
+        line for line in data.decode("utf-8", "surrogateescape").split("\n") if line.strip()
+    ]
+    result = run(sample_brain(), command, "-", stdin=data)
+    printed = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(printed) == len(question)
     for document in printed:
         validator("unanswered" if "error" in document else "answer").validate(document)
 
 
-def records_go_in_and_come_out(lines: list[str]) -> None:
-    """`import --stdin` takes each line or says why not; its export is taken without a change."""
-    with brain_like(empty()) as brain:
+def records_round_trip(lines: list[str]) -> None:
+    """`import --stdin` imports or refuses each line; importing its export changes nothing."""
+    with copied_brain(empty_brain()) as brain:
         path = brain.database.path
         stdin = "\n".join(lines).encode("utf-8", "surrogatepass")
-        run_for_document(path, "import", "--stdin", document="taken_in", stdin=stdin)
+        run_for_json(path, "import", "--stdin", document="taken_in", stdin=stdin)
         exported = run(path, "export", "-", "--format", "json").stdout
-        again = run_for_document(path, "import", "--stdin", document="taken_in", stdin=exported)
+        again = run_for_json(path, "import", "--stdin", document="taken_in", stdin=exported)
         assert again is not None
         assert (again["changes"], again["problems"]) == ([], [])
 
 
-def citations_are_judged(text: str) -> None:
-    run_for_document(
-        sample(), "verify", "-", document="verified", stdin=text.encode("utf-8", "surrogatepass")
+def citations_are_verified(text: str) -> None:
+    run_for_json(
+        sample_brain(),
+        "verify",
+        "-",
+        document="verified",
+        stdin=text.encode("utf-8", "surrogatepass"),
     )
 
 
@@ -281,54 +296,56 @@ def citations_are_judged(text: str) -> None:
 
 
 def setting_is_kept_or_refused(pair: tuple[str, str]) -> None:
-    """A value that is taken reads the same when it is written again."""
+    """A setting that is accepted is read back as the same value."""
     name, value = pair
-    with brain_like(empty()) as brain:
+    with copied_brain(empty_brain()) as brain:
         path = brain.database.path
-        kept = run_for_document(path, "config", "set", "--", name, value, document="setting")
-        if kept is None:
+        stored = run_for_json(path, "config", "set", "--", name, value, document="setting")
+        if stored is None:
             return
-        shown = run_for_document(path, "config", "get", "--", name, document="setting")
-        assert shown["value"] == kept["value"]
-        run_for_document(path, "search", "river", document="answer")
+        shown = run_for_json(path, "config", "get", "--", name, document="setting")
+        assert shown["value"] == stored["value"]
+        run_for_json(path, "search", "river", document="answer")
 
 
 def name_is_a_slug_or_refused(name: str, other: str) -> None:
-    """Commands about pages take any name, and say so if it is none."""
-    with brain_like(empty()) as brain:
+    """Commands accept any page name or refuse it with an error."""
+    with copied_brain(empty_brain()) as brain:
         path = brain.database.path
-        put = run_for_document(path, "put", "--", name, document="written", stdin=b"# X\n\nriver\n")
+        put = run_for_json(path, "put", "--", name, document="written", stdin=b"# X\n\nriver\n")
         for command, document in (("get", "page"), ("links", "links"), ("history", "history")):
-            found = run_for_document(path, command, "--", name, document=document)
+            found = run_for_json(path, command, "--", name, document=document)
             assert (found is None) == (put is None)
-        run_for_document(path, "rename", "--", name, other, document="renamed")
-        run_for_document(path, "graph", "--", other, document="graph")
-        run_for_document(path, "why", "--", other, document="origin")
-        run_for_document(path, "delete", "--", other, document="deleted")
+        run_for_json(path, "rename", "--", name, other, document="renamed")
+        run_for_json(path, "graph", "--", other, document="graph")
+        run_for_json(path, "why", "--", other, document="origin")
+        run_for_json(path, "delete", "--", other, document="deleted")
 
 
-def set_is_measured_or_refused(corpus: list[str], queries: list[str], judged: list[str]) -> None:
-    folder = Path(tempfile.mkdtemp(dir=workshop()))
+def dataset_is_evaluated_or_refused(
+    corpus: list[str], queries: list[str], relevance: list[str]
+) -> None:
+    folder = Path(tempfile.mkdtemp(dir=work_folder()))
     try:
-        rows = {"corpus.jsonl": corpus, "queries.jsonl": queries, "qrels.tsv": judged}
+        rows = {"corpus.jsonl": corpus, "queries.jsonl": queries, "qrels.tsv": relevance}
         for file, lines in rows.items():
             (folder / file).write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
-        words = ["eval", str(folder), "--modes", "bm25", "--cache", str(folder / "cache")]
-        run_for_document(folder / "brain.db", *words, document="evaluation")
+        arguments = ["eval", str(folder), "--modes", "bm25", "--cache", str(folder / "cache")]
+        run_for_json(folder / "brain.db", *arguments, document="evaluation")
     finally:
         shutil.rmtree(folder)
 
 
 @cache
-def speaker() -> Speaker:
-    path = workshop() / "served.db"
-    shutil.copy(sample(), path)
-    return Speaker(path)
+def shared_client() -> RawClient:
+    path = work_folder() / "served.db"
+    shutil.copy(sample_brain(), path)
+    return RawClient(path)
 
 
 def every_request_is_answered(calls: list[tuple[str, Any]], noise: list[str]) -> None:
-    """The server answers each request, whatever else it is sent, and goes on."""
-    speaker().speak(calls, noise)
+    """The server answers each request, also after garbage, and keeps running."""
+    shared_client().call_tools(calls, noise)
 
 
 def tool_call() -> st.SearchStrategy[tuple[str, Any]]:
@@ -343,19 +360,21 @@ def tool_call() -> st.SearchStrategy[tuple[str, Any]]:
     }  # fmt: skip
     calls = []
     for tool in TOOLS:
-        taken = tool.input_schema["properties"]
-        given = {
-            key: st.one_of(known.get(key, inputs.json_value), inputs.json_value) for key in taken
+        known_arguments = tool.input_schema["properties"]
+        arguments = {
+            key: st.one_of(known.get(key, inputs.json_value), inputs.json_value)
+            for key in known_arguments
         }
         calls.append(
             st.tuples(
-                st.just(tool.name), st.fixed_dictionaries({}, optional={**given, "x": inputs.text})
+                st.just(tool.name),
+                st.fixed_dictionaries({}, optional={**arguments, "x": inputs.text}),
             )
         )
     return st.one_of(*calls, st.tuples(inputs.text, inputs.json_value))
 
 
-_given = st.fixed_dictionaries({}, optional=inputs.query_options)
+_query_options = st.fixed_dictionaries({}, optional=inputs.query_options)
 _filters = st.fixed_dictionaries({}, optional=inputs.options)
 _document_line = st.one_of(
     st.fixed_dictionaries(
@@ -365,71 +384,71 @@ _document_line = st.one_of(
     inputs.json_value.map(json.dumps),
     inputs.broken_json,
 )
-_judged_line = st.one_of(
-    st.tuples(inputs.name, inputs.name, st.integers(-1, 2).map(str)).map("\t".join), inputs.wild
+_relevance_line = st.one_of(
+    st.tuples(inputs.name, inputs.name, st.integers(-1, 2).map(str)).map("\t".join), inputs.any_text
 )
-_cited = st.tuples(
+_citation = st.tuples(
     inputs.name,
     st.integers(0, 30),
     st.integers(0, 10**9),
     st.sampled_from(["ab12cd34", "0" * 32, "x"]),
 ).map(lambda c: f"[{c[0]}#L{c[1]}-{c[2]} {c[3]}]")
-_piece = st.fixed_dictionaries(
+_context_piece = st.fixed_dictionaries(
     {"slug": inputs.name, "lines": st.lists(st.integers(-1, 10**6), max_size=3),
      "hash": st.sampled_from(["ab12cd34", "0" * 32])},
     optional={"text": inputs.text},
 ).map(json.dumps)  # fmt: skip
 
-LAWS = {
-    "page": Law(page_comes_back, (inputs.page_bytes, inputs.question)),
-    "vault": Law(
-        vault_goes_round,
+PROPERTIES = {
+    "page": Property(page_round_trips, (inputs.page_bytes, inputs.question)),
+    "folder": Property(
+        folder_round_trips,
         (
             st.lists(st.tuples(inputs.name, inputs.page), max_size=5),
             inputs.ignore_lines,
             inputs.question,
         ),
     ),
-    "entry": Law(
+    "entry": Property(
         entry_is_read_back, (inputs.page, inputs.date, inputs.text, st.none() | inputs.text)
     ),
-    "search": Law(answer_is_as_described, (inputs.question, _filters, st.just("search"))),
-    "query": Law(answer_is_as_described, (inputs.question, _given, st.just("query"))),
-    "explain": Law(answer_is_as_described, (inputs.question, _filters, st.just("explain"))),
-    "list": Law(listing_is_as_described, (_filters, st.sampled_from(["list", "timeline"]))),
-    "lines": Law(
+    "search": Property(answer_is_as_described, (inputs.question, _filters, st.just("search"))),
+    "query": Property(answer_is_as_described, (inputs.question, _query_options, st.just("query"))),
+    "explain": Property(answer_is_as_described, (inputs.question, _filters, st.just("explain"))),
+    "list": Property(listing_is_as_described, (_filters, st.sampled_from(["list", "timeline"]))),
+    "lines": Property(
         each_line_has_its_answer,
         (
-            st.lists(inputs.asked_line(inputs.query_options), max_size=5),
+            st.lists(inputs.question_line(inputs.query_options), max_size=5),
             st.sampled_from(["query", "search"]),
         ),
     ),
-    "records": Law(records_go_in_and_come_out, (st.lists(inputs.record_line, max_size=5),)),
-    "citations": Law(
-        citations_are_judged,
+    "records": Property(records_round_trip, (st.lists(inputs.record_line, max_size=5),)),
+    "citations": Property(
+        citations_are_verified,
         (
             st.one_of(
-                inputs.wild,
+                inputs.any_text,
                 inputs.broken_json,
-                st.lists(st.one_of(_cited, _piece, inputs.text)).map("\n".join),
+                st.lists(st.one_of(_citation, _context_piece, inputs.text)).map("\n".join),
             ),
         ),
     ),
-    "setting": Law(setting_is_kept_or_refused, (inputs.setting,)),
-    "name": Law(name_is_a_slug_or_refused, (inputs.name, inputs.name)),
-    "set": Law(
-        set_is_measured_or_refused,
+    "setting": Property(setting_is_kept_or_refused, (inputs.setting,)),
+    "name": Property(name_is_a_slug_or_refused, (inputs.name, inputs.name)),
+    "set": Property(
+        dataset_is_evaluated_or_refused,
         (
             st.lists(_document_line, max_size=4),
             st.lists(_document_line, max_size=3),
-            st.lists(_judged_line, max_size=4),
+            st.lists(_relevance_line, max_size=4),
         ),
     ),
-    "message": Law(
+    "message": Property(
         every_request_is_answered,
         (
             st.lists(tool_call(), max_size=6),
-            st.lists(inputs.wild | inputs.broken_json, max_size=2),
+            st.lists(inputs.any_text | inputs.broken_json, max_size=2),
         ),
     ),
 }

@@ -1,4 +1,4 @@
-"""What must be true of a brain file after anything that may happen to it."""
+"""Checks that a brain file is sound after any fault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOW = "2026-11-16T12:00:00"
 
 
 def check_sound(path: Path) -> None:
-    """SQLite, FTS5 and doctor find nothing wrong with the file, and it is its owner's alone."""
+    """Assert that SQLite, FTS5 and doctor find no problem, and that other users cannot read it."""
     beside = [file for file in path.parent.iterdir() if file.is_file()]
     open_to_others = [file.name for file in beside if os.stat(file).st_mode & 0o077]
     assert not open_to_others, open_to_others
@@ -25,12 +25,14 @@ def check_sound(path: Path) -> None:
         for (table,) in indexes.fetchall():
             raw.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
     with Brain.open(path) as brain:
-        for name, finding in examine(brain.database, NOW, full=True):
+        findings = list(examine(brain.database, NOW, full=True))
+        assert findings
+        for name, finding in findings:
             assert finding.status in ("ok", "note"), (name, finding)
 
 
-def texts(path: Path) -> dict[str, str]:
-    """Every page's text by slug, read without gbrain."""
+def page_texts(path: Path) -> dict[str, str]:
+    """Return the text of every page by slug, read without gbrain."""
     with closing(sqlite3.connect(path)) as raw:
         rows = raw.execute("SELECT slug, front_matter || compiled_truth || timeline FROM pages")
         return dict(rows.fetchall())

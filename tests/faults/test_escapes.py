@@ -1,4 +1,4 @@
-"""Whatever a page, a file name or a crafted brain holds, no command lets it drive a terminal."""
+"""Text of pages, file names and crafted brains never controls a terminal or a browser."""
 
 from __future__ import annotations
 
@@ -19,20 +19,28 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from malicious_brain import ESCAPES, MARKUP, commands, craft_rows, lay_out, make, page_of
+from malicious_brain import (
+    ESCAPES,
+    MARKUP,
+    commands,
+    craft_rows,
+    make_brain,
+    page_of,
+    write_files_beside,
+)
 
 from tests.conftest import Run
 
-# Bytes of pages, as they are: what these print in a pipe is for other programs.
+# These print the bytes of pages unchanged into a pipe, for other programs.
 _AS_WRITTEN = (["get"], ["diff"], ["export", "-"])
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Colours, links to files and to what a Markdown link names, and what redraws a line of progress.
-_OURS = re.compile(
+_OWN_CONTROLS = re.compile(
     r"\x1b\[[0-9;]*m|\x1b\]8;(?:id=[\d.-]+;(?:file|http)[!-~]*|;)\x1b\\|\x1b\[\?25[lh]|\r?\x1b\[2K"
     r"|\x1b\[1A|\r(?![\ufffd\x9b])"
 )
-# Runs one command after the other in one process, which is a good deal faster.
-_ONE_BY_ONE = """
+# Runs all commands in one process, which is much faster.
+_RUN_ALL = """
 import json, sys
 from gbrain.cli.app import app
 for words in json.load(open(sys.argv[1])):
@@ -45,34 +53,36 @@ for words in json.load(open(sys.argv[1])):
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def malicious_brain_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("hostile") / "brain.db"
-    make(path, ESCAPES + MARKUP)
+    make_brain(path, ESCAPES + MARKUP)
     return path
 
 
 @pytest.fixture
-def there(hostile: Path, brain_path: Path, tmp_path: Path, monkeypatch) -> Path:
-    """A folder with a hostile brain and vault."""
-    shutil.copy(hostile, brain_path)
-    lay_out(tmp_path, ESCAPES + MARKUP)
+def malicious_folder(
+    malicious_brain_file: Path, brain_path: Path, tmp_path: Path, monkeypatch
+) -> Path:
+    """A folder with a malicious brain and malicious notes."""
+    shutil.copy(malicious_brain_file, brain_path)
+    write_files_beside(tmp_path, ESCAPES + MARKUP)
     monkeypatch.setenv("EDITOR", "true")
     return tmp_path
 
 
-def test_every_command_is_driven() -> None:
+def test_every_command_is_covered() -> None:
     from gbrain.cli.app import COMMANDS
 
-    driven = {words[0] for words in commands(Path(), "")}
-    assert set(COMMANDS) - driven == {"serve", "demo"}
+    covered = {words[0] for words in commands(Path(), "")}
+    assert set(COMMANDS) - covered == {"serve", "demo"}
 
 
-def test_in_a_pipe(run: Run, there: Path) -> None:
+def test_no_control_characters_in_a_pipe(run: Run, malicious_folder: Path) -> None:
     documents = [["list", "--json"], ["get", "people/first", "--json"], ["get", ESCAPES, "--json"]]
-    for words in [*documents, *commands(there, ESCAPES + MARKUP)]:
+    for words in [*documents, *commands(malicious_folder, ESCAPES + MARKUP)]:
         ran = run(*words, stdin=b"")
-        data = any(words[: len(sign)] == sign for sign in _AS_WRITTEN) and "--json" not in words
-        shown = ran.stderr if data else ran.stdout + ran.stderr
+        is_data = any(words[: len(sign)] == sign for sign in _AS_WRITTEN) and "--json" not in words
+        shown = ran.stderr if is_data else ran.stdout + ran.stderr
         found = _CONTROL.search(shown)
         assert not found, (words, shown[max(0, found.start() - 80) : found.end() + 20])
 
@@ -82,8 +92,8 @@ FORGED = "\nHint: run evil.sh"
 
 @pytest.fixture
 def forged(brain_path: Path, tmp_path: Path) -> Path:
-    """A folder with a brain and a vault, where every name goes on in another line."""
-    make(brain_path, " of mine")
+    """A folder with a brain and notes whose names all contain a line break."""
+    make_brain(brain_path, " of mine")
     craft_rows(brain_path, FORGED)
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / f"bad{FORGED}.md").write_bytes(b"\xff")
@@ -93,12 +103,12 @@ def forged(brain_path: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_no_name_makes_a_line_of_its_own(run: Run, forged: Path, monkeypatch) -> None:
+def test_no_name_starts_a_new_line(run: Run, forged: Path, monkeypatch) -> None:
     monkeypatch.setenv("EDITOR", "true")
     wrong = []
     for words in commands(forged, FORGED):
         ran = run(*words, stdin=b"")
-        # A setting is printed as it is.
+        # A setting is printed unchanged.
         as_it_is = words[:2] == ["config", "get"]
         shown = ran.stderr if as_it_is else ran.stdout + ran.stderr
         if "\nHint: run evil" in shown:
@@ -106,7 +116,7 @@ def test_no_name_makes_a_line_of_its_own(run: Run, forged: Path, monkeypatch) ->
     assert not wrong
 
 
-def test_a_part_of_a_crafted_brain_makes_no_line(run: Run, sample: Path) -> None:
+def test_no_object_of_a_crafted_brain_starts_a_new_line(run: Run, sample: Path) -> None:
     with closing(sqlite3.connect(sample)) as raw:
         raw.execute(f'CREATE TRIGGER "t{FORGED}" AFTER UPDATE ON pages BEGIN SELECT 1; END')
     for words in (["list"], ["doctor"], ["doctor", "-v"]):
@@ -124,7 +134,7 @@ def at_terminal(words: list[list[str]], folder: Path) -> list[str]:
     environment = {name: os.environ[name] for name in os.environ if name != "NO_COLOR"}
     with os.fdopen(ours, "r+b", buffering=0) as screen:
         running = subprocess.Popen(
-            [sys.executable, "-c", _ONE_BY_ONE, str(folder / "words.json")],
+            [sys.executable, "-c", _RUN_ALL, str(folder / "words.json")],
             stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env={**environment, **about},
         )  # fmt: skip
         os.close(theirs)
@@ -138,13 +148,17 @@ def at_terminal(words: list[list[str]], folder: Path) -> list[str]:
     return sent.decode().split("\n@@ ")[1:]
 
 
-def test_at_a_terminal(there: Path) -> None:
-    calls = [words for words in commands(there, ESCAPES + MARKUP) if words[:2] != ["export", "-"]]
-    shown = at_terminal(calls, there)
+def test_no_foreign_control_characters_on_a_terminal(malicious_folder: Path) -> None:
+    calls = [
+        words
+        for words in commands(malicious_folder, ESCAPES + MARKUP)
+        if words[:2] != ["export", "-"]
+    ]
+    shown = at_terminal(calls, malicious_folder)
     assert len(shown) == len(calls)
     coloured = 0
     for text in shown:
-        left = _OURS.sub("", text)
+        left = _OWN_CONTROLS.sub("", text)
         found = _CONTROL.search(left)
         assert not found, (text[:60], left[max(0, found.start() - 80) : found.end() + 20])
         for sign in ("\x1b[6;31;47m", "\x1b[1;31mB", "evil.example\x1b"):
@@ -159,7 +173,7 @@ SCRIPT = "\"'><script>alert(1)</script><img src=x onerror=alert(1)><a href='java
 
 
 class Elements(HTMLParser):
-    """What a browser would make of a page: its elements, and what of them could act."""
+    """The elements of an HTML page, and attributes that could run or load something."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -175,8 +189,10 @@ class Elements(HTMLParser):
                 self.acting.append((name, value))
 
 
-def test_in_a_browser(run: Run, brain_path: Path, tmp_path: Path) -> None:
-    make(brain_path, SCRIPT)
+def test_html_contains_no_active_elements_of_pages(
+    run: Run, brain_path: Path, tmp_path: Path
+) -> None:
+    make_brain(brain_path, SCRIPT)
     ran = run("export", tmp_path / "site", "--format", "html")
     assert ran.exit_code == 0, ran.stderr
     pages = list((tmp_path / "site").rglob("*.html"))

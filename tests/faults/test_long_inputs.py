@@ -1,4 +1,4 @@
-"""No text keeps the program busy for longer than its length deserves."""
+"""No text takes longer than linear time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from long_inputs import NOON, PAGES, QUERIES
 
-# Quadratic time would show: most of these took minutes, or all the memory, before they were mended.
+# Quadratic time would exceed the timeout: most of these once took minutes or all memory.
 LARGE, SMALL = 400_000, 60_000
-WHOLE_WAY = [
+ALL_STEPS = [
     "backticks on a line",
     "blanks on lines",
     "no-break spaces on lines",
@@ -28,8 +28,8 @@ WHOLE_WAY = [
 ]
 
 
-def in_time(program: str, seconds: float) -> None:
-    """Runs a program of this folder's modules; too long is a failure, whatever the machine."""
+def run_in_time(program: str, seconds: float) -> None:
+    """Run a Python program that imports modules of this folder; fail after `seconds`."""
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent), "GBRAIN_NOW": NOON},
@@ -39,7 +39,7 @@ def in_time(program: str, seconds: float) -> None:
 
 
 def test_every_page_is_parsed_in_time() -> None:
-    in_time(
+    run_in_time(
         "from long_inputs import PAGES\n"
         "from gbrain.errors import GbrainError\n"
         "from gbrain.text.page import parse_page\n"
@@ -51,16 +51,16 @@ def test_every_page_is_parsed_in_time() -> None:
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_the_whole_way_of_a_page_and_a_query(part: int) -> None:
-    names = WHOLE_WAY[part::2]
-    in_time(
-        "from long_inputs import PAGES, seconds\n"
+def test_all_steps_of_a_page_and_a_query_end_in_time(part: int) -> None:
+    names = ALL_STEPS[part::2]
+    run_in_time(
+        "from long_inputs import PAGES, measure_steps\n"
         f"for name in {names!r}:\n"
-        f"    seconds(name, {SMALL} if name in PAGES and 'long' not in name else {LARGE})\n",
+        f"    measure_steps(name, {SMALL} if name in PAGES and 'long' not in name else {LARGE})\n",
         200,
     )
 
 
-def test_the_texts_are_as_long_as_they_say() -> None:
+def test_texts_have_the_requested_length() -> None:
     for name, make in {**PAGES, **QUERIES}.items():
         assert 20_000 < len(make(50_000).encode()) < 60_000, name

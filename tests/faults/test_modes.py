@@ -1,4 +1,4 @@
-"""What gbrain writes is its owner's alone, from the first moment, however careless the umask is."""
+"""Files that gbrain writes are private from the first moment, with any umask."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from threading import Event, Thread
 
 ROOT = Path(__file__).parents[2]
 OLD_BRAIN = ROOT / "fixtures" / "brains" / "schema-1.db.gz"
-_ONE_BY_ONE = """
+_RUN_ALL = """
 import json, sys
 from gbrain.cli.app import ended
 for words in json.load(open(sys.argv[1])):
@@ -24,7 +24,7 @@ for words in json.load(open(sys.argv[1])):
 
 
 def readable_by_others(folder: Path) -> set[str]:
-    """Files below the folder that somebody else may read, by name."""
+    """Return the names of files below the folder that other users can read."""
     found = set()
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -38,7 +38,7 @@ def readable_by_others(folder: Path) -> set[str]:
 
 
 def writable_by_others(folder: Path) -> set[str]:
-    """Files and folders that somebody else may write to."""
+    """Return the files and folders that other users can write."""
     return {
         str(path.relative_to(folder))
         for path in folder.rglob("*")
@@ -46,10 +46,10 @@ def writable_by_others(folder: Path) -> set[str]:
     }
 
 
-def watched(folder: Path, words: list[list[str]], environment: dict[str, str]) -> str:
-    """Runs the commands; says what others could have read in the folder at any time meanwhile.
+def run_watched(folder: Path, words: list[list[str]], environment: dict[str, str]) -> str:
+    """Run the commands; return the names of files that others could read at any moment.
 
-    They run under umask 000: every other only takes rights away.
+    They run with umask 000, as every other umask only removes permissions.
     """
     done, seen = Event(), set[str]()
 
@@ -61,7 +61,7 @@ def watched(folder: Path, words: list[list[str]], environment: dict[str, str]) -
     watcher.start()
     try:
         ran = subprocess.run(
-            [sys.executable, "-c", _ONE_BY_ONE, str(folder.parent / "words.json")],
+            [sys.executable, "-c", _RUN_ALL, str(folder.parent / "words.json")],
             env=environment, umask=0, capture_output=True, text=True, check=False,
         )  # fmt: skip
     finally:
@@ -72,7 +72,7 @@ def watched(folder: Path, words: list[list[str]], environment: dict[str, str]) -
     return " ".join(sorted(seen))
 
 
-def test_nobody_else_may_read_what_is_written(tmp_path: Path) -> None:
+def test_other_users_can_never_read_written_files(tmp_path: Path) -> None:
     private = tmp_path / "private"
     private.mkdir(0o700)
     brain, old = private / "new" / "brain.db", private / "old.db"
@@ -118,7 +118,7 @@ def test_nobody_else_may_read_what_is_written(tmp_path: Path) -> None:
         "EDITOR": shlex.join([sys.executable, str(editor)]),
         "GBRAIN_NOW": "2026-11-17T12:00:00",
     }
-    assert watched(private, words, environment) == ""
+    assert run_watched(private, words, environment) == ""
     made = {path.name for path in private.rglob("*") if path.is_file()}
     assert {"brain.db", "copy.db", "agreed", "old.db.schema-1.backup"} <= made
     assert len([name for name in made if name.endswith(".db")]) >= 5

@@ -1,8 +1,8 @@
-"""No regular expression of the package takes for ever, whatever text it meets.
+"""No regular expression of the package can be made to hang.
 
     python tests/faults/patterns.py SIZE [SEED]
 
-tries each on texts made to hurt it; the last line printed names the one that hangs.
+runs each on texts made to slow it down; the last line printed names the one that hangs.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from patterns import Written, attacks, nested_repeats, patterns
+from patterns import FoundPattern, attacks, nested_repeats, patterns
 
-# What decides on these: words of the program itself, or a text that a limit keeps short.
-MADE_AS_IT_RUNS = {
+# Built from constants of the package, or from a text of limited length.
+BUILT_AT_RUN_TIME = {
     "gbrain.store.vocabulary: f'(?i)\\\\b{start}[^\\\\W_]*'",
     "gbrain.text.dates: pattern",
     "gbrain.text.frontmatter: f'\\\\ufeff?---(\\\\r\\\\n?|\\\\n){written}\\\\1---\\\\1'",
@@ -23,36 +23,36 @@ MADE_AS_IT_RUNS = {
     "gbrain.text.gitignore: first if last is None else f'{first}{found}.*{last}'",
     "gbrain.text.markdown: pattern",
     "gbrain.text.page: separator",
-    "gbrain.text.links: f'{_REFERENCE.pattern}|\\\\(\\\\((?P<block>{UUID})\\\\)\\\\)'",
+    "gbrain.text.links: f'{_REFERENCE.pattern}|\\\\(\\\\((?P<block>{BLOCK_UUID})\\\\)\\\\)'",
 }
 
 
 def test_every_pattern_is_known_here() -> None:
     found, unknown = patterns()
     assert len(found) > 100
-    assert set(unknown) <= MADE_AS_IT_RUNS, "can the text it meets make this one slow?"
+    assert set(unknown) <= BUILT_AT_RUN_TIME, "check whether a text can make this pattern slow"
 
 
 def test_no_repeat_within_a_repeat_is_ambiguous() -> None:
-    assert [place for written in patterns()[0] for place in nested_repeats(written)] == []
+    assert [place for found in patterns()[0] for place in nested_repeats(found)] == []
 
 
 @pytest.mark.parametrize(
     "slow", [r"(a+)+$", r"(?:\s*\w+)*x", r"(.*,)*!", r"(?:[a-z]+\d?)*!", r"(?:(?:a|b)*c?)*d"]
 )
-def test_what_would_be_found(slow: str) -> None:
-    assert nested_repeats(Written("here", slow, 0))
+def test_an_ambiguous_repeat_is_found(slow: str) -> None:
+    assert nested_repeats(FoundPattern("here", slow, 0))
 
 
 @pytest.mark.parametrize(
     "fast", [r"(?:/[^/]+)*$", r"(?:[a-z]++\d?)*+!", r"(?:(?>a+)b)*c", r"[ab]+c*", r"(?:a{1,3})*b"]
 )
-def test_what_is_let_through(fast: str) -> None:
-    assert nested_repeats(Written("here", fast, 0)) == []
+def test_a_harmless_repeat_is_allowed(fast: str) -> None:
+    assert nested_repeats(FoundPattern("here", fast, 0)) == []
 
 
 def test_attacks_lead_up_to_a_repeat_and_fail_behind_it() -> None:
-    assert "x" + "a" * 10 + "\0" in attacks(Written("here", r"xa*b", 0), 10)
+    assert "x" + "a" * 10 + "\0" in attacks(FoundPattern("here", r"xa*b", 0), 10)
 
 
 def test_no_text_makes_a_pattern_hang() -> None:

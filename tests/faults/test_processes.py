@@ -1,4 +1,4 @@
-"""Other programs are started in few places, from words of the user and never through a shell."""
+"""Other programs are started in few known places, never through a shell."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gbrain"
-# Where a process is started, and by whose wish: rerank_command; $EDITOR and $PAGER; gbrain itself.
-STARTING = {"search/rerank/command.py", "output/foreground.py", "importing/parse_worker.py"}
-# Where bytes of our own other process are read back as values.
-UNPICKLING = {"importing/parse_worker.py"}
+# Where processes are started: rerank_command; $EDITOR and $PAGER; workers of gbrain itself.
+STARTS_PROCESSES = {"search/rerank/command.py", "output/foreground.py", "importing/parse_worker.py"}
+# Where values of our own worker process are unpickled.
+UNPICKLES = {"importing/parse_worker.py"}
 _MODULES = ("subprocess", "multiprocessing", "pty", "webbrowser", "concurrent.futures.process")
 _CALLS = ("system", "popen", "startfile", "fork", "forkpty", "posix_spawn", "posix_spawnp")
 _EVALUATING = ("eval", "exec", "compile", "__import__")
 _HOSTILE = ("$(touch ran)", "; touch ran;", "`touch ran`", "| touch ran", "-c touch", "&touch ran&")
 
 
-def used(tree: ast.AST) -> Iterator[str]:
-    """The ways to start a program, or to run text as one, that a file makes use of."""
+def find_starts(tree: ast.AST) -> Iterator[str]:
+    """Yield the ways to start a program or evaluate code that a file uses."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name in _MODULES)
@@ -49,14 +49,14 @@ def used(tree: ast.AST) -> Iterator[str]:
             yield "a shell"
 
 
-def test_programs_are_started_where_they_are_known_to_be() -> None:
+def test_processes_are_started_only_in_known_places() -> None:
     ways = {
-        str(file.relative_to(PACKAGE)): set(used(ast.parse(file.read_text("utf-8"))))
+        str(file.relative_to(PACKAGE)): set(find_starts(ast.parse(file.read_text("utf-8"))))
         for file in PACKAGE.rglob("*.py")
     }
     starting = {file for file, found in ways.items() if found - {"pickle.loads"}}
-    assert starting == STARTING
-    assert {file for file, found in ways.items() if "pickle.loads" in found} == UNPICKLING
+    assert starting == STARTS_PROCESSES
+    assert {file for file, found in ways.items() if "pickle.loads" in found} == UNPICKLES
     assert all(found <= {"subprocess", "pickle.loads"} for found in ways.values()), ways
 
 
@@ -73,12 +73,12 @@ def test_programs_are_started_where_they_are_known_to_be() -> None:
         "pickle.loads(x)",
     ],
 )
-def test_every_way_is_seen(source: str) -> None:
-    assert list(used(ast.parse(source)))
+def test_every_way_to_start_a_process_is_found(source: str) -> None:
+    assert list(find_starts(ast.parse(source)))
 
 
-def editor(folder: Path) -> str:
-    """An editor that writes down what it is called with."""
+def recording_editor(folder: Path) -> str:
+    """Return an editor command that records its arguments."""
     script = folder / "editor.py"
     script.write_text(
         "import json, sys; open('called.json', 'w').write(json.dumps(sys.argv[1:]))\n"
@@ -87,11 +87,11 @@ def editor(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", [*_HOSTILE, "-rf", "a\nb", "--help"])
-def test_an_editor_gets_the_name_of_a_file_and_nothing_of_the_page(
+def test_an_editor_gets_only_a_file_name(
     run: Run, brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     brain.put(f"notes/{name}", f"---\ntitle: |\n  {name!r}\n---\n# {name}\n".encode())
-    monkeypatch.setenv("EDITOR", editor(tmp_path))
+    monkeypatch.setenv("EDITOR", recording_editor(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert run("edit", "--", f"notes/{name}").exit_code == 0
     (called,) = json.loads((tmp_path / "called.json").read_text())
@@ -101,7 +101,7 @@ def test_an_editor_gets_the_name_of_a_file_and_nothing_of_the_page(
 
 
 @pytest.mark.parametrize("slug", [*_HOSTILE, "-rf", "a\nb", "../../x", "x\0y", "\x1b[31m"])
-def test_the_name_of_a_file_is_plain_whatever_the_slug_is(slug: str) -> None:
+def test_the_name_of_a_draft_is_plain_for_any_slug(slug: str) -> None:
     draft = Draft(slug, "text")
     try:
         assert re.fullmatch(r"[\w.-]+\.md", draft.file.name)
@@ -112,30 +112,30 @@ def test_the_name_of_a_file_is_plain_whatever_the_slug_is(slug: str) -> None:
         draft.discard()
 
 
-def test_a_command_for_reranking_gets_pages_on_standard_input_alone(
+def test_a_rerank_command_gets_pages_only_on_standard_input(
     run: Run, brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in _HOSTILE:
         brain.put(f"notes/{abs(hash(name))}", f"# {name}\n\nwords of notes {name}\n".encode())
     monkeypatch.chdir(tmp_path)
     run("config", "set", "rerank", "command")
-    run("config", "set", "rerank_command", editor(tmp_path))
+    run("config", "set", "rerank_command", recording_editor(tmp_path))
     assert run("query", "words $(touch ran) ; touch ran").exit_code == 0
     assert (tmp_path / "called.json").read_text() == "[]"
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_module_in_the_vault_is_not_loaded(tmp_path: Path) -> None:
-    vault = tmp_path / "vault"
-    (vault / "gbrain").mkdir(parents=True)
+def test_a_module_in_the_imported_folder_is_not_loaded(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    (notes / "gbrain").mkdir(parents=True)
     trap = f"open({str(tmp_path / 'ran')!r}, 'w').close()\n"
     for name in ("gbrain/__init__.py", "pickle.py", "hashlib.py", "yaml.py", "json.py"):
-        (vault / name).write_text(trap)
+        (notes / name).write_text(trap)
     for number in range(320):
-        (vault / f"{number}.md").write_text(f"# {number}\n")
+        (notes / f"{number}.md").write_text(f"# {number}\n")
     done = subprocess.run(
         [sys.executable, "-P", "-m", "gbrain", "import", ".", "--no-embed"],
-        cwd=vault,
+        cwd=notes,
         env={
             **{name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"},
             "PYTHONPATH": str(ROOT),

@@ -1,8 +1,8 @@
-"""No error tells what a page says: whatever is broken, standard error holds no word of it.
+"""Checks that no error message quotes the text of a page.
 
     python tests/faults/test_secrets.py SECONDS [SEED]
 
-breaks random cells of a brain and runs random commands on it, for as long as that.
+breaks random cells of a brain and runs random commands on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from malicious_brain import commands, make, page_of
+from malicious_brain import commands, make_brain, page_of
 from mcp.types import CallToolRequestParams, CallToolResult
 
 from gbrain.brain import Brain
@@ -42,9 +42,9 @@ SECRET = "Xyzzy7plugh"
 # Errors may name pages, files, models and settings.
 NAMES = ("slug", "path", "root", "name", "target", "key", "word")
 
-_ASKED = (["links"], ["failed_jobs"])
+_QUOTED_ON_PURPOSE = (["links"], ["failed_jobs"])
 
-# What a cell may hold that the program never writes there.
+# Values that gbrain never writes into a cell.
 BROKEN = (
     SECRET,
     SECRET.encode(),
@@ -57,7 +57,7 @@ BROKEN = (
     -1,
     1e300,
 )
-ACTS = (
+COMMANDS = (
     ["list"], ["search", "notes"], ["query", "what are notes?"], ["query", "notes", "--depth",
     "auto"], ["explain", "notes"], ["get", "people/first"], ["get", "people/first", "--json"],
     ["history", "people/first"], ["diff", "people/first"], ["tags"], ["links", "people/first"],
@@ -71,22 +71,22 @@ ACTS = (
 
 
 @pytest.fixture(scope="module")
-def secretive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def secret_brain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("secretive") / "brain.db"
-    make(path, SECRET, names=False)
+    make_brain(path, SECRET, names=False)
     return path
 
 
-def test_no_command_says_more_than_it_was_asked(
-    run: Run, secretive: Path, brain_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_error_of_a_command_quotes_a_page(
+    run: Run, secret_brain: Path, brain_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copy(secretive, brain_path)
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "good.md").write_text(page_of(SECRET))
-    (tmp_path / "vault" / "bad.md").write_text(f"---\na: [{SECRET}\nb: }}\n---\n{SECRET}")
-    (tmp_path / "vault" / "not-utf-8.md").write_bytes(SECRET.encode() + b"\xff")
-    (tmp_path / "vault" / "people").mkdir()
-    (tmp_path / "vault" / "people" / "second.md").write_text(f"# {SECRET}\n")
+    shutil.copy(secret_brain, brain_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "good.md").write_text(page_of(SECRET))
+    (tmp_path / "notes" / "bad.md").write_text(f"---\na: [{SECRET}\nb: }}\n---\n{SECRET}")
+    (tmp_path / "notes" / "not-utf-8.md").write_bytes(SECRET.encode() + b"\xff")
+    (tmp_path / "notes" / "people").mkdir()
+    (tmp_path / "notes" / "people" / "second.md").write_text(f"# {SECRET}\n")
     (tmp_path / "page.md").write_text(page_of(SECRET))
     (tmp_path / "cited.txt").write_text(f"{SECRET} [people/first#L1-2 0123456789ab] {SECRET}\n")
     monkeypatch.setenv("EDITOR", "false")
@@ -98,7 +98,7 @@ def test_no_command_says_more_than_it_was_asked(
     assert failed > 20
 
 
-# --- pages that cannot be read ---------------------------------------------------------------
+# --- invalid pages ---------------------------------------------------------------
 
 _PIECES = st.sampled_from(
     [SECRET, "\n", ": ", "- ", "[", "]", "{", "}", "'", '"', "&", "*", "!", "|", ">", "%", "@",
@@ -109,14 +109,14 @@ _PIECES = st.sampled_from(
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(_PIECES, min_size=1, max_size=12), st.booleans())
-def test_a_page_that_cannot_be_read_is_not_quoted(pieces: list[str], known: bool) -> None:
+def test_an_invalid_page_is_not_quoted(pieces: list[str], known: bool) -> None:
     front = f"a: {SECRET}\n" if known else ""
     source = f"---\n{front}{''.join(pieces)}\n---\n# {SECRET}\n"
-    assert SECRET not in complaint_about(source)
+    assert SECRET not in page_error(source)
 
 
-def complaint_about(source: str) -> str:
-    """What is wrong with a page; nothing if it is none."""
+def page_error(source: str) -> str:
+    """Return the error of parsing a page, or an empty string."""
     try:
         parse_page("people/x.md", source.encode())
     except BadPage as error:
@@ -140,17 +140,17 @@ def complaint_about(source: str) -> str:
         f'{{"slug": "a", "text": "---\\na: *{SECRET}\\n---\\n"}}',
     ],
 )
-def test_a_line_that_is_no_page_is_not_quoted(run: Run, brain_path: Path, line: str) -> None:
+def test_an_invalid_json_line_is_not_quoted(run: Run, brain_path: Path, line: str) -> None:
     for more in ([], ["--json"], ["--dry-run"]):
         ran = run("import", "--stdin", "--no-embed", *more, stdin=line.encode() + b"\n")
         assert SECRET not in ran.stdout + ran.stderr
 
 
-# --- brains that cannot be read --------------------------------------------------------------
+# --- broken brains --------------------------------------------------------------
 
 
 def columns_of(brain: Path) -> list[tuple[str, str]]:
-    """Every column of every table that is not SQLite's own, but for names of things."""
+    """Return (table, column) of all columns except names and those of SQLite."""
     with closing(sqlite3.connect(brain)) as connection:
         tables = connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%' "
@@ -164,12 +164,12 @@ def columns_of(brain: Path) -> list[tuple[str, str]]:
         ]
 
 
-def broken(brain: Path, chance: random.Random, columns: list[tuple[str, str]]) -> str:
-    """Breaks one column of one or all rows; says which, and how."""
+def break_cell(brain: Path, rng: random.Random, columns: list[tuple[str, str]]) -> str:
+    """Break one column of one row or of all; return a description of the change."""
     while True:
-        table, column = chance.choice(columns)
-        value = chance.choice(BROKEN)
-        rows = chance.choice(("", " LIMIT 1"))
+        table, column = rng.choice(columns)
+        value = rng.choice(BROKEN)
+        rows = rng.choice(("", " LIMIT 1"))
         with closing(sqlite3.connect(brain, isolation_level=None)) as connection:
             key = "rowid" if _has_rowid(connection, table) else column
             try:
@@ -191,65 +191,75 @@ def _has_rowid(connection: sqlite3.Connection, table: str) -> bool:
     return True
 
 
-def complaint(words: list[str]) -> tuple[int, str]:
-    """How a command ends, and what it says of that: on standard error, or as the doctor."""
-    said, answered = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(answered):
+def run_for_errors(words: list[str]) -> tuple[int, str]:
+    """Return the exit code of a command and its errors; for doctor also its findings."""
+    errors, output = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(output):
         sys.stdout.buffer = io.BytesIO()  # type: ignore[misc, attr-defined]
         code = ended(words)
-    return code, said.getvalue() + (_findings(answered.getvalue()) if words[0] == "doctor" else "")
+    return code, errors.getvalue() + (_findings(output.getvalue()) if words[0] == "doctor" else "")
 
 
-def _findings(answered: str) -> str:
-    """What the doctor found, but for links that lead nowhere and jobs that failed: he was asked."""
-    lines = [line for line in answered.splitlines() if line.split("\t")[1:2] not in _ASKED]
+def _findings(output: str) -> str:
+    """Return the findings without links and failed jobs, which quote pages on purpose."""
+    lines = [
+        line for line in output.splitlines() if line.split("\t")[1:2] not in _QUOTED_ON_PURPOSE
+    ]
     return "\n".join(lines)
 
 
-def attempt(
-    source: Path, place: Path, chance: random.Random, acts: int, tables: tuple[str, ...] = ()
+def try_commands(
+    source: Path, path: Path, rng: random.Random, count: int, tables: tuple[str, ...] = ()
 ) -> Counter[int]:
-    """Breaks a copy of the brain, in one of the `tables` if any are named, and runs commands on it.
+    """Break a copy of the brain, in one of the `tables` if given, and run `count` commands on it.
 
-    Counts their exit codes.
+    Returns the number of runs by exit code.
     """
-    shutil.copy(source, place)
-    columns = [column for column in columns_of(place) if not tables or column[0] in tables]
-    how = broken(place, chance, columns)
+    shutil.copy(source, path)
+    columns = [column for column in columns_of(path) if not tables or column[0] in tables]
+    change = break_cell(path, rng, columns)
     codes: Counter[int] = Counter()
-    for words in chance.sample(ACTS, acts):
-        code, said = complaint(words)
-        assert SECRET not in said, (how, words, said)
-        assert "Traceback" not in said, (how, words)
+    for words in rng.sample(COMMANDS, count):
+        code, errors = run_for_errors(words)
+        assert SECRET not in errors, (change, words, errors)
+        assert "Traceback" not in errors, (change, words)
         if code == INTERNAL and os.environ.get("SHOW_BUGS"):
-            print(how, words, said)
+            print(change, words, errors)
         codes[code] += 1
     return codes
 
 
-def test_a_brain_with_a_broken_cell_is_not_quoted(secretive: Path, brain_path: Path) -> None:
+def test_commands_do_not_quote_a_broken_cell(secret_brain: Path, brain_path: Path) -> None:
     codes: Counter[int] = Counter()
     for seed in range(10):
-        codes += attempt(secretive, brain_path, random.Random(seed), 4, ("pages", "chunks"))
+        codes += try_commands(secret_brain, brain_path, random.Random(seed), 4, ("pages", "chunks"))
     assert codes[0] > 10, "a broken cell is no reason to refuse all work"
     assert codes.total() > codes[0], "some of it cannot be done"
 
 
-def test_the_doctor_names_a_fault_and_does_not_quote_it(secretive: Path, brain_path: Path) -> None:
+@pytest.mark.slow
+def test_no_table_of_a_broken_brain_is_quoted(secret_brain: Path, brain_path: Path) -> None:
+    codes: Counter[int] = Counter()
+    for seed in range(100):
+        codes += try_commands(secret_brain, brain_path, random.Random(seed), 8)
+    assert codes[0] > 100
+
+
+def test_doctor_does_not_quote_a_broken_cell(secret_brain: Path, brain_path: Path) -> None:
     found = 0
     for seed in range(12):
-        shutil.copy(secretive, brain_path)
-        how = broken(brain_path, random.Random(seed), columns_of(brain_path))
+        shutil.copy(secret_brain, brain_path)
+        change = break_cell(brain_path, random.Random(seed), columns_of(brain_path))
         for words in (["doctor"], ["doctor", "--full"], ["doctor", "--repair"]):
-            code, said = complaint(words)
-            assert SECRET not in said, (how, words, said)
+            code, errors = run_for_errors(words)
+            assert SECRET not in errors, (change, words, errors)
             found += code
     assert found
 
 
-def replies(brain: Path) -> list[CallToolResult]:
-    """What every tool of the server says of a brain."""
-    told: list[CallToolResult] = []
+def call_all_tools(brain: Path) -> list[CallToolResult]:
+    """Call every tool of the server on a brain; return the results."""
+    results: list[CallToolResult] = []
 
     async def call() -> None:
         session = Session(partial(Brain.open, brain))
@@ -259,25 +269,25 @@ def replies(brain: Path) -> list[CallToolResult]:
                 about = {"slug": "people/first", "why_not": "people/first"}
                 arguments = {**given, **{key: about[key] for key in given if key in about}}
                 call = CallToolRequestParams(name=name, arguments=arguments)
-                told.append(await service.call_tool(None, call))
+                results.append(await service.call_tool(None, call))
         session.close()
 
     anyio.run(call)
-    return told
+    return results
 
 
 def test_no_tool_quotes_a_broken_cell(
-    secretive: Path, brain_path: Path, caplog: pytest.LogCaptureFixture
+    secret_brain: Path, brain_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     failed = 0
     for seed in range(6):
-        shutil.copy(secretive, brain_path)
+        shutil.copy(secret_brain, brain_path)
         columns = [column for column in columns_of(brain_path) if column[0] in ("pages", "chunks")]
-        how = broken(brain_path, random.Random(seed), columns)
-        for told in replies(brain_path):
-            if told.is_error:
+        change = break_cell(brain_path, random.Random(seed), columns)
+        for result in call_all_tools(brain_path):
+            if result.is_error:
                 failed += 1
-                assert SECRET not in told.model_dump_json(), how
+                assert SECRET not in result.model_dump_json(), change
     assert failed
     assert SECRET not in caplog.text
 
@@ -290,16 +300,16 @@ def test_no_tool_quotes_a_broken_cell(
         ("UPDATE query_aliases SET expansion = x'ff'", ["search", "word"]),
     ],
 )
-def test_a_broken_cell_is_passed_over(
-    secretive: Path, brain_path: Path, run: Run, change: str, words: list[str]
+def test_a_broken_cell_is_skipped(
+    secret_brain: Path, brain_path: Path, run: Run, change: str, words: list[str]
 ) -> None:
-    shutil.copy(secretive, brain_path)
+    shutil.copy(secret_brain, brain_path)
     with closing(sqlite3.connect(brain_path)) as connection, connection:
         assert connection.execute(change).rowcount
     assert run(*words).exit_code == 0
 
 
-def test_a_bug_is_told_without_its_words(
+def test_a_bug_report_does_not_quote_the_exception(
     sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:
@@ -307,11 +317,12 @@ def test_a_bug_is_told_without_its_words(
 
     monkeypatch.setattr("gbrain.store.pages.require_page", fail)
     assert ended(["get", "x"]) == INTERNAL
-    said = capsys.readouterr().err
+    errors = capsys.readouterr().err
     assert (
-        said.startswith("Error: gbrain failed: KeyError at tests.faults") or "KeyError at" in said
+        errors.startswith("Error: gbrain failed: KeyError at tests.faults")
+        or "KeyError at" in errors
     )
-    assert SECRET not in said
+    assert SECRET not in errors
     assert ended(["get", "x", "--json"]) == INTERNAL
     assert json.loads(capsys.readouterr().err)["error"]["code"] == "internal"
     monkeypatch.setenv("GBRAIN_DEBUG", "1")
@@ -320,14 +331,14 @@ def test_a_bug_is_told_without_its_words(
 
 
 def main(seconds: float, seed: int) -> None:
-    chance, codes, brains = random.Random(seed), Counter[int](), 0
+    rng, codes, brains = random.Random(seed), Counter[int](), 0
     with tempfile.TemporaryDirectory() as folder:
-        source, place = Path(folder, "source.db"), Path(folder, "brain.db")
-        os.environ |= {"GBRAIN_DB": str(place), "HOME": folder, "SHOW_BUGS": "1"}
-        make(source, SECRET, names=False)
+        source, path = Path(folder, "source.db"), Path(folder, "brain.db")
+        os.environ |= {"GBRAIN_DB": str(path), "HOME": folder, "SHOW_BUGS": "1"}
+        make_brain(source, SECRET, names=False)
         until = monotonic() + seconds
         while monotonic() < until:
-            codes += attempt(source, place, chance, 8)
+            codes += try_commands(source, path, rng, 8)
             brains += 1
     print(f"{brains} brains, {codes.total()} commands, exit codes {dict(codes)}")
 

@@ -1,4 +1,4 @@
-"""Commands that write to a brain, each with the states that it may leave when it is cut short."""
+"""Commands that write to a brain, each with the states that it may leave when it is killed."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class State(NamedTuple):
     copy: Texts | None = None
 
 
-class Plan(NamedTuple):
-    """A command, its input, and the states that it goes through; the last one is its aim."""
+class PlannedCommand(NamedTuple):
+    """A command, its input, and the states that it goes through; the last one is its result."""
 
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     states: tuple[State, ...]
     stdin: bytes = b""
-    # Waits for more after its input, and says in lines what it did.
-    talks: bool = False
-    # What makes good again what may be half done.
-    then: tuple[str, ...] = ()
+    # It waits for more input and prints a line for each message.
+    interactive: bool = False
+    # A command that completes what may be half done.
+    cleanup: tuple[str, ...] = ()
 
 
 @dataclass
-class World:
-    """A brain, the folder that it follows, and the state that it is in."""
+class Scenario:
+    """A brain, the folder that it imports, and its state."""
 
     folder: Path
-    chance: random.Random
-    vault: Texts = field(default_factory=dict)
+    rng: random.Random
+    files: Texts = field(default_factory=dict)
     state: State = field(default_factory=lambda: State({}))
 
     @property
@@ -68,7 +68,7 @@ class World:
         return [slug for slug in self.state.pages if slug.startswith("own/")]
 
     def with_pages(self, *changes: Texts) -> tuple[State, ...]:
-        """The present state and what each change makes of the one before."""
+        """Return the present state and the states after each of the changes."""
         states = [self.state]
         for change in changes:
             states.append(self.state._replace(pages={**states[-1].pages, **change}))
@@ -79,146 +79,149 @@ class World:
         return state._replace(pages=left)
 
 
-def words(chance: random.Random, count: int) -> str:
+def random_words(rng: random.Random, count: int) -> str:
     letters = "bcdfghklmnprstvw"
     return " ".join(
-        "".join(
-            chance.choice(letters) + chance.choice("aeiou") for _ in range(chance.randint(1, 4))
-        )
+        "".join(rng.choice(letters) + rng.choice("aeiou") for _ in range(rng.randint(1, 4)))
         for _ in range(count)
     )
 
 
-def page(chance: random.Random) -> str:
+def page(rng: random.Random) -> str:
     sections = "\n".join(
-        f"## {words(chance, 2)}\n\n{words(chance, chance.randint(5, 60))}\n"
-        for _ in range(chance.randint(0, 4))
+        f"## {random_words(rng, 2)}\n\n{random_words(rng, rng.randint(5, 60))}\n"
+        for _ in range(rng.randint(0, 4))
     )
-    return f"# {words(chance, 2)}\n\n{words(chance, 20)} [[{words(chance, 1)}]]\n\n{sections}"
+    opening = f"# {random_words(rng, 2)}\n\n{random_words(rng, 20)} [[{random_words(rng, 1)}]]"
+    return f"{opening}\n\n{sections}"
 
 
 # --- pages -----------------------------------------------------------------------------------
 
 
-def put(world: World) -> Plan:
-    slug, text = f"own/{world.chance.randint(1, OWN)}", page(world.chance)
-    return Plan(("put", slug), world.with_pages({slug: text}), text.encode())
+def put(scenario: Scenario) -> PlannedCommand:
+    slug, text = f"own/{scenario.rng.randint(1, OWN)}", page(scenario.rng)
+    return PlannedCommand(("put", slug), scenario.with_pages({slug: text}), text.encode())
 
 
-def timeline_add(world: World) -> Plan:
-    line = words(world.chance, 6)
-    after = add_entry(world.state.pages["log"], DAY, line)
-    return Plan(("timeline-add", "log", line, "--date", DAY), world.with_pages({"log": after}))
+def timeline_add(scenario: Scenario) -> PlannedCommand:
+    line = random_words(scenario.rng, 6)
+    after = add_entry(scenario.state.pages["log"], DAY, line)
+    return PlannedCommand(
+        ("timeline-add", "log", line, "--date", DAY), scenario.with_pages({"log": after})
+    )
 
 
-def capture(world: World) -> Plan:
-    line = words(world.chance, 6)
-    after = add_entry(world.state.pages["inbox"], DAY, line)
-    return Plan(("capture", line), world.with_pages({"inbox": after}))
+def capture(scenario: Scenario) -> PlannedCommand:
+    line = random_words(scenario.rng, 6)
+    after = add_entry(scenario.state.pages["inbox"], DAY, line)
+    return PlannedCommand(("capture", line), scenario.with_pages({"inbox": after}))
 
 
-def delete(world: World) -> Plan:
-    if not world.own():
-        return put(world)
-    slug = world.chance.choice(world.own())
-    return Plan(("delete", slug), (world.state, world.without(world.state, {slug})))
+def delete(scenario: Scenario) -> PlannedCommand:
+    if not scenario.own():
+        return put(scenario)
+    slug = scenario.rng.choice(scenario.own())
+    return PlannedCommand(
+        ("delete", slug), (scenario.state, scenario.without(scenario.state, {slug}))
+    )
 
 
-def rename(world: World) -> Plan:
-    free = [slug for n in range(1, OWN + 1) if (slug := f"own/{n}") not in world.state.pages]
-    if not (world.own() and free):
-        return delete(world)
-    old, new = world.chance.choice(world.own()), world.chance.choice(free)
-    renamed = world.without(world.with_pages({new: world.state.pages[old]})[-1], {old})
-    return Plan(("rename", old, new), (world.state, renamed))
+def rename(scenario: Scenario) -> PlannedCommand:
+    free = [slug for n in range(1, OWN + 1) if (slug := f"own/{n}") not in scenario.state.pages]
+    if not (scenario.own() and free):
+        return delete(scenario)
+    old, new = scenario.rng.choice(scenario.own()), scenario.rng.choice(free)
+    renamed = scenario.without(scenario.with_pages({new: scenario.state.pages[old]})[-1], {old})
+    return PlannedCommand(("rename", old, new), (scenario.state, renamed))
 
 
 # --- folders ---------------------------------------------------------------------------------
 
 
-def change_files(world: World, changed: int, removed: int) -> None:
-    for name in world.chance.sample(range(60), changed):
-        slug = f"vault/{name}"
-        world.vault[slug] = page(world.chance)
-        file = world.notes / f"{slug}.md"
+def change_files(scenario: Scenario, changed: int, removed: int) -> None:
+    for name in scenario.rng.sample(range(60), changed):
+        slug = f"notes/{name}"
+        scenario.files[slug] = page(scenario.rng)
+        file = scenario.notes / f"{slug}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(world.vault[slug])
-    for slug in world.chance.sample(sorted(world.vault), min(removed, len(world.vault) - 1)):
-        del world.vault[slug]
-        (world.notes / f"{slug}.md").unlink()
+        file.write_text(scenario.files[slug])
+    for slug in scenario.rng.sample(sorted(scenario.files), min(removed, len(scenario.files) - 1)):
+        del scenario.files[slug]
+        (scenario.notes / f"{slug}.md").unlink()
 
 
-def embedding(world: World) -> tuple[str, ...]:
-    return () if world.chance.random() < 0.2 else ("--no-embed",)
+def embed_option(scenario: Scenario) -> tuple[str, ...]:
+    return () if scenario.rng.random() < 0.2 else ("--no-embed",)
 
 
-def import_(world: World) -> Plan:
-    change_files(world, 12, 0)
-    arguments = ("import", str(world.notes), *embedding(world))
-    return Plan(arguments, world.with_pages(world.vault))
+def import_(scenario: Scenario) -> PlannedCommand:
+    change_files(scenario, 12, 0)
+    arguments = ("import", str(scenario.notes), *embed_option(scenario))
+    return PlannedCommand(arguments, scenario.with_pages(scenario.files))
 
 
-def sync(world: World) -> Plan:
-    change_files(world, 12, 4)
-    taken_in = world.with_pages(world.vault)
-    gone = {s for s in world.state.pages if s.startswith("vault/") and s not in world.vault}
-    states = (*taken_in, world.without(taken_in[-1], gone))
-    return Plan(("sync", *embedding(world)), states)
+def sync(scenario: Scenario) -> PlannedCommand:
+    change_files(scenario, 12, 4)
+    imported = scenario.with_pages(scenario.files)
+    gone = {s for s in scenario.state.pages if s.startswith("notes/") and s not in scenario.files}
+    states = (*imported, scenario.without(imported[-1], gone))
+    return PlannedCommand(("sync", *embed_option(scenario)), states)
 
 
 # --- the whole brain -------------------------------------------------------------------------
 
 
-def embed(world: World) -> Plan:
-    return Plan(("embed", "--stale", "--limit", "40"), (world.state,))
+def embed(scenario: Scenario) -> PlannedCommand:
+    return PlannedCommand(("embed", "--stale", "--limit", "40"), (scenario.state,))
 
 
-def compact(world: World) -> Plan:
-    return Plan(("compact",), (world.state,))
+def compact(scenario: Scenario) -> PlannedCommand:
+    return PlannedCommand(("compact",), (scenario.state,))
 
 
-def backup(world: World) -> Plan:
-    copied = world.state._replace(copy=world.state.pages)
-    return Plan(("backup", str(world.copy), "--force"), (world.state, copied))
+def backup(scenario: Scenario) -> PlannedCommand:
+    copied = scenario.state._replace(copy=scenario.state.pages)
+    return PlannedCommand(("backup", str(scenario.copy), "--force"), (scenario.state, copied))
 
 
-def restore(world: World) -> Plan:
-    if world.state.copy is None:
-        return backup(world)
-    back = world.state._replace(pages=world.state.copy)
-    return Plan(("restore", str(world.copy)), (world.state, back))
+def restore(scenario: Scenario) -> PlannedCommand:
+    if scenario.state.copy is None:
+        return backup(scenario)
+    back = scenario.state._replace(pages=scenario.state.copy)
+    return PlannedCommand(("restore", str(scenario.copy)), (scenario.state, back))
 
 
-def config_set(world: World) -> Plan:
-    return Plan(
-        ("config", "set", "default_limit", str(world.chance.randint(1, 50))), (world.state,)
+def config_set(scenario: Scenario) -> PlannedCommand:
+    return PlannedCommand(
+        ("config", "set", "default_limit", str(scenario.rng.randint(1, 50))), (scenario.state,)
     )
 
 
-def repair(world: World) -> Plan:
-    """Mends indexes that somebody emptied."""
-    with closing(sqlite3.connect(world.brain, isolation_level=None)) as raw:
+def repair(scenario: Scenario) -> PlannedCommand:
+    """Repair indexes that lost half of their rows."""
+    with closing(sqlite3.connect(scenario.brain, isolation_level=None)) as raw:
         for table in ("names", "tags", "links", "chunks_fts_docsize", "pages_fts_idx"):
             raw.execute(f"DELETE FROM {table} WHERE abs(random() % 2) = 0")
-    words = ("doctor", "--repair", "--full")
-    return Plan(words, (world.state,), then=words)
+    arguments = ("doctor", "--repair", "--full")
+    return PlannedCommand(arguments, (scenario.state,), cleanup=arguments)
 
 
-def export(world: World) -> Plan:
-    """Writes all pages anew."""
-    for file in world.out.rglob("*.md"):
+def export(scenario: Scenario) -> PlannedCommand:
+    """Export all pages into an empty folder."""
+    for file in scenario.out.rglob("*.md"):
         file.unlink()
-    return Plan(("export", str(world.out)), (world.state,))
+    return PlannedCommand(("export", str(scenario.out)), (scenario.state,))
 
 
-def graph(world: World) -> Plan:
-    world.out.mkdir(exist_ok=True)
-    return Plan(("graph", "--html", str(world.out / "graph.html")), (world.state,))
+def graph(scenario: Scenario) -> PlannedCommand:
+    scenario.out.mkdir(exist_ok=True)
+    return PlannedCommand(("graph", "--html", str(scenario.out / "graph.html")), (scenario.state,))
 
 
-def serve(world: World) -> Plan:
-    """A page written by an agent."""
-    slug, text = f"own/{world.chance.randint(1, OWN)}", page(world.chance)
+def serve(scenario: Scenario) -> PlannedCommand:
+    """Write a page through `gbrain serve`."""
+    slug, text = f"own/{scenario.rng.randint(1, OWN)}", page(scenario.rng)
     hello = {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "agent", "version": "0"},
@@ -229,12 +232,12 @@ def serve(world: World) -> Plan:
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
     )
-    said = "".join(json.dumps(line) + "\n" for line in lines).encode()
-    return Plan(("serve",), world.with_pages({slug: text}), said, talks=True)
+    messages = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    return PlannedCommand(("serve",), scenario.with_pages({slug: text}), messages, interactive=True)
 
 
-# Seconds that each takes on an idle machine: the kill falls anywhere in that time and a bit beyond.
-ACTS: dict[str, tuple[Callable[[World], Plan], float]] = {
+# Each with its seconds on an idle machine: it is killed at any time in these or a bit later.
+COMMANDS: dict[str, tuple[Callable[[Scenario], PlannedCommand], float]] = {
     "put": (put, 0.3),
     "timeline-add": (timeline_add, 0.3),
     "capture": (capture, 0.3),

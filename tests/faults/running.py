@@ -1,4 +1,4 @@
-"""The program's commands, run in children of this process and within bounds."""
+"""Runs gbrain commands in child processes with limits on time and memory."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 
 from gbrain.cli.app import COMMANDS, app
 
-# Where writing waits for no disk, if there is such a place.
-QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+# Memory instead of a disk, if the system has it.
+FAST_FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 NOON = "2026-11-16T12:00:00"
-# What one command may use: seconds of work, and bytes beyond what is loaded.
-SECONDS, MEMORY = 15, 1 << 30
+# Limits of one command: processor seconds, and memory beyond what is loaded.
+MAX_SECONDS, MAX_MEMORY_BYTES = 15, 1 << 30
 
-READS: dict[str, tuple[str, ...]] = {
+READ_COMMANDS: dict[str, tuple[str, ...]] = {
     "search": ("search", "offline notes"),
     "search for a name": ("search", "Alice Chen", "--json"),
     "search within": ("search", "review", "--wing", "meetings", "--since", "2026-01", "--tag", "x"),
@@ -53,14 +53,14 @@ READS: dict[str, tuple[str, ...]] = {
     "jobs": ("jobs", "list"),
     "models": ("model", "list"),
 }
-# These load a model, which takes longer than all the others together.
-MEANINGS: dict[str, tuple[str, ...]] = {
-    "query by meaning": ("query", "who works on offline search?", "--mode", "hybrid"),
+# These load a model, which takes longer than all others together.
+MODEL_COMMANDS: dict[str, tuple[str, ...]] = {
+    "hybrid query": ("query", "who works on offline search?", "--mode", "hybrid"),
     "dedupe": ("dedupe", "--dry-run", "--quiet"),
     "embed": ("embed", "--all", "--quiet"),
     "as of a day": ("query", "alice", "--as-of", "2026-05-01"),
 }
-WRITES: dict[str, tuple[str, ...]] = {
+WRITE_COMMANDS: dict[str, tuple[str, ...]] = {
     "put": ("put", "people/alice-chen", "--quiet"),
     "put a new page": ("put", "own/new", "--quiet"),
     "timeline-add": ("timeline-add", "people/alice-chen", "Something", "--date", "2026-11-16"),
@@ -68,7 +68,7 @@ WRITES: dict[str, tuple[str, ...]] = {
     "rename": ("rename", "people/alice-chen", "people/alice", "--quiet"),
     "supersede": ("supersede", "own/often", "people/alice-chen"),
     "alias": ("alias", "add", "rag", "retrieval"),
-    "import": ("import", "VAULT", "--no-embed", "--quiet"),
+    "import": ("import", "NOTES", "--no-embed", "--quiet"),
     "sync": ("sync", "--no-embed", "--quiet"),
     "backup": ("backup", "OUT/copy.db", "--quiet"),
     "compact": ("compact", "--quiet"),
@@ -79,8 +79,8 @@ WRITES: dict[str, tuple[str, ...]] = {
 PAGE = b"# Alice Chen\n\nOther words about [[river]] #new\n\n## Timeline\n- 2026-11-01 - Moved\n"
 
 
-class Said(NamedTuple):
-    """How a command ended: its answer, or its error, or what should never be."""
+class CommandResult(NamedTuple):
+    """Exit code and output of a command; `trace` is the traceback of an unhandled exception."""
 
     code: int
     out: str
@@ -89,7 +89,7 @@ class Said(NamedTuple):
 
 
 def load_program() -> None:
-    """Loads what commands would load by themselves, so that not every child does it again."""
+    """Import what commands import, so that not every child process does it again."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     for name in {module for module, _ in COMMANDS.values()} - {"serve"}:
         import_module(f"gbrain.cli.{name}")
@@ -103,14 +103,16 @@ def load_program() -> None:
         import_module(name)
 
 
-def say(folder: Path, brain: Path, words: tuple[str, ...], vault: Path) -> Said:
-    """Asks a command about a brain; what it exports belongs to its answer."""
+def run_on_copy(
+    folder: Path, brain: Path, arguments: tuple[str, ...], notes: Path
+) -> CommandResult:
+    """Run a command on a brain; files that it exports become part of its output."""
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    places = {"OUT": str(out), "VAULT": str(vault), "OUT/copy.db": str(out / "copy.db")}
-    (folder / "asked").write_text(" ".join(words))
-    said = run([places.get(word, word) for word in words], brain)
+    places = {"OUT": str(out), "NOTES": str(notes), "OUT/copy.db": str(out / "copy.db")}
+    (folder / "last-command").write_text(" ".join(arguments))
+    said = run([places.get(word, word) for word in arguments], brain)
     exported = sorted((file.name, file.read_bytes()) for file in out.rglob("*.md"))
     answer = re.sub(r'"took_ms":[^,}]*|"ms":[^,}]*', "", said.out) + repr(exported)
     answer = answer.replace(str(folder), "FOLDER").replace(str(brain), "BRAIN")
@@ -118,28 +120,32 @@ def say(folder: Path, brain: Path, words: tuple[str, ...], vault: Path) -> Said:
 
 
 def run(
-    words: list[str], brain: Path, *, stdin: bytes = PAGE, first: Callable[[], object] | None = None
-) -> Said:
-    """Runs a command within its bounds; `first` is done before, both in a process of their own."""
+    arguments: list[str],
+    brain: Path,
+    *,
+    stdin: bytes = PAGE,
+    first: Callable[[], object] | None = None,
+) -> CommandResult:
+    """Run a command with limits; with `first`, call that before, both in a child process."""
     if first is None:
-        return _bounded_run(words, brain, stdin)
+        return _bounded_run(arguments, brain, stdin)
 
     def both() -> tuple[object, ...]:
         first()
-        return _bounded_run(words, brain, stdin)
+        return _bounded_run(arguments, brain, stdin)
 
-    return Said(*apart(both))
+    return CommandResult(*in_child_process(both))
 
 
-def apart(function: Callable[[], Any]) -> Any:
-    """What the function gives, as JSON knows it, from a child of this process."""
+def in_child_process(function: Callable[[], Any]) -> Any:
+    """Call the function in a child process; return its result after a round trip through JSON."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.close(reading)
             used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY,) * 2)
+            resource.setrlimit(resource.RLIMIT_AS, (used + MAX_MEMORY_BYTES,) * 2)
             with open(writing, "w") as pipe:
                 json.dump(function(), pipe)
         except BaseException:
@@ -148,26 +154,26 @@ def apart(function: Callable[[], Any]) -> Any:
             os._exit(0)
     os.close(writing)
     with open(reading) as pipe:
-        told = pipe.read()
+        received = pipe.read()
     status = os.waitpid(child, 0)[1]
-    assert told, f"the child ended with {status}"
-    return json.loads(told)
+    assert received, f"the child ended with {status}"
+    return json.loads(received)
 
 
-def _bounded_run(words: list[str], brain: Path, stdin: bytes) -> Said:
-    """What a command says; one that works for longer than it may ends its process."""
+def _bounded_run(arguments: list[str], brain: Path, stdin: bytes) -> CommandResult:
+    """Run a command; one that exceeds its processor time ends the process."""
     os.environ["GBRAIN_DB"] = str(brain)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    result = CliRunner().invoke(app, words, input=stdin)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
+    result = CliRunner().invoke(app, arguments, input=stdin)
     signal.setitimer(signal.ITIMER_PROF, 0)
     trace = ""
     if result.exception and not isinstance(result.exception, SystemExit):
         trace = "".join(traceback.format_exception(result.exception))
-    return Said(result.exit_code, result.stdout_bytes.decode(), result.stderr, trace)
+    return CommandResult(result.exit_code, result.stdout_bytes.decode(), result.stderr, trace)
 
 
-def fresh(brain: Path, folder: Path) -> Path:
-    """A copy of a brain and of what lies beside it."""
+def copy_brain(brain: Path, folder: Path) -> Path:
+    """Copy a brain and its log files into the folder; return the copy."""
     copy = folder / "b.db"
     for ending in ("", "-wal", "-shm", "-journal"):
         Path(f"{copy}{ending}").unlink(missing_ok=True)
