@@ -63,7 +63,6 @@ SQL_OUTSIDE_STORE = {
     "search/lanes/keyword.py",
     "search/name_match.py",
     "search/rerank/overlap.py",
-    "search/run_lanes.py",
 }
 DATABASE_IN_COMMANDS = {
     "cli/dedupe.py",

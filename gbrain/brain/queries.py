@@ -16,7 +16,7 @@ from gbrain.types import Answer, Depth, Hit, MergeStrategy, Mode, Scope
 
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
-    from gbrain.search.rerank.head import RerankResources
+    from gbrain.search.rerank.interface import RerankResources
     from gbrain.store.reranker_weights import TrainingExample
     from gbrain.store.usage_log import HitLocation
     from gbrain.store.vectors import Floats
@@ -92,8 +92,8 @@ class QueryMethods(ModelMethods):
             settings=chosen,
             today=day,
             embed=self._embed_query,
-            count=self.count_tokens,
-            helpers=self._helpers,
+            count_tokens=self.count_tokens,
+            rerank_resources=self._rerank_resources,
             budget=(budget or chosen.default_token_budget) if depth else None,
             boosts=boosts,
         )
@@ -108,8 +108,8 @@ class QueryMethods(ModelMethods):
             return self.embedder.embed_query_averaged(text)
         return self.embedder.embed_query(text)
 
-    def _helpers(self) -> RerankResources:
-        from gbrain.search.rerank.head import RerankResources
+    def _rerank_resources(self) -> RerankResources:
+        from gbrain.search.rerank.interface import RerankResources
 
         return RerankResources(
             cross_encoder=lambda: self.cross_encoder,

@@ -17,9 +17,9 @@ from gbrain.search.expand import (
     ValuedSpan,
     answer_offsets,
     best_excerpt,
-    chunk_values,
     split_chunk,
 )
+from gbrain.search.fusion import chunk_values
 from gbrain.store.chunk_context import missing_terms_by_chunk, overlapping_chunks, related_chunks
 from gbrain.store.chunks import StoredChunk, chunk_at, first_chunk, page_chunks, read_chunks
 from gbrain.store.pages import page_text

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from gbrain.config import Settings
-from gbrain.search.fusion import min_max
-from gbrain.types import LaneResult, Ranked, Role
+from gbrain.types import Role
 
 CountTokens = Callable[[str], int]
 
@@ -47,27 +45,6 @@ class ValuedSpan(NamedTuple):
     start: int
     stop: int
     value: float
-
-
-def chunk_values(
-    lanes: Mapping[str, LaneResult], ranked: Sequence[Ranked], settings: Settings
-) -> dict[int, float]:
-    """What each passage is worth: its place in each lane, plus a share of its page's standing.
-
-    By place and not by score: the first passages of either lane come before what is middling in
-    both, and a small budget is filled with those.
-    """
-    scaled = min_max([page.score for page in ranked])
-    standing = {page.page_id: score for page, score in zip(ranked, scaled, strict=True)}
-    values: dict[int, float] = {}
-    for found in lanes.values():
-        best_first = sorted(found.chunks, key=lambda chunk: (-chunk.score, chunk.chunk_id))
-        for place, chunk in enumerate(best_first):
-            if chunk.page_id in standing:
-                start = settings.page_standing * standing[chunk.page_id]
-                near = settings.chunk_k / (settings.chunk_k + place)
-                values[chunk.chunk_id] = values.get(chunk.chunk_id, start) + near
-    return values
 
 
 def answer_offsets(page: bytes) -> list[int]:

@@ -75,6 +75,27 @@ def shared_chunk_scores(one: LaneResult, other: LaneResult) -> dict[int, float]:
     return best
 
 
+def chunk_values(
+    lanes: Mapping[str, LaneResult], ranked: Sequence[Ranked], settings: Settings
+) -> dict[int, float]:
+    """Return the value of each chunk: its place in each lane plus a share of its page's score.
+
+    Places and not scores are added, so that the first chunks of either lane come before chunks
+    that are average in both; a small token budget is filled with those.
+    """
+    scaled = min_max([page.score for page in ranked])
+    page_scores = {page.page_id: score for page, score in zip(ranked, scaled, strict=True)}
+    values: dict[int, float] = {}
+    for result in lanes.values():
+        best_first = sorted(result.chunks, key=lambda chunk: (-chunk.score, chunk.chunk_id))
+        for place, chunk in enumerate(best_first):
+            if chunk.page_id in page_scores:
+                share = settings.page_standing * page_scores[chunk.page_id]
+                by_place = settings.chunk_k / (settings.chunk_k + place)
+                values[chunk.chunk_id] = values.get(chunk.chunk_id, share) + by_place
+    return values
+
+
 def _parts(found: LaneResult, merge: MergeStrategy, settings: Settings) -> dict[int, float]:
     """What the lane says of each page it scored, on the scale that `merge` adds up.
 

@@ -28,6 +28,9 @@ class NameMatch(NamedTuple):
         return self.candidates[0] if len(self.candidates) == 1 else None
 
 
+NO_MATCH = NameMatch((), None)
+
+
 def match_name(connection: sqlite3.Connection, query: Query) -> NameMatch:
     """The pages that the whole query names, by slug, title, file name or alias.
 
@@ -37,7 +40,7 @@ def match_name(connection: sqlite3.Connection, query: Query) -> NameMatch:
     linked = re.fullmatch(_WIKI, query.text) if query.text.startswith("[[") else None
     key = fold_name(linked[1] if linked else query.text)
     if not key or len(key) > _LONGEST_NAME:
-        return NameMatch((), None)
+        return NO_MATCH
     # What looks like operators and fields in a page's own name asks for nothing.
     scope = query.scope._replace(tree=None)
     found = _in_scope(connection, find_by_name(connection, key), scope)
@@ -45,9 +48,9 @@ def match_name(connection: sqlite3.Connection, query: Query) -> NameMatch:
     if surest:
         return _match(surest, surest[0].kind)
     if query.tree is not None:
-        return NameMatch((), None)
+        return NO_MATCH
     near = _in_scope(connection, _near(connection, key), scope)
-    return _match(near, "near") if near else NameMatch((), None)
+    return _match(near, "near") if near else NO_MATCH
 
 
 def _match(names: list[NamedPage], how: str) -> NameMatch:

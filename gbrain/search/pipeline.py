@@ -1,18 +1,23 @@
-"""THE QUERY, top to bottom: short-circuit, lanes in parallel, fuse, boost, rerank, cut, expand."""
+"""The way of a query, top to bottom: each stage is one call, and adds one line to the trace.
+
+parse (in `Brain`) -> [name match] -> lanes in parallel -> merge -> boosts -> [rerank] -> threshold
+-> [expand to budget] -> answer
+"""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
-from gbrain.search import name_match
-from gbrain.search.apply_boosts import BoostResult, apply_boosts
-from gbrain.search.boosts import needs_intent
+from gbrain.search.boosts import BoostResult, apply_boosts, needs_intent
 from gbrain.search.fusion import fuse
 from gbrain.search.hits import build_hits
+from gbrain.search.name_match import NO_MATCH, NameMatch, match_name
 from gbrain.search.run_lanes import EmbedQuery, LaneInputs, LaneResults, run_lanes
 from gbrain.search.threshold import ThresholdResult, apply_threshold
 from gbrain.search.verdict import grade_answer
@@ -23,30 +28,42 @@ from gbrain.types import Answer, LaneResult, MergeStrategy, Mode, Query, Ranked
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
     from gbrain.search.intent import Intent
-    from gbrain.search.rerank.head import RerankResources
+    from gbrain.search.rerank.interface import RerankResources
     from gbrain.search.rerank.rerank import RerankResult
 
 
 class QueryPlan(NamedTuple):
-    """How a query is to be answered; what opens a model is called only when it is needed."""
+    """How to answer a query; the callables load a model only when a stage calls them.
+
+    `budget` is the number of tokens of context to assemble, None for no context.
+    """
 
     mode: Mode
     merge: MergeStrategy
     settings: Settings
     today: date
     embed: EmbedQuery
-    count: Callable[[str], int]
-    helpers: Callable[[], RerankResources]
+    count_tokens: Callable[[str], int]
+    rerank_resources: Callable[[], RerankResources]
     budget: int | None = None
     boosts: tuple[CustomBoost, ...] = ()
 
 
+class Candidates(NamedTuple):
+    """The pages that the name match and the lanes found, before the merge."""
+
+    name_match: NameMatch
+    intent: Intent | None
+    weights: Mapping[str, float]
+    lanes: LaneResults
+
+
 class StageResults(NamedTuple):
-    """What each stage made of a query, for whoever asks why."""
+    """The result of every stage of one query; `gbrain explain` prints them."""
 
     query: Query
     plan: QueryPlan
-    name_match: name_match.NameMatch
+    name_match: NameMatch
     intent: Intent | None
     weights: Mapping[str, float]
     lanes: LaneResults
@@ -59,129 +76,149 @@ class StageResults(NamedTuple):
 def run_query(
     database: Database, query: Query, plan: QueryPlan, trace: Trace
 ) -> tuple[Answer, StageResults]:
-    """The pages that answer `query`, best first, and how each stage came to them."""
-    settings = plan.settings
+    """Return the answer to a parsed query, best hit first, and the result of each stage."""
+    plan = plan._replace(embed=cache(plan.embed))
+    parsed = len(trace.stages)
+    # Inside a caller's transaction every lane must read its snapshot: a second connection cannot.
+    parallel = not database.in_transaction
     with database.read_transaction() as connection:
-        small = name_match.NameMatch((), None)
-        if settings.short_circuit:
-            with trace.stage("short_circuit") as detail:
-                small = name_match.match_name(connection, query)
-                detail["how"], detail["pages"] = small.how, len(small.candidates)
-        search = LaneInputs(database, connection, query, settings, plan.embed, trace)
-        work = _named(search, plan, small) if small.answer else _ranked(search, plan, small)
-        ranked, lanes = work.threshold.kept, work.lanes
-        with trace.stage("text"):
-            hits = build_hits(connection, ranked[: query.limit], _as_found(query, lanes.by_name))
-        named = small.how if small.answer else None
-        with trace.stage("verdict") as detail:
-            verdict = grade_answer(
-                connection, query, ranked, lanes.by_name, hits, settings, short_circuit=named
-            )
-            detail["grade"], detail["confidence"] = verdict.grade, verdict.confidence
-        context, budget = None, None
-        if plan.budget is not None:
-            from gbrain.search.context import assemble_context
-
-            with trace.stage("expand") as detail:
-                context, budget = assemble_context(
-                    connection, query, ranked, lanes.by_name, settings, plan.budget, plan.count
-                )
-                detail["pieces"], detail["tokens"] = len(context), budget.used
-    notices = (lanes.notice, work.reranked.notice if work.reranked else None)
-    answered = Answer(
-        query=query.text,
-        mode=lanes.mode,
-        merge=plan.merge if len(lanes.by_name) > 1 else None,
-        short_circuit=named,
-        fell_back_to_bm25=lanes.mode == "bm25"
-        and (lanes.notice is not None or plan.mode in ("hybrid", "semantic")),
-        notice=" ".join(notice for notice in notices if notice) or None,
-        superseded=work.boosted.superseded,
-        verdict=verdict,
-        hits=hits,
-        took_ms=(perf_counter() - trace.began) * 1000,
-        trace=trace,
-        context=context,
-        budget=budget,
-        read_as=_read_as(query, lanes.by_name),
-    )
-    return answered, work
+        version = database.data_version()
+        found = _find_candidates(database, connection, query, plan, trace, parallel=parallel)
+    with database.read_transaction() as connection:
+        if database.data_version() != version:
+            # Another program wrote meanwhile. The lanes may have read different snapshots, in which
+            # one chunk id can mean two chunks: search again, in this transaction alone.
+            del trace.stages[parsed:]
+            found = _find_candidates(database, connection, query, plan, trace, parallel=False)
+        results = _rank(connection, query, plan, found, trace)
+        return _build_answer(connection, results, trace), results
 
 
-def _as_found(query: Query, lanes: Mapping[str, LaneResult]) -> Query:
-    """The query with the words that found its pages, if some were repaired or left out."""
-    terms = lanes["fts"].terms if "fts" in lanes else ()
-    return query._replace(terms=terms) if terms else query
-
-
-def _read_as(query: Query, lanes: Mapping[str, LaneResult]) -> str | None:
-    """The words that found the pages, if some were repaired or left out."""
-    terms = lanes["fts"].terms if "fts" in lanes else ()
-    words = [
-        " ".join(term.words if term in query.terms else term.synonyms or term.words)
-        for term in terms
-    ]
-    return " ".join(words) or None
-
-
-def _named(search: LaneInputs, plan: QueryPlan, small: name_match.NameMatch) -> StageResults:
-    """The one page that the whole query names."""
-    assert small.answer is not None
-    page = Ranked(small.answer.page_id, small.answer.slug, 1.0, {"sms": small.answer})
-    lanes = LaneResults({}, plan.mode)
-    return StageResults(
-        search.query,
-        plan,
-        small,
-        None,
-        {},
-        lanes,
-        [page],
-        BoostResult([page]),
-        None,
-        ThresholdResult([page]),
-    )
-
-
-def _ranked(search: LaneInputs, plan: QueryPlan, small: name_match.NameMatch) -> StageResults:
-    """Lanes, fusion, boosts, reranker and cut, one after the other."""
-    connection, query, settings, trace = (
-        search.connection, search.query, search.settings, search.trace,
-    )  # fmt: skip
+def _find_candidates(
+    database: Database,
+    connection: sqlite3.Connection,
+    query: Query,
+    plan: QueryPlan,
+    trace: Trace,
+    *,
+    parallel: bool,
+) -> Candidates:
+    """Return the page that the query names, or the candidates of every lane that is on."""
+    settings, match = plan.settings, NO_MATCH
+    if settings.short_circuit:
+        with trace.stage("short_circuit") as detail:
+            match = match_name(connection, query)
+            detail["how"], detail["pages"] = match.how, len(match.candidates)
+    if match.answer:
+        return Candidates(match, None, {}, LaneResults({}, plan.mode))
     intent, weights = None, settings.lane_weights
     if needs_intent(settings):
         from gbrain.search.intent import detect_intent, lane_weights
 
         intent = detect_intent(query.semantic_text)
         weights = lane_weights(intent, settings)
-    lanes = run_lanes(search, plan.mode, weights)
-    # A lane alone is asked for outright, or all that could be had: its weight says nothing.
+    inputs = LaneInputs(database, connection, query, settings, plan.embed, trace, parallel)
+    lanes = run_lanes(inputs, plan.mode, weights)
+    # The weight of a lane only matters against another lane's.
     weights = weights if len(lanes.by_name) > 1 else {}
-    if small.candidates:
-        lanes.by_name["sms"] = LaneResult(small.candidates)
+    if match.candidates:
+        lanes.by_name["sms"] = LaneResult(match.candidates)
+    return Candidates(match, intent, weights, lanes)
+
+
+def _rank(
+    connection: sqlite3.Connection, query: Query, plan: QueryPlan, found: Candidates, trace: Trace
+) -> StageResults:
+    """Merge the candidates into one list, reorder it and drop pages below the threshold."""
+    match, intent, weights, lanes = found
+    if match.answer:
+        page = Ranked(match.answer.page_id, match.answer.slug, 1.0, {"sms": match.answer})
+        return StageResults(
+            query, plan, *found, [page], BoostResult([page]), None, ThresholdResult([page])
+        )
+    settings = plan.settings
     with trace.stage("fuse") as detail:
         fused = fuse(lanes.by_name, weights, plan.merge, settings)
         detail["merge"], detail["pages"] = plan.merge, len(fused)
     with trace.stage("boost") as detail:
-        lifted = apply_boosts(connection, query, fused, intent, plan.today, settings, plan.boosts)
-        ranked = lifted.ranked
+        boosted = apply_boosts(connection, query, fused, intent, plan.today, settings, plan.boosts)
+        ranked = boosted.ranked
         detail["intent"] = intent.kind if intent else None
-        detail["superseded"] = len(lifted.superseded)
+        detail["superseded"] = len(boosted.superseded)
     reranked = None
     if settings.rerank != "off":
         from gbrain.search.rerank.rerank import rerank
 
         with trace.stage("rerank") as detail:
-            reranked = rerank(connection, query, ranked, lanes.by_name, settings, plan.helpers())
+            reranked = rerank(
+                connection, query, ranked, lanes.by_name, settings, plan.rerank_resources()
+            )
             ranked = reranked.ranked
             detail["how"], detail["pages"] = reranked.how, reranked.pages
-            detail["passages"], detail["skipped"] = reranked.passages, reranked.skipped
+            detail["passages"], detail["skipped"] = reranked.chunks, reranked.skipped
     if settings.mmr_lambda < 1:
         from gbrain.search.mmr import diversify
 
         with trace.stage("variety"):
             ranked = diversify(connection, ranked, settings)
     with trace.stage("cut") as detail:
-        kept = apply_threshold(ranked, settings)
-        detail["pages"] = len(kept.kept)
-    return StageResults(query, plan, small, intent, weights, lanes, fused, lifted, reranked, kept)
+        threshold = apply_threshold(ranked, settings)
+        detail["pages"] = len(threshold.kept)
+    return StageResults(query, plan, *found, fused, boosted, reranked, threshold)
+
+
+def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: Trace) -> Answer:
+    """Add the text of the hits, the verdict and, with a budget, the context."""
+    query, plan, lanes = results.query, results.plan, results.lanes
+    settings, ranked = plan.settings, results.threshold.kept
+    with trace.stage("text"):
+        hits = build_hits(connection, ranked[: query.limit], _with_terms_used(query, lanes))
+    short_circuit = results.name_match.how if results.name_match.answer else None
+    with trace.stage("verdict") as detail:
+        verdict = grade_answer(
+            connection, query, ranked, lanes.by_name, hits, settings, short_circuit=short_circuit
+        )
+        detail["grade"], detail["confidence"] = verdict.grade, verdict.confidence
+    context, budget = None, None
+    if plan.budget is not None:
+        from gbrain.search.context import assemble_context
+
+        with trace.stage("expand") as detail:
+            context, budget = assemble_context(
+                connection, query, ranked, lanes.by_name, settings, plan.budget, plan.count_tokens
+            )
+            detail["pieces"], detail["tokens"] = len(context), budget.used
+    notices = (lanes.notice, results.reranked.notice if results.reranked else None)
+    return Answer(
+        query=query.text,
+        mode=lanes.mode,
+        merge=plan.merge if len(lanes.by_name) > 1 else None,
+        short_circuit=short_circuit,
+        fell_back_to_bm25=lanes.mode == "bm25"
+        and (lanes.notice is not None or plan.mode in ("hybrid", "semantic")),
+        notice=" ".join(notice for notice in notices if notice) or None,
+        superseded=results.boosted.superseded,
+        verdict=verdict,
+        hits=hits,
+        took_ms=(perf_counter() - trace.began) * 1000,
+        trace=trace,
+        context=context,
+        budget=budget,
+        read_as=_read_as(query, lanes),
+    )
+
+
+def _with_terms_used(query: Query, lanes: LaneResults) -> Query:
+    """Return the query with the terms that the keyword lane searched after repairing some."""
+    terms = lanes.by_name["fts"].terms if "fts" in lanes.by_name else ()
+    return query._replace(terms=terms) if terms else query
+
+
+def _read_as(query: Query, lanes: LaneResults) -> str | None:
+    """Return the words that the keyword lane searched; None if they are the query's own."""
+    terms = lanes.by_name["fts"].terms if "fts" in lanes.by_name else ()
+    words = [
+        " ".join(term.words if term in query.terms else term.synonyms or term.words)
+        for term in terms
+    ]
+    return " ".join(words) or None

@@ -1,4 +1,7 @@
-"""The lanes that a query asks for, side by side; what cannot be had is said and done without."""
+"""Run the lanes that a query asks for, the keyword lane beside the vector lane.
+
+A lane of weight 0 does no work. A lane that cannot run is left out, and a notice says why.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,17 @@ if TYPE_CHECKING:
 
 EmbedQuery = Callable[[str], "Floats"]
 
-_NOT_NEAR = "semantic_weight is 0: gbrain config reset semantic_weight."
-_LINKS_ALONE = "semantic_weight and keyword_weight are 0: only links answer."
-_ALL_OFF = "The weights of all lanes are 0: gbrain config reset keyword_weight switches one on."
+_VECTOR_LANE_OFF = "semantic_weight is 0: gbrain config reset semantic_weight."
+_GRAPH_LANE_ONLY = "semantic_weight and keyword_weight are 0: only the graph lane is used."
+_ALL_LANES_OFF = (
+    "The weights of all lanes are 0: gbrain config reset keyword_weight switches one on."
+)
+_NO_TEXT_TO_EMBED = "The query has no words to embed."
+_NO_VECTORS = "The brain has no vectors yet: run gbrain embed."
 
 
 class LaneResults(NamedTuple):
-    """What each lane found, by its name; the mode that could be had, and why not the one asked."""
+    """The result of each lane by name, the mode that was used, and why it is not the one asked."""
 
     by_name: dict[str, LaneResult]
     mode: Mode
@@ -36,7 +43,11 @@ class LaneResults(NamedTuple):
 
 
 class LaneInputs(NamedTuple):
-    """What the lanes work with; `embed` opens the model only when it is called."""
+    """What the lanes read; `embed` loads the model when it is called.
+
+    `connection` is in the pipeline's read transaction. Only if `parallel` may the keyword lane run
+    on a second connection, which can see a later snapshot.
+    """
 
     database: Database
     connection: sqlite3.Connection
@@ -44,113 +55,97 @@ class LaneInputs(NamedTuple):
     settings: Settings
     embed: EmbedQuery
     trace: Trace
+    parallel: bool = False
 
 
-def run_lanes(search: LaneInputs, mode: Mode, weights: Mapping[str, float]) -> LaneResults:
-    """Keywords and meaning as `mode` asks, and the other lanes beside them; weight 0 is off."""
-    lanes = _main_lanes(search, mode, weights)
+def run_lanes(inputs: LaneInputs, mode: Mode, weights: Mapping[str, float]) -> LaneResults:
+    """Return the results of the lanes that `mode` asks for and whose weight is above 0."""
+    lanes = _run_keyword_and_vector(inputs, mode, weights)
     if mode != "bm25" and weights["graph"] > 0:
         from gbrain.search.lanes import graph
 
-        with search.trace.stage("graph") as detail:
-            found = graph.search(search.connection, search.query, search.settings)
-            lanes.by_name["graph"] = found
-            detail["pages"] = len(found.pages)
+        with inputs.trace.stage("graph") as detail:
+            result = graph.search(inputs.connection, inputs.query, inputs.settings)
+            lanes.by_name["graph"] = result
+            detail["pages"] = len(result.pages)
     return lanes
 
 
-def _main_lanes(search: LaneInputs, mode: Mode, weights: Mapping[str, float]) -> LaneResults:
+def _run_keyword_and_vector(
+    inputs: LaneInputs, mode: Mode, weights: Mapping[str, float]
+) -> LaneResults:
     if mode == "bm25":
-        return LaneResults({"fts": _keyword_lane(search)}, "bm25")
-    words = weights["fts"] > 0
+        return LaneResults({"fts": _run_keyword(inputs)}, "bm25")
+    keyword_on = weights["fts"] > 0
     if weights["vector"] <= 0 and weights["associative"] <= 0:
-        if not words:
-            return LaneResults({}, mode, _LINKS_ALONE if weights["graph"] > 0 else _ALL_OFF)
-        return LaneResults(
-            {"fts": _keyword_lane(search)}, "bm25", None if mode == "auto" else _NOT_NEAR
-        )
-    space, notice = _space(search)
+        if not keyword_on:
+            return LaneResults(
+                {}, mode, _GRAPH_LANE_ONLY if weights["graph"] > 0 else _ALL_LANES_OFF
+            )
+        notice = None if mode == "auto" else _VECTOR_LANE_OFF
+        return LaneResults({"fts": _run_keyword(inputs)}, "bm25", notice)
+    space, why_not = _find_vectors(inputs)
     if space:
         try:
-            if words and mode != "semantic":
-                return _both(search, space, weights)
-            return LaneResults(_vector_lanes(search, space, weights), "semantic")
+            if keyword_on and mode != "semantic":
+                return _run_hybrid(inputs, space, weights)
+            return LaneResults(_run_vector(inputs, space, weights), "semantic")
         except ModelUnavailable as error:
-            notice = error.full_message
-    elif words and mode == "auto":
-        notice = None
-    if not words and weights["graph"] > 0:
-        return LaneResults({}, mode, notice)
-    return LaneResults({"fts": _keyword_lane(search)}, "bm25", notice)
+            why_not = error.full_message
+    elif keyword_on and mode == "auto":
+        why_not = None
+    if not keyword_on and weights["graph"] > 0:
+        return LaneResults({}, mode, why_not)
+    return LaneResults({"fts": _run_keyword(inputs)}, "bm25", why_not)
 
 
-def _space(search: LaneInputs) -> tuple[VectorSpace | None, str | None]:
-    """The vectors to compare the query with, or why there are none."""
-    if not search.query.semantic_text:
-        return None, "The query has no words whose meaning could be looked for."
+def _find_vectors(inputs: LaneInputs) -> tuple[VectorSpace | None, str | None]:
+    """Return the active model's vectors, or None and a notice that says why there are none."""
+    if not inputs.query.semantic_text:
+        return None, _NO_TEXT_TO_EMBED
     from gbrain.store.vectors import active_space, has_vectors
 
-    space = active_space(search.connection)
-    if space is None or not has_vectors(search.connection, space):
-        return None, "The brain has no vectors yet: run gbrain embed."
+    space = active_space(inputs.connection)
+    if space is None or not has_vectors(inputs.connection, space):
+        return None, _NO_VECTORS
     return space, None
 
 
-def _both(search: LaneInputs, space: VectorSpace, weights: Mapping[str, float]) -> LaneResults:
-    """Both at once, each on a connection of its own, or one after the other on the same.
-
-    A passage's number can be another's after the next write: when somebody wrote meanwhile, the
-    lanes may not speak of the same passages and are asked again, all in a new view of the brain.
-    """
-    search = search._replace(embed=cache(search.embed))
-
-    def keyword_lane() -> LaneResult:
-        with closing(search.database.open_second_connection()) as own:
-            own.execute("BEGIN")
-            return _keyword_lane(search._replace(connection=own))
-
-    began, stages = _view(search.connection), len(search.trace.stages)
-    lanes = _joined(search, space, weights, BackgroundCall(keyword_lane).result)
-    search.connection.execute("ROLLBACK")
-    search.connection.execute("BEGIN")
-    if _view(search.connection) == began:
-        return lanes
-    del search.trace.stages[stages:]
-    return _joined(search, space, weights, lambda: _keyword_lane(search))
-
-
-def _view(connection: sqlite3.Connection) -> int:
-    """A number that is the same for this connection as long as nobody else writes."""
-    number: int = connection.execute("PRAGMA data_version").fetchone()[0]
-    return number
-
-
-def _joined(
-    search: LaneInputs,
-    space: VectorSpace,
-    weights: Mapping[str, float],
-    keyword_lane: Callable[[], LaneResult],
+def _run_hybrid(
+    inputs: LaneInputs, space: VectorSpace, weights: Mapping[str, float]
 ) -> LaneResults:
+    """Run the keyword lane, on a thread if that is allowed, and the vector lanes."""
+    keyword_result = (
+        BackgroundCall(lambda: _run_keyword_on_second_connection(inputs)).result
+        if inputs.parallel
+        else lambda: _run_keyword(inputs)
+    )
     try:
-        by_meaning = _vector_lanes(search, space, weights)
+        vector_results = _run_vector(inputs, space, weights)
     except ModelUnavailable as error:
-        return LaneResults({"fts": keyword_lane()}, "bm25", error.full_message)
-    words, near = keyword_lane(), by_meaning.get("vector")
-    if near:
-        by_meaning["vector"] = near._replace(combined_chunk_scores=shared_chunk_scores(words, near))
-    return LaneResults({"fts": words, **by_meaning}, "hybrid")
+        return LaneResults({"fts": keyword_result()}, "bm25", error.full_message)
+    by_keyword, by_vector = keyword_result(), vector_results.get("vector")
+    if by_vector:
+        shared = shared_chunk_scores(by_keyword, by_vector)
+        vector_results["vector"] = by_vector._replace(combined_chunk_scores=shared)
+    return LaneResults({"fts": by_keyword, **vector_results}, "hybrid")
 
 
-def _keyword_lane(search: LaneInputs) -> LaneResult:
+def _run_keyword_on_second_connection(inputs: LaneInputs) -> LaneResult:
+    with inputs.database.second_read_transaction() as connection:
+        return _run_keyword(inputs._replace(connection=connection))
+
+
+def _run_keyword(inputs: LaneInputs) -> LaneResult:
     return keyword.search_with_retries(
-        search.connection, search.query, search.settings, search.trace
+        inputs.connection, inputs.query, inputs.settings, inputs.trace
     )
 
 
-def _vector_lanes(
-    search: LaneInputs, space: VectorSpace, weights: Mapping[str, float]
+def _run_vector(
+    inputs: LaneInputs, space: VectorSpace, weights: Mapping[str, float]
 ) -> dict[str, LaneResult]:
-    """What is near in meaning and what that recalls, as far as each is on."""
+    """Run the vector and the associative lane, as far as they are on."""
     from gbrain.store.vectors import approximate_cosines
 
     lanes: dict[str, Callable[..., LaneResult]] = {}
@@ -162,18 +157,18 @@ def _vector_lanes(
         from gbrain.search.lanes import associative
 
         lanes["associative"] = associative.search
-    with search.trace.stage("embed_query"):
-        embedded = search.embed(search.query.semantic_text)
-    found: dict[str, LaneResult] = {}
-    with closing(search.database.open_second_connection()) as second:
-        connections = (search.connection, second)
-        # Both lanes begin with the vectors near the query: whichever is first looks for them.
+    with inputs.trace.stage("embed_query"):
+        embedded = inputs.embed(inputs.query.semantic_text)
+    results: dict[str, LaneResult] = {}
+    with closing(inputs.database.open_second_connection()) as second:
+        connections = (inputs.connection, second)
+        # Both lanes start from the same scan of all vectors; the first one does it.
         scan = cache(lambda: approximate_cosines(connections, space, embedded))
         for name, lane in lanes.items():
-            with search.trace.stage(name) as detail:
-                found[name] = lane(
-                    connections, space, embedded, search.query, search.settings, scan
+            with inputs.trace.stage(name) as detail:
+                results[name] = lane(
+                    connections, space, embedded, inputs.query, inputs.settings, scan
                 )
-                detail["pages"] = len(found[name].pages)
-                detail["passages"] = len(found[name].chunks)
-    return found
+                detail["pages"] = len(results[name].pages)
+                detail["passages"] = len(results[name].chunks)
+    return results

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from gbrain.errors import BadBrain
@@ -144,6 +144,26 @@ class Database:
             connection = self._connect()
             connection.execute(_ENABLE_MMAP)
             return connection
+
+    @contextmanager
+    def second_read_transaction(self) -> Iterator[sqlite3.Connection]:
+        """Yield a second connection inside a read transaction, for use on another thread."""
+        with closing(self.open_second_connection()) as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open on the main connection."""
+        return self.connection.in_transaction
+
+    def data_version(self) -> int:
+        """Return a number that changes when another connection commits a write.
+
+        Inside a transaction it stays the same, and reading it first fixes the snapshot.
+        """
+        version: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
+        return version
 
     def enable_mmap(self) -> None:
         """Map the file into memory for faster queries; long writes would use more memory."""

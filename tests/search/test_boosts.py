@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings
 from gbrain.errors import UsageError
+from gbrain.search.boost_factors import access_factor, importance_factor
 from gbrain.search.boosts import (
     CustomBoost,
-    access_factor,
     drop_superseded,
-    importance_factor,
     may_mention_date,
     multiply_boosts,
     needs_chunks,
@@ -256,8 +255,8 @@ def test_a_boost_that_cannot_be_read(written: str) -> None:
 def test_a_factor_that_is_none(number: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_boost(f"tag:urgent={number}")
-    assert refused.value.message == f"{number!r} is no factor for a boost"
-    assert refused.value.hint == "It takes 0 to 100."
+    assert refused.value.message == f"{number!r} is not a valid boost factor"
+    assert refused.value.hint == "Use a number from 0 to 100."
 
 
 @given(st.text())

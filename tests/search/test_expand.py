@@ -17,9 +17,9 @@ from gbrain.search.expand import (
     ValuedSpan,
     answer_offsets,
     best_excerpt,
-    chunk_values,
     split_chunk,
 )
+from gbrain.search.fusion import chunk_values
 from gbrain.types import LaneResult, Ranked, ScoredChunk
 
 PAGE = ("one two three four five six seven eight nine ten " * 4).encode()

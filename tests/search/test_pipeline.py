@@ -123,7 +123,7 @@ OFF = {"semantic_weight": "0", "keyword_weight": "0"}
         (OFF, set(), "The weights of all lanes are 0: gbrain config reset keyword_weight "
          "switches one on."),
         ({**OFF, "graph_weight": "1"}, {"graph"},
-         "semantic_weight and keyword_weight are 0: only links answer."),
+         "semantic_weight and keyword_weight are 0: only the graph lane is used."),
         ({**OFF, "associative_weight": "1"}, {"associative"}, None),
         ({"semantic_weight": "0", "associative_weight": "1"}, {"fts", "associative"}, None),
         ({"keyword_weight": "0", "graph_weight": "1"}, {"vector", "graph"}, None),

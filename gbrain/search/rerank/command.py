@@ -11,36 +11,36 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from gbrain.errors import GbrainError
 from gbrain.search.fusion import min_max
-from gbrain.search.rerank.head import RerankRequest, RerankScores
+from gbrain.search.rerank.interface import RerankRequest, RerankScores
 
 _SET = "gbrain config set rerank_command takes a program and its arguments."
 _TRY = """Try it: echo '{"query": "x", "passages": []}' | COMMAND should print []."""
 _PRINTS = "It has to print a JSON list with a number or null for each passage, in order."
 
 
-def score_pages(head: RerankRequest) -> RerankScores:
+def score_pages(request: RerankRequest) -> RerankScores:
     """The command's scores, brought to 0 to 1; null leaves a page where it is.
 
     It gets {"query", "passages": [{"slug", "text"}]} on standard input, pages best first, and
     prints a JSON list of as many numbers.
     """
-    pages = [page for page in head.pages if head.passages.get(page.page_id)]
+    pages = [page for page in request.pages if request.chunks.get(page.page_id)]
     asked = {
-        "query": head.question,
+        "query": request.question,
         "passages": [
             {
                 "slug": page.slug,
-                "text": "\n\n".join(passage.text for passage in head.passages[page.page_id]),
+                "text": "\n\n".join(passage.text for passage in request.chunks[page.page_id]),
             }
             for page in pages
         ],
     }
-    answer = _run(head.helpers.command, json.dumps(asked), head.settings.rerank_seconds)
+    answer = _run(request.resources.command, json.dumps(asked), request.settings.rerank_seconds)
     scores = _scores(answer, len(pages))
     given = [(page, score) for page, score in zip(pages, scores, strict=True) if score is not None]
     scaled = min_max([score for _, score in given])
     by_page = {page.page_id: score for (page, _), score in zip(given, scaled, strict=True)}
-    return RerankScores(by_page, head.settings.rerank_mix, head.passage_count)
+    return RerankScores(by_page, request.settings.rerank_mix, request.chunk_count)
 
 
 def _run(command: str, text: str, seconds: float) -> bytes:

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 
-from gbrain.search.rerank.head import RerankRequest, RerankScores
-from gbrain.search.rerank.rerank import mix_scores, movable_pages
+from gbrain.search.rerank.interface import RerankRequest, RerankScores
+from gbrain.search.rerank.mixing import mix_scores, movable_pages
 from gbrain.store.boost_data import read_boost_data
 from gbrain.store.chunk_context import texts_with_next_chunk
 from gbrain.store.chunks import StoredChunk
@@ -18,17 +18,17 @@ from gbrain.text.chunking import content_hash, embedding_text
 READ_ON = 10
 
 
-def score_pages(head: RerankRequest) -> RerankScores:
+def score_pages(request: RerankRequest) -> RerankScores:
     """How relevant a page's best passages are, weighed by the kind of question.
 
     A page that so light an opinion could not move is not read; of one that does not get ahead by
     its best passage, nothing more is.
     """
-    weight = head.settings.rerank_mix * query_trust(head.question)
-    texts = _texts(head, movable_pages(head.pages, len(head.pages), weight))
-    logits = _read(head, {page: found[:1] for page, found in texts.items()})
-    ahead = mix_scores(head.pages, _by_page(logits), len(head.pages), weight)[:READ_ON]
-    more = _read(head, {page.page_id: texts.get(page.page_id, [])[1:] for page in ahead})
+    weight = request.settings.rerank_mix * query_trust(request.question)
+    texts = _texts(request, movable_pages(request.pages, len(request.pages), weight))
+    logits = _read(request, {page: found[:1] for page, found in texts.items()})
+    ahead = mix_scores(request.pages, _by_page(logits), len(request.pages), weight)[:READ_ON]
+    more = _read(request, {page.page_id: texts.get(page.page_id, [])[1:] for page in ahead})
     logits = {page: [*read, *more.get(page, ())] for page, read in logits.items()}
     return RerankScores(_by_page(logits), weight, sum(map(len, logits.values())))
 
@@ -37,13 +37,13 @@ def _by_page(logits: Mapping[int, Sequence[float]]) -> dict[int, float]:
     return {page_id: relevance(combine_logits(read)) for page_id, read in logits.items()}
 
 
-def _texts(head: RerankRequest, movable: Container[int]) -> dict[int, list[str]]:
+def _texts(request: RerankRequest, movable: Container[int]) -> dict[int, list[str]]:
     """What there is to read of these pages, best first, each passage with what follows it."""
-    known = read_boost_data(head.connection, dict.fromkeys(head.passages))
+    known = read_boost_data(request.connection, dict.fromkeys(request.chunks))
     titles = distinctive_titles({page_id: page.title for page_id, page in known.items()})
-    asked = {page: found for page, found in head.passages.items() if found and page in movable}
+    asked = {page: found for page, found in request.chunks.items() if found and page in movable}
     whole = texts_with_next_chunk(
-        head.connection, [passage for found in asked.values() for passage in found]
+        request.connection, [passage for found in asked.values() for passage in found]
     )
     return {
         page_id: [
@@ -54,11 +54,11 @@ def _texts(head: RerankRequest, movable: Container[int]) -> dict[int, list[str]]
     }
 
 
-def _read(head: RerankRequest, texts: Mapping[int, Sequence[str]]) -> dict[int, list[float]]:
+def _read(request: RerankRequest, texts: Mapping[int, Sequence[str]]) -> dict[int, list[float]]:
     """The logits of these texts, by page."""
     names = {text: content_hash(text) for read in texts.values() for text in read}
-    logits = head.helpers.cross_encoder().score_chunks(
-        head.question, {name: text for text, name in names.items()}
+    logits = request.resources.cross_encoder().score_chunks(
+        request.question, {name: text for text, name in names.items()}
     )
     return {page_id: [logits[names[text]] for text in read] for page_id, read in texts.items()}
 

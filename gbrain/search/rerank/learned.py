@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gbrain.errors import GbrainError
 from gbrain.search.fusion import min_max
-from gbrain.search.rerank.head import RerankRequest, RerankScores
+from gbrain.search.rerank.interface import RerankRequest, RerankScores
 from gbrain.store.boost_data import BoostDataRequest, read_boost_data
 from gbrain.store.reranker_weights import RERANKER, read_weights
 from gbrain.types import BoostData, Ranked
@@ -130,18 +130,18 @@ def _numbers(values: Sequence[float], count: int) -> Row:
     return row
 
 
-def score_pages(head: RerankRequest) -> RerankScores:
-    """The network's scores, brought to 0 to 1; they alone decide, for so they were judged."""
-    network = load_network(read_weights(head.connection, RERANKER) or "")
+def score_pages(request: RerankRequest) -> RerankScores:
+    """Return the scores of the network, scaled to 0 to 1; they have weight 1, as in training."""
+    network = load_network(read_weights(request.connection, RERANKER) or "")
     if network is None:
         raise GbrainError(
             "nothing is learned yet",
             hint="gbrain train-reranker learns from what was opened.",
             code="nothing_learned",
         )
-    chosen = {page.page_id: page.chunk_id for page in head.pages}
-    known = read_boost_data(head.connection, chosen, BoostDataRequest(opens=True))
-    half_life = head.settings.recency_half_life_days or HALF_LIFE_DAYS
-    rows = compute_features(head.pages, known, head.helpers.today, half_life)
+    chosen = {page.page_id: page.chunk_id for page in request.pages}
+    known = read_boost_data(request.connection, chosen, BoostDataRequest(opens=True))
+    half_life = request.settings.recency_half_life_days or HALF_LIFE_DAYS
+    rows = compute_features(request.pages, known, request.resources.today, half_life)
     scaled = min_max([network.score(row) for row in rows.values()])
-    return RerankScores(dict(zip(rows, scaled, strict=True)), weight=1.0, passages=0)
+    return RerankScores(dict(zip(rows, scaled, strict=True)), weight=1.0, chunks=0)

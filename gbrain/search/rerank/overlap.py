@@ -7,35 +7,37 @@ import math
 import re
 from collections.abc import Sequence
 
-from gbrain.search.rerank.head import RerankRequest, RerankScores
+from gbrain.search.rerank.interface import RerankRequest, RerankScores
 from gbrain.text.query_terms import fts_expression
 
 # What the words and sentences are worth beside a cross-encoder's opinion.
 SHARE = 0.2
 
 
-def score_pages(head: RerankRequest) -> RerankScores:
+def score_pages(request: RerankRequest) -> RerankScores:
     """The question's rare words in a page's passages, evenly mixed with its nearest sentence.
 
     Sentences count only if the vector lane ran, for then the embedding model is open anyway.
     """
-    found = _term_scores(head)
-    if any("vector" in page.lanes for page in head.pages):
-        near = _near(head)
+    found = _term_scores(request)
+    if any("vector" in page.lanes for page in request.pages):
+        near = _near(request)
         found = {page_id: (words + near[page_id]) / 2 for page_id, words in found.items()}
-    return RerankScores(found, SHARE * head.settings.rerank_mix, head.passage_count)
+    return RerankScores(found, SHARE * request.settings.rerank_mix, request.chunk_count)
 
 
-def _term_scores(head: RerankRequest) -> dict[int, float]:
+def _term_scores(request: RerankRequest) -> dict[int, float]:
     """The share of the question's terms, by rarity, in the passage that holds most of them."""
-    everything = head.connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
-    ids = json.dumps([passage.id for found in head.passages.values() for passage in found])
+    everything = request.connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+    ids = json.dumps([passage.id for found in request.chunks.values() for passage in found])
     rarities, holders = [], []
-    for term in head.query.terms:
+    for term in request.query.terms:
         match = fts_expression((term,))
         count = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?"
-        rarities.append(rarity(head.connection.execute(count, (match,)).fetchone()[0], everything))
-        rows = head.connection.execute(
+        rarities.append(
+            rarity(request.connection.execute(count, (match,)).fetchone()[0], everything)
+        )
+        rows = request.connection.execute(
             "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? "
             "AND +rowid IN (SELECT value FROM json_each(?))",
             (match, ids),
@@ -46,18 +48,18 @@ def _term_scores(head: RerankRequest) -> dict[int, float]:
             weighted_coverage(rarities, [passage.id in held for held in holders])
             for passage in found
         )
-        for page_id, found in head.passages.items()
+        for page_id, found in request.chunks.items()
         if found
     }
 
 
-def _near(head: RerankRequest) -> dict[int, float]:
+def _near(request: RerankRequest) -> dict[int, float]:
     """How near the nearest sentence of each page's best passage is to the question."""
-    embedder = head.helpers.embedder()
-    query = embedder.embed_query(head.question)
+    embedder = request.resources.embedder()
+    query = embedder.embed_query(request.question)
     pages = {
-        page_id: sentences(found[0].text, head.question)
-        for page_id, found in head.passages.items()
+        page_id: sentences(found[0].text, request.question)
+        for page_id, found in request.chunks.items()
         if found
     }
     vectors = embedder.embed_chunks(part for parts in pages.values() for part in parts)

@@ -17,7 +17,7 @@ from gbrain.models.catalog import packaged_reranker
 from gbrain.models.reranker import CrossEncoder
 from gbrain.search.fusion import fuse
 from gbrain.search.lanes import keyword, vector
-from gbrain.search.rerank.head import RerankResources
+from gbrain.search.rerank.interface import RerankResources
 from gbrain.search.rerank.rerank import RerankResult, rerank
 from gbrain.store.vectors import active_space
 from gbrain.text.query import parse_query
@@ -33,11 +33,13 @@ class Fused(NamedTuple):
     query: Query
     ranked: list[Ranked]
     lanes: dict[str, LaneResult]
-    helpers: RerankResources
+    resources: RerankResources
 
     def reranked(self, **changes: str) -> RerankResult:
         settings = override_settings(Settings(), changes)
-        return rerank(self.connection, self.query, self.ranked, self.lanes, settings, self.helpers)
+        return rerank(
+            self.connection, self.query, self.ranked, self.lanes, settings, self.resources
+        )
 
 
 Ask = Callable[..., Fused]
@@ -73,7 +75,9 @@ def ask(answering: Brain, cross_encoder: CrossEncoder) -> Ask:
             with closing(answering.database.open_second_connection()) as second:
                 both = (connection, second)
                 lanes["vector"] = vector.search(both, space, embedded, query, settings)
-        helpers = RerankResources(lambda: cross_encoder, lambda: answering.embedder, command, TODAY)
-        return Fused(connection, query, fuse(lanes, {}, "set-union", settings), lanes, helpers)
+        resources = RerankResources(
+            lambda: cross_encoder, lambda: answering.embedder, command, TODAY
+        )
+        return Fused(connection, query, fuse(lanes, {}, "set-union", settings), lanes, resources)
 
     return fused

@@ -13,7 +13,7 @@ import pytest
 from gbrain.config import Settings, override_settings
 from gbrain.errors import GbrainError
 from gbrain.search.rerank.command import score_pages
-from gbrain.search.rerank.head import RerankRequest, RerankResources
+from gbrain.search.rerank.interface import RerankRequest, RerankResources
 from gbrain.store.chunks import StoredChunk
 from gbrain.types import Query, Ranked, Scope
 
@@ -28,7 +28,7 @@ def never() -> None:
     raise AssertionError("no model is needed")
 
 
-def head(command: str, seconds: str = "10") -> RerankRequest:
+def build_request(command: str, seconds: str = "10") -> RerankRequest:
     return RerankRequest(
         sqlite3.connect(":memory:"),
         Query("which bird?", (), Scope(), 10),
@@ -49,7 +49,7 @@ def test_it_is_given_question_and_passages_and_prints_scores(tmp_path: Path) -> 
     program = (
         f"import sys; open({str(seen)!r}, 'wb').write(sys.stdin.buffer.read()); print([3, -1, 1])"
     )
-    given = score_pages(head(python(program)))
+    given = score_pages(build_request(python(program)))
     assert given.by_page == {1: 1.0, 2: 0.0, 4: 0.5}
     assert given.weight == Settings().rerank_mix
     assert seen.read_text("ascii") == (
@@ -59,8 +59,8 @@ def test_it_is_given_question_and_passages_and_prints_scores(tmp_path: Path) -> 
 
 
 def test_null_leaves_a_page_where_it_is() -> None:
-    assert score_pages(head(python("print('[null, 0.5, 2]')"))).by_page == {2: 0.0, 4: 1.0}
-    assert score_pages(head(python("print('[null, null, null]')"))).by_page == {}
+    assert score_pages(build_request(python("print('[null, 0.5, 2]')"))).by_page == {2: 0.0, 4: 1.0}
+    assert score_pages(build_request(python("print('[null, null, null]')"))).by_page == {}
 
 
 @pytest.mark.parametrize(
@@ -83,19 +83,19 @@ def test_null_leaves_a_page_where_it_is() -> None:
 )
 def test_what_goes_wrong_is_said(command: str, reason: str) -> None:
     with pytest.raises(GbrainError, match=f"rerank_command.*{reason}"):
-        score_pages(head(command))
+        score_pages(build_request(command))
 
 
 def test_it_is_ended_when_it_takes_too_long(tmp_path: Path) -> None:
     note = tmp_path / "number"
     program = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     with pytest.raises(GbrainError, match="took longer than 2 seconds"):
-        score_pages(head(python(program), "2"))
+        score_pages(build_request(python(program), "2"))
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)
 
 
 def test_no_shell_reads_it(tmp_path: Path) -> None:
     with pytest.raises(GbrainError):
-        score_pages(head(python("print([1])") + f" ; touch {tmp_path / 'made'}"))
+        score_pages(build_request(python("print([1])") + f" ; touch {tmp_path / 'made'}"))
     assert not (tmp_path / "made").exists()

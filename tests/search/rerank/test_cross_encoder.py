@@ -47,10 +47,10 @@ def test_what_a_light_opinion_could_not_move_is_not_read(ask: Callable) -> None:
 def test_of_a_page_that_does_not_get_ahead_one_passage_is_read(ask: Callable) -> None:
     fused = ask("how do I copy a database that is being written to?")
     one = fused.reranked(rerank="cross-encoder", rerank_chunks="1")
-    assert one.passages == one.pages > READ_ON
+    assert one.chunks == one.pages > READ_ON
     more = fused.reranked(rerank="cross-encoder", rerank_chunks="3")
     assert more.pages == one.pages
-    assert one.passages < more.passages <= one.passages + 2 * READ_ON
+    assert one.chunks < more.chunks <= one.chunks + 2 * READ_ON
 
 
 def test_the_answer_may_follow_the_passage_that_matches(brain: Brain) -> None:

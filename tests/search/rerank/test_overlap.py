@@ -22,7 +22,7 @@ def opinions(found: object) -> dict[str, float]:
 
 def test_words_alone_count_when_no_vectors_were_asked(ask: Callable) -> None:
     fused = ask(OFFLINE, mode="bm25")
-    no_model = fused._replace(helpers=fused.helpers._replace(embedder=None))
+    no_model = fused._replace(resources=fused.resources._replace(embedder=None))
     found = opinions(no_model.reranked(rerank="overlap"))
     assert found
     assert all(0 < opinion <= 1 for opinion in found.values())

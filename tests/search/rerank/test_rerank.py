@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings, find_setting, override_settings
 from gbrain.errors import ModelUnavailable
-from gbrain.search.rerank.rerank import KINDS, best_chunks, mix_scores, movable_pages
+from gbrain.search.rerank.mixing import mix_scores, movable_pages
+from gbrain.search.rerank.rerank import KINDS, best_chunks
 from gbrain.types import Candidate, LaneResult, Ranked, ScoredChunk
 
 QUESTION = "who would rather not send notes to a hosted service?"
@@ -29,7 +30,7 @@ def test_the_head_is_reordered_and_the_tail_stays(ask: Callable, kind: str) -> N
     fused = ask(QUESTION)
     found = fused.reranked(rerank=kind, rerank_head="5", rerank_mix="1")
     assert (found.how, found.pages, found.skipped, found.notice) == (kind, 5, None, None)
-    assert 5 <= found.passages <= 15
+    assert 5 <= found.chunks <= 15
     assert found.ranked[5:] == fused.ranked[5:]
     assert {page.slug for page in found.ranked[:5]} == {page.slug for page in fused.ranked[:5]}
     assert all("rerank" in page.lanes for page in found.ranked[:5])
@@ -38,7 +39,7 @@ def test_the_head_is_reordered_and_the_tail_stays(ask: Callable, kind: str) -> N
 
 def test_where_the_lanes_agree_nobody_is_asked(ask: Callable) -> None:
     fused = ask("how do I back up a SQLite database while it is in use?")
-    fused = fused._replace(helpers=fused.helpers._replace(cross_encoder=never))
+    fused = fused._replace(resources=fused.resources._replace(cross_encoder=never))
     found = fused.reranked(rerank="cross-encoder", unanimity="on")
     assert found.skipped == "the lanes agree"
     assert found.ranked == fused.ranked
@@ -60,7 +61,7 @@ def test_a_model_that_fails_leaves_the_order_as_it_was(ask: Callable) -> None:
         raise ModelUnavailable("model.onnx is missing.", hint="Reinstall gbrain.")
 
     fused = ask(QUESTION)
-    fused = fused._replace(helpers=fused.helpers._replace(cross_encoder=broken))
+    fused = fused._replace(resources=fused.resources._replace(cross_encoder=broken))
     found = fused.reranked(rerank="cross-encoder")
     assert found.ranked == fused.ranked
     assert found.notice == "Not reranked: model.onnx is missing. Reinstall gbrain."

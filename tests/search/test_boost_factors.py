@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.search.boosts import age_days, recency_factor, tau_days
+from gbrain.search.boost_factors import age_days, recency_factor, tau_days
 from gbrain.types import BoostData
 
 TODAY = date(2026, 11, 16)

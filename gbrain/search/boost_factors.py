@@ -1,0 +1,235 @@
+"""The boost factors: one function per boost, from what is known of a page to a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+from gbrain.config import Settings
+from gbrain.text.query_terms import STOP_WORDS
+from gbrain.text.slug import fold_name
+from gbrain.types import BoostData, Query
+
+if TYPE_CHECKING:
+    from gbrain.search.intent import Intent
+    from gbrain.text.dates import Period
+
+# Takes a slug and what is known of the page, returns the factor for its score.
+Rule = Callable[[str, BoostData], float]
+
+# Words of a chunk: a fact fits in a line or two, and few chunks have more than 70 words.
+_MAX_FACT_WORDS, _MIN_PROSE_WORDS = 30, 70
+
+_FIRST_PERSON = frozenset("i i'm i've i'd i'll my me mine myself we we're we've our us".split())
+_LIKING = frozenset(
+    """prefer prefers preferred preference favourite favourites favorite favorites like likes liked
+    love loves loved enjoy enjoys enjoyed hate hates hated dislike dislikes rather best""".split()
+)
+_REFERENCE_WINGS = ("resources", "concepts")
+_ROLL_UPS = frozenset(
+    """summary summaries overview digest recap roundup rollup weekly monthly yearly quarterly index
+    review""".split()
+)
+
+
+def active_rules(
+    query: Query,
+    intent: Intent | None,
+    periods: Sequence[Period],
+    today: date,
+    settings: Settings,
+    custom: Mapping[str, tuple[str, str, float]],
+) -> dict[str, Rule]:
+    """Return the boosts that are on and apply to this query, by name.
+
+    `custom` holds field, value and factor of the query's own boosts, by name.
+    """
+    rules: dict[str, Rule] = {}
+    if settings.wing_boost != 1 and intent and intent.shape:
+        from gbrain.search.intent import INTENT_PATTERNS
+
+        rules["wing"] = _wing_rule(INTENT_PATTERNS[intent.shape].wings, settings)
+    if settings.date_boost and periods:
+        rules["date"] = _date_rule(periods, settings)
+    if settings.exact_boost != 1:
+        rules["exact"] = _exact_rule(query, settings)
+    if intent and settings.preference_boost and intent.preference:
+        rules["preference"] = lambda _, facts: _preference_factor(facts, settings)
+    if intent and settings.concrete_boost and intent.concrete:
+        rules |= _concrete_rules(settings)
+    if settings.importance_boost:
+        rules["importance"] = lambda _, facts: importance_factor(facts.importance)
+    if settings.access_boost:
+        rules["access"] = lambda _, facts: access_factor(facts.opens)
+    if settings.recency_tau_days or settings.recency_half_life_days:
+        rules["recency"] = lambda _, facts: recency_factor(facts, today, settings)
+    for name, (field, value, factor) in custom.items():
+        rules[name] = _custom_rule(field, value, factor)
+    if settings.noise_sigma:
+        rules["noise"] = _noise_rule(query.text, settings)
+    return rules
+
+
+def importance_factor(importance: float | None) -> float:
+    """Return 0.8 to 1.2; a page without importance counts as one of 0.5 and keeps its score."""
+    return 1.0 if importance is None else 0.8 + 0.4 * importance
+
+
+def access_factor(opens: int) -> float:
+    """Return 1 + 0.1 x ln(1 + times opened)."""
+    return 1 + 0.1 * math.log(1 + max(opens, 0))
+
+
+def _wing_rule(wings: Collection[str], settings: Settings) -> Rule:
+    return lambda _, facts: settings.wing_boost if facts.wing in wings else 1.0
+
+
+def _date_rule(periods: Sequence[Period], settings: Settings) -> Rule:
+    """Favour pages by how many days they are from the nearest period of the query."""
+    spans = [(_ordinal(period.first), _ordinal(period.last)) for period in periods]
+    steps = (
+        (1, settings.date_day_factor),
+        (7, settings.date_week_factor),
+        (30, settings.date_month_factor),
+    )
+
+    def rule(_: str, facts: BoostData) -> float:
+        dated = (
+            (facts.chunk_first_day, facts.chunk_last_day),
+            (facts.first_day, facts.last_day),
+        )
+        gaps = [
+            max(0, _ordinal(first) - until, since - _ordinal(last))
+            for first, last in dated
+            if first and last
+            for since, until in spans
+        ]
+        nearest = min(gaps, default=math.inf)
+        return next((factor for most, factor in steps if nearest <= most), 1.0)
+
+    return rule
+
+
+def _ordinal(day: str) -> int:
+    """Return a day's number; a malformed day comes before all others."""
+    try:
+        return date.fromisoformat(day).toordinal()
+    except ValueError:
+        return -1_000_000
+
+
+def _exact_rule(query: Query, settings: Settings) -> Rule:
+    text = query.semantic_text or query.text
+    without_possessives = text.replace("'s", "")
+    asked = f" {fold_name(text)} | {fold_name(without_possessives)} "
+
+    def rule(_: str, facts: BoostData) -> float:
+        title = fold_name(facts.title)
+        named = title and title not in STOP_WORDS and f" {title} " in asked
+        return settings.exact_boost if facts.has_phrase or named else 1.0
+
+    return rule
+
+
+def _custom_rule(field: str, value: str, factor: float) -> Rule:
+    wanted = value.casefold()
+
+    def rule(slug: str, facts: BoostData) -> float:
+        if field == "slug":
+            matches = slug.startswith(wanted)
+        elif field == "wing":
+            matches = facts.wing.casefold() == wanted
+        else:
+            matches = any(tag.casefold() == wanted for tag in facts.tags)
+        return factor if matches else 1.0
+
+    return rule
+
+
+def _noise_rule(text: str, settings: Settings) -> Rule:
+    """Draw one factor per page from seed, query and slug, so that other pages do not matter."""
+    from random import Random
+
+    def rule(slug: str, _: BoostData) -> float:
+        draw = Random(f"{settings.noise_seed}\0{text}\0{slug}")
+        return max(0.0, 1 + draw.gauss(0, settings.noise_sigma))
+
+    return rule
+
+
+def _concrete_rules(settings: Settings) -> dict[str, Rule]:
+    """Favour short facts over summaries and long prose."""
+
+    def concrete(_: str, facts: BoostData) -> float:
+        return settings.concrete_fact_factor if _is_fact(facts) else 1.0
+
+    def roll_up(_: str, facts: BoostData) -> float:
+        return settings.roll_up_factor if _is_roll_up(facts) else 1.0
+
+    def long_prose(_: str, facts: BoostData) -> float:
+        return settings.long_prose_factor if _is_long_prose(facts) else 1.0
+
+    return {"concrete": concrete, "roll_up": roll_up, "long_prose": long_prose}
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip(".,;:!?\"'()[]*_").lower() for word in text.replace("’", "'").split()]
+
+
+def _preference_factor(facts: BoostData, settings: Settings) -> float:
+    words = set(_words(facts.chunk_text))
+    personal, stated = not words.isdisjoint(_FIRST_PERSON), not words.isdisjoint(_LIKING)
+    factor: float = settings.preference_generic_factor
+    if personal:
+        factor = settings.preference_personal_factor
+        factor = settings.preference_stated_factor if stated else factor
+    elif facts.wing in _REFERENCE_WINGS:
+        factor = settings.preference_reference_factor
+    return factor
+
+
+def _is_fact(facts: BoostData) -> bool:
+    text = facts.chunk_text
+    dated_or_counted = facts.chunk_kind == "timeline" or any(map(str.isdigit, text))
+    return dated_or_counted and len(text.split()) <= _MAX_FACT_WORDS
+
+
+def _is_roll_up(facts: BoostData) -> bool:
+    return facts.room == "index" or not _ROLL_UPS.isdisjoint(_words(facts.title))
+
+
+def _is_long_prose(facts: BoostData) -> bool:
+    lines = facts.chunk_text.splitlines()
+    listed = sum(line.lstrip().startswith(("- ", "* ", "|", "+ ")) for line in lines)
+    return len(facts.chunk_text.split()) >= _MIN_PROSE_WORDS and 2 * listed < len(lines)
+
+
+def tau_days(settings: Settings) -> float:
+    """Return the days after which a page has faded to 1/e; 0 if nothing fades."""
+    tau: float = settings.recency_tau_days
+    return tau or settings.recency_half_life_days / math.log(2)
+
+
+def recency_factor(facts: BoostData, today: date, settings: Settings) -> float:
+    """Return exp(-age / tau) for the age of the best chunk, or of the page if it has no date.
+
+    A page without a date keeps its score, unless `recency_of` is "all": then the day of its last
+    change counts.
+    """
+    day = facts.chunk_last_day or facts.last_day
+    if day is None and settings.recency_of == "all":
+        day = facts.changed_day
+    tau = tau_days(settings)
+    if not day or not tau:
+        return 1.0
+    return max(settings.recency_floor, math.exp(-age_days(day, today) / tau))
+
+
+def age_days(day: str, today: date) -> int:
+    """Return the whole days since an ISO day; 0 for a future or malformed one."""
+    try:
+        return max((today - date.fromisoformat(day)).days, 0)
+    except ValueError:
+        return 0
