@@ -1,4 +1,4 @@
-"""Every document that a command prints is what its schema says, and every command prints one."""
+"""Every command prints a JSON document that matches its schema."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ SAMPLE = ROOT / "gbrain" / "sample"
 DAYS = ROOT / "fixtures" / "eval" / "allotments" / "days"
 LINES = DAYS.with_name("lines")
 
-# What a program reads: a script for a shell, a protocol of its own, an exhibition for a person.
+# They print a shell script, a protocol and a guided tour.
 NO_DOCUMENT = {"completion", "serve", "demo"}
 
-# Calls in a brain of the embedded sample pages, one after the other; {…} is filled in below.
+# Commands on the embedded sample pages, run in this order; `places` fills in the braces.
 CALLS = """
 search "river ai"
 search nothing-of-the-kind
@@ -125,7 +125,7 @@ schema
 
 
 def leaves() -> Iterator[tuple[str, Any]]:
-    """Every command that does something, with its parameters."""
+    """Yield every command that is not a group, with its name."""
     group = get_command(app)
     context = group.make_context("gbrain", [], resilient_parsing=True)
     for name in COMMANDS:
@@ -136,8 +136,8 @@ def leaves() -> Iterator[tuple[str, Any]]:
             yield name, command
 
 
-def test_every_number_has_an_end() -> None:
-    """SQLite holds no larger ones, and a person means none."""
+def test_every_number_option_has_a_maximum() -> None:
+    """SQLite stores no integer above 2**63."""
     endless = [
         (name, option.name)
         for name, command in leaves()
@@ -148,7 +148,7 @@ def test_every_number_has_an_end() -> None:
 
 
 def command_of(call: str) -> str:
-    """The command that a line calls, with its subcommand if it has one."""
+    """Return the command of a line, with its subcommand if it has one."""
     first, second, *_ = [*shlex.split(call), ""]
     return f"{first} {second}" if f"{first} {second}" in schemas.document_by_command() else first
 
@@ -160,7 +160,7 @@ def check(document: Any, name: str) -> None:
 
 @pytest.fixture
 def places(tmp_path: Path, embedded: Path, monkeypatch) -> dict[str, Path]:
-    """What the calls name, in a folder of its own; the editor changes nothing."""
+    """Return the paths that the calls use; the editor changes nothing."""
     monkeypatch.setenv("EDITOR", "true")
     page = tmp_path / "page.md"
     page.write_text("---\ntags: [a, b]\ndate: 2026-04-03\n---\n# New\n\nSee [[nowhere]].\n")
@@ -188,7 +188,7 @@ def embedded(embedded_sample: Path, brain_path: Path) -> Path:
 
 
 def record_questions(path: Path) -> None:
-    """Enough opened answers for `train-reranker` to learn from."""
+    """Record enough opened results for `train-reranker` to learn from."""
     with Brain.open(path) as brain, brain.database.write_transaction() as connection:
         connection.execute("INSERT INTO last_answer VALUES (1, 'index', 1)")
         for number in range(1, 61):
@@ -206,7 +206,7 @@ def record_questions(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [document.name for document in list_documents()])
-def test_a_schema_is_a_schema_and_complete_in_itself(name: str) -> None:
+def test_a_schema_is_valid_and_self_contained(name: str) -> None:
     written = document_schema(name)
     Draft202012Validator.check_schema(written)
     for reference in schemas.references(written):
@@ -214,7 +214,7 @@ def test_a_schema_is_a_schema_and_complete_in_itself(name: str) -> None:
         assert part in written["$defs"]
 
 
-def test_a_name_is_defined_once() -> None:
+def test_every_definition_is_unique_and_used() -> None:
     files = [path for path in schemas.SCHEMA_FOLDER.glob("*.json") if path.name != "commands.json"]
     names = [name for path in files for name in json.loads(path.read_text())["$defs"]]
     assert sorted(names) == sorted(set(names))
@@ -233,7 +233,7 @@ def test_every_command_prints_json_and_has_a_schema() -> None:
     assert called == set(schemas.document_by_command()), "a command whose output is not tried below"
 
 
-def test_what_commands_print_is_what_the_schemas_say(
+def test_output_of_every_command_matches_its_schema(
     run, places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", "true")
@@ -244,7 +244,7 @@ def test_what_commands_print_is_what_the_schemas_say(
         check(ran.json, command_of(call))
 
 
-def test_lines_of_a_batch(run, embedded: Path) -> None:
+def test_lines_of_a_batch_match_their_schemas(run, embedded: Path) -> None:
     ran = run("query", "-", stdin=b'river ai\n{"query": "cloud", "depth": "auto"}\n{"query": 7}\n')
     found, deep, failed = map(json.loads, ran.stdout.splitlines())
     check(found, "answer")
@@ -252,14 +252,14 @@ def test_lines_of_a_batch(run, embedded: Path) -> None:
     check(failed, "unanswered")
 
 
-def test_lines_of_an_export(run, sample: Path) -> None:
+def test_lines_of_an_export_match_their_schema(run, sample: Path) -> None:
     lines = run("export", "-", "--format", "json").stdout.splitlines()
     assert len(lines) == 29
     for line in lines:
         check(json.loads(line), "exported_page")
 
 
-def test_a_line_of_sync_that_watches(sample: Path, tmp_path: Path) -> None:
+def test_a_line_of_sync_watch_matches_its_schema(sample: Path, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "new.md").write_text("# New")
     command = [sys.executable, "-m", "gbrain", "sync", tmp_path / "notes", "--watch", "--json"]
@@ -282,14 +282,14 @@ def test_a_line_of_sync_that_watches(sample: Path, tmp_path: Path) -> None:
         ("get", "x", "--db", "/nowhere/brain.db"),
     ],
 )
-def test_errors(run, embedded: Path, words: tuple[str, ...]) -> None:
+def test_errors_match_their_schema(run, embedded: Path, words: tuple[str, ...]) -> None:
     ran = run(*words, "--json")
     assert ran.exit_code in (1, 2)
     assert ran.stdout == ""
     check(json.loads(ran.stderr), "error")
 
 
-def test_a_key_more_or_less_does_not_pass(run, embedded: Path) -> None:
+def test_an_extra_or_missing_key_is_invalid(run, embedded: Path) -> None:
     document = run("search", "river ai", "--json").json
     validator = Draft202012Validator(document_schema("search"))
     assert validator.is_valid(document)
@@ -298,7 +298,7 @@ def test_a_key_more_or_less_does_not_pass(run, embedded: Path) -> None:
     assert not validator.is_valid(document)
 
 
-def test_the_command_lists_and_shows_them(run) -> None:
+def test_schema_lists_and_prints_schemas(run) -> None:
     listed = [line.split("\t") for line in run("schema").stdout.splitlines()]
     assert ["answer", "search, query"] in [row[:2] for row in listed]
     assert {row[0] for row in listed} == {document.name for document in list_documents()}

@@ -1,4 +1,4 @@
-"""Options that commands share: each has those that make sense for what it does."""
+"""Every command has the shared options that apply to it, and --quiet keeps the data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gbrain.cli.app import COMMANDS, app
 
 
 def leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """The commands that do something, by all of their words."""
+    """Yield the commands that are not groups, with all words of their names."""
     below = getattr(command, "commands", None)
     if not below:
         yield name, command
@@ -37,7 +37,7 @@ def options(name: str) -> set[str]:
 
 
 def codes(function: FunctionType, seen: set[str]) -> Iterator[CodeType]:
-    """What a command runs of its own: its function, and those of `gbrain.cli` that it calls."""
+    """Yield the code of a command and of the functions in `gbrain.cli` that it calls."""
     if function.__qualname__ in seen or not function.__module__.startswith("gbrain.cli"):
         return
     seen.add(function.__qualname__)
@@ -53,34 +53,34 @@ def codes(function: FunctionType, seen: set[str]) -> Iterator[CodeType]:
 
 
 def uses(name: str) -> set[str]:
-    """The names that a command looks up and the keywords that it passes."""
+    """Return the names that a command looks up and the keywords that it passes."""
     function = unwrap(EVERY[name].callback)
     found: set[str] = set()
-    # Not the question whether to run a command that came with the brain.
+    # The confirmation of an untrusted command is printed even with --quiet.
     for code in codes(function, {"_confirm_command"}):
         found |= set(code.co_names)
         found |= {word for part in code.co_consts if isinstance(part, tuple) for word in part}
     return found
 
 
-def test_commands_are_found_with_their_subcommands() -> None:
+def test_subcommands_are_found() -> None:
     assert {"search", "config reset", "jobs list"} <= set(EVERY)
 
 
-def test_every_command_that_prints_prints_json() -> None:
+def test_every_command_has_json_output() -> None:
     without = {name for name in EVERY if "--json" not in options(name)}
-    assert without == {"serve", "demo", "completion"}, "a protocol, a show and a script"
+    assert without == {"serve", "demo", "completion"}, "a protocol, a tour and a shell script"
 
 
-def test_every_command_that_talks_can_be_told_not_to() -> None:
-    talks = {name for name in EVERY if {"say", "write_table", "progress"} & uses(name)}
-    assert {"search", "list", "diff", "why", "jobs list", "sync"} <= talks
-    loud = {name for name in talks if "--quiet" not in options(name)}
-    # Those have always something to list; serve talks to a person who starts it by hand.
+def test_every_command_with_messages_has_quiet() -> None:
+    messages = {name for name in EVERY if {"say", "write_table", "show_progress"} & uses(name)}
+    assert {"search", "list", "diff", "why", "jobs list", "sync"} <= messages
+    loud = {name for name in messages if "--quiet" not in options(name)}
+    # The first four print nothing but their list; serve has a message for a person only.
     assert loud == {"history", "profile list", "model list", "schema", "serve", "demo"}
 
 
-def test_every_command_that_pages_can_be_told_not_to() -> None:
+def test_every_command_with_a_pager_has_no_pager() -> None:
     pages = {name for name in EVERY if "pager" in uses(name) and name != "demo"}
     assert {"search", "query", "get", "list", "diff", "explain", "timeline", "graph"} <= pages
     assert pages == {name for name in EVERY if "--no-pager" in options(name)}
@@ -103,7 +103,7 @@ def test_every_command_that_pages_can_be_told_not_to() -> None:
     ],
     ids=" ".join,
 )
-def test_quiet_leaves_the_data_alone(run, sample, words: tuple[str, ...]) -> None:
+def test_quiet_prints_the_same_data(run, sample, words: tuple[str, ...]) -> None:
     loud, quiet = run(*words), run(*words, "--quiet")
     times = r"(?s)[\d.]+ ms|\nTime, .*"
     assert re.sub(times, "", quiet.stdout) == re.sub(times, "", loud.stdout)

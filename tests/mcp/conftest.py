@@ -1,4 +1,4 @@
-"""Servers in processes of their own, each with the SDK's client at the other end of a pipe."""
+"""Servers in separate processes, each connected to a client of the SDK by a pipe."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ NOON = "2026-11-16T12:00:00"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A client's end of the pipe, for tests that are not asynchronous."""
+    """A client that tests can call without being asynchronous."""
 
     portal: BlockingPortal
     client: Client
 
     def begin(self, tool: str, **arguments: Any) -> Future[CallToolResult]:
-        """Calls a tool and does not wait; cancelling the future cancels the call."""
+        """Call a tool without waiting; cancelling the future cancels the call."""
         return self.portal.start_task_soon(self.client.call_tool, tool, arguments)
 
     def call(self, tool: str, **arguments: Any) -> CallToolResult:
         return self.begin(tool, **arguments).result(timeout=60)
 
     def document(self, tool: str, **arguments: Any) -> Any:
-        """The structured result, which the client has held against the tool's output schema."""
+        """Return the structured result; the client checks it against the output schema."""
         result = self.call(tool, **arguments)
         assert not result.is_error, result.structured_content
         return result.structured_content
@@ -49,9 +49,9 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Two servers that write and one that does not, all on one brain.
+    """Two servers that write and a read-only one, all on one brain.
 
-    The client of `right` speaks the protocol as it was before 2026.
+    The client of `right` uses the protocol version from before 2026.
     """
 
     brain: Path
@@ -94,4 +94,4 @@ def servers(embedded_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         for _, leave in begun:
             stack.push(leave)
         yield Servers(brain, *(Connection(portal, client) for client, _ in begun))
-    assert talk.read_text() == "", "a server that is well has nothing to say"
+    assert talk.read_text() == "", "a healthy server prints nothing on standard error"

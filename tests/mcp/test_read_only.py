@@ -32,11 +32,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def everything(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder and the hash of what it holds.
+def hash_files(folder: Path) -> dict[str, bytes]:
+    """Return the hash of every file below a folder.
 
-    Not the two through which SQLite lets a reader see what others write meanwhile: the list of
-    who reads, and a log that must be empty.
+    Leaves out the -shm file, which a reader may change, and the -wal file, which must be empty.
     """
     log = folder / "brain.db-wal"
     assert not log.exists() or log.stat().st_size == 0
@@ -47,8 +46,8 @@ def everything(folder: Path) -> dict[str, bytes]:
     }
 
 
-def served(brain: Path, folder: Path) -> dict[int, Any]:
-    """The answer to a call of every tool, by its number."""
+def call_every_tool(brain: Path, folder: Path) -> dict[int, Any]:
+    """Call every tool of a read-only server; return the results by position, from 1."""
     about = {"name": "by hand", "version": "1"}
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}
     calls = [{"name": tool.name, "arguments": ARGUMENTS[tool.name]} for tool in TOOLS]
@@ -79,7 +78,7 @@ def served(brain: Path, folder: Path) -> dict[int, Any]:
 
 
 @pytest.mark.parametrize("waiting", [False, True], ids=["embedded", "with jobs"])
-def test_nothing_is_written(
+def test_a_read_only_server_writes_nothing(
     embedded_sample: Path, built_sample: Path, tmp_path: Path, waiting: bool
 ) -> None:
     brain = tmp_path / "brain.db"
@@ -87,9 +86,10 @@ def test_nothing_is_written(
     with Brain.open(brain) as opened:
         opened.set("record_queries", "on")
         opened.set("record_access", "on")
-    before = everything(tmp_path)
-    answers = served(brain, tmp_path)
-    assert everything(tmp_path) == before
+    before = hash_files(tmp_path)
+    answers = call_every_tool(brain, tmp_path)
+    assert hash_files(tmp_path) == before
+    assert TOOLS
     for number, tool in enumerate(TOOLS, 1):
         assert answers[number].get("isError", False) is tool.writes, tool.name
         if tool.writes:
