@@ -27,12 +27,13 @@ def rebuild_derived(examination: Examination) -> None:
     keep their row. Hashes are kept, so that a changed text is still reported.
     """
     connection = examination.connection
-    delete_wrong_rows(connection)
-    delete_stray_rows(connection)
     for table in KEYWORD_INDEXES:
         create_empty_index(connection, table)
+    # First: reading these could fail where emptying them does not.
     for table in DERIVED_TABLES:
         connection.execute(f"DELETE FROM {table}")
+    delete_wrong_rows(connection)
+    delete_stray_rows(connection)
     for page_id, _ in list_pages(connection):
         page = None
         with suppress(sqlite3.DatabaseError):
