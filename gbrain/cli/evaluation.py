@@ -1,4 +1,4 @@
-"""`eval`: how good answers are on a labelled set, under one configuration or several."""
+"""The command eval: measure search quality on a dataset under one or several configurations."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from gbrain.store.atomic_files import check_markup_target, write_markup
 
 command = Module()
 
-_LARGEST_BUDGET = 1_000_000
+_MAX_BUDGET_TOKENS = 1_000_000
 
 
-def _compared(*names: str, help: str, metavar: str | None = None) -> Any:
+def _configuration_option(*names: str, help: str, metavar: str | None = None) -> Any:
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel="Configurations")
 
 
-def _asked(name: str, help: str, metavar: str = "N", low: int | None = None) -> Any:
+def _question_option(name: str, help: str, metavar: str = "N", low: int | None = None) -> Any:
     return _option(name, metavar, low, help, "Questions")
 
 
-def _shown(name: str, help: str, metavar: str | None = None, low: int | None = None) -> Any:
+def _output_option(name: str, help: str, metavar: str | None = None, low: int | None = None) -> Any:
     return _option(name, metavar, low, help, "Output")
 
 
@@ -61,62 +61,83 @@ def _option(name: str, metavar: str | None, low: int | None, help: str, panel: s
 Folder = Annotated[
     Path,
     typer.Argument(
-        metavar="DIR", help="A set: corpus.jsonl (or a vault folder), queries.jsonl, qrels.tsv."
+        metavar="DIR", help="Dataset: corpus.jsonl (or a folder vault), queries.jsonl, qrels.tsv."
     ),
 ]
 Modes = Annotated[
     str | None,
-    _compared("--modes", metavar="LIST", help="bm25, semantic, hybrid, auto; commas between."),
+    _configuration_option(
+        "--modes",
+        metavar="LIST",
+        help="Search modes, separated by commas: bm25, semantic, hybrid, auto.",
+    ),
 ]
 Merges = Annotated[
     str | None,
-    _compared(
+    _configuration_option(
         "--merge",
         metavar="LIST",
-        help="set-union, set-union-rank, rrf, blend: a hybrid configuration each.",
+        help="Merge strategies for hybrid mode: set-union, set-union-rank, rrf, blend.",
     ),
 ]
 Profiles = Annotated[
-    list[str] | None, _compared("--profile", metavar="NAME", help="A profile; repeatable.")
+    list[str] | None,
+    _configuration_option("--profile", metavar="NAME", help="Settings profile; repeatable."),
 ]
 Changes = Annotated[
     list[str] | None,
-    _compared(
+    _configuration_option(
         "--set",
         metavar="NAME=VALUE,...",
-        help="One more: settings changed in the only configuration that is named, else in the "
-        "defaults; repeatable.",
+        help="Add a configuration with these settings changed, based on the only one named by "
+        "other options, or else on the defaults; repeatable.",
     ),
 ]
-Rerank = Annotated[bool, _compared("--rerank", help="One more, made likewise: reranked.")]
+Rerank = Annotated[
+    bool,
+    _configuration_option("--rerank", help="Add a configuration with the cross-encoder reranker."),
+]
 Evidence = Annotated[
     Path | None,
-    _asked(
+    _question_option(
         "--evidence",
-        "A finer set for the same questions: how much of its relevant text is in the context of "
-        "--depth auto? Without configurations named, of the defaults only.",
+        "Dataset with the same questions and shorter documents. Measures how much of its relevant "
+        "text the context of --depth auto contains.",
         "DIR",
     ),
 ]
 Context = Annotated[
     str | None,
-    _asked("--context", "Token budgets for --evidence; else 250,500,1000,2000,4000.", "LIST"),
-]
-First = Annotated[int | None, _asked("--limit-queries", "The first N only.", low=1)]
-Sample = Annotated[int | None, _asked("--sample", "N of them, drawn by --seed.", low=1)]
-Seed = Annotated[int, _asked("--seed", "For --sample and the significance test.", low=0)]
-Losses = Annotated[
-    int | None,
-    _shown(
-        "--show-losses", "The N questions that lost most: what was expected, what came.", "N", 1
+    _question_option(
+        "--context", "Token budgets for --evidence (default 250,500,1000,2000,4000).", "LIST"
     ),
 ]
-Plot = Annotated[bool, _shown("--plot", "Draw quality against latency.")]
-Svg = Annotated[Path | None, _shown("--svg", "The same plot as an SVG file.", "FILE")]
-Csv = Annotated[bool, _shown("--csv", "Print a row per configuration and question.")]
+First = Annotated[
+    int | None, _question_option("--limit-queries", "Ask only the first N questions.", low=1)
+]
+Sample = Annotated[
+    int | None, _question_option("--sample", "Ask N questions chosen at random.", low=1)
+]
+Seed = Annotated[
+    int,
+    _question_option(
+        "--seed", "Random seed for --sample and the significance test (default 1).", low=0
+    ),
+]
+Losses = Annotated[
+    int | None,
+    _output_option("--show-losses", "Show the N questions with the largest losses.", "N", 1),
+]
+Plot = Annotated[bool, _output_option("--plot", "Plot quality against latency on the terminal.")]
+Svg = Annotated[Path | None, _output_option("--svg", "Write the plot to an SVG file.", "FILE")]
+Csv = Annotated[
+    bool, _output_option("--csv", "Print a row for each configuration and question as CSV.")
+]
 Cache = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Where the brains of sets are kept; else the cache folder."),
+    typer.Option(
+        metavar="DIR", help="Folder for the datasets' brains (default: gbrain's cache folder)."
+    ),
 ]
 
 
@@ -150,54 +171,53 @@ def eval_(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Measure the answers to a set of questions whose answers are known.
+    """Measure search quality on a dataset of questions with known answers.
 
-    Compares keywords, meaning and three ways to merge them unless options name
-    other configurations. The first is the baseline: the others are tested
-    against it by a paired randomisation test of nDCG@10 with 10 000
-    permutations.
+    By default this compares the keyword lane, the vector lane and three ways to
+    merge them; options name other configurations. The first one is the
+    baseline. The others are compared with it by a paired randomisation test of
+    nDCG@10 with 10,000 permutations.
 
-    Every question is asked of the whole program, within its scope if it has
-    one, as gbrain query asks it. Only R@100 is measured apart: a question with
-    answers missing from the first ten is asked again for a hundred, with
-    candidate_pool at 100 or more.
+    Every question is asked as gbrain query would ask it, within its scope if it
+    has one. For R@100, a question whose relevant pages are not all among the
+    first 10 hits is asked again for 100 hits, with candidate_pool at 100 or
+    more.
 
-    Latency is of up to 100 questions spread over the set, in a process that has
-    its model open; each is embedded anew for every configuration, the other
-    questions once for all.
+    Latency is measured on up to 100 questions, with the model already loaded.
+    Those questions are embedded again for every configuration.
 
-    The set's brain stays in a cache: a second run embeds nothing.
+    The dataset's brain is kept in a cache, so a second run embeds nothing.
     """
     _check_output(csv, json, plot, svg)
-    budgets = _budgets(context, evidence)
+    budgets = _parse_budgets(context, evidence)
     named = configurations_from_options(
-        _listed(modes), _listed(merge), profile or (), changes or (), rerank=rerank
+        _split_list(modes), _split_list(merge), profile or (), changes or (), rerank=rerank
     )
     configurations = named or ((DEFAULT_CONFIGURATION,) if evidence else STANDARD_CONFIGURATIONS)
-    labelled = load_dataset(folder)
-    questions = select_questions(labelled.questions, limit_queries, sample, seed)
-    finer = relevant_texts(load_dataset(evidence)) if evidence else {}
-    if evidence and not any(question.id in finer for question in questions):
+    dataset = load_dataset(folder)
+    questions = select_questions(dataset.questions, limit_queries, sample, seed)
+    evidence_texts = relevant_texts(load_dataset(evidence)) if evidence else {}
+    if evidence and not any(question.id in evidence_texts for question in questions):
         raise UsageError(
-            f"{evidence} has no answers to questions of {folder}",
-            hint="Both sets must name their questions alike.",
+            f"{evidence} has no answers to the questions of {folder}",
+            hint="Both datasets must use the same question ids.",
         )
     silent = quiet or json or csv
     contexts: list[ContextRecall] = []
-    with _open_brain(labelled, cache, quiet) as brain:
+    with _open_brain(dataset, cache, quiet) as brain:
         if any(configuration.wants_vectors for configuration in configurations):
             _embed(brain, quiet)
         if not silent:
-            screen.say(_about(labelled, len(questions)))
+            screen.say(_describe(dataset, len(questions)))
         with show_progress("Asking", quiet=quiet) as show:
-            runs = run_configurations(brain, questions, labelled.relevant, configurations, show)
+            runs = run_configurations(brain, questions, dataset.relevant, configurations, show)
         if evidence:
             with show_progress("Assembling", quiet=quiet) as show:
                 contexts = measure_context_recall(
-                    brain, questions, finer, configurations, budgets, show
+                    brain, questions, evidence_texts, configurations, budgets, show
                 )
-        place = str(brain.path)
-    evaluation = build_evaluation(labelled, place, runs, contexts, show_losses, seed)
+        path = str(brain.path)
+    evaluation = build_evaluation(dataset, path, runs, contexts, show_losses, seed)
     _show(evaluation, as_json=json, as_csv=csv, plot=plot, svg=svg)
     if not silent:
         for note in evaluation.notes:
@@ -205,57 +225,63 @@ def eval_(
 
 
 def _check_output(csv: bool, json: bool, plot: bool, svg: Path | None) -> None:
-    """Before the work: it is long."""
+    """Raise UsageError for impossible output options before the long work begins."""
     if csv and json:
-        raise UsageError("--csv and --json do not go together", hint="Take one of them.")
+        raise UsageError("--csv and --json cannot be combined", hint="Use one of them.")
     if plot and (csv or json):
-        raise UsageError("--plot draws on the screen", hint="With --csv or --json use --svg FILE.")
+        raise UsageError(
+            "--plot cannot be combined with --csv or --json",
+            hint="Use --svg FILE instead of --plot.",
+        )
     if svg and not svg.absolute().parent.is_dir():
-        raise UsageError(f"Cannot write {svg}: there is no such folder", hint="Name another file.")
+        raise UsageError(
+            f"Cannot write {svg}: its folder does not exist", hint="Choose another file."
+        )
     if svg:
         check_markup_target(svg)
 
 
-def _listed(written: str | None) -> list[str]:
-    return [word.strip() for word in (written or "").split(",") if word.strip()]
+def _split_list(option: str | None) -> list[str]:
+    return [word.strip() for word in (option or "").split(",") if word.strip()]
 
 
-def _budgets(written: str | None, evidence: Path | None) -> tuple[int, ...]:
-    if written is None:
+def _parse_budgets(option: str | None, evidence: Path | None) -> tuple[int, ...]:
+    if option is None:
         return DEFAULT_BUDGETS
     if evidence is None:
         raise UsageError(
-            "--context needs --evidence DIR", hint="DIR is a set that judges smaller pieces."
+            "--context needs --evidence DIR",
+            hint="DIR is a dataset with the same questions and shorter documents.",
         )
-    words = _listed(written)
-    usable = [word.isdecimal() and 1 <= int(word) <= _LARGEST_BUDGET for word in words]
+    words = _split_list(option)
+    usable = [word.isdecimal() and 1 <= int(word) <= _MAX_BUDGET_TOKENS for word in words]
     if not words or not all(usable):
         raise UsageError(
-            f"--context takes numbers of tokens, not {written!r}", hint="--context 500,1000"
+            f"--context takes token budgets, not {option!r}", hint="For example: --context 500,1000"
         )
     return tuple(dict.fromkeys(int(word) for word in words))
 
 
-def _open_brain(labelled: Dataset, cache: Path | None, quiet: bool) -> DatasetBrain:
+def _open_brain(dataset: Dataset, cache: Path | None, quiet: bool) -> DatasetBrain:
     with show_progress("Reading", quiet=quiet) as show:
-        return open_dataset_brain(labelled, cache, show)
+        return open_dataset_brain(dataset, cache, show)
 
 
 def _embed(brain: DatasetBrain, quiet: bool) -> None:
     with show_progress("Embedding", quiet=quiet) as show:
         result = brain.embed(progress=show)
     if result.done and not quiet:
-        passages = counted(result.done, "passage")
-        screen.say(f"{passages} embedded, {result.done / result.seconds:.0f} a second.")
+        chunks = counted(result.done, "chunk")
+        screen.say(f"{chunks} embedded, {result.done / result.seconds:.0f} per second.")
 
 
-def _about(labelled: Dataset, asked: int) -> str:
-    total = len(labelled.questions)
-    scoped = any(not question.scope.unlimited for question in labelled.questions)
+def _describe(dataset: Dataset, asked: int) -> str:
+    total = len(dataset.questions)
+    scoped = any(not question.scope.unlimited for question in dataset.questions)
     within = ", each within its scope" if scoped else ""
-    pages, questions = counted(len(labelled.documents), "page"), counted(total, "question")
+    pages, questions = counted(len(dataset.documents), "page"), counted(total, "question")
     some = f"{asked} of {questions}" if asked < total else questions
-    return f"{labelled.folder}: {pages}, {some}{within}."
+    return f"{dataset.folder}: {pages}, {some}{within}."
 
 
 def _show(
@@ -282,6 +308,6 @@ def _show(
 def _write_svg(evaluation: Evaluation, file: Path) -> None:
     from gbrain.output.plots import plot_svg
 
-    title = f"{evaluation.labelled.folder.resolve().name}: quality against latency"
-    drawn = plot_svg(latency_points(evaluation), title, "median time of a query, ms", "nDCG@10")
+    title = f"{evaluation.dataset.folder.resolve().name}: quality against latency"
+    drawn = plot_svg(latency_points(evaluation), title, "median query time, ms", "nDCG@10")
     write_markup(file, drawn)

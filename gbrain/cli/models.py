@@ -155,7 +155,7 @@ def use(
         before = brain.active_model()
         if selftest:
             with show_progress("Asking", quiet=quiet or json) as show:
-                switched = switch_model(brain, name, anyway=yes, progress=show)
+                switched = switch_model(brain, name, force=yes, progress=show)
         else:
             switched = ModelSwitch(brain.use_model(name), used=True)
     change = switched.report.changes[0] if switched.report and switched.report.changes else None
@@ -173,7 +173,11 @@ def use(
     elif not quiet:
         screen.say(f"{name} answers from now on{f', {told}' if told else ''}.")
         if change is None:
-            later = f"; then gbrain selftest compares with {before.name}" if switched.kept else ""
+            later = (
+                f"; then gbrain selftest compares with {before.name}"
+                if switched.baseline_saved
+                else ""
+            )
             screen.say(f"gbrain embed makes the vectors that are missing{later}.")
 
 

@@ -1,4 +1,4 @@
-"""`selftest` and `tune`: how well a brain answers questions of its own, and whether it could."""
+"""Commands that measure and tune a brain with its own questions: selftest, tune."""
 
 from __future__ import annotations
 
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 command = Module()
 
 Questions = Annotated[
-    int, typer.Option("--questions", metavar="N", min=1, max=10_000, help="At most N of each kind.")
+    int,
+    typer.Option(
+        "--questions",
+        metavar="N",
+        min=1,
+        max=10_000,
+        help="Maximum number of questions of each kind (default 100).",
+    ),
 ]
 
 
@@ -31,32 +38,37 @@ Questions = Annotated[
     epilog=examples(
         "gbrain selftest",
         "gbrain selftest --keep",
-        "gbrain selftest --quiet || echo 'answers got worse'",
+        "gbrain selftest --quiet || echo 'results got worse'",
         "gbrain selftest --json | jq '.lost[] | {text, expected, came}'",
     ),
 )
 def selftest(
     questions: Questions = MAX_QUESTIONS_PER_KIND,
-    keep: Annotated[bool, typer.Option("--keep", help="Compare later runs with this one.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Make this run the baseline for later runs.")
+    ] = False,
     tolerance: Annotated[
         float,
-        typer.Option(metavar="X", min=0, max=1, help="A loss of nDCG@10 up to X is none."),
+        typer.Option(
+            metavar="X", min=0, max=1, help="Ignore drops of nDCG@10 of up to X (default 0.02)."
+        ),
     ] = TOLERANCE,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show every question lost.")
+        bool, typer.Option("--verbose", "-v", help="Show every page that lost rank.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Ask the brain questions mined from its own pages; exit with 1 when answers got worse.
+    """Ask the brain questions mined from its own pages; exit with 1 when results got worse.
 
-    Pages are asked for by what they say first, by a heading, by the date of a timeline entry, by
-    the words that link to them, and by misspelt and reworded questions. The first run is kept;
-    later ones are compared with it, question by question, until --keep keeps another. Worse means
-    a loss beyond --tolerance that chance would hardly give (a paired randomisation test).
+    The questions ask for a page by its first sentence, by a heading, by the date of a timeline
+    entry, by the text of a link to it, with a typo and as a paraphrase. The first run is saved as
+    the baseline. Later runs are compared with it question by question, until --keep saves a new
+    one. Worse means a drop larger than --tolerance that is statistically significant (paired
+    randomisation test).
 
-    With --quiet nothing is printed unless answers got worse, as cron wants it.
+    With --quiet, which suits cron, nothing is printed unless results got worse.
     """
     from gbrain.evaluate.selftest import load_baseline, run_selftest, save_baseline
     from gbrain.output.selftest import report_document, report_summary, report_text, show_report
@@ -65,7 +77,7 @@ def selftest(
         baseline = load_baseline(brain)
         with show_progress("Asking", quiet=quiet or json) as show:
             report = run_selftest(
-                brain, most=questions, tolerance=tolerance, baseline=baseline, progress=show
+                brain, limit=questions, tolerance=tolerance, baseline=baseline, progress=show
             )
         kept = keep or (baseline is None and not brain.read_only)
         if kept:
@@ -77,7 +89,8 @@ def selftest(
             show_report(report, every=verbose)
         else:
             screen.write(report_text(report))
-        screen.say(report_summary(report, kept=kept))
+        for line in report_summary(report, kept=kept).splitlines():
+            screen.say(line)
     if report.worse:
         raise typer.Exit(1)
 
@@ -95,38 +108,41 @@ def tune_(
         Path | None,
         typer.Argument(
             metavar="[DIR]",
-            help="A labelled set whose pages are in this brain; else questions you asked and "
-            "opened pages from, else mined ones.",
+            help="Dataset whose pages are in this brain (default: your recorded queries if there "
+            "are enough, otherwise questions mined from the pages).",
         ),
     ] = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Write the settings, if they gain.")
+        bool, typer.Option("--apply", help="Change the settings if the gain is significant.")
     ] = False,
     questions: Questions = MAX_QUESTIONS_PER_KIND,
     folds: Annotated[
-        int, typer.Option(metavar="K", min=2, max=50, help="Parts for the cross-validation.")
+        int,
+        typer.Option(
+            metavar="K", min=2, max=50, help="Number of folds for the cross-validation (default 5)."
+        ),
     ] = 5,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Fit merge strategy, lane weights and bonus to this brain.
+    """Find the merge strategy, lane weights and bonus that fit this brain best.
 
-    Each question is asked of both lanes once and merged in some fifty ways. The gain shown is that
-    of settings chosen without the questions they are measured on, with its uncertainty. Nothing is
-    written without --apply, and never when the gain could be chance.
+    Each question is asked once of the keyword lane and of the vector lane, and the results are
+    merged in about fifty ways. The gain shown is cross-validated and has a 95 % interval. Settings
+    change only with --apply, and only when the gain is significant.
     """
     from gbrain.evaluate.tune import tune
     from gbrain.output.tuning import recommendation, show_tuned, tuned_document, tuned_text
 
     with open_brain(db) as brain:
-        cases, source = _cases(brain, folder, questions, quiet or json)
+        tune_questions, source = _collect_questions(brain, folder, questions, quiet or json)
         with show_progress("Merging", quiet=quiet or json) as show:
-            tuned = tune(cases, brain.settings, folds=folds, progress=show)
+            tuned = tune(tune_questions, brain.settings, folds=folds, progress=show)
         mined = source == "mined"
-        trusted = tuned.gains and (tuned.balanced or not mined)
-        written = tuned.best.changes_from(tuned.present) if apply and trusted else {}
-        undo = _write(brain, written) if written else ""
+        reliable = tuned.is_gain and (tuned.balanced or not mined)
+        written = tuned.best.changes_from(tuned.present) if apply and reliable else {}
+        undo = _change_settings(brain, written) if written else ""
     if json:
         screen.write_json(tuned_document(tuned, source=source, written=written, undo=undo))
     elif not quiet:
@@ -134,21 +150,22 @@ def tune_(
             show_tuned(tuned)
         else:
             screen.write(tuned_text(tuned))
-        screen.say(f"{counted(len(cases), 'question')}, {_SOURCES[source]}.")
-        screen.say(recommendation(tuned, mined=mined, written=written, undo=undo))
+        screen.say(f"{counted(len(tune_questions), 'question')}, {_SOURCES[source]}.")
+        for line in recommendation(tuned, mined=mined, written=written, undo=undo).splitlines():
+            screen.say(line)
 
 
 _SOURCES = {
-    "labelled": "with answers from the set",
-    "opened": "asked by you, with the pages you opened",
+    "labelled": "from the dataset",
+    "opened": "from your recorded queries and the pages you opened",
     "mined": "mined from the pages",
 }
 
 
-def _cases(
+def _collect_questions(
     brain: Brain, folder: Path | None, questions: int, silent: bool
 ) -> tuple[list[TuneQuestion], str]:
-    """The questions to fit on, the best there are, and where they come from."""
+    """Return the questions to tune with, and where they come from."""
     from gbrain.evaluate.datasets import load_dataset
     from gbrain.evaluate.tune_questions import dataset_questions, mined_questions, opened_questions
 
@@ -159,8 +176,8 @@ def _cases(
         return (opened, "opened") if opened else (mined_questions(brain, questions, show), "mined")
 
 
-def _write(brain: Brain, values: dict[str, str]) -> str:
-    """Writes the settings; gives the command that puts back what was there."""
+def _change_settings(brain: Brain, values: dict[str, str]) -> str:
+    """Change the settings; return the command that restores the previous ones."""
     before = brain.stored_settings
     brain.set_all(values)
     return " && ".join(

@@ -1,4 +1,4 @@
-"""`train-reranker`: learns from what was opened, and keeps what it learned only if it helps."""
+"""The command train-reranker: learn a ranking from opened pages, save it only if it helps."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gbrain.output import screen
 from gbrain.search.rerank.learned import FEATURES, dump_network
 from gbrain.search.rerank.training import TrainingQuestion, TrainingResult, train
 
-# With fewer, the gain on unseen questions is within chance whatever was learned.
-LEAST_OPENED = 50
+# With fewer, the gain on unseen questions is never significant.
+MIN_OPENED = 50
 
 command = Module()
 
@@ -21,27 +21,28 @@ command = Module()
     epilog=examples("gbrain train-reranker", "gbrain config set rerank learned"),
 )
 def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Learn from opened answers how to rank pages; kept only if it helps."""
+    """Train a reranker on the pages you opened; it is saved only if it helps."""
     with open_brain(db) as brain:
-        asked = [TrainingQuestion(*lesson) for lesson in brain.reranker_lessons(len(FEATURES))]
-        opened = sum(sum(question.opened) for question in asked if len(question.rows) > 1)
-        if opened < LEAST_OPENED:
+        questions = [TrainingQuestion(*lesson) for lesson in brain.reranker_lessons(len(FEATURES))]
+        opened = sum(sum(question.opened) for question in questions if len(question.rows) > 1)
+        if opened < MIN_OPENED:
             raise GbrainError(
-                f"Only {opened} opened answers are recorded; {LEAST_OPENED} are needed to learn",
-                hint="gbrain config set record_queries on records them, "
-                "from each page that is opened after a query.",
+                f"Only {opened} opened pages are recorded; training needs at least {MIN_OPENED}",
+                hint="gbrain config set record_queries on records queries and the pages you open "
+                "from their results.",
                 code="too_few_examples",
             )
-        trained = train(asked)
+        trained = train(questions)
         if trained.helps:
             brain.keep_reranker(dump_network(trained.network))
     if json:
         screen.write_json(_document(trained))
     elif not quiet:
-        _say(trained)
+        _print_result(trained)
 
 
 def _document(trained: TrainingResult) -> dict[str, object]:
+    """Return the outcome as a JSON document."""
     return {
         "questions": trained.questions,
         "opened": trained.opened,
@@ -53,17 +54,17 @@ def _document(trained: TrainingResult) -> dict[str, object]:
     }
 
 
-def _say(trained: TrainingResult) -> None:
+def _print_result(trained: TrainingResult) -> None:
     gain = trained.mrr_after - trained.mrr_before
-    opened = counted(trained.opened, "opened answer")
-    screen.say(f"Learned from {opened} to {counted(trained.questions, 'question')}.")
+    opened = counted(trained.opened, "opened page")
+    screen.say(f"Trained on {opened} of {counted(trained.questions, 'question')}.")
     screen.say(
-        f"On questions it had not seen, MRR {trained.mrr_before:.3f} became "
-        f"{trained.mrr_after:.3f}: {gain:+.3f}, 95 % between {trained.low:+.3f} and "
-        f"{trained.high:+.3f}."
+        f"MRR on held-out questions: {trained.mrr_before:.3f} before, "
+        f"{trained.mrr_after:.3f} after ({gain:+.3f}, 95 % interval "
+        f"{trained.low:+.3f} to {trained.high:+.3f})."
     )
     screen.say(
-        "Kept: gbrain config set rerank learned makes queries use it."
+        "Saved. To use it: gbrain config set rerank learned"
         if trained.helps
-        else "Not kept: that is no gain beyond chance. What was learned before still stands."
+        else "Not saved: the gain is not significant. An earlier trained reranker stays as it is."
     )

@@ -1,4 +1,4 @@
-"""What is compared: each configuration is a name and the settings that differ from the defaults."""
+"""Define what an evaluation compares: named sets of settings that differ from the defaults."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from gbrain.config import Settings, override_settings
 from gbrain.errors import UsageError
 from gbrain.profiles import profile_values
 
-MODE, MERGE, RERANK = "search_mode", "search_merge_strategy", "rerank"
-_SHORT = {"mode": MODE, "merge": MERGE}
+_MODE, _MERGE, _RERANK = "search_mode", "search_merge_strategy", "rerank"
+_SHORT_NAMES = {"mode": _MODE, "merge": _MERGE}
 
 
 class Configuration(NamedTuple):
-    """`values` as `config set` takes them; what they do not name is at its default."""
+    """Setting values as `config set` accepts them; other settings are at their defaults."""
 
     name: str
     values: Mapping[str, str]
 
     @property
     def settings(self) -> Settings:
-        """Raises BadSetting for a value that cannot be."""
+        """All settings under this configuration; raises BadSetting for an invalid value."""
         return override_settings(Settings(), self.values)
 
     @property
@@ -33,9 +33,12 @@ class Configuration(NamedTuple):
 
 DEFAULT_CONFIGURATION = Configuration("default", {})
 STANDARD_CONFIGURATIONS = (
-    Configuration("fts", {MODE: "bm25"}),
-    Configuration("semantic", {MODE: "semantic"}),
-    *(Configuration(name, {MODE: "hybrid", MERGE: name}) for name in ("set-union", "rrf", "blend")),
+    Configuration("fts", {_MODE: "bm25"}),
+    Configuration("semantic", {_MODE: "semantic"}),
+    *(
+        Configuration(name, {_MODE: "hybrid", _MERGE: name})
+        for name in ("set-union", "rrf", "blend")
+    ),
 )
 
 
@@ -47,53 +50,54 @@ def configurations_from_options(
     *,
     rerank: bool = False,
 ) -> tuple[Configuration, ...]:
-    """The configurations that the options name, the baseline first; none if they name none.
+    """Return the configurations that the options of `eval` name, the baseline first.
 
-    Each of `changes` ("rrf_k=20,both_bonus=0.4") and `rerank` is one more, made from the one that
-    the other options name, or from the defaults if they name none or several.
+    Each item of `changes` ("rrf_k=20,both_bonus=0.4") and `rerank` adds one configuration. It is
+    based on the one that the other options name, or on the defaults if they name none or several.
     """
-    named = [*_by_lane(modes, merges), *map(_profile, profiles)]
+    named = [*_lane_configurations(modes, merges), *map(_profile_configuration, profiles)]
     base = named[0] if len(named) == 1 else DEFAULT_CONFIGURATION
-    more = [_changed(base, written.strip(), _pairs(written)) for written in changes]
+    more = [_change(base, option.strip(), _parse_pairs(option)) for option in changes]
     if rerank:
-        more.append(_changed(base, "reranked", {RERANK: "cross-encoder"}))
+        more.append(_change(base, "reranked", {_RERANK: "cross-encoder"}))
     if more and not named:
         named = [DEFAULT_CONFIGURATION]
-    every = {configuration.name: configuration for configuration in [*named, *more]}
-    for configuration in every.values():
+    by_name = {configuration.name: configuration for configuration in [*named, *more]}
+    for configuration in by_name.values():
+        # Reports an invalid value before the work begins.
         _ = configuration.settings
-    return tuple(every.values())
+    return tuple(by_name.values())
 
 
-def _by_lane(modes: Sequence[str], merges: Sequence[str]) -> list[Configuration]:
-    hybrids = [Configuration(merge, {MODE: "hybrid", MERGE: merge}) for merge in merges]
+def _lane_configurations(modes: Sequence[str], merges: Sequence[str]) -> list[Configuration]:
+    hybrids = [Configuration(merge, {_MODE: "hybrid", _MERGE: merge}) for merge in merges]
     named: list[Configuration] = []
     for mode in modes:
         if mode == "hybrid" and hybrids:
             named += hybrids
         else:
-            named.append(Configuration("fts" if mode == "bm25" else mode, {MODE: mode}))
+            named.append(Configuration("fts" if mode == "bm25" else mode, {_MODE: mode}))
     return named if modes else hybrids
 
 
-def _profile(name: str) -> Configuration:
+def _profile_configuration(name: str) -> Configuration:
     return Configuration(name, profile_values(name))
 
 
-def _changed(base: Configuration, name: str, values: Mapping[str, str]) -> Configuration:
+def _change(base: Configuration, name: str, values: Mapping[str, str]) -> Configuration:
     full_name = name if base == DEFAULT_CONFIGURATION else f"{base.name} {name}"
     return Configuration(full_name, {**base.values, **values})
 
 
-def _pairs(written: str) -> dict[str, str]:
+def _parse_pairs(option: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
-    # A comma parts two settings only where a name follows it.
-    for pair in re.split(r",(?=\s*\w+\s*=)", written):
-        name, equals, value = (part.strip() for part in pair.partition("="))
+    # A comma separates two settings only where NAME= follows: values may contain commas.
+    for pair in re.split(r",(?=\s*\w+\s*=)", option):
+        name, equals, value = (field.strip() for field in pair.partition("="))
         if not equals or not name:
             raise UsageError(
                 f"--set takes NAME=VALUE, not {pair.strip()!r}",
                 hint="For example: --set both_bonus=0.4,rrf_k=20",
             )
-        pairs[_SHORT.get(name, name)] = value
+        pairs[_SHORT_NAMES.get(name, name)] = value
     return pairs

@@ -1,4 +1,4 @@
-"""What an assembled context holds of the text that answers a question, by its size."""
+"""Measure how much of the relevant text an assembled context contains, by token budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_BUDGETS = (250, 500, 1000, 2000, 4000)
 
 
 class ContextRecall(NamedTuple):
-    """Per question id, the share of its evidence that is in the context of each budget."""
+    """Per question id, the share of its evidence in the context of each token budget."""
 
     configuration: Configuration
     budgets: tuple[int, ...]
@@ -23,18 +23,19 @@ class ContextRecall(NamedTuple):
 
     @property
     def means(self) -> tuple[float, ...]:
+        """The mean share per budget."""
         columns = zip(*self.by_question.values(), strict=True)
         return tuple(math.fsum(column) / len(self.by_question) for column in columns)
 
 
-def relevant_texts(finer: Dataset) -> dict[str, tuple[str, ...]]:
-    """The relevant texts by question id, each on one line; empty ones are none."""
-    texts = {document.slug: _one_line(document.text) for document in finer.documents}
-    found = {
+def relevant_texts(evidence: Dataset) -> dict[str, tuple[str, ...]]:
+    """Return the relevant texts by question id, each on one line; empty ones are left out."""
+    texts = {document.slug: _one_line(document.text) for document in evidence.documents}
+    by_question = {
         question: tuple(texts[slug] for slug in grades if texts.get(slug))
-        for question, grades in finer.relevant.items()
+        for question, grades in evidence.relevant.items()
     }
-    return {question: evidence for question, evidence in found.items() if evidence}
+    return {question: found for question, found in by_question.items() if found}
 
 
 def measure_context_recall(
@@ -45,22 +46,22 @@ def measure_context_recall(
     budgets: Sequence[int],
     progress: Progress = no_progress,
 ) -> list[ContextRecall]:
-    """The shares under each configuration; questions without evidence do not count."""
-    asked = [question for question in questions if evidence.get(question.id)]
+    """Return the shares under each configuration; questions without evidence are left out."""
+    usable = [question for question in questions if evidence.get(question.id)]
     shares: dict[str, dict[str, tuple[float, ...]]] = {c.name: {} for c in configurations}
-    for number, question in enumerate(asked, 1):
+    for number, question in enumerate(usable, 1):
         texts = evidence[question.id]
         for configuration in configurations:
             shares[configuration.name][question.id] = tuple(
                 share_contained(texts, _context(brain, question, configuration, budget))
                 for budget in budgets
             )
-        progress(number, len(asked))
+        progress(number, len(usable))
     return [ContextRecall(c, tuple(budgets), shares[c.name]) for c in configurations]
 
 
 def share_contained(texts: Sequence[str], context: str) -> float:
-    """The share of at least one text that stands word for word in `context`, both on one line."""
+    """Return the share of `texts`, at least one, that `context` contains word for word."""
     return sum(text in context for text in texts) / len(texts)
 
 
@@ -74,7 +75,7 @@ def _context(
         budget=budget,
         changes=configuration.values,
     )
-    return " ".join(_one_line(piece.text) for piece in answer.context or ())
+    return " ".join(_one_line(chunk.text) for chunk in answer.context or ())
 
 
 def _one_line(text: str) -> str:

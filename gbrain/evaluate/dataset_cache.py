@@ -1,4 +1,4 @@
-"""The brain of a labelled set: made once, kept in a cache, and asked over and over."""
+"""Build the brain of a dataset once and keep it in a cache for later evaluations."""
 
 from __future__ import annotations
 
@@ -14,81 +14,83 @@ from gbrain.evaluate.datasets import Dataset, DatasetDocument
 from gbrain.paths import cache_folder, make_folder
 from gbrain.store import settings
 from gbrain.store.connection import Database, create_brain
+from gbrain.store.history import delete_all_versions
 from gbrain.store.page_writer import delete_page, write_page
+from gbrain.store.pages import all_slugs
 from gbrain.text.page import parse_page
+from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.store.vectors import Floats
 
-from gbrain.types import Progress, no_progress
-
-# Kept beside the settings of a set's brain: the code that made its pages.
-_MADE_BY = "evaluation_made_by"
-_PAGE_CODE = ("text/page.py", "store/writing.py")
+# Stored with the settings of a dataset's brain: the digest of the code that built its pages.
+_BUILT_BY = "evaluation_made_by"
+_PAGE_CODE = ("text/page.py", "store/page_writer.py")
 _IMPORTED = r"(?m)^ *from gbrain\.(text|store)(?:\.(\w+))? import \(?([\w, ]*)"
 
 
 class DatasetBrain(Brain):
-    """A brain that remembers the vector of the last query: other configurations ask it again."""
+    """A brain that keeps the last query's vector: each configuration asks the same query."""
 
-    _last: tuple[str, Floats] | None = None
+    _last_vector: tuple[str, Floats] | None = None
 
     def _embed_query(self, text: str) -> Floats:
-        if self._last is None or self._last[0] != text:
-            self._last = (text, super()._embed_query(text))
-        return self._last[1]
+        if self._last_vector is None or self._last_vector[0] != text:
+            self._last_vector = (text, super()._embed_query(text))
+        return self._last_vector[1]
 
-    def forget(self) -> None:
-        """The next query is embedded and its pairs are reranked anew."""
+    def forget_last_query(self) -> None:
+        """Drop the cached vector and reranker scores, so that the next query does all its work."""
         from gbrain.models.reranker import clear_score_cache
 
-        self._last = None
+        self._last_vector = None
         clear_score_cache()
 
 
 def default_cache_folder() -> Path:
+    """Return the folder of dataset brains inside gbrain's cache folder."""
     return cache_folder() / "eval"
 
 
 def open_dataset_brain(
-    labelled: Dataset, cache: Path | None = None, progress: Progress = no_progress
+    dataset: Dataset, cache: Path | None = None, progress: Progress = no_progress
 ) -> DatasetBrain:
-    """The brain that holds exactly the set's documents, made now if it is not in the cache.
+    """Return a brain with exactly the dataset's documents, built now unless it is in the cache.
 
-    It is found by the documents' content. Its pages are written anew when the code that makes
-    pages has changed since; vectors of passages that stayed the same are kept even then.
+    The cache key is the documents' content. Pages are written again when the code that parses and
+    stores them has changed; vectors of unchanged chunks are kept.
     """
     folder = cache or default_cache_folder()
     try:
         make_folder(folder)
     except OSError as error:
         raise GbrainError(
-            f"Cannot make the folder {folder}: {error.strerror}",
-            hint="Name another with --cache.",
+            f"Cannot create the folder {folder}: {error.strerror}",
+            hint="Choose another folder with --cache DIR.",
             code="no_cache",
         ) from None
-    place = folder / f"{labelled.digest}.db"
-    if not place.exists():
-        create_brain(place)
-    brain = DatasetBrain(Database(place))
+    path = folder / f"{dataset.digest}.db"
+    if not path.exists():
+        create_brain(path)
+    brain = DatasetBrain(Database(path))
     try:
-        maker = page_code_digest()
-        if brain.stored_settings.get(_MADE_BY) != maker:
-            _fill(brain, labelled.documents, maker, progress)
+        code_digest = page_code_digest()
+        if brain.stored_settings.get(_BUILT_BY) != code_digest:
+            _write_pages(brain, dataset.documents, code_digest, progress)
     except BaseException:
         brain.close()
         raise
     return brain
 
 
-def _fill(
-    brain: Brain, documents: tuple[DatasetDocument, ...], maker: str, progress: Progress
+def _write_pages(
+    brain: Brain, documents: tuple[DatasetDocument, ...], code_digest: str, progress: Progress
 ) -> None:
-    """Makes the documents the brain's only pages, all or none of them."""
+    """Replace all pages of the brain by the documents, in one transaction."""
     now = timestamp()
     with brain.database.write_transaction() as connection:
-        for row in connection.execute("SELECT slug FROM pages").fetchall():
-            delete_page(connection, row[0], now)
+        for slug in all_slugs(connection):
+            delete_page(connection, slug, now)
         for number, document in enumerate(documents, 1):
             try:
                 page = parse_page(document.path, document.data)
@@ -96,13 +98,13 @@ def _fill(
                 raise BadPage(f"{document.source}: {error.message}", hint=error.hint) from None
             write_page(connection, page, now)
             progress(number, len(documents))
-        # Nobody looks at the history of a set's pages.
-        connection.execute("DELETE FROM versions")
-        settings.save_setting(connection, _MADE_BY, maker)
+        # An evaluation never reads the history.
+        delete_all_versions(connection)
+        settings.save_setting(connection, _BUILT_BY, code_digest)
 
 
 def page_code_digest(package: Path = Path(__file__).parent.parent) -> str:
-    """A name for the code in `package` that turns a text into a page with its passages."""
+    """Return a digest of the code in `package` that turns text into a page with chunks."""
     pending = [package / name for name in _PAGE_CODE]
     files: dict[Path, bytes] = {}
     while pending:

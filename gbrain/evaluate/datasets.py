@@ -1,4 +1,4 @@
-"""Labelled sets in BEIR form: documents as pages, questions, and the pages that answer them."""
+"""Load labelled datasets in BEIR form: documents as pages, questions, and relevance grades."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from gbrain.errors import BadPage, GbrainError
+from gbrain.errors import BadPage
+from gbrain.evaluate.dataset_files import (
+    DatasetRow,
+    dataset_error,
+    read_json_rows,
+    read_judgements,
+    row_error,
+)
 from gbrain.text.slug import slug_from_path
 from gbrain.types import Scope
 
@@ -21,13 +28,14 @@ QRELS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
 _PLAIN_DATE = r"[0-9][0-9A-Za-z:.+ -]*"
 _FENCES = ("---\n", "---\r\n")
 
+# Grades above 0 by slug: how well each page answers a question.
 Grades = Mapping[str, int]
 
 
 class DatasetDocument(NamedTuple):
-    """A page to be: `data` are its bytes, of which those from `text_start` on are the document's.
+    """A page's path and bytes; those from `text_start` on are the document's own.
 
-    `source` says where it was read, for messages.
+    `source` is the file, and line if there are several, for error messages.
     """
 
     slug: str
@@ -42,7 +50,7 @@ class DatasetDocument(NamedTuple):
 
 
 class DatasetQuestion(NamedTuple):
-    """A question with the pages it may be answered from."""
+    """A question and the scope of pages that may answer it."""
 
     id: str
     text: str
@@ -50,10 +58,10 @@ class DatasetQuestion(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """Documents, the questions that have an answer, and by question id the answers' grades.
+    """Documents, the questions that have relevant documents, and the grades by question id.
 
-    `relevant` holds grades above 0 by slug; a judged document that the corpus lacks stands there
-    as its id in brackets, which no slug has. `notes` say what of the files was left out.
+    A graded document that the corpus lacks is in `relevant` as its id in brackets, which no slug
+    has. `notes` say what was left out of the files.
     """
 
     folder: Path
@@ -68,45 +76,45 @@ class Dataset(NamedTuple):
         """A name for the corpus that changes with its content."""
         total = sha256()
         for document in self.documents:
-            for part in (document.path.encode(), document.data):
-                total.update(len(part).to_bytes(8, "big") + part)
+            for field in (document.path.encode(), document.data):
+                total.update(len(field).to_bytes(8, "big") + field)
         return total.hexdigest()[:20]
 
 
 def load_dataset(folder: Path) -> Dataset:
-    """The set in `folder`; raises GbrainError with file and line for what cannot be read."""
+    """Return the dataset in `folder`; raises GbrainError with file and line if it is invalid."""
     if not folder.is_dir():
-        raise dataset_error(f"There is no folder {folder}")
+        raise dataset_error(f"{folder} is not a folder")
     if (folder / CORPUS).exists():
-        documents = dict(_corpus(folder / CORPUS))
+        documents = dict(_read_corpus(folder / CORPUS))
     elif (folder / PAGES_FOLDER).is_dir():
-        documents = dict(_vault(folder / PAGES_FOLDER))
+        documents = dict(_read_pages(folder / PAGES_FOLDER))
     else:
-        raise dataset_error(f"{folder} holds neither {CORPUS} nor a folder {PAGES_FOLDER}")
+        raise dataset_error(f"{folder} has neither {CORPUS} nor a folder {PAGES_FOLDER}")
     if not documents:
-        raise dataset_error(f"{folder} holds no documents")
-    questions = _questions(folder / QUERIES)
+        raise dataset_error(f"{folder} has no documents")
+    questions = _read_questions(folder / QUERIES)
     qrels = next((folder / name for name in QRELS if (folder / name).exists()), folder / QRELS[0])
-    graded = _grades(qrels)
+    graded = _read_grades(qrels)
     relevant = {
-        question: {_slug(name, documents): grade for name, grade in grades.items()}
+        question: {_document_slug(name, documents): grade for name, grade in grades.items()}
         for question, grades in graded.items()
         if question in questions and grades
     }
-    asked = tuple(question for question in questions.values() if question.id in relevant)
-    if not asked:
+    answerable = tuple(question for question in questions.values() if question.id in relevant)
+    if not answerable:
         raise dataset_error(f"No question of {folder / QUERIES} has an answer in {qrels}")
-    lacking = sum(slug.startswith("(") for grades in relevant.values() for slug in grades)
+    missing = sum(slug.startswith("(") for grades in relevant.values() for slug in grades)
     notes = (
-        _note(len(questions) - len(asked), "question has no answer and is left out",
+        _note(len(questions) - len(answerable), "question has no answer and is left out",
               "questions have no answer and are left out"),
         _note(len(graded.keys() - questions.keys()), f"judged question is not in {QUERIES}",
               f"judged questions are not in {QUERIES}"),
-        _note(lacking, "answer is not in the corpus and counts as not found",
+        _note(missing, "answer is not in the corpus and counts as not found",
               "answers are not in the corpus and count as not found"),
     )  # fmt: skip
     return Dataset(
-        folder, qrels, tuple(documents.values()), asked, relevant, tuple(filter(None, notes))
+        folder, qrels, tuple(documents.values()), answerable, relevant, tuple(filter(None, notes))
     )
 
 
@@ -117,7 +125,7 @@ def _note(count: int, one: str, many: str) -> str:
 def select_questions(
     questions: Sequence[DatasetQuestion], first: int | None, sample: int | None, seed: int
 ) -> tuple[DatasetQuestion, ...]:
-    """The `first` questions, or `sample` of them drawn by `seed`, in the order of the file."""
+    """Return the `first` questions, or a random `sample` of them, in the order of the file."""
     some = questions[:first]
     if sample is None or sample >= len(some):
         return tuple(some)
@@ -128,27 +136,27 @@ def select_questions(
 # --- documents -------------------------------------------------------------------------------
 
 
-def _corpus(path: Path) -> Iterator[tuple[str, DatasetDocument]]:
-    """The documents by id."""
+def _read_corpus(path: Path) -> Iterator[tuple[str, DatasetDocument]]:
+    """Yield (id, document) of each line of corpus.jsonl."""
     lines: dict[str, int] = {}
     slugs: set[str] = set()
     for row in read_json_rows(path):
-        name = row.name()
+        name = row.id()
         if name in lines:
-            raise row_error(path, row.line, f"{name!r} stands on line {lines[name]} already")
+            raise row_error(path, row.line, f"{name!r} is already on line {lines[name]}")
         lines[name] = row.line
         page_path = _page_path(row, name, slugs)
         slug = slug_from_path(page_path)
         slugs.add(slug)
-        head, text = _front_matter(row, name), row.required("text").encode()
+        head, text = _front_matter(row, name), row.required_text("text").encode()
         source = f"{path}, line {row.line}"
         yield name, DatasetDocument(slug, page_path, head + text, len(head), source)
 
 
 def _page_path(row: DatasetRow, name: str, slugs: set[str]) -> str:
-    """The path of a document's page: its id, below its scope, with a number if that is taken."""
-    scope = row.detail("scope")
-    prefix = _prefix(row, scope) if scope else ""
+    """Return a path for the document: its id, below its scope, numbered if the slug is taken."""
+    scope = row.metadata("scope")
+    prefix = _scope_prefix(row, scope) if scope else ""
     try:
         inside = slug_from_path(name).startswith(prefix)
     except BadPage:
@@ -161,8 +169,8 @@ def _page_path(row: DatasetRow, name: str, slugs: set[str]) -> str:
     return next(f"{slug}-{n}.md" for n in count(row.line) if f"{slug}-{n}" not in slugs)
 
 
-def _prefix(row: DatasetRow, scope: str) -> str:
-    """What the slugs of a scope begin with."""
+def _scope_prefix(row: DatasetRow, scope: str) -> str:
+    """Return the slug prefix of a scope."""
     try:
         return f"{slug_from_path(scope)}/"
     except BadPage:
@@ -170,28 +178,28 @@ def _prefix(row: DatasetRow, scope: str) -> str:
 
 
 def _front_matter(row: DatasetRow, name: str) -> bytes:
-    """Title and date as front matter, unless the text brings its own."""
-    if row.required("text").startswith(_FENCES):
+    """Return title and date as front matter, or nothing if the text has its own."""
+    if row.required_text("text").startswith(_FENCES):
         return b""
     lines = [f"title: {json.dumps(row.text('title') or name, ensure_ascii=False)}"]
-    date = row.detail("date")
+    date = row.metadata("date")
     if date:
         plain = re.fullmatch(_PLAIN_DATE, date)
         lines.append(f"date: {date if plain else json.dumps(date, ensure_ascii=False)}")
     return "\n".join(["---", *lines, "---", ""]).encode()
 
 
-def _vault(folder: Path) -> Iterator[tuple[str, DatasetDocument]]:
-    """The pages of a folder by path."""
+def _read_pages(folder: Path) -> Iterator[tuple[str, DatasetDocument]]:
+    """Yield (path, document) of each Markdown file that is not hidden."""
     paths: dict[str, str] = {}
     for file in sorted(folder.rglob("*")):
         path = file.relative_to(folder).as_posix()
-        hidden = any(part.startswith(".") for part in path.split("/"))
+        hidden = any(name.startswith(".") for name in path.split("/"))
         if hidden or file.suffix.lower() not in (".md", ".markdown") or not file.is_file():
             continue
         slug = slug_from_path(path)
         if slug in paths:
-            raise dataset_error(f"{file} shares the slug {slug} with {paths[slug]}")
+            raise dataset_error(f"{file} has the same slug as {paths[slug]}: {slug}")
         paths[slug] = path
         try:
             yield path, DatasetDocument(slug, path, file.read_bytes(), 0, str(file))
@@ -199,34 +207,34 @@ def _vault(folder: Path) -> Iterator[tuple[str, DatasetDocument]]:
             raise dataset_error(f"Cannot read {file}: {error.strerror}") from None
 
 
-def _slug(name: str, documents: Mapping[str, DatasetDocument]) -> str:
-    """The slug of the document that a judgement names by its id, or its path without .md."""
+def _document_slug(name: str, documents: Mapping[str, DatasetDocument]) -> str:
+    """Return the slug of the document that qrels name by its id, or its path without .md."""
     document = documents.get(name) or documents.get(f"{name}.md")
     return document.slug if document else f"({name})"
 
 
-# --- questions and answers -------------------------------------------------------------------
+# --- questions and grades --------------------------------------------------------------------
 
 
-def _questions(path: Path) -> dict[str, DatasetQuestion]:
+def _read_questions(path: Path) -> dict[str, DatasetQuestion]:
     questions: dict[str, DatasetQuestion] = {}
     for row in read_json_rows(path):
-        name = row.name()
+        name = row.id()
         if name in questions:
-            raise row_error(path, row.line, f"there is a question {name!r} already")
-        scope = row.detail("scope")
-        within = Scope(slug_prefix=_prefix(row, scope)) if scope else Scope()
-        questions[name] = DatasetQuestion(name, row.required("text"), within)
+            raise row_error(path, row.line, f"the question {name!r} is there twice")
+        scope = row.metadata("scope")
+        within = Scope(slug_prefix=_scope_prefix(row, scope)) if scope else Scope()
+        questions[name] = DatasetQuestion(name, row.required_text("text"), within)
     return questions
 
 
-def _grades(path: Path) -> dict[str, dict[str, int]]:
-    """Grades above 0 by question and document; a question that has none is there all the same."""
+def _read_grades(path: Path) -> dict[str, dict[str, int]]:
+    """Return grades above 0 by question and document; a question may have none."""
     judged: dict[tuple[str, str], int] = {}
     for row in read_judgements(path):
         key = (row.question, row.document)
         if judged.setdefault(key, row.grade) != row.grade:
-            reason = f"{row.question} and {row.document} have the grade {judged[key]} already"
+            reason = f"{row.question} and {row.document} already have the grade {judged[key]}"
             raise row_error(path, row.line, reason)
     grades: dict[str, dict[str, int]] = {}
     for (question, document), grade in judged.items():
@@ -234,130 +242,3 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
         if grade > 0:
             answers[document] = grade
     return grades
-
-
-Values = Mapping[str, object]
-
-
-class DatasetRow(NamedTuple):
-    """One JSON object of a file, with the line it stands on, from 1."""
-
-    path: Path
-    line: int
-    values: Values
-
-    def name(self) -> str:
-        """The row's `_id`; a number counts as its digits."""
-        value = self.values.get("_id")
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if isinstance(value, str) and value.strip():
-            return _encodable(value)
-        raise row_error(self.path, self.line, 'there is no "_id"')
-
-    def text(self, key: str) -> str:
-        """A text that may be absent, and is then empty."""
-        value = self.values.get(key)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise row_error(self.path, self.line, f'"{key}" is not a text')
-        return _encodable(value)
-
-    def required(self, key: str) -> str:
-        if self.values.get(key) is None:
-            raise row_error(self.path, self.line, f'there is no "{key}"')
-        return self.text(key)
-
-    def detail(self, key: str) -> str | None:
-        """A text or number in the row's metadata, as written."""
-        metadata = self.values.get("metadata")
-        if metadata is None:
-            return None
-        if not isinstance(metadata, dict):
-            raise row_error(self.path, self.line, '"metadata" is not an object')
-        value = metadata.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise row_error(self.path, self.line, f'"{key}" in its metadata is not a text')
-        return _encodable(str(value)).strip() or None
-
-
-class Judgement(NamedTuple):
-    """How well a document answers a question; 0 and less is not at all."""
-
-    line: int
-    question: str
-    document: str
-    grade: int
-
-
-def dataset_error(message: str) -> GbrainError:
-    return GbrainError(
-        message,
-        hint="A set is a folder with corpus.jsonl (or a vault of Markdown files), queries.jsonl "
-        "and qrels.tsv.",
-        code="bad_set",
-    )
-
-
-def row_error(path: Path, line: int, reason: str) -> GbrainError:
-    return GbrainError(
-        f"{path}, line {line}: {reason}", hint="Mend or remove that line.", code="bad_set"
-    )
-
-
-def read_json_rows(path: Path) -> Iterator[DatasetRow]:
-    """The objects of a file that holds one a line, in order; blank lines do not count."""
-    for number, line in _lines(path):
-        try:
-            values = json.loads(line)
-        except (ValueError, RecursionError):
-            raise row_error(path, number, "this is no JSON") from None
-        if not isinstance(values, dict):
-            raise row_error(path, number, "this is no JSON object")
-        yield DatasetRow(path, number, values)
-
-
-def read_judgements(path: Path) -> Iterator[Judgement]:
-    """Question, document and grade of each line, with or without a header above them.
-
-    Between them stand tabs, or spaces; trec_eval's column of zeros after the question may be there.
-    """
-    for number, line in _lines(path):
-        cells = [cell.strip() for cell in (line.split("\t") if "\t" in line else line.split())]
-        if len(cells) == 4:
-            del cells[1]
-        if len(cells) != 3 or not all(cells):
-            raise row_error(path, number, "not a question, a document and a grade")
-        question, document, written = cells
-        if number == 1 and not any(char.isdigit() for char in written):
-            continue
-        try:
-            grade = int(written)
-        except ValueError:
-            raise row_error(path, number, f"the grade {written!r} is no whole number") from None
-        yield Judgement(number, question, document, grade)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines that are not blank, with their numbers; only a line feed ends one."""
-    try:
-        with path.open("rb") as file:
-            for number, raw in enumerate(file, 1):
-                try:
-                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError:
-                    raise row_error(path, number, "this is not UTF-8") from None
-                if line.strip():
-                    yield number, line
-    except FileNotFoundError:
-        raise dataset_error(f"There is no {path}") from None
-    except OSError as error:
-        raise dataset_error(f"Cannot read {path}: {error.strerror}") from None
-
-
-def _encodable(text: str) -> str:
-    """`text` with half characters, which JSON can spell and no page can hold, replaced."""
-    return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""An evaluation as one value: what was asked, what was found, and how configurations compare."""
+"""Summarise an evaluation: compare each run with the first one and find its worst queries."""
 
 from __future__ import annotations
 
@@ -7,18 +7,39 @@ from typing import NamedTuple
 
 from gbrain.evaluate.context_recall import ContextRecall
 from gbrain.evaluate.datasets import Dataset, DatasetQuestion, Grades
-from gbrain.evaluate.metrics import Comparison, compare
+from gbrain.evaluate.metrics import ROUNDING_ERROR, Comparison, compare
 from gbrain.evaluate.runs import Run
+
+_MAX_WRONG_PAGES = 3
+
+
+class ExpectedPage(NamedTuple):
+    """A relevant page with its rank from 1, and the baseline's; None means not shown."""
+
+    slug: str
+    grade: int
+    rank: int | None
+    baseline_rank: int | None
+
+
+class QueryLoss(NamedTuple):
+    """A question by nDCG@10; `instead` are the first pages shown that are not relevant."""
+
+    question: DatasetQuestion
+    score: float
+    baseline_score: float
+    expected: tuple[ExpectedPage, ...]
+    instead: tuple[str, ...]
 
 
 class Evaluation(NamedTuple):
-    """Runs with the baseline first; the others' comparisons with it by name.
+    """Runs with the baseline first, and by name the comparisons of the others with it.
 
-    `brain` is the file that was asked. `losses` by name only if they were wanted: without others
-    the baseline's own. `contexts` has an entry for each run, or none at all.
+    `brain` is the path of the database that was queried. `losses` is None unless they were asked
+    for; with a single run they are that run's own. `contexts` has an entry per run, or none.
     """
 
-    labelled: Dataset
+    dataset: Dataset
     brain: str
     runs: Sequence[Run]
     comparisons: Mapping[str, Comparison]
@@ -28,90 +49,68 @@ class Evaluation(NamedTuple):
 
 
 def build_evaluation(
-    labelled: Dataset,
+    dataset: Dataset,
     brain: str,
     runs: Sequence[Run],
     contexts: Sequence[ContextRecall],
-    losses: int | None,
+    max_losses: int | None,
     seed: int,
 ) -> Evaluation:
-    """The evaluation of at least one run, with up to `losses` losses of each."""
+    """Return the evaluation of at least one run, with up to `max_losses` losses of each."""
     baseline, *others = runs
     comparisons = {
-        run.configuration.name: compare(_qualities(run), _qualities(baseline), seed)
+        run.configuration.name: compare(_ndcg_values(run), _ndcg_values(baseline), seed)
         for run in others
     }
-    lost = None
-    if losses:
+    losses = None
+    if max_losses:
         against = baseline if others else None
-        lost = {
-            run.configuration.name: find_worst_queries(run, against, labelled.relevant, losses)
+        losses = {
+            run.configuration.name: find_worst_queries(run, against, dataset.relevant, max_losses)
             for run in others or runs
         }
-    notes = [*labelled.notes, *filter(None, map(_fell_back, runs))]
-    return Evaluation(labelled, brain, runs, comparisons, lost, contexts, notes)
+    notes = [*dataset.notes, *filter(None, map(_fallback_note, runs))]
+    return Evaluation(dataset, brain, runs, comparisons, losses, contexts, notes)
 
 
-def _qualities(run: Run) -> list[float]:
-    return [asked.scores.ndcg_at_10 for asked in run.asked]
+def _ndcg_values(run: Run) -> list[float]:
+    return [result.scores.ndcg_at_10 for result in run.results]
 
 
-def _fell_back(run: Run) -> str:
-    count = sum(asked.fell_back for asked in run.asked)
-    return f"{run.configuration.name}: {count} answered by keywords alone." if count else ""
-
-
-_INSTEAD = 3
-_LEAST = 1e-9
-
-
-class ExpectedPage(NamedTuple):
-    """A relevant page with the rank it got, from 1, and the baseline's; None is not shown."""
-
-    slug: str
-    grade: int
-    rank: int | None
-    baseline_rank: int | None
-
-
-class QueryLoss(NamedTuple):
-    """A question by nDCG@10; `instead` are the first pages that are not relevant."""
-
-    question: DatasetQuestion
-    score: float
-    baseline_score: float
-    expected: tuple[ExpectedPage, ...]
-    instead: tuple[str, ...]
+def _fallback_note(run: Run) -> str:
+    count = sum(result.fell_back for result in run.results)
+    if not count:
+        return ""
+    return f"{run.configuration.name}: {count} answered by the keyword lane only."
 
 
 def find_worst_queries(
-    run: Run, baseline: Run | None, relevant: Mapping[str, Grades], most: int
+    run: Run, baseline: Run | None, relevant: Mapping[str, Grades], limit: int
 ) -> list[QueryLoss]:
-    """Up to `most` questions that lost against `baseline`, the greatest loss first.
+    """Return up to `limit` questions that lost nDCG@10 against `baseline`, greatest loss first.
 
-    Without a baseline it is the perfect answer that they lost against.
+    Without a baseline they are compared with a perfect ranking.
     """
     losses = []
-    for number, asked in enumerate(run.asked):
-        other = baseline.asked[number] if baseline else None
-        before = other.scores.ndcg_at_10 if other else 1.0
-        if before - asked.scores.ndcg_at_10 <= _LEAST:
+    for number, result in enumerate(run.results):
+        other = baseline.results[number] if baseline else None
+        baseline_score = other.scores.ndcg_at_10 if other else 1.0
+        score = result.scores.ndcg_at_10
+        if baseline_score - score <= ROUNDING_ERROR:
             continue
-        grades = relevant[asked.question.id]
+        grades = relevant[result.question.id]
         expected = tuple(
             ExpectedPage(
                 slug,
                 grades[slug],
-                _rank(slug, asked.ranking),
+                _rank(slug, result.ranking),
                 _rank(slug, other.ranking) if other else None,
             )
             for slug in sorted(grades, key=lambda slug: (-grades[slug], slug))
         )
-        instead = [slug for slug in asked.ranking if slug not in grades][:_INSTEAD]
-        losses.append(
-            QueryLoss(asked.question, asked.scores.ndcg_at_10, before, expected, tuple(instead))
-        )
-    return sorted(losses, key=lambda loss: loss.score - loss.baseline_score)[:most]
+        instead = [slug for slug in result.ranking if slug not in grades][:_MAX_WRONG_PAGES]
+        losses.append(QueryLoss(result.question, score, baseline_score, expected, tuple(instead)))
+    return sorted(losses, key=lambda loss: loss.score - loss.baseline_score)[:limit]
 
 
 def _rank(slug: str, ranking: tuple[str, ...]) -> int | None:

@@ -1,8 +1,7 @@
-"""Changes that could make answers worse, measured before and after they are made."""
+"""Switch the embedding model only after measuring that results do not get worse."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter
@@ -23,10 +22,10 @@ from gbrain.evaluate.selftest import (
     save_baseline,
 )
 from gbrain.store import models
-from gbrain.store.vectors import VectorSpace, has_vectors
+from gbrain.store.vectors import has_all_vectors, has_vectors
 from gbrain.types import Progress, no_progress
 
-# Questions of each kind: half as many as a self-test asks, since they are asked twice.
+# Half of a self-test's questions, because they are asked twice.
 QUESTIONS_PER_KIND = 50
 
 
@@ -34,16 +33,16 @@ def measure_change(
     brain: Brain,
     change: Callable[[], object],
     *,
-    most: int = QUESTIONS_PER_KIND,
+    limit: int = QUESTIONS_PER_KIND,
     tolerance: float = TOLERANCE,
     progress: Progress = no_progress,
 ) -> SelftestReport | None:
-    """Measures, calls `change`, measures again; None if there is nothing to ask.
+    """Run a self-test before and after calling `change`; return None if there are no questions.
 
-    `report.worse` says that the change made answers worse; taking it back is the caller's.
+    `report.worse` says that results got worse; undoing the change is up to the caller.
     """
     with brain.database.read_transaction() as connection:
-        questions = mine_questions(connection, most)
+        questions = mine_questions(connection, limit)
     if not questions:
         change()
         return None
@@ -51,70 +50,61 @@ def measure_change(
     before = ask_questions(brain, questions, lambda done, _: progress(done, total))
     baseline = Baseline(timestamp(), brain_state(brain), before)
     change()
-    began = perf_counter()
+    started = perf_counter()
     after = ask_questions(brain, questions, lambda done, _: progress(len(questions) + done, total))
-    seconds = perf_counter() - began
+    seconds = perf_counter() - started
     return build_report(after, brain_state(brain), baseline, tolerance=tolerance, seconds=seconds)
 
 
 class ModelSwitch(NamedTuple):
-    """What became of a change of model.
+    """The outcome of a switch to `model`.
 
-    `report` compares both models where the new one had all its vectors; else `kept` says that the
-    old one's answers are the baseline now, to compare with once it has.
+    `report` compares both models if the new one has all its vectors. Otherwise `baseline_saved`
+    says that the old model's results are the baseline for a later self-test.
     """
 
     model: models.ModelRow
     used: bool
     report: SelftestReport | None = None
-    kept: bool = False
+    baseline_saved: bool = False
 
 
 def switch_model(
     brain: Brain,
     name: str,
     *,
-    anyway: bool = False,
-    most: int = QUESTIONS_PER_KIND,
+    force: bool = False,
+    limit: int = QUESTIONS_PER_KIND,
     progress: Progress = no_progress,
 ) -> ModelSwitch:
-    """Makes `name` the active model, unless answers get worse by it and not `anyway`."""
+    """Make `name` the active model, unless results get worse and `force` is not set."""
     old = brain.active_model()
     with brain.database.read_transaction() as connection:
         new = models.require_model(connection, name)
         had_vectors = has_vectors(connection, old.space)
-        complete = _is_complete(connection, new.space)
+        complete = has_all_vectors(connection, new.space)
     if new.id == old.id or not had_vectors:
         return ModelSwitch(brain.use_model(name), used=True)
     if not complete:
-        kept = _keep_answers(brain, most, progress)
-        return ModelSwitch(brain.use_model(name), used=True, kept=kept)
+        saved = _save_current_results(brain, limit, progress)
+        return ModelSwitch(brain.use_model(name), used=True, baseline_saved=saved)
     used = False
     try:
-        report = measure_change(brain, lambda: brain.use_model(name), most=most, progress=progress)
-        used = anyway or report is None or not report.worse
+        report = measure_change(
+            brain, lambda: brain.use_model(name), limit=limit, progress=progress
+        )
+        used = force or report is None or not report.worse
     finally:
-        # Also when it was interrupted: a model that was only tried must not stay.
+        # Also after an interrupt: a model that was only measured must not stay active.
         if not used:
             brain.use_model(old.name)
     return ModelSwitch(new, used, report)
 
 
-def _is_complete(connection: sqlite3.Connection, space: VectorSpace) -> bool:
-    """Whether every passage has its vector."""
-    missing = connection.execute(
-        "SELECT 1 FROM chunks WHERE NOT EXISTS "
-        f"(SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = ? AND v.hash = chunks.hash) "
-        "LIMIT 1",
-        (space.model_id,),
-    )
-    return missing.fetchone() is None
-
-
-def _keep_answers(brain: Brain, most: int, progress: Progress) -> bool:
-    """Makes how the brain answers now the baseline; False if there is nothing to ask."""
+def _save_current_results(brain: Brain, limit: int, progress: Progress) -> bool:
+    """Make the brain's current results the baseline; return False if there are no questions."""
     known = load_baseline(brain)
     with suppress(NotFound):
-        save_baseline(brain, run_selftest(brain, most=most, baseline=known, progress=progress))
+        save_baseline(brain, run_selftest(brain, limit=limit, baseline=known, progress=progress))
         return True
     return False

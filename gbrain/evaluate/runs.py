@@ -1,4 +1,4 @@
-"""Every question under every configuration, asked of the whole program and scored."""
+"""Ask every question of a dataset under every configuration, and score and time the results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from gbrain.evaluate.datasets import DatasetQuestion, Grades
 from gbrain.evaluate.metrics import Scores, mean_scores, percentile, score_ranking
 from gbrain.types import Progress, no_progress
 
-# As many hits as `query` shows, and as many as R@100 wants.
-SHOWN, DEEP = 10, 100
-# Questions, spread over the set, whose time is taken.
+# The default number of hits of `query`, and the number that R@100 needs.
+RESULT_LIMIT, DEEP_RESULT_LIMIT = 10, 100
 MAX_TIMED_QUESTIONS = 100
 
 
 class QuestionResult(NamedTuple):
-    """What a question got: slugs best first, its figures, and where taken the time in ms."""
+    """One question's slugs, best first, with scores; `ms` is None for questions not timed."""
 
     question: DatasetQuestion
     ranking: tuple[str, ...]
@@ -29,26 +28,26 @@ class QuestionResult(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One configuration's answers, in the order of the questions."""
+    """One configuration's results, in the order of the questions."""
 
     configuration: Configuration
-    asked: tuple[QuestionResult, ...]
+    results: tuple[QuestionResult, ...]
 
     @property
     def means(self) -> Scores:
-        return mean_scores(asked.scores for asked in self.asked)
+        return mean_scores(result.scores for result in self.results)
 
     @property
-    def timed(self) -> list[float]:
-        return [asked.ms for asked in self.asked if asked.ms is not None]
+    def times_ms(self) -> list[float]:
+        return [result.ms for result in self.results if result.ms is not None]
 
     @property
     def p50_ms(self) -> float | None:
-        return percentile(self.timed, 0.5)
+        return percentile(self.times_ms, 0.5)
 
     @property
     def p95_ms(self) -> float | None:
-        return percentile(self.timed, 0.95)
+        return percentile(self.times_ms, 0.95)
 
 
 def run_configurations(
@@ -58,34 +57,34 @@ def run_configurations(
     configurations: Sequence[Configuration],
     progress: Progress = no_progress,
 ) -> list[Run]:
-    """A run of each configuration over at least one question.
+    """Return a run of each configuration over the questions, of which there is at least one.
 
-    Configurations take turns at each question, and at going first, so that a machine that is busy
-    for a while is slow for all of them alike.
+    Each question is asked under every configuration before the next one, and the configurations
+    take turns at going first, so that a machine that is busy for a while slows all of them.
     """
     for configuration in configurations:
-        # Whatever is opened on first use is not part of anybody's time.
+        # Opens models and caches, so that no timed query pays for it.
         brain.query(questions[0].text, scope=questions[0].scope, changes=configuration.values)
-    asked: dict[str, list[QuestionResult]] = {
+    results: dict[str, list[QuestionResult]] = {
         configuration.name: [] for configuration in configurations
     }
     timed = set(evenly_spaced(len(questions), MAX_TIMED_QUESTIONS))
     for number, question in enumerate(questions):
         first = number % len(configurations)
         for configuration in (*configurations[first:], *configurations[:first]):
-            found = _ask(brain, question, relevant[question.id], configuration, number in timed)
-            asked[configuration.name].append(found)
+            result = _ask(brain, question, relevant[question.id], configuration, number in timed)
+            results[configuration.name].append(result)
         progress(number + 1, len(questions))
     return [
-        Run(configuration, tuple(asked[configuration.name])) for configuration in configurations
+        Run(configuration, tuple(results[configuration.name])) for configuration in configurations
     ]
 
 
-def evenly_spaced(count: int, most: int) -> list[int]:
-    """Up to `most` of the numbers from 0 to `count`, at even distances."""
-    if count <= most:
+def evenly_spaced(count: int, limit: int) -> list[int]:
+    """Return up to `limit` of the numbers from 0 to `count` - 1, at even distances."""
+    if count <= limit:
         return list(range(count))
-    return [number * count // most for number in range(most)]
+    return [number * count // limit for number in range(limit)]
 
 
 def _ask(
@@ -96,31 +95,33 @@ def _ask(
     timed: bool,
 ) -> QuestionResult:
     if timed:
-        brain.forget()
-    began = perf_counter()
+        brain.forget_last_query()
+    started = perf_counter()
     answer = brain.query(
-        question.text, scope=question.scope, limit=SHOWN, changes=configuration.values
+        question.text, scope=question.scope, limit=RESULT_LIMIT, changes=configuration.values
     )
-    ms = (perf_counter() - began) * 1000
+    ms = (perf_counter() - started) * 1000
     ranking = tuple(hit.slug for hit in answer.hits)
-    deeper = ranking
-    # A short list has nothing below it, and one that holds every answer needs nothing.
-    if len(ranking) == SHOWN and not grades.keys() <= set(ranking):
-        deeper = _deeper(brain, question, configuration)
+    deep_ranking = ranking
+    # A list below the limit is complete, and one that contains every relevant page is enough.
+    if len(ranking) == RESULT_LIMIT and not grades.keys() <= set(ranking):
+        deep_ranking = _ask_deep(brain, question, configuration)
     return QuestionResult(
         question,
         ranking,
-        score_ranking(ranking, deeper, grades),
+        score_ranking(ranking, deep_ranking, grades),
         ms if timed else None,
         answer.fell_back_to_bm25,
     )
 
 
-def _deeper(
+def _ask_deep(
     brain: DatasetBrain, question: DatasetQuestion, configuration: Configuration
 ) -> tuple[str, ...]:
-    """The first hundred when each lane hands over as many."""
-    pool = max(configuration.settings.candidate_pool, DEEP)
+    """Return the first 100 slugs, with at least as many candidates from each lane."""
+    pool = max(configuration.settings.candidate_pool, DEEP_RESULT_LIMIT)
     changes = {**configuration.values, "candidate_pool": str(pool)}
-    answer = brain.query(question.text, scope=question.scope, limit=DEEP, changes=changes)
+    answer = brain.query(
+        question.text, scope=question.scope, limit=DEEP_RESULT_LIMIT, changes=changes
+    )
     return tuple(hit.slug for hit in answer.hits)

@@ -1,4 +1,4 @@
-"""The self-test: a brain asked with its own words, scored, and compared with how it once did."""
+"""Ask a brain questions mined from its own pages and compare the results with a saved run."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ from gbrain.evaluate.question_mining import (
     refresh_questions,
 )
 from gbrain.store import baselines, models
+from gbrain.store.pages import count_pages
 from gbrain.types import Progress, Scope, no_progress
 
+# Drops of nDCG@10 up to this much are ignored.
 TOLERANCE = 0.02
-# How sure a loss must be before it is one; each kind by itself must be surer.
+# Largest p-value of a drop that counts; divided by the number of kinds for a single kind.
 SIGNIFICANCE_LEVEL = 0.05
 
-_DEPTH = 10
-# Asking oneself is no use of the brain.
+_RESULT_LIMIT = 10
+# The self-test's queries must not appear in the recorded queries of the user.
 _UNRECORDED = {"record_queries": "off"}
 
 
 class SelftestResult(NamedTuple):
-    """A question and where its page came, from 1 to 10 or None; `first` is the page on top."""
+    """A question and its page's rank, from 1 to 10 or None; `first` is the top page's slug."""
 
     question: MinedQuestion
     rank: int | None
@@ -41,15 +43,14 @@ class SelftestResult(NamedTuple):
 
     @property
     def scores(self) -> Scores:
-        right = [self.question.slug] if self.rank else []
+        expected = [self.question.slug] if self.rank else []
         others = [""] * ((self.rank or 1) - 1 if self.first else 0)
-        ranking = [*others, *right] or [""] * bool(self.first)
+        ranking = [*others, *expected] or [""] * bool(self.first)
         return score_ranking(ranking, ranking, {self.question.slug: 1})
 
 
 class BrainState(NamedTuple):
-    """What answers may depend on: the program, the model, the pages, and settings that differ from
-    their defaults."""
+    """What results depend on; `settings` are those that differ from their defaults."""
 
     program: str
     model: str | None
@@ -58,38 +59,38 @@ class BrainState(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """An earlier run: when, in what state, and where each question's page came."""
+    """A saved run: when it was made, in what state, and its results."""
 
     made_at: str
     state: BrainState
-    asked: tuple[SelftestResult, ...]
+    results: tuple[SelftestResult, ...]
 
 
 class KindComparison(NamedTuple):
-    """How the questions of a kind (None: all) are answered now beside the baseline, by nDCG@10."""
+    """Mean nDCG@10 of the questions of a kind (None: all) in the baseline and now."""
 
     kind: QuestionKind | None
     before: float
     now: float
-    compared: Comparison
+    comparison: Comparison
     worse: bool
 
 
 class RankChange(NamedTuple):
-    """A question whose page came at `before` once and comes at another place now."""
+    """A question whose page has another rank than `before`."""
 
-    asked: SelftestResult
+    result: SelftestResult
     before: int | None
 
 
 class SelftestReport(NamedTuple):
-    """One run of the self-test, with the comparison if there is a baseline.
+    """One run of the self-test, compared with the baseline if there is one.
 
-    `changes` begin with the overall one; `lost` and `gained` with the question that moved most.
-    `dropped` counts questions of the baseline that are no longer fair.
+    `changes` has the overall comparison first; `lost` and `gained` the largest rank change first.
+    `dropped` counts questions of the baseline that are no longer valid.
     """
 
-    asked: tuple[SelftestResult, ...]
+    results: tuple[SelftestResult, ...]
     state: BrainState
     seconds: float
     baseline: Baseline | None
@@ -103,9 +104,9 @@ class SelftestReport(NamedTuple):
         return any(change.worse for change in self.changes)
 
     def by_kind(self) -> Iterator[tuple[QuestionKind | None, int, Scores]]:
-        """(kind, questions, means) of each kind that has questions, then of all."""
+        """Yield (kind, number of questions, mean scores) of each kind, then of all (None)."""
         for kind in (*QUESTION_KINDS, None):
-            of_kind = [one.scores for one in self.asked if kind in (None, one.question.kind)]
+            of_kind = [one.scores for one in self.results if kind in (None, one.question.kind)]
             if of_kind:
                 yield kind, len(of_kind), mean_scores(of_kind)
 
@@ -113,83 +114,83 @@ class SelftestReport(NamedTuple):
 def run_selftest(
     brain: Brain,
     *,
-    most: int = MAX_QUESTIONS_PER_KIND,
+    limit: int = MAX_QUESTIONS_PER_KIND,
     tolerance: float = TOLERANCE,
     baseline: Baseline | None = None,
     progress: Progress = no_progress,
 ) -> SelftestReport:
-    """Asks at most `most` questions of each kind, the baseline's own where they still hold.
+    """Ask at most `limit` questions of each kind, those of the baseline that are still valid first.
 
-    Raises NotFound when the pages give no question.
+    Raises NotFound when no question can be mined from the pages.
     """
-    began = perf_counter()
-    known = [one.question for one in baseline.asked] if baseline else []
+    started = perf_counter()
+    known = [one.question for one in baseline.results] if baseline else []
     with brain.database.read_transaction() as connection:
-        questions = (
-            refresh_questions(connection, known, most)
-            if known
-            else mine_questions(connection, most)
-        )
+        if known:
+            questions = refresh_questions(connection, known, limit)
+        else:
+            questions = mine_questions(connection, limit)
     if not questions:
         raise NotFound(
-            "There is nothing to ask: no page says enough",
-            hint="gbrain import DIR brings a folder of notes in.",
+            "No page has enough text to make test questions from",
+            hint="gbrain import DIR imports a folder of notes.",
             code="no_questions",
         )
-    asked = ask_questions(brain, questions, progress)
+    results = ask_questions(brain, questions, progress)
     return build_report(
-        asked, brain_state(brain), baseline, tolerance=tolerance, seconds=perf_counter() - began
+        results, brain_state(brain), baseline, tolerance=tolerance, seconds=perf_counter() - started
     )
 
 
 def ask_questions(
     brain: Brain, questions: Sequence[MinedQuestion], progress: Progress = no_progress
 ) -> tuple[SelftestResult, ...]:
-    """Each question answered as `gbrain query` would, with nothing recorded."""
-    asked: list[SelftestResult] = []
+    """Return the result of each question, asked as `gbrain query` would and not recorded."""
+    results: list[SelftestResult] = []
     for question in questions:
         scope = Scope(exclude=(question.exclude,) if question.exclude else ())
-        answer = brain.query(question.text, scope=scope, limit=_DEPTH, changes=_UNRECORDED)
+        answer = brain.query(question.text, scope=scope, limit=_RESULT_LIMIT, changes=_UNRECORDED)
         slugs = [hit.slug for hit in answer.hits]
         rank = slugs.index(question.slug) + 1 if question.slug in slugs else None
-        asked.append(SelftestResult(question, rank, slugs[0] if slugs else None))
-        progress(len(asked), len(questions))
-    return tuple(asked)
+        results.append(SelftestResult(question, rank, slugs[0] if slugs else None))
+        progress(len(results), len(questions))
+    return tuple(results)
 
 
 def brain_state(brain: Brain) -> BrainState:
+    """Return the program version, model, number of pages and settings of a brain."""
     with brain.database.read_transaction() as connection:
         model = models.active_model(connection)
-        pages = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+        pages = count_pages(connection)
     return BrainState(
         __version__, model.name if model else None, pages, dict(brain.stored_settings)
     )
 
 
-# --- the comparison --------------------------------------------------------------------------
+# --- comparison ------------------------------------------------------------------------------
 
 
 def build_report(
-    asked: tuple[SelftestResult, ...],
+    results: tuple[SelftestResult, ...],
     state: BrainState,
     baseline: Baseline | None,
     *,
     tolerance: float,
     seconds: float,
 ) -> SelftestReport:
-    """The report of a run; questions are compared pairwise, by their ids."""
-    before = {one.question.id: one for one in baseline.asked} if baseline else {}
-    pairs = [(before[one.question.id], one) for one in asked if one.question.id in before]
+    """Return the report of a run; questions with the same id are compared in pairs."""
+    before = {one.question.id: one for one in baseline.results} if baseline else {}
+    pairs = [(before[one.question.id], one) for one in results if one.question.id in before]
     kinds = [kind for kind in QUESTION_KINDS if any(one.question.kind == kind for _, one in pairs)]
     changes = []
     for kind in (None, *kinds) if pairs else ():
         of_kind = [pair for pair in pairs if kind in (None, pair[1].question.kind)]
         level = SIGNIFICANCE_LEVEL / (len(kinds) if kind else 1)
-        changes.append(_change(kind, of_kind, tolerance, level))
+        changes.append(_compare_kind(kind, of_kind, tolerance, level))
     moved = [RankChange(now, then.rank) for then, now in pairs if then.rank != now.rank]
-    moved.sort(key=lambda one: (_gain(one), one.asked.question.slug))
+    moved.sort(key=lambda one: (_gain(one), one.result.question.slug))
     return SelftestReport(
-        asked,
+        results,
         state,
         seconds,
         baseline,
@@ -200,39 +201,39 @@ def build_report(
     )
 
 
-def _change(
+def _compare_kind(
     kind: QuestionKind | None,
     pairs: Sequence[tuple[SelftestResult, SelftestResult]],
     tolerance: float,
     level: float,
 ) -> KindComparison:
-    then = [_value(before.rank) for before, _ in pairs]
-    now = [_value(after.rank) for _, after in pairs]
-    result = compare(now, then)
-    worse = result.difference < -tolerance and result.p_value < level
-    return KindComparison(kind, sum(then) / len(then), sum(now) / len(now), result, worse)
+    then = [_ndcg(before.rank) for before, _ in pairs]
+    now = [_ndcg(after.rank) for _, after in pairs]
+    comparison = compare(now, then)
+    worse = comparison.difference < -tolerance and comparison.p_value < level
+    return KindComparison(kind, sum(then) / len(then), sum(now) / len(now), comparison, worse)
 
 
-def _value(rank: int | None) -> float:
-    """nDCG@10 of a question that one page answers."""
+def _ndcg(rank: int | None) -> float:
+    """Return nDCG@10 of a question with a single relevant page."""
     return 1 / log2(rank + 1) if rank else 0.0
 
 
-def _gain(moved: RankChange) -> float:
-    return _value(moved.asked.rank) - _value(moved.before)
+def _gain(change: RankChange) -> float:
+    return _ndcg(change.result.rank) - _ndcg(change.before)
 
 
-# --- what is kept ----------------------------------------------------------------------------
+# --- saved runs ------------------------------------------------------------------------------
 
 
 def save_baseline(brain: Brain, report: SelftestReport) -> None:
-    """Makes this run the one that later ones are compared with."""
+    """Save this run as the one that later runs are compared with."""
     state = report.state
     document = {
         "program": state.program,
         "pages": state.pages,
         "settings": state.settings,
-        "asked": [[*one.question, one.rank] for one in report.asked],
+        "asked": [[*one.question, one.rank] for one in report.results],
     }
     with brain.database.write_transaction() as connection:
         baselines.save_baseline(
@@ -241,7 +242,7 @@ def save_baseline(brain: Brain, report: SelftestReport) -> None:
 
 
 def load_baseline(brain: Brain) -> Baseline | None:
-    """The latest run that was kept; None if there is none or it cannot be read."""
+    """Return the latest saved run, or None if there is none or it cannot be parsed."""
     with brain.database.read_transaction() as connection:
         row = baselines.latest_baseline(connection)
     if row is None:
@@ -251,17 +252,18 @@ def load_baseline(brain: Brain) -> Baseline | None:
         state = BrainState(
             str(document["program"]), row.model, int(document["pages"]), dict(document["settings"])
         )
-        return Baseline(row.made_at, state, tuple(map(_asked, document["asked"])))
+        return Baseline(row.made_at, state, tuple(map(_parse_result, document["asked"])))
     except (ValueError, TypeError, KeyError):
         return None
 
 
-def _asked(values: list[object]) -> SelftestResult:
-    *written, rank = values
-    name, kind, text, slug, drawn_from = map(str, written[:5])
-    if kind not in QUESTION_KINDS or not (
-        rank is None or (isinstance(rank, int) and 1 <= rank <= _DEPTH)
-    ):
-        raise ValueError("no such question")
-    exclude = str(written[5]) if written[5] is not None else None
-    return SelftestResult(MinedQuestion(name, kind, text, slug, drawn_from, exclude), rank, None)
+def _parse_result(values: list[object]) -> SelftestResult:
+    *fields, rank = values
+    name, kind, text, slug, drawn_from = map(str, fields[:5])
+    if not (rank is None or (isinstance(rank, int) and 1 <= rank <= _RESULT_LIMIT)):
+        raise ValueError("not a rank of the self-test")
+    if kind not in QUESTION_KINDS:
+        raise ValueError("not a kind of question")
+    exclude = str(fields[5]) if fields[5] is not None else None
+    question = MinedQuestion(name, kind, text, slug, drawn_from, exclude)
+    return SelftestResult(question, rank, None)

@@ -1,4 +1,4 @@
-"""Merge settings fitted to a brain: both lanes run once a question, then merged in every way."""
+"""Find the merge settings that fit a brain: run both lanes once, then merge in many ways."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from gbrain.config import Settings, format_value
 from gbrain.errors import GbrainError
 from gbrain.evaluate.metrics import ndcg
-from gbrain.evaluate.question_mining import stable_choice
+from gbrain.evaluate.question_wording import stable_choice
 from gbrain.evaluate.tune_questions import MIN_QUESTIONS, TuneQuestion
 from gbrain.search.fusion import fuse
 from gbrain.search.threshold import apply_threshold
@@ -17,19 +17,19 @@ from gbrain.types import MergeStrategy, Progress, no_progress
 
 FOLDS = 5
 
-# Only the lanes' ratio changes an order: the keyword lane stays at 1.
+# Only the ratio of the weights changes the order, so the keyword lane stays at 1.
 _SEMANTIC_WEIGHTS = (0.4, 0.55, 0.75, 1.0, 1.3, 1.8, 2.5)
-_BONUSES = (0.0, 0.2, 0.4, 0.6, 0.8)
+_BOTH_BONUSES = (0.0, 0.2, 0.4, 0.6, 0.8)
 _RESAMPLES = 10_000
-# Where one lane alone is ahead on nearly every question, the questions only say which lane they
-# were made from. The lesser lead beside the greater: .35 to .65 on three sets of people's
-# questions, .00 to .07 on the questions mined from five brains.
-_BALANCED = 0.2
-_DEPTH = 10
+# Questions that one lane nearly always wins only show which lane they were made from. The smaller
+# lead divided by the larger: .35 to .65 on three datasets of people's questions, .00 to .07 on
+# questions mined from five brains.
+_MIN_LEAD_RATIO = 0.2
+_RESULT_LIMIT = 10
 
 
 class MergeSettings(NamedTuple):
-    """One way to merge the lanes: the settings that `tune` may change."""
+    """The settings that `tune` may change."""
 
     search_merge_strategy: MergeStrategy
     semantic_weight: float
@@ -37,7 +37,7 @@ class MergeSettings(NamedTuple):
     both_bonus: float
 
     def changes_from(self, other: MergeSettings) -> dict[str, str]:
-        """The settings in which they differ, as `config set` takes them."""
+        """Return the settings that differ from `other`, as `config set` accepts them."""
         return {
             name: format_value(value)
             for name, value in self._asdict().items()
@@ -46,11 +46,12 @@ class MergeSettings(NamedTuple):
 
 
 class TuneResult(NamedTuple):
-    """What was fitted: scores are means of nDCG@10, from 0 to 1.
+    """The outcome of tuning; scores are means of nDCG@10, from 0 to 1.
 
-    `gain` is that of settings chosen without the questions they are measured on, over `present`;
-    `low` and `high` enclose it in 95 of 100 resamplings. `best_of` holds the best fit of each
-    strategy with its score, best first; `by_fold` what each part of the questions chose.
+    `gain` over `present` is cross-validated: measured on questions that were not used to choose
+    the settings. `low` and `high` are its 95 % confidence interval. `best_of` has the best
+    settings of each strategy with their score, best first; `by_fold` the choice of each fold.
+    `ahead` is the nDCG@10 by which each lane alone leads, summed over the questions it wins.
     """
 
     questions: int
@@ -66,20 +67,18 @@ class TuneResult(NamedTuple):
     ahead: Mapping[str, float]
 
     @property
-    def gains(self) -> bool:
-        """Whether the gain on questions not seen is above zero beyond its uncertainty."""
+    def is_gain(self) -> bool:
+        """Whether the gain's confidence interval is above zero."""
         return self.low > 0 and self.best != self.present
 
     @property
     def balanced(self) -> bool:
-        """Whether the questions tell the lanes apart: each is ahead of the other on some.
-
-        `ahead` is how much nDCG@10 each lane alone is ahead on the questions that it does better.
-        """
-        return min(self.ahead.values()) >= _BALANCED * max(self.ahead.values())
+        """Whether each lane wins a fair share of the questions."""
+        return min(self.ahead.values()) >= _MIN_LEAD_RATIO * max(self.ahead.values())
 
 
 def current_merge_settings(settings: Settings) -> MergeSettings:
+    """Return the merge settings among all settings."""
     return MergeSettings(
         cast(MergeStrategy, settings.search_merge_strategy),
         settings.semantic_weight,
@@ -89,132 +88,136 @@ def current_merge_settings(settings: Settings) -> MergeSettings:
 
 
 def settings_to_try(present: MergeSettings) -> list[MergeSettings]:
-    """Every way to merge that is tried, the present one first, then those nearest to it."""
-    fits = [
+    """Return the merge settings to try: the present ones, then by number of changes."""
+    tried = [
         MergeSettings("set-union", weight, 1.0, bonus)
         for weight in _SEMANTIC_WEIGHTS
-        for bonus in _BONUSES
+        for bonus in _BOTH_BONUSES
     ]
-    for merge in ("blend", "rrf"):
-        fits += [
-            MergeSettings(merge, weight, 1.0, present.both_bonus) for weight in _SEMANTIC_WEIGHTS
+    for strategy in ("blend", "rrf"):
+        tried += [
+            MergeSettings(strategy, weight, 1.0, present.both_bonus) for weight in _SEMANTIC_WEIGHTS
         ]
-    fits.sort(key=lambda fit: len(fit.changes_from(present)))
-    return list(dict.fromkeys([present, *fits]))
+    tried.sort(key=lambda merge: len(merge.changes_from(present)))
+    return list(dict.fromkeys([present, *tried]))
 
 
-def score_question(case: TuneQuestion, fit: MergeSettings, settings: Settings) -> float:
-    """nDCG@10 of the question when its lanes are merged so, the other settings as they are."""
-    return ndcg(merge_question(case, fit, settings)[:_DEPTH], case.grades, _DEPTH)
+def score_question(question: TuneQuestion, merge: MergeSettings, settings: Settings) -> float:
+    """Return nDCG@10 of the question under these merge settings."""
+    return ndcg(
+        merge_question(question, merge, settings)[:_RESULT_LIMIT], question.grades, _RESULT_LIMIT
+    )
 
 
-def merge_question(case: TuneQuestion, fit: MergeSettings, settings: Settings) -> list[str]:
-    """The slugs that the program would show, best first."""
-    own = {"fts": fit.keyword_weight, "vector": fit.semantic_weight}
-    weights = {lane: weight * own.get(lane, 1) for lane, weight in case.weights.items()}
-    settings = Settings(**{**vars(settings), "both_bonus": fit.both_bonus})
-    fused = fuse(case.lanes, weights, fit.search_merge_strategy, settings)
+def merge_question(question: TuneQuestion, merge: MergeSettings, settings: Settings) -> list[str]:
+    """Return the slugs that a query would show under these merge settings, best first."""
+    lane_weights = {"fts": merge.keyword_weight, "vector": merge.semantic_weight}
+    weights = {
+        lane: weight * lane_weights.get(lane, 1) for lane, weight in question.weights.items()
+    }
+    settings = Settings(**{**vars(settings), "both_bonus": merge.both_bonus})
+    fused = fuse(question.lanes, weights, merge.search_merge_strategy, settings)
     boosted = [
-        page._replace(score=page.score * case.factors.get(page.page_id, 1.0))
+        page._replace(score=page.score * question.boosts.get(page.page_id, 1.0))
         for page in fused
-        if page.slug not in case.replaced
+        if page.slug not in question.superseded
     ]
     boosted.sort(key=lambda page: (-page.score, page.slug))
     return [page.slug for page in apply_threshold(boosted, settings).kept]
 
 
 def tune(
-    cases: Sequence[TuneQuestion],
+    questions: Sequence[TuneQuestion],
     settings: Settings,
     *,
     folds: int = FOLDS,
     seed: int = 1,
     progress: Progress = no_progress,
 ) -> TuneResult:
-    """The best way to merge, and what settings so chosen gain on questions they were not chosen by.
+    """Return the best merge settings and their cross-validated gain.
 
-    Raises GbrainError when there are too few questions to tell.
+    Raises GbrainError when there are too few questions.
     """
-    groups = sorted({case.group for case in cases})
-    if len(cases) < MIN_QUESTIONS or len(groups) < folds:
+    groups = sorted({question.group for question in questions})
+    if len(questions) < MIN_QUESTIONS or len(groups) < folds:
         raise GbrainError(
-            f"{len(cases)} questions are too few to fit anything",
-            hint=f"It takes {MIN_QUESTIONS}; more pages give more of them.",
+            f"{len(questions)} questions are too few to tune the settings",
+            hint=f"At least {MIN_QUESTIONS} are needed; more pages give more questions.",
             code="too_few_questions",
         )
     present = current_merge_settings(settings)
-    fits = settings_to_try(present)
+    tried = settings_to_try(present)
     table: list[list[float]] = []
-    for fit in fits:
-        table.append([score_question(case, fit, settings) for case in cases])
-        progress(len(table), len(fits))
-    dealt = sorted(groups, key=lambda group: stable_choice(f"{seed}\0{group}", 1 << 64))
-    fold_of = {group: place % folds for place, group in enumerate(dealt)}
-    fold = [fold_of[case.group] for case in cases]
-    gains = [0.0] * len(cases)
+    for merge in tried:
+        table.append([score_question(question, merge, settings) for question in questions])
+        progress(len(table), len(tried))
+    shuffled = sorted(groups, key=lambda group: stable_choice(f"{seed}\0{group}", 1 << 64))
+    fold_of = {group: number % folds for number, group in enumerate(shuffled)}
+    fold = [fold_of[question.group] for question in questions]
+    gains = [0.0] * len(questions)
     by_fold = []
     for held_out in range(folds):
-        chosen = _best(table, [at for at, number in enumerate(fold) if number != held_out])
-        by_fold.append(fits[chosen])
-        for at, number in enumerate(fold):
+        chosen = _best(table, [index for index, number in enumerate(fold) if number != held_out])
+        by_fold.append(tried[chosen])
+        for index, number in enumerate(fold):
             if number == held_out:
-                gains[at] = table[chosen][at] - table[0][at]
-    everything = range(len(cases))
+                gains[index] = table[chosen][index] - table[0][index]
+    everything = range(len(questions))
     best = _best(table, everything)
-    low, high = _interval([case.group for case in cases], gains, seed)
+    low, high = _interval([question.group for question in questions], gains, seed)
     return TuneResult(
-        questions=len(cases),
+        questions=len(questions),
         present=present,
         present_score=_mean(table[0], everything),
-        best=fits[best],
+        best=tried[best],
         best_score=_mean(table[best], everything),
         gain=sum(gains) / len(gains),
         low=low,
         high=high,
         by_fold=tuple(by_fold),
-        best_of=tuple(_best_of(fits, table)),
-        ahead=_ahead(cases),
+        best_of=tuple(_best_by_strategy(tried, table)),
+        ahead=_lane_leads(questions),
     )
 
 
-def _mean(row: Sequence[float], places: Sequence[int]) -> float:
-    return sum(row[at] for at in places) / len(places)
+def _mean(row: Sequence[float], indexes: Sequence[int]) -> float:
+    return sum(row[index] for index in indexes) / len(indexes)
 
 
-def _best(table: Sequence[Sequence[float]], places: Sequence[int]) -> int:
-    """The number of the row with the highest mean; on a tie the one nearest to the present."""
-    return max(range(len(table)), key=lambda row: (round(_mean(table[row], places), 9), -row))
+def _best(table: Sequence[Sequence[float]], indexes: Sequence[int]) -> int:
+    """Return the row with the highest mean; on a tie the first, with the fewest changes."""
+    return max(range(len(table)), key=lambda row: (round(_mean(table[row], indexes), 9), -row))
 
 
-def _best_of(
-    fits: Sequence[MergeSettings], table: Sequence[Sequence[float]]
+def _best_by_strategy(
+    tried: Sequence[MergeSettings], table: Sequence[Sequence[float]]
 ) -> Iterator[tuple[MergeSettings, float]]:
-    means = [(_mean(row, range(len(row))), -at) for at, row in enumerate(table)]
+    means = [(_mean(row, range(len(row))), -number) for number, row in enumerate(table)]
     seen: set[str] = set()
-    for mean, place in sorted(means, reverse=True):
-        fit = fits[-place]
-        if fit.search_merge_strategy not in seen:
-            seen.add(fit.search_merge_strategy)
-            yield fit, mean
+    for mean, number in sorted(means, reverse=True):
+        merge = tried[-number]
+        if merge.search_merge_strategy not in seen:
+            seen.add(merge.search_merge_strategy)
+            yield merge, mean
 
 
-def _ahead(cases: Sequence[TuneQuestion]) -> dict[str, float]:
-    """How much each lane alone is ahead of the other, over the questions it does better."""
-    ahead = {"fts": 0.0, "vector": 0.0}
-    for case in cases:
-        keyword, meaning = (_alone(case, lane) for lane in ("fts", "vector"))
-        ahead["fts"] += max(keyword - meaning, 0)
-        ahead["vector"] += max(meaning - keyword, 0)
-    return ahead
+def _lane_leads(questions: Sequence[TuneQuestion]) -> dict[str, float]:
+    """Return the nDCG@10 by which each lane alone leads, summed over the questions it wins."""
+    leads = {"fts": 0.0, "vector": 0.0}
+    for question in questions:
+        keyword, vector = (_score_lane(question, lane) for lane in ("fts", "vector"))
+        leads["fts"] += max(keyword - vector, 0)
+        leads["vector"] += max(vector - keyword, 0)
+    return leads
 
 
-def _alone(case: TuneQuestion, lane: str) -> float:
-    pages = case.lanes[lane].pages[:_DEPTH] if lane in case.lanes else ()
-    return ndcg([page.slug for page in pages], case.grades, _DEPTH)
+def _score_lane(question: TuneQuestion, lane: str) -> float:
+    pages = question.lanes[lane].pages[:_RESULT_LIMIT] if lane in question.lanes else ()
+    return ndcg([page.slug for page in pages], question.grades, _RESULT_LIMIT)
 
 
 def _interval(groups: Sequence[str], gains: Sequence[float], seed: int) -> tuple[float, float]:
-    """95 % of the mean gain when whole groups are drawn anew."""
+    """Return the 95 % interval of the mean gain, by bootstrapping whole groups."""
     import numpy as np
 
     sums: dict[str, float] = defaultdict(float)

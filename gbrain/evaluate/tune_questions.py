@@ -1,4 +1,4 @@
-"""Questions with what each lane finds for them, asked once and then merged in many ways."""
+"""Collect questions for tuning, with each lane's results, so that they can be merged many times."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from typing import NamedTuple
 from gbrain.brain import Brain
 from gbrain.errors import GbrainError, ModelUnavailable
 from gbrain.evaluate.datasets import Dataset, Grades
-from gbrain.evaluate.question_mining import MinedQuestion, mine_questions
+from gbrain.evaluate.question_mining import mine_questions
+from gbrain.store.pages import all_slugs
+from gbrain.store.question_sources import opened_pages
 from gbrain.store.vectors import active_space, has_vectors
 from gbrain.types import NO_BOOSTS, LaneResult, Progress, Scope
 
 MIN_QUESTIONS = 40
 
-NO_FACTORS: Mapping[int, float] = MappingProxyType({})
+NO_PAGE_BOOSTS: Mapping[int, float] = MappingProxyType({})
 
-_DEPTH = 10
-# Both lanes at the same weight, whatever the brain's own; a reranker comes after any merge.
+_RESULT_LIMIT = 10
+# Both lanes at the same weight, and no reranker, which would reorder the merged list.
 _BOTH_LANES = {
     "search_mode": "hybrid",
     "keyword_weight": "1",
@@ -31,103 +33,111 @@ _BOTH_LANES = {
 
 
 class TuneQuestion(NamedTuple):
-    """A question with all that its answer is merged from; those of one `group` stay together.
+    """A question with everything its hits are merged from.
 
-    `weights` is how much the question itself weighs each lane, before the settings do; `factors`
-    the product of each page's boosts by its number; pages in `replaced` are not shown.
+    Questions of one `group` stay in one fold. `weights` are the lanes' weights that the query's
+    intent sets, before the settings'; `boosts` the product of each page's boosts by page id; pages
+    in `superseded` are not shown.
     """
 
     group: str
     grades: Grades
     lanes: Mapping[str, LaneResult]
     weights: Mapping[str, float] = NO_BOOSTS
-    factors: Mapping[int, float] = NO_FACTORS
-    replaced: frozenset[str] = frozenset()
+    boosts: Mapping[int, float] = NO_PAGE_BOOSTS
+    superseded: frozenset[str] = frozenset()
 
 
-def dataset_questions(brain: Brain, labelled: Dataset, progress: Progress) -> list[TuneQuestion]:
-    """The set's questions that pages of this brain answer, asked of the brain."""
+class _Source(NamedTuple):
+    group: str
+    text: str
+    scope: Scope
+    grades: Grades
+
+
+def dataset_questions(brain: Brain, dataset: Dataset, progress: Progress) -> list[TuneQuestion]:
+    """Return the dataset's questions whose relevant pages are in this brain."""
     with brain.database.read_transaction() as connection:
-        slugs = {row[0] for row in connection.execute("SELECT slug FROM pages")}
-    asked = [
-        (question.id, question.text, question.scope, grades)
-        for question in labelled.questions
-        if (grades := _known(labelled.relevant[question.id], slugs))
-    ]
-    if not asked:
+        slugs = all_slugs(connection)
+    sources = []
+    for question in dataset.questions:
+        relevant = dataset.relevant[question.id]
+        grades = {slug: grade for slug, grade in relevant.items() if slug in slugs}
+        if grades:
+            sources.append(_Source(question.id, question.text, question.scope, grades))
+    if not sources:
         raise GbrainError(
-            f"No page that answers a question of {labelled.folder} is in this brain",
-            hint="gbrain tune fits a brain's own settings: import the set's documents first.",
+            f"None of the pages that answer the questions of {dataset.folder} is in this brain",
+            hint="Import the dataset's documents first: gbrain tune changes this brain's settings.",
             code="bad_set",
         )
-    return _cases(brain, asked, progress)
-
-
-def _known(grades: Grades, slugs: set[str]) -> Grades:
-    return {slug: grade for slug, grade in grades.items() if slug in slugs}
+    return _ask_all(brain, sources, progress)
 
 
 def opened_questions(brain: Brain, progress: Progress) -> list[TuneQuestion]:
-    """Questions that were recorded and the pages that were opened from their answers."""
+    """Return recorded queries with the pages opened from their hits; none if they are too few."""
     with brain.database.read_transaction() as connection:
-        rows = connection.execute(
-            "SELECT text, slug FROM questions JOIN question_hits ON question_id = questions.id "
-            "JOIN pages ON pages.id = page_id WHERE opened_at IS NOT NULL ORDER BY text, slug"
-        ).fetchall()
+        rows = opened_pages(connection)
     opened: dict[str, dict[str, int]] = defaultdict(dict)
     for text, slug in rows:
         opened[text][slug] = 1
     if len(opened) < MIN_QUESTIONS:
         return []
-    return _cases(brain, [(text, text, Scope(), slugs) for text, slugs in opened.items()], progress)
+    sources = [_Source(text, text, Scope(), grades) for text, grades in opened.items()]
+    return _ask_all(brain, sources, progress)
 
 
-def mined_questions(brain: Brain, most: int, progress: Progress) -> list[TuneQuestion]:
-    """The self-test's questions; those with the same answer are one group."""
+def mined_questions(brain: Brain, limit: int, progress: Progress) -> list[TuneQuestion]:
+    """Return the self-test's questions, grouped by the page that answers them."""
     with brain.database.read_transaction() as connection:
-        questions = mine_questions(connection, most)
-    return _cases(brain, [_mined(question) for question in questions], progress)
+        questions = mine_questions(connection, limit)
+    sources = [
+        _Source(
+            question.slug,
+            question.text,
+            Scope(exclude=(question.exclude,) if question.exclude else ()),
+            {question.slug: 1},
+        )
+        for question in questions
+    ]
+    return _ask_all(brain, sources, progress)
 
 
-def _mined(question: MinedQuestion) -> tuple[str, str, Scope, Grades]:
-    scope = Scope(exclude=(question.exclude,) if question.exclude else ())
-    return question.slug, question.text, scope, {question.slug: 1}
-
-
-def _cases(
-    brain: Brain, asked: Sequence[tuple[str, str, Scope, Grades]], progress: Progress
-) -> list[TuneQuestion]:
+def _ask_all(brain: Brain, sources: Sequence[_Source], progress: Progress) -> list[TuneQuestion]:
     with brain.database.read_transaction() as connection:
         space = active_space(connection)
         if space is None or not has_vectors(connection, space):
             raise GbrainError(
                 "The brain has no vectors, so there is nothing to merge",
-                hint="gbrain embed makes them.",
+                hint="gbrain embed creates them.",
                 code="no_vectors",
             )
-    cases = []
-    for group, text, scope, grades in asked:
-        cases.append(_case(brain, group, text, scope, grades))
-        progress(len(cases), len(asked))
-    return cases
+    questions = []
+    for source in sources:
+        questions.append(_ask(brain, source))
+        progress(len(questions), len(sources))
+    return questions
 
 
-def _case(brain: Brain, group: str, text: str, scope: Scope, grades: Grades) -> TuneQuestion:
-    """What the program finds before it merges; a name that answers at once is a lane alone."""
-    answer, work = brain.query_with_trace(text, scope=scope, limit=_DEPTH, changes=_BOTH_LANES)
-    if work.name_match.answer:
-        return TuneQuestion(group, grades, {"sms": LaneResult((work.name_match.answer,))})
+def _ask(brain: Brain, source: _Source) -> TuneQuestion:
+    """Return a question with the lanes' results; an exact page name is a lane by itself."""
+    answer, stages = brain.query_with_trace(
+        source.text, scope=source.scope, limit=_RESULT_LIMIT, changes=_BOTH_LANES
+    )
+    if stages.name_match.answer:
+        lanes = {"sms": LaneResult((stages.name_match.answer,))}
+        return TuneQuestion(source.group, source.grades, lanes)
     if answer.mode != "hybrid":
         raise ModelUnavailable(
-            answer.notice or "Only keywords could be asked",
-            hint="gbrain model verify checks the model, gbrain stats what is embedded.",
+            answer.notice or "Only the keyword lane could be asked",
+            hint="gbrain model verify checks the model; gbrain stats shows what is embedded.",
         )
     return TuneQuestion(
-        group,
-        grades,
-        # The passages have spoken for their pages; kept, they would fill the memory.
-        {lane: found._replace(chunks=()) for lane, found in work.lanes.by_name.items()},
-        work.weights,
-        {page.page_id: prod(page.boosts.values()) for page in work.boosted.ranked if page.boosts},
-        frozenset(work.boosted.superseded),
+        source.group,
+        source.grades,
+        # Without the chunks, which are not needed for merging and would fill the memory.
+        {lane: result._replace(chunks=()) for lane, result in stages.lanes.by_name.items()},
+        stages.weights,
+        {page.page_id: prod(page.boosts.values()) for page in stages.boosted.ranked if page.boosts},
+        frozenset(stages.boosted.superseded),
     )

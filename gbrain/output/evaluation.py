@@ -1,4 +1,4 @@
-"""Evaluations as a document, as rows for each question, and as plain lines."""
+"""Format evaluations as JSON, as CSV, as rows for a pipe and for a terminal."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ LATENCIES = (("p50 ms", "p50_ms"), ("p95 ms", "p95_ms"))
 
 
 def evaluation_document(evaluation: Evaluation) -> Document:
-    labelled = evaluation.labelled
+    """Return the evaluation as a JSON document."""
+    dataset = evaluation.dataset
     return {
         "set": {
-            "folder": str(labelled.folder),
-            "qrels": str(labelled.qrels),
-            "pages": len(labelled.documents),
-            "questions": len(evaluation.runs[0].asked),
+            "folder": str(dataset.folder),
+            "qrels": str(dataset.qrels),
+            "pages": len(dataset.documents),
+            "questions": len(evaluation.runs[0].results),
             "brain": evaluation.brain,
             "notes": list(evaluation.notes),
         },
@@ -61,7 +62,7 @@ def _run_document(evaluation: Evaluation, number: int) -> Document:
         **{key: round(getattr(means, key), 6) for _, key in MEASURES},
         "p50_ms": _rounded(run.p50_ms, 3),
         "p95_ms": _rounded(run.p95_ms, 3),
-        "timed_questions": len(run.timed),
+        "timed_questions": len(run.times_ms),
         "against_baseline": None
         if comparison is None
         else {
@@ -97,28 +98,28 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def questions_csv(evaluation: Evaluation) -> str:
-    """A row for each configuration and question, with a header."""
+    """Return CSV with a header and a row for each configuration and question."""
     budgets = evaluation.contexts[0].budgets if evaluation.contexts else ()
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
         ["configuration", "id", "text", *(key for _, key in MEASURES), "ms", "ranking"]
         + [f"context_{budget}" for budget in budgets]
     )
     for number, run in enumerate(evaluation.runs):
         shares = evaluation.contexts[number].by_question if evaluation.contexts else {}
-        for asked in run.asked:
-            figures = [f"{getattr(asked.scores, key):.6g}" for _, key in MEASURES]
+        for result in run.results:
+            figures = [f"{getattr(result.scores, key):.6g}" for _, key in MEASURES]
             writer.writerow(
-                [run.configuration.name, asked.question.id, asked.question.text, *figures]
-                + ["" if asked.ms is None else f"{asked.ms:.3f}", " ".join(asked.ranking)]
-                + [f"{share:.6g}" for share in shares.get(asked.question.id, ())]
+                [run.configuration.name, result.question.id, result.question.text, *figures]
+                + ["" if result.ms is None else f"{result.ms:.3f}", " ".join(result.ranking)]
+                + [f"{share:.6g}" for share in shares.get(result.question.id, ())]
             )
-    return written.getvalue()
+    return text.getvalue()
 
 
 def latency_points(evaluation: Evaluation) -> list[Point]:
-    """Quality against latency; a configuration that was not timed has no point."""
+    """Return quality and latency of each configuration that was timed."""
     return [
         Point(run.configuration.name, run.p50_ms, run.means.ndcg_at_10)
         for run in evaluation.runs
@@ -127,7 +128,7 @@ def latency_points(evaluation: Evaluation) -> list[Point]:
 
 
 def evaluation_text(evaluation: Evaluation) -> str:
-    """One line a configuration below a header, with tabs between the cells."""
+    """Return a header and a row for each configuration, tab-separated, then the losses."""
     compared = ("Difference", "p", "Won", "Lost", "Tied") if evaluation.comparisons else ()
     budgets = evaluation.contexts[0].budgets if evaluation.contexts else ()
     header = ["Configuration", *(name for name, _ in (*MEASURES, *LATENCIES)), *compared]
@@ -135,9 +136,9 @@ def evaluation_text(evaluation: Evaluation) -> str:
     for number, run in enumerate(evaluation.runs):
         name = run.configuration.name
         row: list[object] = [name, *(f"{getattr(run.means, key):.4f}" for _, key in MEASURES)]
-        row += [_written_ms(run.p50_ms), _written_ms(run.p95_ms)]
+        row += [_format_ms(run.p50_ms), _format_ms(run.p95_ms)]
         comparison = evaluation.comparisons.get(name)
-        row += _compared(comparison) if comparison else [None] * len(compared)
+        row += _comparison_cells(comparison) if comparison else [None] * len(compared)
         if evaluation.contexts:
             row += [f"{mean:.4f}" for mean in evaluation.contexts[number].means]
         rows.append(row)
@@ -151,7 +152,7 @@ def evaluation_text(evaluation: Evaluation) -> str:
     return "\n\n".join(blocks)
 
 
-def _compared(comparison: Comparison) -> list[object]:
+def _comparison_cells(comparison: Comparison) -> list[object]:
     return [
         f"{comparison.difference:+.4f}",
         f"{comparison.p_value:.4f}",
@@ -161,7 +162,7 @@ def _compared(comparison: Comparison) -> list[object]:
     ]
 
 
-def _written_ms(value: float | None) -> str | None:
+def _format_ms(value: float | None) -> str | None:
     return None if value is None else f"{value:.1f}"
 
 
@@ -176,15 +177,15 @@ def _loss_cells(loss: QueryLoss) -> tuple[str, ...]:
     )
 
 
-# A difference that chance gives less often than this is shown as one.
-_SURE = 0.05
-_EXPECTED_SHOWN = 3
+# Differences with a smaller p-value are shown in colour.
+_SIGNIFICANCE_LEVEL = 0.05
+_MAX_EXPECTED_SHOWN = 3
 
 Figures = Sequence[Sequence[float | None]]
 
 
 def show_evaluation(evaluation: Evaluation) -> None:
-    """The figures, the comparison with the baseline, the evidence in contexts, and the losses."""
+    """Print the metrics, the comparison with the baseline, context recall and the losses."""
     terminal = screen.console()
     names = [run.configuration.name for run in evaluation.runs]
     qualities = [[getattr(run.means, key) for _, key in MEASURES] for run in evaluation.runs]
@@ -194,19 +195,19 @@ def show_evaluation(evaluation: Evaluation) -> None:
     terminal.print(_table(names, figures))
     if evaluation.comparisons:
         baseline = one_line(names[0])
-        terminal.print(Text(f"Against {baseline}, question by question", style="dim"))
+        terminal.print(Text(f"Compared with {baseline}, question by question", style="dim"))
         terminal.print(_comparisons(evaluation))
     if evaluation.contexts:
         budgets = [str(budget) for budget in evaluation.contexts[0].budgets]
         shares = _columns(budgets, [shares.means for shares in evaluation.contexts])
-        title = "Share of the evidence inside the context, by the context's tokens"
+        title = "Share of the evidence in the context, by token budget"
         terminal.print(Text(title, style="dim"))
         terminal.print(_table(names, shares))
     for name, losses in (evaluation.losses or {}).items():
         if not losses:
-            terminal.print(Text(f"{one_line(name)} lost nothing.", style="dim"))
+            terminal.print(Text(f"{one_line(name)}: no losses.", style="dim"))
             continue
-        terminal.print(Text(f"Lost most by {one_line(name)}", style="bold"))
+        terminal.print(Text(f"Largest losses of {one_line(name)}", style="bold"))
         for loss in losses:
             _show_loss(loss, compared=bool(evaluation.comparisons))
 
@@ -214,24 +215,24 @@ def show_evaluation(evaluation: Evaluation) -> None:
 def _columns(
     heads: Sequence[str], rows: Figures, *, digits: int = 3, lowest: bool = False
 ) -> list[tuple[str, list[Text]]]:
-    """Each head with its cells; the best cells of a column are bold, if not all are as good."""
-    made = []
+    """Return (header, cells) of each column; the best cells are bold unless all are equal."""
+    columns = []
     for head, column in zip(heads, zip(*rows, strict=True), strict=True):
-        written = ["" if value is None else _short(value, digits) for value in column]
-        known = [(value, text) for value, text in zip(column, written, strict=True) if text]
+        texts = ["" if value is None else _format_number(value, digits) for value in column]
+        known = [(value, text) for value, text in zip(column, texts, strict=True) if text]
         best = (min if lowest else max)(known)[1] if known else ""
-        told = len(set(written)) > 1
+        differ = len(set(texts)) > 1
         cells = [
-            Text(text, style="bold green" if told and text == best else "") for text in written
+            Text(text, style="bold green" if differ and text == best else "") for text in texts
         ]
-        made.append((head, cells))
-    return made
+        columns.append((head, cells))
+    return columns
 
 
-def _short(value: float, digits: int) -> str:
-    """A share without the zero before its point, which only takes room."""
-    written = f"{value:.{digits}f}"
-    return written[1:] if digits == 3 and written.startswith("0.") else written
+def _format_number(value: float, digits: int) -> str:
+    """Format a number; a share loses the zero before its point to save space."""
+    text = f"{value:.{digits}f}"
+    return text[1:] if digits == 3 and text.startswith("0.") else text
 
 
 def _table(names: Sequence[str], columns: list[tuple[str, list[Text]]]) -> Table:
@@ -249,10 +250,10 @@ def _comparisons(evaluation: Evaluation) -> Table:
     compared = list(evaluation.comparisons.values())
     differences = []
     for one in compared:
-        sure = one.p_value < _SURE
-        style = ("green" if one.difference > 0 else "red") if sure else ""
+        significant = one.p_value < _SIGNIFICANCE_LEVEL
+        style = ("green" if one.difference > 0 else "red") if significant else ""
         sign = "-" if one.difference < 0 else "+"
-        differences.append(Text(sign + _short(abs(one.difference), 3), style=style))
+        differences.append(Text(sign + _format_number(abs(one.difference), 3), style=style))
     columns = [
         ("nDCG@10", differences),
         ("p", [Text(f"{one.p_value:.4f}") for one in compared]),
@@ -273,10 +274,10 @@ def _show_loss(loss: QueryLoss, *, compared: bool) -> None:
             (f"  {one_line(loss.question.id)}", "dim"),
         )
     )
-    shown = [_expected(expected, compared) for expected in loss.expected[:_EXPECTED_SHOWN]]
-    if len(loss.expected) > _EXPECTED_SHOWN:
-        shown.append(f"{len(loss.expected) - _EXPECTED_SHOWN} more")
-    lines = [("expected", ", ".join(shown)), ("came", ", ".join(loss.instead) or "nothing")]
+    shown = [_expected(expected, compared) for expected in loss.expected[:_MAX_EXPECTED_SHOWN]]
+    if len(loss.expected) > _MAX_EXPECTED_SHOWN:
+        shown.append(f"{len(loss.expected) - _MAX_EXPECTED_SHOWN} more")
+    lines = [("expected", ", ".join(shown)), ("got", ", ".join(loss.instead) or "nothing")]
     for name, text in lines:
         terminal.print(Padding(Text.assemble((f"{name:9}", "dim"), one_line(text)), (0, 0, 0, 4)))
 

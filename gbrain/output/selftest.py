@@ -1,4 +1,4 @@
-"""A self-test as a document, as plain rows, and for a person: what got worse first."""
+"""Format a self-test report as JSON, as rows for a pipe and for a terminal."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-SHOWN = 10
+MAX_LOST_SHOWN = 10
 
 _ALL = "all"
 _BAR_WIDTH = 16
 _MEASURES = ("ndcg_at_10", "recall_at_5", "recall_at_10", "mrr_at_10", "answered")
-_NAMES = {
-    "title": "its first sentences",
-    "heading": "a heading",
-    "timeline": "a date",
-    "link": "words that link to it",
-    "typo": "a misspelt word",
-    "paraphrase": "other words",
+_KIND_NAMES = {
+    "title": "first sentence",
+    "heading": "heading",
+    "timeline": "timeline date",
+    "link": "link text",
+    "typo": "typo",
+    "paraphrase": "paraphrase",
     _ALL: "all",
 }
 
 
 def report_document(report: SelftestReport, *, kept: bool) -> Document:
+    """Return the report as a JSON document; `kept` says that it was saved as the baseline."""
     changes = {change.kind: change for change in report.changes}
     rows = [
         _row_document(kind or _ALL, count, means, changes.get(kind))
@@ -66,11 +67,11 @@ def _row_document(kind: str, count: int, means: Scores, change: KindComparison |
         "change": {
             "before": round(change.before, 6),
             "now": round(change.now, 6),
-            "difference": round(change.compared.difference, 6),
-            "p_value": round(change.compared.p_value, 6),
-            "wins": change.compared.wins,
-            "losses": change.compared.losses,
-            "ties": change.compared.ties,
+            "difference": round(change.comparison.difference, 6),
+            "p_value": round(change.comparison.p_value, 6),
+            "wins": change.comparison.wins,
+            "losses": change.comparison.losses,
+            "ties": change.comparison.ties,
             "worse": change.worse,
         }
         if change
@@ -79,37 +80,37 @@ def _row_document(kind: str, count: int, means: Scores, change: KindComparison |
 
 
 def _moved_document(moved: RankChange) -> Document:
-    question = moved.asked.question
+    question = moved.result.question
     return {
         "id": question.id,
         "kind": question.kind,
         "text": question.text,
         "expected": question.slug,
         "rank_before": moved.before,
-        "rank": moved.asked.rank,
-        "came": moved.asked.first,
+        "rank": moved.result.rank,
+        "came": moved.result.first,
     }
 
 
 def report_text(report: SelftestReport) -> str:
-    """Rows for a pipe: `lost` ones, then one of each kind.
+    """Return tab-separated rows: first the `lost` questions, then one row for each `kind`.
 
-    lost: kind, question, page expected, its place before and now, page that came first.
+    lost: kind, question, expected page, its rank before and now, the page that came first.
     kind: questions, nDCG@10, R@5, R@10, answered; difference and p-value if compared; `worse`.
     """
     rows: list[Sequence[object]] = []
     for moved in report.lost:
-        question = moved.asked.question
-        places = (moved.before, moved.asked.rank)
+        question = moved.result.question
+        ranks = (moved.before, moved.result.rank)
         rows.append(
-            ("lost", question.kind, question.text, question.slug, *places, moved.asked.first)
+            ("lost", question.kind, question.text, question.slug, *ranks, moved.result.first)
         )
     changes = {change.kind: change for change in report.changes}
     for kind, count, means in report.by_kind():
         figures = [f"{getattr(means, name):.4f}" for name in _MEASURES if name != "mrr_at_10"]
         change = changes.get(kind)
         since = (
-            (f"{change.compared.difference:+.4f}", f"{change.compared.p_value:.4f}")
+            (f"{change.comparison.difference:+.4f}", f"{change.comparison.p_value:.4f}")
             if change
             else (None, None)
         )
@@ -119,23 +120,23 @@ def report_text(report: SelftestReport) -> str:
 
 
 def show_report(report: SelftestReport, *, every: bool) -> None:
-    """What got worse, the questions lost, then a line with a bar for each kind."""
+    """Print what got worse, the questions whose page lost rank, then a table of all kinds."""
     from rich.text import Text
 
     terminal = screen.console()
     if report.worse and report.baseline:
         when = _when(report.baseline.made_at)
-        terminal.print(Text(f"Answers got worse since {when}", style="bold red"))
+        terminal.print(Text(f"Results got worse since {when}", style="bold red"))
         terminal.print(_worse_table([change for change in report.changes if change.worse]))
-    shown = report.lost if every else report.lost[:SHOWN]
+    shown = report.lost if every else report.lost[:MAX_LOST_SHOWN]
     if shown:
-        title = "Questions lost" if report.worse else "Questions lost, no more than chance allows"
+        title = "Pages that lost rank" if report.worse else "Pages that lost rank (within chance)"
         terminal.print(Text(f"\n{title}" if report.worse else title, style="bold"))
         for moved in shown:
             _show_moved(moved)
         if len(shown) < len(report.lost):
             left = len(report.lost) - len(shown)
-            terminal.print(Text(f"  {left} more; --verbose shows them all.", style="dim"))
+            terminal.print(Text(f"  {left} more; --verbose shows all of them.", style="dim"))
     terminal.print(_table(report))
 
 
@@ -145,12 +146,12 @@ def _worse_table(changes: Sequence[KindComparison]) -> Table:
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for change in changes:
-        compared = change.compared
+        comparison = change.comparison
         table.add_row(
-            Text(f"✗ {_NAMES[change.kind or _ALL]}", style="red"),
+            Text(f"✗ {_KIND_NAMES[change.kind or _ALL]}", style="red"),
             f"nDCG@10 {change.before:.3f} → {change.now:.3f}",
-            Text(f"{compared.losses} lost, {compared.wins} gained", style="dim"),
-            Text(f"p {compared.p_value:.4f}", style="dim"),
+            Text(f"{comparison.losses} lost, {comparison.wins} gained", style="dim"),
+            Text(f"p {comparison.p_value:.4f}", style="dim"),
         )
     return table
 
@@ -159,17 +160,16 @@ def _show_moved(moved: RankChange) -> None:
     from rich.text import Text
 
     terminal = screen.console()
-    question = moved.asked.question
-    places = f"{_place(moved.before)} → {_place(moved.asked.rank)}"
-    terminal.print(Text.assemble((f"{places:>10}  ", "red"), one_line(question.text)))
-    came = moved.asked.first
-    instead = "nothing" if came is None else one_line(came)
-    instead = f"  first came {instead}" if came != question.slug else ""
+    question = moved.result.question
+    ranks = f"{_rank(moved.before)} → {_rank(moved.result.rank)}"
+    terminal.print(Text.assemble((f"{ranks:>10}  ", "red"), one_line(question.text)))
+    first = moved.result.first
+    instead = "" if first == question.slug else f"  first: {one_line(first or 'no results')}"
     terminal.print(Text.assemble((" " * 12 + one_line(question.slug), "cyan"), (instead, "dim")))
 
 
-def _place(rank: int | None) -> str:
-    return f"{rank}." if rank else "gone"
+def _rank(rank: int | None) -> str:
+    return f"{rank}." if rank else "none"
 
 
 def _table(report: SelftestReport) -> Table:
@@ -189,7 +189,7 @@ def _table(report: SelftestReport) -> Table:
     for kind, count, means in report.by_kind():
         length = bar(means.ndcg_at_10, 1, _BAR_WIDTH)
         cells = [
-            Text(_NAMES[kind or _ALL], style="bold" if kind is None else ""),
+            Text(_KIND_NAMES[kind or _ALL], style="bold" if kind is None else ""),
             Text(f"{count}", style="dim"),
             Text.assemble(f"{means.ndcg_at_10:.3f} ", (length, "cyan")),
             *(
@@ -210,32 +210,36 @@ def _since(change: KindComparison | None) -> Text:
 
     if change is None:
         return Text("new", style="dim")
-    difference = change.compared.difference
+    difference = change.comparison.difference
     style = "bold red" if change.worse else "green" if difference > 0.0005 else "dim"
     return Text(f"{difference:+.3f}", style=style)
 
 
 def report_summary(report: SelftestReport, *, kept: bool) -> str:
-    """The run in a few lines, for the end of the screen."""
+    """Return the outcome in a few lines: comparison, what changed, and the next step."""
     baseline = report.baseline
-    told = [f"{_questions(len(report.asked))} in {report.seconds:.0f} s."]
+    lines = [f"{_questions(len(report.results))} in {report.seconds:.0f} s."]
     if baseline and report.changes:
-        same = report.changes[0].compared
-        count = same.wins + same.losses + same.ties
-        verdict = "answers got worse" if report.worse else "nothing got worse"
-        told[0] += f" On {count} of them compared with {_when(baseline.made_at)}: {verdict}."
+        overall = report.changes[0].comparison
+        count = overall.wins + overall.losses + overall.ties
+        verdict = "results got worse" if report.worse else "no kind got worse"
+        lines[0] += f" Compared {count} with the run of {_when(baseline.made_at)}: {verdict}."
     elif baseline:
-        told.append("None of the questions kept is fair any more: run gbrain selftest --keep.")
+        lines.append(
+            "None of the saved questions is still valid; gbrain selftest --keep saves new ones."
+        )
     different = list(_differences(baseline.state, report.state)) if baseline else []
     if different:
-        told.append(f"Different since: {'; '.join(different)}.")
+        lines.append(f"Changed since then: {'; '.join(different)}.")
     if report.dropped:
-        told.append(f"{_questions(report.dropped)} left out: pages went or changed.")
+        lines.append(f"{_questions(report.dropped)} left out: pages changed or were deleted.")
     if kept:
-        told.append("Kept: later runs are compared with this one.")
+        lines.append("Saved as the baseline for later runs.")
     elif report.worse:
-        told.append("If this is how it should be: gbrain selftest --keep.")
-    return "\n".join(told)
+        lines.append(
+            "If you intended this change: gbrain selftest --keep makes it the new baseline."
+        )
+    return "\n".join(lines)
 
 
 def _questions(count: int) -> str:
@@ -247,7 +251,7 @@ def _when(made_at: str) -> str:
 
 
 def _differences(before: BrainState, now: BrainState) -> Iterator[str]:
-    """What answers depend on and has changed, in words."""
+    """Yield what results depend on and what changed, as text."""
     if before.model != now.model:
         yield f"model {before.model or 'none'} → {now.model or 'none'}"
     if before.program != now.program:

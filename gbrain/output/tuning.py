@@ -1,4 +1,4 @@
-"""Fitted merge settings as a document, as plain rows, and for a person."""
+"""Format the outcome of `tune` as JSON, as rows for a pipe and for a terminal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tuned_document(
 
 
 def tuned_text(tuned: TuneResult) -> str:
-    """Rows for a pipe: the present settings, the best of each strategy, the held-out gain."""
+    """Return tab-separated rows: present settings, the best of each strategy, the gain."""
     rows: list[tuple[object, ...]] = [
         ("present", *tuned.present, f"{tuned.present_score:.4f}"),
         *(("best", *fit, f"{score:.4f}") for fit, score in tuned.best_of),
@@ -54,19 +54,19 @@ def tuned_text(tuned: TuneResult) -> str:
 
 
 def show_tuned(tuned: TuneResult) -> None:
-    """A line with a bar for the present settings and for the best of each strategy."""
+    """Print the present settings and the best of each strategy with a bar, then the gain."""
     from rich.text import Text
 
     terminal = screen.console()
     terminal.print(_table(tuned))
-    style = "green" if tuned.gains else ""
+    style = "green" if tuned.is_gain else ""
     gain = (f"{tuned.gain:+.4f}", f"bold {style}".strip())
-    interval = (f"  95 % between {tuned.low:+.4f} and {tuned.high:+.4f}", "dim")
-    terminal.print(Text.assemble("Gain on questions held out: ", gain, interval))
+    interval = (f"  (95 % interval {tuned.low:+.4f} to {tuned.high:+.4f})", "dim")
+    terminal.print(Text.assemble("Gain on held-out questions: ", gain, interval))
     chosen = len(set(tuned.by_fold))
-    agree = "the same choice each time" if chosen == 1 else f"{chosen} different choices"
-    parts = f"{len(tuned.by_fold)} parts held out in turn: {agree}."
-    terminal.print(Text(parts, style="dim"))
+    agree = "all chose the same settings" if chosen == 1 else f"{chosen} different choices"
+    folds = f"Cross-validation with {len(tuned.by_fold)} folds: {agree}."
+    terminal.print(Text(folds, style="dim"))
 
 
 def _table(tuned: TuneResult) -> Table:
@@ -82,7 +82,7 @@ def _table(tuned: TuneResult) -> Table:
     table.add_column("nDCG@10", no_wrap=True)
     rows = [("present", tuned.present, tuned.present_score)]
     rows += [("best", fit, score) for fit, score in tuned.best_of]
-    # Bars from zero would all look alike: they show where a score lies between its neighbours.
+    # Bars from zero would all look the same, so they start just below the lowest score.
     floor = 2 * min(score for *_, score in rows) - max(score for *_, score in rows)
     top = max(score for *_, score in rows)
     for label, fit, score in rows:
@@ -100,17 +100,18 @@ def _table(tuned: TuneResult) -> Table:
 
 
 def recommendation(tuned: TuneResult, *, mined: bool, written: dict[str, str], undo: str) -> str:
-    """What follows from the figures, and what to do next."""
+    """Return what the outcome means and what to do next."""
     if written:
-        told = ", ".join(f"{name} {value}" for name, value in written.items())
-        return f"Written: {told}.\nTo undo: {undo}"
-    if not tuned.gains:
-        return "No gain beyond its uncertainty: the present settings stand."
+        changed = ", ".join(f"{name} {value}" for name, value in written.items())
+        return f"Settings changed: {changed}.\nTo undo: {undo}"
+    if not tuned.is_gain:
+        return "No significant gain. The present settings stay."
     if mined and not tuned.balanced:
         return (
-            "Not to be trusted: questions made from pages' own words are nearly all won by one "
-            "lane, and what fits them does not carry over. The present settings stand. Fit on "
-            "questions of people: gbrain tune DIR, or record_queries for a while."
+            "The gain is not reliable: one lane wins nearly all questions mined from the pages, "
+            "and settings that fit them do not help with real questions. The present settings "
+            "stay.\nTo tune with real questions: gbrain tune DIR, or record your own queries for "
+            "a while with gbrain config set record_queries on"
         )
     change = ", ".join(f"{n} {v}" for n, v in tuned.best.changes_from(tuned.present).items())
-    return f"Worth it: {change}. --apply writes it."
+    return f"Recommended: {change}. To apply it: gbrain tune --apply"

@@ -154,3 +154,8 @@ def decompress_version(content: bytes) -> str:
     if not unpacker.eof or len(data) > MAX_PAGE_BYTES:
         raise ValueError("a version that is cut short or too large")
     return data.decode()
+
+
+def delete_all_versions(connection: sqlite3.Connection) -> None:
+    """Delete the earlier versions of every page."""
+    connection.execute("DELETE FROM versions")

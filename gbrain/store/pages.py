@@ -138,3 +138,14 @@ def tag_counts(connection: sqlite3.Connection) -> list[tuple[str, int]]:
         kept = spelling.setdefault(tag.lower(), tag)
         counts[kept] = counts.get(kept, 0) + count
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def count_pages(connection: sqlite3.Connection) -> int:
+    """Return the number of pages."""
+    count: int = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+    return count
+
+
+def all_slugs(connection: sqlite3.Connection) -> set[str]:
+    """Return the slug of every page."""
+    return {row[0] for row in connection.execute("SELECT slug FROM pages")}

@@ -82,6 +82,17 @@ def has_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
     return found.fetchone() is not None
 
 
+def has_all_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
+    """Tell whether every chunk has a vector in `space`."""
+    missing = connection.execute(
+        "SELECT 1 FROM chunks WHERE NOT EXISTS "
+        f"(SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = ? AND v.hash = chunks.hash) "
+        "LIMIT 1",
+        (space.model_id,),
+    )
+    return missing.fetchone() is None
+
+
 def store_vectors(
     connection: sqlite3.Connection, space: VectorSpace, embedded: Sequence[tuple[bytes, Floats]]
 ) -> None:

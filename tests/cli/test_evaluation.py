@@ -101,7 +101,7 @@ def test_the_cache_folder_is_filled_once(run, tmp_path: Path, monkeypatch) -> No
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     first = run("eval", DAYS, "--merge", "rrf")
-    assert "8 passages embedded, " in first.stderr
+    assert "8 chunks embedded, " in first.stderr
     (brain,) = (tmp_path / "caches" / "gbrain" / "eval").glob("*.db")
     second = run("eval", DAYS, "--merge", "rrf")
     assert "embedded" not in second.stderr
@@ -213,11 +213,11 @@ def test_quiet_says_nothing(measure) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--csv", "--json"], "--csv and --json do not go together"),
-        (["--plot", "--json"], "--plot draws on the screen"),
+        (["--csv", "--json"], "--csv and --json cannot be combined"),
+        (["--plot", "--json"], "--plot cannot be combined"),
         (["--context", "100"], "--context needs --evidence DIR"),
-        (["--evidence", str(LINES), "--context", "few"], "--context takes numbers of tokens, not"),
-        (["--evidence", str(LINES), "--context", ","], "--context takes numbers of tokens, not"),
+        (["--evidence", str(LINES), "--context", "few"], "--context takes token budgets, not"),
+        (["--evidence", str(LINES), "--context", ","], "--context takes token budgets, not"),
         (["--set", "rrf_k"], "--set takes NAME=VALUE, not 'rrf_k'"),
         (["--set", "rrf_k=0"], "rrf_k cannot be '0'"),
         (["--modes", "magic"], "search_mode cannot be 'magic'"),
@@ -239,13 +239,13 @@ def test_wrong_options_are_refused(measure, words: list[str], message: str) -> N
 def test_a_set_that_cannot_be_read_is_named(run, tmp_path: Path) -> None:
     ran = run("eval", tmp_path / "none")
     assert (ran.exit_code, ran.stdout) == (1, "")
-    assert ran.stderr.startswith(f"Error: There is no folder {tmp_path / 'none'}\nHint: A set is ")
+    assert ran.stderr.startswith(f"Error: {tmp_path / 'none'} is not a folder\nHint: A dataset is ")
     broken = Path(shutil.copytree(DAYS, tmp_path / "days"))
     with (broken / "queries.jsonl").open("a") as file:
         file.write("{\n")
     ran = run("eval", broken, "--json")
     assert ran.error["code"] == "bad_set"
-    assert ran.error["message"] == f"{broken / 'queries.jsonl'}, line 10: this is no JSON"
+    assert ran.error["message"] == f"{broken / 'queries.jsonl'}, line 10: not JSON"
 
 
 def test_evidence_for_other_questions_is_refused(measure, tmp_path: Path) -> None:
@@ -254,4 +254,4 @@ def test_evidence_for_other_questions_is_refused(measure, tmp_path: Path) -> Non
     (other / "qrels.tsv").write_text("x\thillside/day-1-1\t1\n")
     ran = measure("--evidence", other)
     assert ran.exit_code == 2
-    assert f"{other} has no answers to questions of {DAYS}" in ran.stderr
+    assert f"{other} has no answers to the questions of {DAYS}" in ran.stderr

@@ -67,7 +67,7 @@ def test_cron_hears_of_losses_only(run, brain):
     loud = run("selftest", *FEW, "--quiet")
     assert loud.exit_code == 1
     assert loud.stdout.startswith("lost\t")
-    assert "answers got worse" in loud.stderr
+    assert "results got worse" in loud.stderr
     assert "search_mode default → bm25" in loud.stderr
 
 
@@ -157,7 +157,7 @@ def test_without_a_gain_the_settings_stand(run, brain, own_words):
     run("tune", own_words, "--apply")
     again = run("tune", own_words, "--apply")
     assert again.exit_code == 0
-    assert "the present settings stand" in again.stderr
+    assert "The present settings stay" in again.stderr
     assert [line.split("\t")[0] for line in again.stdout.splitlines()][-1] == "gain"
 
 

@@ -46,7 +46,7 @@ def test_too_few_opened_answers_are_refused(run: Callable, brain_path: Path) -> 
     ran = run("train-reranker")
     assert ran.exit_code == 1
     assert ran.stderr.startswith(
-        "Error: Only 49 opened answers are recorded; 50 are needed to learn\n"
+        "Error: Only 49 opened pages are recorded; training needs at least 50\n"
         "Hint: gbrain config set record_queries on"
     )
     assert run("train-reranker", "--json").error["code"] == "too_few_examples"
@@ -59,9 +59,9 @@ def test_a_gain_is_shown_and_kept(run: Callable, brain_path: Path) -> None:
     assert ran.exit_code == 0
     assert ran.stdout == ""
     learned, gain, end = ran.stderr.splitlines()
-    assert learned == "Learned from 60 opened answers to 60 questions."
-    assert gain.startswith("On questions it had not seen, MRR 0.")
-    assert end == "Kept: gbrain config set rerank learned makes queries use it."
+    assert learned == "Trained on 60 opened pages of 60 questions."
+    assert gain.startswith("MRR on held-out questions: 0.")
+    assert end == "Saved. To use it: gbrain config set rerank learned"
     network = load_network(kept(brain_path) or "")
     assert network is not None
     favourite = [0.5] * len(FEATURES)
@@ -82,6 +82,6 @@ def test_no_gain_is_shown_and_not_kept(run: Callable, brain_path: Path) -> None:
         "gain_high": pytest.approx(-0.03, abs=0.05),
         "kept": False,
     }
-    assert "Not kept" in run("train-reranker").stderr
+    assert "Not saved" in run("train-reranker").stderr
     assert run("train-reranker", "--quiet").stderr == ""
     assert kept(brain_path) is None

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import gbrain
 from gbrain.errors import BadPage, GbrainError
 from gbrain.evaluate import dataset_cache
 from gbrain.evaluate.dataset_cache import (
+    _PAGE_CODE,
     DatasetBrain,
     default_cache_folder,
     open_dataset_brain,
@@ -71,6 +73,11 @@ def test_the_code_for_pages_is_what_their_making_imports(tmp_path: Path) -> None
     assert page_code_digest(tmp_path) != page_code_digest()
 
 
+def test_the_page_code_starts_at_files_that_exist() -> None:
+    assert _PAGE_CODE
+    assert all((Path(gbrain.__file__).parent / name).is_file() for name in _PAGE_CODE)
+
+
 def test_other_documents_have_a_brain_of_their_own(allotments: Dataset, cache: Path) -> None:
     fewer = allotments._replace(documents=allotments.documents[:3])
     with open_dataset_brain(fewer, cache) as brain:
@@ -89,9 +96,9 @@ def test_a_document_that_is_no_page_is_named_and_nothing_is_kept(tmp_path, allot
 
 def test_a_cache_that_cannot_be_is_refused(tmp_path: Path, allotments: Dataset) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(GbrainError, match="Cannot make the folder") as caught:
+    with pytest.raises(GbrainError, match="Cannot create the folder") as caught:
         open_dataset_brain(allotments, tmp_path / "file" / "cache")
-    assert caught.value.hint == "Name another with --cache."
+    assert caught.value.hint == "Choose another folder with --cache DIR."
 
 
 def test_the_cache_is_the_platforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,5 +115,5 @@ def test_a_query_is_embedded_once_until_it_is_forgotten(set_brain: DatasetBrain)
     again = set_brain._embed_query("who keeps bees?")
     assert again is not first
     assert (again == first).all()
-    set_brain.forget()
+    set_brain.forget_last_query()
     assert set_brain._embed_query("who keeps bees?") is not again

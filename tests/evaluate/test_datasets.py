@@ -142,7 +142,7 @@ def test_a_vault_of_markdown(write) -> None:
     assert labelled.documents[0].text == "# Heron\nIt waits.\n"
     assert labelled.relevant["q"] == {"birds/grey-heron": 1, "birds/egret": 1}
     (folder / "vault" / "Birds" / "GREY HERON.md").write_text("twin")
-    assert "shares the slug birds/grey-heron" in refusal(folder)
+    assert "has the same slug as Birds/GREY HERON.md: birds/grey-heron" in refusal(folder)
 
 
 def test_what_the_files_do_not_have_in_common_is_counted(write) -> None:
@@ -160,11 +160,11 @@ def test_what_the_files_do_not_have_in_common_is_counted(write) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("corpus.jsonl", '\n{"_id": "d"', "corpus.jsonl, line 2: this is no JSON"),
-        ("corpus.jsonl", "[1]", "corpus.jsonl, line 1: this is no JSON object"),
-        ("corpus.jsonl", '{"text": "x"}', 'corpus.jsonl, line 1: there is no "_id"'),
-        ("corpus.jsonl", '{"_id": " "}', 'corpus.jsonl, line 1: there is no "_id"'),
-        ("corpus.jsonl", '{"_id": "d"}', 'corpus.jsonl, line 1: there is no "text"'),
+        ("corpus.jsonl", '\n{"_id": "d"', "corpus.jsonl, line 2: not JSON"),
+        ("corpus.jsonl", "[1]", "corpus.jsonl, line 1: not a JSON object"),
+        ("corpus.jsonl", '{"text": "x"}', 'corpus.jsonl, line 1: "_id" is missing'),
+        ("corpus.jsonl", '{"_id": " "}', 'corpus.jsonl, line 1: "_id" is missing'),
+        ("corpus.jsonl", '{"_id": "d"}', 'corpus.jsonl, line 1: "text" is missing'),
         ("corpus.jsonl", '{"_id": "d", "text": 3}', 'corpus.jsonl, line 1: "text" is not a text'),
         (
             "corpus.jsonl",
@@ -174,7 +174,7 @@ def test_what_the_files_do_not_have_in_common_is_counted(write) -> None:
         (
             "corpus.jsonl",
             '{"_id": "d", "text": "x", "metadata": {"scope": ["a"]}}',
-            'corpus.jsonl, line 1: "scope" in its metadata is not a text',
+            'corpus.jsonl, line 1: "scope" in "metadata" is not a text',
         ),
         (
             "corpus.jsonl",
@@ -184,19 +184,19 @@ def test_what_the_files_do_not_have_in_common_is_counted(write) -> None:
         (
             "corpus.jsonl",
             '{"_id": "d", "text": "x"}\n{"_id": "d", "text": "y"}',
-            "corpus.jsonl, line 2: 'd' stands on line 1 already",
+            "corpus.jsonl, line 2: 'd' is already on line 1",
         ),
-        ("corpus.jsonl", "", "holds no documents"),
+        ("corpus.jsonl", "", "has no documents"),
         (
             "queries.jsonl",
             '{"_id": "q", "text": "?"}\n{"_id": "q", "text": "?"}',
-            "queries.jsonl, line 2: there is a question 'q' already",
+            "queries.jsonl, line 2: the question 'q' is there twice",
         ),
-        ("queries.jsonl", "[" * 100_000, "queries.jsonl, line 1: this is no JSON"),
+        ("queries.jsonl", "[" * 100_000, "queries.jsonl, line 1: not JSON"),
         ("qrels.tsv", "q\td", "qrels.tsv, line 1: not a question, a document and a grade"),
-        ("qrels.tsv", "q\td\t1\nq\te\tgood", "line 2: the grade 'good' is no whole number"),
-        ("qrels.tsv", "q\td\t1\nq\te\t0.5", "line 2: the grade '0.5' is no whole number"),
-        ("qrels.tsv", "q\td\t1\nq\td\t2", "line 2: q and d have the grade 1 already"),
+        ("qrels.tsv", "q\td\t1\nq\te\tgood", "line 2: the grade 'good' is not a whole number"),
+        ("qrels.tsv", "q\td\t1\nq\te\t0.5", "line 2: the grade '0.5' is not a whole number"),
+        ("qrels.tsv", "q\td\t1\nq\td\t2", "line 2: q and d already have the grade 1"),
         ("qrels.tsv", "q\td\t0", "No question of"),
     ],
 )
@@ -210,16 +210,16 @@ def test_a_row_that_cannot_be_is_named(write, file: str, content: str, message: 
 def test_a_file_that_is_missing_or_not_text_is_named(write, file: str) -> None:
     folder = write()
     (folder / file).write_bytes(b"\xff\xfe\x00")
-    assert refusal(folder) == f"{folder / file}, line 1: this is not UTF-8"
+    assert refusal(folder) == f"{folder / file}, line 1: not UTF-8"
     (folder / file).unlink()
-    assert refusal(folder) == f"There is no {folder / file}"
+    assert refusal(folder) == f"{folder / file} does not exist"
     (folder / file).mkdir()
     assert refusal(folder).startswith(f"Cannot read {folder / file}: ")
 
 
 def test_a_folder_without_documents(tmp_path: Path) -> None:
-    assert refusal(tmp_path) == f"{tmp_path} holds neither corpus.jsonl nor a folder vault"
-    assert refusal(tmp_path / "no") == f"There is no folder {tmp_path / 'no'}"
+    assert refusal(tmp_path) == f"{tmp_path} has neither corpus.jsonl nor a folder vault"
+    assert refusal(tmp_path / "no") == f"{tmp_path / 'no'} is not a folder"
 
 
 def test_only_a_line_feed_ends_a_row_and_half_characters_are_replaced(write) -> None:

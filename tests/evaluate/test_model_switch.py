@@ -71,7 +71,7 @@ def test_a_change_that_loses_answers_is_told(brain: Brain) -> None:
         with brain.database.write_transaction() as connection:
             connection.execute("UPDATE page_embeddings_vec_384 SET hash = NULL WHERE slot % 3 > 0")
 
-    report = measure_change(brain, forget_passages, most=4)
+    report = measure_change(brain, forget_passages, limit=4)
     assert report is not None
     assert report.worse
     assert report.lost
@@ -79,7 +79,7 @@ def test_a_change_that_loses_answers_is_told(brain: Brain) -> None:
 
 def test_a_change_that_changes_nothing_loses_nothing(brain: Brain) -> None:
     called = []
-    report = measure_change(brain, lambda: called.append(True), most=FEW)
+    report = measure_change(brain, lambda: called.append(True), limit=FEW)
     assert called == [True]
     assert report is not None
     assert (report.worse, report.lost) == (False, ())
@@ -95,8 +95,8 @@ def test_an_empty_brain_is_changed_all_the_same(tmp_path: Path) -> None:
 def test_a_model_without_vectors_is_used_and_the_old_answers_are_kept(
     brain: Brain, other: str
 ) -> None:
-    switched = switch_model(brain, other, most=FEW)
-    assert (switched.used, switched.kept, switched.report) == (True, True, None)
+    switched = switch_model(brain, other, limit=FEW)
+    assert (switched.used, switched.baseline_saved, switched.report) == (True, True, None)
     assert brain.active_model().name == other
     kept = load_baseline(brain)
     assert kept is not None
@@ -105,7 +105,7 @@ def test_a_model_without_vectors_is_used_and_the_old_answers_are_kept(
 
 def test_a_model_that_answers_as_well_is_used(brain: Brain, other: str) -> None:
     give_vectors(brain, other, spoilt=False)
-    switched = switch_model(brain, other, most=FEW)
+    switched = switch_model(brain, other, limit=FEW)
     assert switched.report is not None
     assert (switched.used, switched.report.lost) == (True, ())
     assert brain.active_model().name == other
@@ -113,17 +113,17 @@ def test_a_model_that_answers_as_well_is_used(brain: Brain, other: str) -> None:
 
 def test_the_model_in_use_needs_no_trial(brain: Brain) -> None:
     switched = switch_model(brain, PACKAGED)
-    assert (switched.used, switched.report, switched.kept) == (True, None, False)
+    assert (switched.used, switched.report, switched.baseline_saved) == (True, None, False)
 
 
 def test_a_model_that_answers_worse_is_not_used_unless_asked_for(brain: Brain, other: str) -> None:
     give_vectors(brain, other, spoilt=True)
-    switched = switch_model(brain, other, most=FEW)
+    switched = switch_model(brain, other, limit=FEW)
     assert switched.report is not None
     assert switched.report.worse
     assert not switched.used
     assert brain.active_model().name == PACKAGED
-    assert switch_model(brain, other, anyway=True, most=FEW).used
+    assert switch_model(brain, other, force=True, limit=FEW).used
     assert brain.active_model().name == other
 
 
@@ -135,5 +135,5 @@ def test_an_interrupted_trial_leaves_the_old_model(brain: Brain, other: str) -> 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        switch_model(brain, other, most=FEW, progress=interrupt)
+        switch_model(brain, other, limit=FEW, progress=interrupt)
     assert brain.active_model().name == PACKAGED

@@ -36,7 +36,7 @@ def runs(set_brain: DatasetBrain, allotments: Dataset) -> list[Run]:
 def test_a_run_is_what_query_answers(runs, set_brain: DatasetBrain, allotments: Dataset) -> None:
     assert [run.configuration for run in runs] == [FTS, SEMANTIC, UNION]
     for run, mode in zip(runs[:2], ("bm25", "semantic"), strict=True):
-        for asked, question in zip(run.asked, allotments.questions, strict=True):
+        for asked, question in zip(run.results, allotments.questions, strict=True):
             answer = set_brain.query(question.text, scope=question.scope, mode=mode)
             assert asked.question == question
             assert asked.ranking == tuple(hit.slug for hit in answer.hits)
@@ -44,7 +44,7 @@ def test_a_run_is_what_query_answers(runs, set_brain: DatasetBrain, allotments: 
 
 def test_questions_stay_within_their_scope(runs: list[Run]) -> None:
     for run in runs:
-        for asked in run.asked:
+        for asked in run.results:
             assert all(s.startswith(asked.question.scope.slug_prefix) for s in asked.ranking)
 
 
@@ -57,7 +57,7 @@ def test_meaning_finds_what_other_words_ask_for(runs: list[Run]) -> None:
 
 def test_every_question_of_a_small_set_is_timed(runs: list[Run]) -> None:
     for run in runs:
-        assert len(run.timed) == 8
+        assert len(run.times_ms) == 8
         assert 0 < run.p50_ms <= run.p95_ms
 
 
@@ -73,7 +73,7 @@ def test_progress_counts_questions(set_brain: DatasetBrain, allotments: Dataset)
 def test_without_vectors_the_run_says_that_it_fell_back(allotments, tmp_path) -> None:
     with open_dataset_brain(allotments, tmp_path) as brain:
         (run,) = run_configurations(brain, allotments.questions, allotments.relevant, [UNION])
-    assert all(asked.fell_back for asked in run.asked)
+    assert all(asked.fell_back for asked in run.results)
 
 
 def test_a_hundred_are_looked_through_for_answers_beyond_the_first_ten(tmp_path) -> None:
@@ -88,7 +88,7 @@ def test_a_hundred_are_looked_through_for_answers_beyond_the_first_ten(tmp_path)
     small = Configuration("small", {"search_mode": "bm25", "candidate_pool": "20"})
     with open_dataset_brain(labelled, tmp_path) as brain:
         for run in run_configurations(brain, [question], relevant, [FTS, small]):
-            (asked,) = run.asked
+            (asked,) = run.results
             assert len(asked.ranking) == 10
             assert (asked.scores.recall_at_10, asked.scores.recall_at_100) == (0.5, 1.0)
 
@@ -139,4 +139,4 @@ def test_one_alone_is_compared_with_nobody() -> None:
 def test_who_had_no_vectors_is_noted() -> None:
     runs = [run_of("rrf", q="a", r="b", fell_back=True)]
     notes = build_evaluation(SET, "brain.db", runs, (), None, seed=1).notes
-    assert notes == ["A note.", "rrf: 2 answered by keywords alone."]
+    assert notes == ["A note.", "rrf: 2 answered by the keyword lane only."]

@@ -65,7 +65,7 @@ def test_many_questions_lost_are_worse() -> None:
     assert [change.kind for change in report.changes if change.worse] == [None, "title"]
     assert len(report.lost) == 10
     assert report.gained == ()
-    assert (report.lost[0].before, report.lost[0].asked.rank) == (1, 4)
+    assert (report.lost[0].before, report.lost[0].result.rank) == (1, 4)
 
 
 def test_a_question_or_two_among_many_are_not() -> None:
@@ -106,17 +106,17 @@ def test_only_questions_that_both_runs_asked_are_compared() -> None:
 
 def test_what_was_lost_most_comes_first() -> None:
     report = after(answered([2, 1, 1]), answered([3, 2, None]))
-    assert [moved.asked.question.slug for moved in report.lost] == ["page-2", "page-1", "page-0"]
+    assert [moved.result.question.slug for moved in report.lost] == ["page-2", "page-1", "page-0"]
 
 
 def test_a_run_that_is_kept_reads_back_the_same(brain: Brain) -> None:
     assert load_baseline(brain) is None
-    report = run_selftest(brain, most=2)
+    report = run_selftest(brain, limit=2)
     save_baseline(brain, report)
     kept = load_baseline(brain)
     assert kept is not None
     assert kept.state == report.state
-    assert [one._replace(first=None) for one in report.asked] == list(kept.asked)
+    assert [one._replace(first=None) for one in report.results] == list(kept.results)
 
 
 @pytest.mark.parametrize(
@@ -132,27 +132,27 @@ def test_a_baseline_that_cannot_be_read_is_none(brain: Brain, results: str) -> N
 
 
 def test_a_second_run_of_the_same_brain_loses_nothing(brain: Brain) -> None:
-    first = run_selftest(brain, most=2)
+    first = run_selftest(brain, limit=2)
     save_baseline(brain, first)
-    second = run_selftest(brain, most=2, baseline=load_baseline(brain))
-    assert second.asked == first.asked
+    second = run_selftest(brain, limit=2, baseline=load_baseline(brain))
+    assert second.results == first.results
     assert (second.lost, second.gained, second.dropped, second.worse) == ((), (), 0, False)
 
 
 def test_questions_of_pages_that_went_are_left_out(brain: Brain) -> None:
-    first = run_selftest(brain, most=2)
+    first = run_selftest(brain, limit=2)
     save_baseline(brain, first)
-    gone = first.asked[0].question.slug
+    gone = first.results[0].question.slug
     brain.delete(gone)
-    report = run_selftest(brain, most=2, baseline=load_baseline(brain))
-    assert report.dropped == sum(one.question.slug == gone for one in first.asked)
-    assert not any(one.question.slug == gone for one in report.asked)
+    report = run_selftest(brain, limit=2, baseline=load_baseline(brain))
+    assert report.dropped == sum(one.question.slug == gone for one in first.results)
+    assert not any(one.question.slug == gone for one in report.results)
 
 
 def test_asking_leaves_no_trace_in_the_brain(brain: Brain, brain_path: Path) -> None:
     brain.set("record_queries", "on")
     with Brain.open(brain_path) as recording:
-        run_selftest(recording, most=1)
+        run_selftest(recording, limit=1)
         with recording.database.read_transaction() as connection:
             assert connection.execute("SELECT count(*) FROM questions").fetchone() == (0,)
         recording.query("heron")
@@ -172,6 +172,6 @@ def test_the_page_with_the_words_is_not_searched(brain: Brain) -> None:
 
 def test_an_empty_brain_has_nothing_to_ask(tmp_path: Path) -> None:
     with Brain.open(tmp_path / "new.db", make=True) as empty:
-        with pytest.raises(NotFound, match="nothing to ask") as raised:
+        with pytest.raises(NotFound, match="enough text to make test questions") as raised:
             run_selftest(empty)
         assert raised.value.code == "no_questions"

@@ -69,7 +69,7 @@ def test_the_lane_that_knows_gets_the_weight(lane: str, weight: float) -> None:
     assert tuned.best_score == 1
     assert tuned.gain == pytest.approx(1 - tuned.present_score)
     assert tuned.low > 0
-    assert tuned.gains
+    assert tuned.is_gain
     assert not tuned.balanced
 
 
@@ -77,7 +77,7 @@ def test_chance_gives_no_gain() -> None:
     tuned = tune(by_chance(), DEFAULTS)
     assert tuned.best_score >= tuned.present_score
     assert tuned.low <= tuned.gain <= tuned.high
-    assert not tuned.gains
+    assert not tuned.is_gain
     assert tuned.balanced
 
 
@@ -85,7 +85,7 @@ def test_the_present_settings_stand_when_nothing_is_better() -> None:
     same = [0, 1, 2, 3]
     tuned = tune([case(n, keyword=same, meaning=same) for n in range(50)], DEFAULTS)
     assert tuned.best == PRESENT
-    assert (tuned.gain, tuned.low, tuned.high, tuned.gains) == (0, 0, 0, False)
+    assert (tuned.gain, tuned.low, tuned.high, tuned.is_gain) == (0, 0, 0, False)
 
 
 def test_the_same_questions_give_the_same_fit() -> None:
@@ -105,7 +105,7 @@ def test_questions_of_one_group_are_held_out_together() -> None:
     """Sixty copies of one lucky question in one group must not vouch for each other."""
     lucky = [c._replace(group="one") for c in one_lane_knows("fts")]
     rest = [case(n, keyword=[0, 1], meaning=[0, 1]) for n in range(10)]
-    assert not tune([*lucky, *rest], Settings(semantic_weight=2.5)).gains
+    assert not tune([*lucky, *rest], Settings(semantic_weight=2.5)).is_gain
 
 
 def test_too_few_questions_fit_nothing() -> None:
@@ -128,8 +128,8 @@ def test_every_way_that_is_tried_can_be_set() -> None:
 def test_boosts_and_replaced_pages_count_after_the_merge() -> None:
     plain = case(0, keyword=[1, 0, 2], meaning=[1, 0, 2])
     assert merge_question(plain, PRESENT, DEFAULTS) == ["page1", "page0", "page2"]
-    assert merge_question(plain._replace(factors={0: 10.0}), PRESENT, DEFAULTS)[0] == "page0"
-    replaced = plain._replace(replaced=frozenset({"page1"}))
+    assert merge_question(plain._replace(boosts={0: 10.0}), PRESENT, DEFAULTS)[0] == "page0"
+    replaced = plain._replace(superseded=frozenset({"page1"}))
     assert merge_question(replaced, PRESENT, DEFAULTS) == ["page0", "page2"]
 
 

@@ -56,7 +56,7 @@ def test_a_set_is_asked_of_the_brain_where_it_has_the_answers(brain: Brain, tmp_
 
 def test_a_set_of_other_pages_is_refused(brain: Brain, tmp_path: Path) -> None:
     folder = labelled(tmp_path / "set", "people/nobody")
-    with pytest.raises(GbrainError, match="No page that answers") as raised:
+    with pytest.raises(GbrainError, match="None of the pages that answer") as raised:
         dataset_questions(brain, load_dataset(folder), silent)
     assert raised.value.code == "bad_set"
 

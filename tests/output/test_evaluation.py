@@ -24,10 +24,10 @@ def run_of(name: str, ndcg: float, ms: float | None) -> Run:
 
 
 def evaluation(**given: object) -> Evaluation:
-    labelled = Dataset(Path("set"), Path("set/qrels.tsv"), (), (QUESTION,), {}, ())
+    dataset = Dataset(Path("set"), Path("set/qrels.tsv"), (), (QUESTION,), {}, ())
     runs = [run_of("fts", 0.8364, 4.25), run_of("blend", 0.8521, 20.5)]
     plain = Evaluation(
-        labelled, "brain.db", runs, {"blend": Comparison(0.0157, 0.0312, 7, 3, 90)}, None, (), ()
+        dataset, "brain.db", runs, {"blend": Comparison(0.0157, 0.0312, 7, 3, 90)}, None, (), ()
     )
     return plain._replace(**given)
 
@@ -42,7 +42,7 @@ def test_figures_and_the_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     assert heads.split() == "nDCG@10 R@5 R@10 R@100 MRR@10 Hit@5 Answered p50 ms p95 ms".split()
     assert fts.split() == "fts .836 .500 .750 1.000 .836 1.000 1.000 4.2 4.2".split()
     assert blend.split()[1] == ".852"
-    assert title == "Against fts, question by question"
+    assert title == "Compared with fts, question by question"
     assert compared.split() == "nDCG@10 p Won Lost Tied".split()
     assert gain.split() == "blend +.016 0.0312 7 3 90".split()
 
@@ -72,7 +72,7 @@ def test_contexts_have_a_column_for_each_budget(capsys: pytest.CaptureFixture[st
     ]
     show_evaluation(evaluation(comparisons={}, contexts=shares))
     *_, title, heads, _, fts, blend = told(capsys)
-    assert title == "Share of the evidence inside the context, by the context's tokens"
+    assert title == "Share of the evidence in the context, by token budget"
     assert [line.split() for line in (heads, fts, blend)] == [
         ["250", "1000"],
         ["fts", ".250", ".500"],
@@ -88,14 +88,14 @@ def test_losses_with_what_was_expected_and_what_came(capsys) -> None:
     ]
     show_evaluation(evaluation(losses={"blend": losses, "rrf": []}))
     assert told(capsys)[8:] == [
-        "Lost most by blend",
+        "Largest losses of blend",
         "1.00 → 0.25  Who \ufffd[2J waits?  q1",
         "expected p0 (not shown, was 1), p1 (rank 1, was 1), p2 (rank 2, was 1), 4 more",
-        "came     wrong, worse",
+        "got      wrong, worse",
         "1.00 → 0.00  Who \ufffd[2J waits?  q1",
         "expected p0 (not shown, was 1)",
-        "came     nothing",
-        "rrf lost nothing.",
+        "got      nothing",
+        "rrf: no losses.",
     ]
 
 

@@ -46,32 +46,32 @@ def told(
 def test_a_first_run_is_a_table_with_bars(capsys: pytest.CaptureFixture[str]) -> None:
     head, _, kind, overall = told(capsys, report(None, [1, 1, 3, None]))
     assert head.split() == ["Asked", "by", "nDCG@10", "R@5", "R@10", "Answered"]
-    assert kind.split() == "its first sentences 4 0.625 ██████████ 0.750 0.750 1.000".split()
+    assert kind.split() == "first sentence 4 0.625 ██████████ 0.750 0.750 1.000".split()
     assert overall.split()[0] == "all"
 
 
 def test_what_got_worse_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     lines = told(capsys, report([1] * 40, [1] * 28 + [None] * 12))
-    assert lines[0] == "Answers got worse since 2026-11-14 08:30"
+    assert lines[0] == "Results got worse since 2026-11-14 08:30"
     assert lines[1].split("  ")[0] == "✗ all"
     assert "1.000 → 0.700" in lines[1]
     assert lines[3:6] == [
-        "Questions lost",
-        "1. → gone  what \ufffd[2J is 28",
-        "page-28  first came other",
+        "Pages that lost rank",
+        "1. → none  what \ufffd[2J is 28",
+        "page-28  first: other",
     ]
-    assert "2 more; --verbose shows them all." in lines
+    assert "2 more; --verbose shows all of them." in lines
     assert lines[-1].endswith("-0.300")
 
 
 def test_verbose_shows_every_question_lost(capsys: pytest.CaptureFixture[str]) -> None:
     lines = told(capsys, report([1] * 40, [1] * 28 + [None] * 12), every=True)
-    assert sum("→ gone" in line for line in lines) == 12
+    assert sum("→ none" in line for line in lines) == 12
 
 
 def test_a_few_questions_lost_are_no_alarm(capsys: pytest.CaptureFixture[str]) -> None:
     lines = told(capsys, report([1] * 40, [1] * 39 + [2]))
-    assert lines[0] == "Questions lost, no more than chance allows"
+    assert lines[0] == "Pages that lost rank (within chance)"
     assert lines[1] == "1. → 2.  what \ufffd[2J is 39"
 
 
@@ -84,21 +84,21 @@ def test_rows_for_a_pipe_say_what_was_lost_and_what_is_worse() -> None:
 def test_the_summary_says_what_differs_since() -> None:
     shown = report([1] * 40, [1] * 28 + [None] * 12)
     assert report_summary(shown, kept=False).splitlines() == [
-        "40 questions in 12 s. On 40 of them compared with 2026-11-14 08:30: answers got worse.",
-        "Different since: model small → large; gbrain 1.0 → 1.1; 30 → 42 pages; "
+        "40 questions in 12 s. Compared 40 with the run of 2026-11-14 08:30: results got worse.",
+        "Changed since then: model small → large; gbrain 1.0 → 1.1; 30 → 42 pages; "
         "default_limit default → 5.",
-        "If this is how it should be: gbrain selftest --keep.",
+        "If you intended this change: gbrain selftest --keep makes it the new baseline.",
     ]
 
 
 def test_the_summary_of_a_first_run_and_of_one_with_nothing_left_to_compare() -> None:
     assert report_summary(report(None, [1]), kept=True).splitlines() == [
         "1 question in 12 s.",
-        "Kept: later runs are compared with this one.",
+        "Saved as the baseline for later runs.",
     ]
     baseline = Baseline("2026", THEN, asked([1], "link"))
     nothing = build_report(asked([1]), THEN, baseline, tolerance=0.02, seconds=1)
     assert report_summary(nothing, kept=False).splitlines()[1:] == [
-        "None of the questions kept is fair any more: run gbrain selftest --keep.",
-        "1 question left out: pages went or changed.",
+        "None of the saved questions is still valid; gbrain selftest --keep saves new ones.",
+        "1 question left out: pages changed or were deleted.",
     ]

@@ -32,8 +32,8 @@ def test_the_screen_shows_each_strategy_and_the_gain(capsys: pytest.CaptureFixtu
     assert lines[3].split()[:4] == ["blend", "0.55", "1", "0.8500"]
     assert len(lines[3].split()[-1]) == 2 * len(lines[2].split()[-1])
     assert lines[-2:] == [
-        "Gain on questions held out: +0.0250  95 % between +0.0100 and +0.0400",
-        "3 parts held out in turn: 2 different choices.",
+        "Gain on held-out questions: +0.0250  (95 % interval +0.0100 to +0.0400)",
+        "Cross-validation with 3 folds: 2 different choices.",
     ]
 
 
@@ -54,12 +54,12 @@ def test_scores_that_are_all_alike_have_bars_too(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("tuned", "mined", "said"),
     [
-        (TUNED, False, "Worth it: search_merge_strategy blend, semantic_weight 0.55. "
-                       "--apply writes it."),
-        (NO_GAIN, False, "No gain beyond its uncertainty: the present settings stand."),
-        (NO_GAIN, True, "No gain beyond its uncertainty: the present settings stand."),
-        (TUNED, True, "Worth it: search_merge_strategy blend, semantic_weight 0.55. "
-                      "--apply writes it."),
+        (TUNED, False, "Recommended: search_merge_strategy blend, semantic_weight 0.55. "
+                       "To apply it: gbrain tune --apply"),
+        (NO_GAIN, False, "No significant gain. The present settings stay."),
+        (NO_GAIN, True, "No significant gain. The present settings stay."),
+        (TUNED, True, "Recommended: search_merge_strategy blend, semantic_weight 0.55. "
+                      "To apply it: gbrain tune --apply"),
     ],
 )  # fmt: skip
 def test_what_follows(tuned: TuneResult, mined: bool, said: str) -> None:
@@ -69,13 +69,13 @@ def test_what_follows(tuned: TuneResult, mined: bool, said: str) -> None:
 def test_mined_questions_that_one_lane_wins_are_not_trusted() -> None:
     one_sided = TUNED._replace(ahead={"fts": 10.0, "vector": 0.5})
     assert recommendation(one_sided, mined=True, written={}, undo="").startswith(
-        "Not to be trusted"
+        "The gain is not reliable"
     )
-    assert recommendation(one_sided, mined=False, written={}, undo="").startswith("Worth it")
+    assert recommendation(one_sided, mined=False, written={}, undo="").startswith("Recommended")
 
 
 def test_what_was_written_and_how_to_undo_it() -> None:
     undo = "gbrain config reset semantic_weight"
     assert recommendation(TUNED, mined=False, written={"semantic_weight": "0.55"}, undo=undo) == (
-        "Written: semantic_weight 0.55.\nTo undo: gbrain config reset semantic_weight"
+        "Settings changed: semantic_weight 0.55.\nTo undo: gbrain config reset semantic_weight"
     )
