@@ -1,4 +1,4 @@
-"""What boosts ask of fused pages, read for all of them at once and never from a page's text."""
+"""Read what boosts need to know about merged pages, in a few queries for all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gbrain.types import BoostData, Term
 
 
 class BoostDataRequest(NamedTuple):
-    """What costs extra: the speaking passage, times opened, and who holds all quoted phrases."""
+    """Optional data that costs extra: best chunks, open counts, pages with all phrases."""
 
     passages: bool = False
     opens: bool = False
@@ -22,7 +22,7 @@ class BoostDataRequest(NamedTuple):
 
 _PAGES = (
     "SELECT id, title, wing, room, tags, first_day, last_day, substr(updated_at, 1, 10), "
-    # Most front matter holds none of these: a search for the word is a tenth of parsing it.
+    # Most front matter has none of these keys; instr costs a tenth of parsing the JSON.
     "CASE WHEN (instr(meta, 'superseded_by') OR instr(meta, 'importance')) AND json_valid(meta) "
     "THEN json_extract(meta, '$.superseded_by', '$.pinned', '$.importance') END "
     "FROM pages WHERE id IN (SELECT value FROM json_each(?))"
@@ -34,10 +34,7 @@ def read_boost_data(
     chosen: Mapping[int, int | None],
     wanted: BoostDataRequest = BoostDataRequest(),
 ) -> dict[int, BoostData]:
-    """The facts of each page of `chosen`, which names the passage that speaks for it.
-
-    A page that is gone is left out.
-    """
+    """Return boost data by page id; `chosen` maps each page to its best chunk."""
     pages = json.dumps(list(chosen))
     known = {row[0]: _facts(row) for row in connection.execute(_PAGES, (pages,))}
     if wanted.passages:
@@ -55,7 +52,7 @@ def read_boost_data(
                     chunk_last_day=last,
                     chunk_text=text,
                 )
-    # A brain of the first schema that nobody may write to counts no opens.
+    # A read-only brain with schema 1 has no table page_use.
     if wanted.opens and _has_table(connection, "page_use"):
         rows = connection.execute(
             "SELECT page_id, opens FROM page_use WHERE page_id IN (SELECT value FROM json_each(?))",
@@ -64,7 +61,7 @@ def read_boost_data(
         for page_id, opens in rows:
             known[page_id] = known[page_id]._replace(opens=opens)
     if wanted.phrases:
-        # The plus keeps SQLite from matching anew for each page.
+        # The plus keeps SQLite from running the match once per page.
         rows = connection.execute(
             "SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? "
             "AND +rowid IN (SELECT value FROM json_each(?))",
@@ -93,13 +90,13 @@ def _facts(row: tuple[Any, ...]) -> BoostData:
 
 
 def _successor(value: object) -> str | None:
-    """The page that replaces this one, or the first of them."""
+    """Return the page that supersedes this one, or the first of several."""
     first = value[0] if isinstance(value, list) and value else value
     return first.strip() or None if isinstance(first, str) else None
 
 
 def _importance(value: object) -> float | None:
-    """0 to 1 as it stands, above 1 up to 10 as tenths; None for anything else."""
+    """Return an importance from 0 to 1; values above 1 up to 10 are tenths, others None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     if 0 <= value <= 1:

@@ -1,4 +1,4 @@
-"""Passages and what is around them: which share text, follow, stand near, bring a query's terms."""
+"""Find chunks related to given ones: overlapping, next, linked, or with missing terms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gbrain.types import Role, Scope, Term
 
 
 class ChunkSpan(NamedTuple):
-    """Where a passage stands on its page, in bytes."""
+    """Where a chunk is on its page, in bytes."""
 
     id: int
     page_id: int
@@ -27,9 +27,9 @@ class ChunkSpan(NamedTuple):
 def overlapping_chunks(
     connection: sqlite3.Connection, chunk_ids: Iterable[int]
 ) -> dict[int, list[ChunkSpan]]:
-    """For each of the passages, in their order, itself and those beside it in its section.
+    """Return, by chunk id in the given order, the chunk and those next to it in its section.
 
-    A passage begins with the end of the one before, so no others can share text with it.
+    A chunk starts with the end of the previous one, so no other chunks can overlap it.
     """
     rows = connection.execute(
         "SELECT one.id, other.id, other.page_id, other.byte_start, other.byte_stop "
@@ -48,9 +48,9 @@ def overlapping_chunks(
 def texts_with_next_chunk(
     connection: sqlite3.Connection, chosen: Iterable[StoredChunk]
 ) -> dict[int, str]:
-    """The text of each passage and on to the end of the next one in its section, by number.
+    """Return each chunk's text together with that of the next chunk in its section, by chunk id.
 
-    What matches a question is often a question itself, or an announcement: the answer follows.
+    A chunk that matches a question is often a question or an announcement; the answer follows it.
     """
     texts = {passage.id: passage.text for passage in chosen}
     rows = connection.execute(
@@ -70,7 +70,7 @@ def texts_with_next_chunk(
 def related_chunks(
     connection: sqlite3.Connection, chunk_ids: Sequence[int], scope: Scope
 ) -> Iterator[tuple[StoredChunk, Role]]:
-    """Neighbours of the passages in their order, then the beginnings of pages these link to."""
+    """Yield the neighbours of the chunks, in order, then the first chunks of pages they link to."""
     known = read_chunks(connection, chunk_ids)
     here = [known[chunk_id] for chunk_id in chunk_ids if chunk_id in known]
     for passage in here:
@@ -81,12 +81,13 @@ def related_chunks(
     for page_id in dict.fromkeys(passage.page_id for passage in here):
         for linked in linked_pages(connection, page_id):
             first = first_chunk(connection, linked)
-            if linked not in seen and first and _within(connection, linked, scope):
+            if linked not in seen and first and _in_scope(connection, linked, scope):
                 seen.add(linked)
                 yield first, "linked"
 
 
-def _within(connection: sqlite3.Connection, page_id: int, scope: Scope) -> bool:
+def _in_scope(connection: sqlite3.Connection, page_id: int, scope: Scope) -> bool:
+    """Return whether the page is in scope."""
     condition = page_condition(scope)
     found = connection.execute(
         f"SELECT 1 FROM pages WHERE id = ? AND {condition.sql}", (page_id, *condition.values)
@@ -100,17 +101,19 @@ def missing_terms_by_chunk(
     taken: Iterable[int],
     offered: Iterable[int],
 ) -> dict[int, set[Term]]:
-    """The terms that none of the passages taken holds, by the passages offered that do."""
+    """Return the terms that no chunk of `taken` contains, by the chunks of `offered` that do."""
     brings: dict[int, set[Term]] = {}
     for term in terms:
-        if next(_holding(connection, term, taken), None) is None:
-            for chunk_id in sorted(_holding(connection, term, offered)):
+        if next(_chunks_with_term(connection, term, taken), None) is None:
+            for chunk_id in sorted(_chunks_with_term(connection, term, offered)):
                 brings.setdefault(chunk_id, set()).add(term)
     return brings
 
 
-def _holding(connection: sqlite3.Connection, term: Term, chunk_ids: Iterable[int]) -> Iterator[int]:
-    """Which of the passages hold a term, in their title, headings or text."""
+def _chunks_with_term(
+    connection: sqlite3.Connection, term: Term, chunk_ids: Iterable[int]
+) -> Iterator[int]:
+    """Yield the ids of chunks that contain a term in title, headings or text."""
     ids = json.dumps(list(chunk_ids))
     matched = connection.execute(
         "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? "

@@ -1,4 +1,4 @@
-"""A page's passages: kept when their text stays, so that an edit touches only what it changed."""
+"""Store the chunks of pages, queue them for embedding, and read them with snippets."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def replace_chunks(
     *,
     fresh: bool,
 ) -> None:
-    """Makes `chunks` the page's passages; `fresh` says that it has none yet."""
-    standing = {} if fresh else _standing(connection, page_id)
+    """Store the page's chunks; unchanged ones keep their id. `fresh`: it has none yet."""
+    standing = {} if fresh else _stored_by_content(connection, page_id)
     added, moved = [], []
     for chunk in chunks:
         place = (chunk.section, chunk.part, chunk.byte_start, chunk.byte_stop, chunk.first_line,
                  chunk.last_line)  # fmt: skip
-        heading_path = _written_path(chunk.heading_path)
+        heading_path = _heading_path_json(chunk.heading_path)
         same = standing.get((chunk.hash, chunk.kind, heading_path))
         if not same:
             added.append((page_id, *place, chunk.kind, chunk.date, chunk.first_day, chunk.last_day,
@@ -50,7 +50,7 @@ def replace_chunks(
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         numbered,
     )
-    # Row by row: an INSERT … SELECT makes FTS5 write out a tiny segment at every statement.
+    # Row by row: with INSERT … SELECT, FTS5 writes a tiny segment for every statement.
     connection.executemany(
         "INSERT INTO chunks_fts (rowid, title, heading_path, text) VALUES (?, ?, ?, ?)",
         [(row[0], title, row[-2], row[-1]) for row in numbered],
@@ -58,14 +58,14 @@ def replace_chunks(
 
 
 @lru_cache(256)
-def _written_path(heading_path: tuple[str, ...]) -> str:
+def _heading_path_json(heading_path: tuple[str, ...]) -> str:
     return json.dumps(heading_path, ensure_ascii=False)
 
 
-def _standing(
+def _stored_by_content(
     connection: sqlite3.Connection, page_id: int
 ) -> dict[tuple[bytes, str, str], list[tuple[int, tuple[int, ...]]]]:
-    """The page's passages by what they are, the last one first, each with its place."""
+    """Return (id, position) of the page's chunks by content, last on the page first."""
     standing = defaultdict(list)
     for chunk_id, content, kind, heading_path, *place in connection.execute(
         "SELECT id, hash, kind, heading_path, section, part, byte_start, byte_stop, first_line, "
@@ -77,13 +77,14 @@ def _standing(
 
 
 def remove_chunks(connection: sqlite3.Connection, page_id: int) -> None:
-    """Takes all passages of a page away; to be called before the page's title changes."""
+    """Remove all chunks of a page; call this before the page's title changes."""
     ids = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
     _unindex(connection, [row[0] for row in ids])
     connection.execute("DELETE FROM chunks WHERE page_id = ?", (page_id,))
 
 
 def _unindex(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
+    """Remove chunks from the keyword index, while their rows still have the indexed text."""
     connection.executemany(
         "INSERT INTO chunks_fts (chunks_fts, rowid, title, heading_path, text) "
         "SELECT 'delete', id, title, heading_path, text FROM chunk_search WHERE id = ?",
@@ -92,18 +93,18 @@ def _unindex(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
 
 
 def enqueue_page(connection: sqlite3.Connection, page_id: int, now: str) -> None:
-    """Asks for vectors of the page's passages that the active model has not embedded yet."""
+    """Queue the page's chunks that the active model has not embedded."""
     _enqueue(connection, "page_id = ?", page_id, now)
 
 
 def enqueue_pages(connection: sqlite3.Connection, slugs: Iterable[str], now: str) -> None:
-    """The same for many pages at once."""
+    """Queue the chunks of many pages that the active model has not embedded."""
     among = "SELECT pages.id FROM pages WHERE slug IN (SELECT value FROM json_each(?))"
     _enqueue(connection, f"page_id IN ({among})", json.dumps(list(slugs)), now)
 
 
 def last_chunk_id(connection: sqlite3.Connection) -> int:
-    """The number of the newest passage, 0 if there is none."""
+    """Return the highest chunk id, 0 if there are none."""
     number: int = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
     return number
 
@@ -128,7 +129,7 @@ _SNIPPET_WORDS = 30
 
 
 class StoredChunk(NamedTuple):
-    """A stored passage; `text` is without its own heading line."""
+    """A stored chunk; `text` is without the heading line."""
 
     id: int
     page_id: int
@@ -151,50 +152,51 @@ _COLUMNS = (
 )
 
 
-def _passage(row: tuple[Any, ...]) -> StoredChunk:
+def _chunk(row: tuple[Any, ...]) -> StoredChunk:
     values = [*row[:5], tuple(json.loads(row[5])), *row[6:]]
     return StoredChunk(*values)
 
 
 def read_chunks(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, StoredChunk]:
-    """The passages of these numbers."""
+    """Return the chunks with these ids, by id."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(chunk_ids)),),
     )
-    return {row[0]: _passage(row) for row in rows}
+    return {row[0]: _chunk(row) for row in rows}
 
 
 def first_chunk(connection: sqlite3.Connection, page_id: int) -> StoredChunk | None:
+    """Return the page's first chunk; None if it has none."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part LIMIT 1",
         (page_id,),
     ).fetchone()
-    return _passage(row) if row else None
+    return _chunk(row) if row else None
 
 
 def chunk_at(connection: sqlite3.Connection, page_id: int, byte: int) -> StoredChunk | None:
-    """The last passage of the page that begins at or before `byte`."""
+    """Return the page's last chunk that starts at or before `byte`; None if there is none."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? AND byte_start <= ? "
         "ORDER BY section DESC, part DESC LIMIT 1",
         (page_id, byte),
     ).fetchone()
-    return _passage(row) if row else None
+    return _chunk(row) if row else None
 
 
 def page_chunks(connection: sqlite3.Connection, page_id: int) -> list[StoredChunk]:
-    """All passages of a page in page order."""
+    """Return all chunks of a page in page order."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part", (page_id,)
     )
-    return [_passage(row) for row in rows]
+    return [_chunk(row) for row in rows]
 
 
 def neighbouring_chunks(
     connection: sqlite3.Connection, passage: StoredChunk, reach: int
 ) -> list[StoredChunk]:
-    """The passages around one on its page, in page order, itself left out."""
+    """Return up to `reach` chunks before and after one on its page, in page order."""
     rows = connection.execute(
         f"SELECT * FROM (SELECT {_COLUMNS} FROM chunks WHERE page_id = ?1 "
         "AND (section, part) < (?2, ?3) ORDER BY section DESC, part DESC LIMIT ?4) "
@@ -202,12 +204,12 @@ def neighbouring_chunks(
         "AND (section, part) > (?2, ?3) ORDER BY section, part LIMIT ?4)",
         (passage.page_id, passage.section, passage.part, reach),
     )
-    found = [_passage(row) for row in rows]
+    found = [_chunk(row) for row in rows]
     return sorted(found, key=lambda other: (other.section, other.part))
 
 
 def highlighted_snippet(connection: sqlite3.Connection, chunk_id: int, match: str) -> str | None:
-    """The passage's best stretch with matched words marked; None when the words are not there."""
+    """Return the chunk's best excerpt with matched words marked; None if nothing matches."""
     row = connection.execute(
         "SELECT snippet(chunks_fts, 2, ?, ?, '…', ?) FROM chunks_fts "
         "WHERE chunks_fts MATCH ? AND rowid = ?",
@@ -217,7 +219,7 @@ def highlighted_snippet(connection: sqlite3.Connection, chunk_id: int, match: st
 
 
 def plain_snippet(text: str) -> str:
-    """The first words of a text, on one line."""
+    """Return the first words of a text, on one line."""
     words = text[: 20 * _SNIPPET_WORDS].split()
     cut = len(words) > _SNIPPET_WORDS or len(text) > 20 * _SNIPPET_WORDS
     return " ".join(words[:_SNIPPET_WORDS]) + ("…" if cut else "")

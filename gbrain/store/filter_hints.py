@@ -1,4 +1,4 @@
-"""Filters that no page can satisfy, and what to say instead."""
+"""Messages about filters that match no page, with values that exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from gbrain.types import Scope
 
-_NAMED = 5
+_MAX_NAMES = 5
 
 _VALUES = {
     "wing": "SELECT wing, count(*) FROM pages GROUP BY 1",
@@ -19,9 +19,9 @@ _VALUES = {
 
 
 def unmatched_filters(connection: sqlite3.Connection, scope: Scope) -> Iterator[str]:
-    """A sentence for each wing, room, type and tag of the scope that no page has.
+    """Yield a sentence for each wing, room, type and tag of the scope that no page has.
 
-    It names some that pages do have, those most alike first, then those of most pages.
+    It lists values that exist, similar ones first, then those of most pages.
     """
     wanted = [("wing", scope.wing), ("room", scope.room), ("type", scope.type)]
     for kind, value in [*wanted, *(("tag", tag) for tag in scope.tags)]:
@@ -29,10 +29,10 @@ def unmatched_filters(connection: sqlite3.Connection, scope: Scope) -> Iterator[
             continue
         counts = dict(connection.execute(_VALUES[kind]).fetchall())
         if value.lower() not in map(str.lower, counts):
-            yield f"There is no {kind} {value}{_others(value, counts)}."
+            yield f"There is no {kind} {value}{_suggestions(value, counts)}."
 
 
-def _others(value: str, counts: dict[str, int]) -> str:
+def _suggestions(value: str, counts: dict[str, int]) -> str:
     def closeness(known: str) -> tuple[float, int, str]:
         alike = SequenceMatcher(None, value.lower(), known.lower()).ratio()
         return -alike if alike >= 0.6 else 0.0, -counts[known], known
@@ -40,5 +40,5 @@ def _others(value: str, counts: dict[str, int]) -> str:
     names = sorted(counts, key=closeness)
     if not names:
         return "; pages have none"
-    more = " and others" if len(names) > _NAMED else ""
-    return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(names[:_NAMED])}{more}"
+    more = " and others" if len(names) > _MAX_NAMES else ""
+    return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(names[:_MAX_NAMES])}{more}"

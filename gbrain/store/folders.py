@@ -1,4 +1,4 @@
-"""The folders a brain was filled from, and what it knows of their files."""
+"""Registered folders of notes, and which file each page came from."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Folder:
+    """A registered folder; `root` is its absolute path."""
+
     id: int
     root: str
 
 
 @dataclass(frozen=True, slots=True)
 class PageSource:
-    """What the brain knows of a page; `source_sha256` is the file as it was last taken in."""
+    """Which file a page came from; `source_sha256` is the file's hash at its last import."""
 
     slug: str
     path: str
@@ -27,11 +29,12 @@ class PageSource:
 
 
 def list_folders(connection: sqlite3.Connection) -> list[Folder]:
-    """The folders in the order they were added."""
+    """Return the folders in the order they were added."""
     return [Folder(*row) for row in connection.execute("SELECT id, root FROM vaults ORDER BY id")]
 
 
 def add_folder(connection: sqlite3.Connection, root: str, now: str) -> Folder:
+    """Register a folder, if it is new, and return it."""
     connection.execute("INSERT OR IGNORE INTO vaults (root, added_at) VALUES (?, ?)", (root, now))
     row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (root,)).fetchone()
     return Folder(*row)
@@ -40,9 +43,10 @@ def add_folder(connection: sqlite3.Connection, root: str, now: str) -> Folder:
 def record_written_files(
     connection: sqlite3.Connection, root: str, files: Iterable[tuple[str, bytes]]
 ) -> None:
-    """Remembers paths and hashes of files below `root` that now hold what their pages hold.
+    """Record that these (path, sha256) files below `root` have the same text as their pages.
 
-    Only pages that came from there: one put by hand is not the folder's until a file is taken in.
+    Only for pages that came from this folder: a page added by hand belongs to it once it is
+    imported.
     """
     connection.executemany(
         "UPDATE pages SET source_sha256 = sha256 WHERE path = ? AND sha256 = ? "
@@ -55,20 +59,21 @@ _KNOWN = "SELECT slug, path, sha256, source_sha256, vault_id FROM pages"
 
 
 def page_sources(connection: sqlite3.Connection) -> dict[str, PageSource]:
-    """Every page by slug."""
+    """Return the source of every page, by slug."""
     return {row[0]: PageSource(*row) for row in connection.execute(_KNOWN)}
 
 
 def find_page_source(connection: sqlite3.Connection, slug: str) -> PageSource | None:
-    """The page called `slug`, if there is one."""
+    """Return the source of the page with this slug; None if there is none."""
     row = connection.execute(f"{_KNOWN} WHERE slug = ?", (slug,)).fetchone()
     return PageSource(*row) if row else None
 
 
 def page_file_paths(connection: sqlite3.Connection, slugs: Iterable[str]) -> dict[str, Path]:
-    """The file of each page that came from one, by slug; whether it still exists is not asked.
+    """Return the path of each page's file, by slug; the file may no longer exist.
 
-    A crafted brain may name any file: one that is no page is left out, for it may be clicked on.
+    Terminals make the paths clickable, so a path in a crafted brain that is not Markdown is left
+    out.
     """
     rows = connection.execute(
         "SELECT slug, root, path FROM pages JOIN vaults ON vaults.id = vault_id "

@@ -1,4 +1,4 @@
-"""Earlier states of a page: kept at every write, shown and read back."""
+"""Keep earlier versions of pages, list them and read them back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ending = Literal["replaced", "deleted", "renamed"]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One state of a page; `ending` says what became of it, None for the one that stands."""
+    """One version of a page; `ending` says how it ended, None for the current one."""
 
     version: int
     slug: str
@@ -30,7 +30,7 @@ class Version:
 def save_version(
     connection: sqlite3.Connection, page: StoredPage, now: str, ending: Ending
 ) -> None:
-    """Puts the page's present text into its history."""
+    """Store the page's current text as a version, before it changes."""
     content = zlib.compress(page_text(connection, page.id).encode())
     connection.execute(
         "INSERT INTO versions (page_id, version, slug, path, sha256, bytes, written_at, ended_at, "
@@ -41,8 +41,8 @@ def save_version(
 
 
 def last_deleted(connection: sqlite3.Connection, slug: str) -> tuple[int, int] | None:
-    """Number and last version of the page that was the last to be deleted as `slug`."""
-    # It may have come back and gone again under another name: its last version is of any name.
+    """Return (page id, last version) of the page deleted last under this slug, if any."""
+    # The page may have been restored and deleted again under another slug.
     row = connection.execute(
         "SELECT page_id, (SELECT max(version) FROM versions WHERE page_id = v.page_id) "
         "FROM versions AS v WHERE slug = ? AND ending = 'deleted' "
@@ -54,7 +54,7 @@ def last_deleted(connection: sqlite3.Connection, slug: str) -> tuple[int, int] |
 
 
 def had_content(connection: sqlite3.Connection, slug: str, sha256: bytes) -> bool:
-    """Whether the page called `slug` had the text of that hash before the one it has."""
+    """Return whether the page had a text with this hash in an earlier version."""
     row = connection.execute(
         "SELECT 1 FROM versions WHERE page_id = (SELECT id FROM pages WHERE slug = ?) "
         "AND sha256 = ? LIMIT 1",
@@ -64,7 +64,7 @@ def had_content(connection: sqlite3.Connection, slug: str, sha256: bytes) -> boo
 
 
 def _page_id(connection: sqlite3.Connection, slug: str) -> int:
-    """The number of the page called `slug`, or of the last one that was."""
+    """Return the id of the page with this slug, or of the last one deleted under it."""
     page = find_page(connection, slug)
     if page:
         return page.id
@@ -73,7 +73,7 @@ def _page_id(connection: sqlite3.Connection, slug: str) -> int:
 
 
 def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
-    """All states of the page, oldest first, also of one that was deleted."""
+    """Return all versions of the page, oldest first; also of a deleted page."""
     rows = connection.execute(
         "SELECT version, slug, sha256, bytes, written_at, ending, ended_at FROM versions "
         "WHERE page_id = ? ORDER BY version",
@@ -89,12 +89,12 @@ def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
 
 
 def version_text(connection: sqlite3.Connection, slug: str, version: int) -> str:
-    """The text of one version; raises NotFound with the versions there are."""
+    """Return the text of one version; raise NotFound, with the existing ones, if missing."""
     return _version(connection, slug, version)[1]
 
 
 def _version(connection: sqlite3.Connection, slug: str, version: int) -> tuple[str, str]:
-    """Path and text of one version."""
+    """Return path and text of one version."""
     page = find_page(connection, slug)
     if page and page.version == version:
         return page.path, page_text(connection, page.id)
@@ -113,7 +113,7 @@ def _version(connection: sqlite3.Connection, slug: str, version: int) -> tuple[s
 def page_at_version(
     connection: sqlite3.Connection, slug: str, version: int
 ) -> tuple[StoredPage, str, str]:
-    """A page as it was in a version: what was known of it, its front matter as JSON, its text."""
+    """Return a page as it was in a version: its row, its front matter as JSON, and its text."""
     path, text = _version(connection, slug, version)
     known = list_versions(connection, slug)
     then = next(state for state in known if state.version == version)
@@ -143,16 +143,16 @@ def page_at_version(
 
 
 def decompress_version(content: bytes) -> str:
-    """The text of a version; raises ValueError or zlib.error for what is none.
+    """Return the text of a stored version; raise ValueError or zlib.error if it is corrupt.
 
-    A file from elsewhere may hold a few bytes that unpack to more than there is room for.
+    The size is limited, because a few bytes in a crafted file could expand to fill the memory.
     """
     from gbrain.text.page import MAX_PAGE_BYTES
 
     unpacker = zlib.decompressobj()
     data = unpacker.decompress(content, MAX_PAGE_BYTES + 1)
     if not unpacker.eof or len(data) > MAX_PAGE_BYTES:
-        raise ValueError("a version that is cut short or too large")
+        raise ValueError("the version is truncated or too large")
     return data.decode()
 
 

@@ -1,4 +1,4 @@
-"""Pages by what they are called: slug, file name, title or alias."""
+"""Find pages by name: slug, file name, title or alias."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# A name that is the page's own comes before one it shares with others.
+# Slugs and titles identify a page better than file names and aliases.
 KIND_ORDER = "CASE names.kind WHEN 'slug' THEN 0 WHEN 'title' THEN 1 WHEN 'name' THEN 2 ELSE 3 END"
 
-# Names looked at on each side of a possible slip; where more share so much, none is the one meant.
-_NEIGHBOURS = 200
+# If more names than this share the letters, none of them is likely to be the one meant.
+_MAX_SIMILAR_NAMES = 200
 
 
 class NamedPage(NamedTuple):
-    """A page found by name; `kind` says by which."""
+    """A page found by name; `kind` says which kind of name matched."""
 
     page_id: int
     slug: str
@@ -24,7 +24,7 @@ class NamedPage(NamedTuple):
 
 
 def find_by_name(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
-    """The pages whose folded name is `key`, one entry a page, the surest kind first."""
+    """Return the pages with the folded name `key`, each once, the most specific kind first."""
     rows = connection.execute(
         f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
         f"WHERE key = ? ORDER BY {KIND_ORDER}, slug",
@@ -37,7 +37,7 @@ def find_by_name(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
 
 
 def find_by_names(connection: sqlite3.Connection, keys: Iterable[str]) -> list[NamedPage]:
-    """The pages whose folded name is one of `keys`, an entry for each name they have among them."""
+    """Return the pages with one of the folded names `keys`, one entry for each match."""
     rows = connection.execute(
         "SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
         "WHERE key IN (SELECT value FROM json_each(?)) ORDER BY slug, key",
@@ -47,21 +47,21 @@ def find_by_names(connection: sqlite3.Connection, keys: Iterable[str]) -> list[N
 
 
 def find_similar_names(connection: sqlite3.Connection, key: str, kept: int) -> list[NamedPage]:
-    """Names that begin or end with `kept` letters of `key` and are about as long."""
+    """Return names of similar length that start or end with the same `kept` letters as `key`."""
     found: list[NamedPage] = []
     for column, start in (("key", key[:kept]), ("reversed", key[::-1][:kept])):
         rows = connection.execute(
             f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
             f"WHERE {column} >= ? AND {column} < ? AND length(key) BETWEEN ? AND ? LIMIT ?",
-            (start, start + "\U0010ffff", len(key) - 2, len(key) + 2, _NEIGHBOURS + 1),
+            (start, start + "\U0010ffff", len(key) - 2, len(key) + 2, _MAX_SIMILAR_NAMES + 1),
         ).fetchall()
-        if len(rows) <= _NEIGHBOURS:
+        if len(rows) <= _MAX_SIMILAR_NAMES:
             found += [NamedPage(*row) for row in rows]
     return found
 
 
 def slugs_by_id(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, str]:
-    """The slugs of pages by their number."""
+    """Return the slugs of pages by page id."""
     rows = connection.execute(
         "SELECT id, slug FROM pages WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(page_ids)),),

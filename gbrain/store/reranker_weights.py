@@ -1,4 +1,4 @@
-"""What a brain has learned from its use: kept by name, with the recorded use it is learned from."""
+"""Weights of the learned reranker, and the logged queries that it is trained on."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ RERANKER = "reranker"
 
 
 class TrainingExample(NamedTuple):
-    """A recorded question's hits, best first: the numbers of each, and whether it was opened."""
+    """The hits of a logged query, best first: features of each, and whether it was opened."""
 
     rows: tuple[tuple[float, ...], ...]
     opened: tuple[bool, ...]
 
 
 def save_weights(connection: sqlite3.Connection, name: str, value: str, now: str) -> None:
-    """Keeps `value` in place of what was learned before under that name."""
+    """Save weights under a name, replacing earlier ones."""
     connection.execute(
         "INSERT INTO learned (name, made_at, value) VALUES (?, ?, ?) "
         "ON CONFLICT (name) DO UPDATE SET made_at = excluded.made_at, value = excluded.value",
@@ -29,7 +29,7 @@ def save_weights(connection: sqlite3.Connection, name: str, value: str, now: str
 
 
 def read_weights(connection: sqlite3.Connection, name: str) -> str | None:
-    """What was learned under that name; None too in a brain from before anything was learned."""
+    """Return the weights saved under a name; None if there are none, or the schema is too old."""
     try:
         row = connection.execute("SELECT value FROM learned WHERE name = ?", (name,)).fetchone()
     except sqlite3.OperationalError:
@@ -38,9 +38,9 @@ def read_weights(connection: sqlite3.Connection, name: str) -> str | None:
 
 
 def training_examples(connection: sqlite3.Connection, width: int) -> Iterator[TrainingExample]:
-    """Recorded questions in the order they were asked, those with at least one opened hit.
+    """Yield logged queries with at least one opened hit, oldest first.
 
-    A hit whose numbers are not `width` finite ones is left out.
+    A hit without exactly `width` finite features is left out.
     """
     rows = connection.execute(
         "SELECT question_id, features, opened_at IS NOT NULL FROM question_hits "
@@ -56,7 +56,7 @@ def training_examples(connection: sqlite3.Connection, width: int) -> Iterator[Tr
 
 
 def _numbers(written: str, width: int) -> tuple[float, ...]:
-    """The numbers in a JSON list, none at all unless there are `width` of them."""
+    """Return the numbers of a JSON list; empty unless there are `width` finite ones."""
     try:
         row = tuple(float(number) for number in json.loads(written))
     except (ValueError, TypeError, RecursionError):

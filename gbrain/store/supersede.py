@@ -1,4 +1,4 @@
-"""Pages that another one replaces: their own front matter says so, and an export keeps it."""
+"""Mark pages as superseded by another, in their front matter, and list them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = "superseded_by"
 
 
 class SupersededPage(NamedTuple):
-    """A page with the one that replaces it: as written, and its slug if there is such a page."""
+    """A superseded page; `by` is the successor as written, `successor` its slug if it exists."""
 
     slug: str
     title: str
@@ -29,10 +29,10 @@ class SupersededPage(NamedTuple):
 def supersede_page(
     connection: sqlite3.Connection, old: str, new: str, now: str
 ) -> tuple[page_writer.WriteResult, str]:
-    """Writes into the page `old` that the page `new` replaces it; gives back the latter's slug.
+    """Mark the page `old` as superseded by `new`; return the write and the slug of `new`.
 
-    To be called within one writing transaction. Raises NotFound with the nearest slugs, and
-    Conflict where pages would replace each other in a circle.
+    Call this in a write transaction. Raises NotFound, with similar slugs, if a page does not exist,
+    and Conflict if pages would supersede each other in a circle.
     """
     page, successor = pages.require_page(connection, old), pages.require_page(connection, new)
     chain = [page.slug, successor.slug]
@@ -45,8 +45,8 @@ def supersede_page(
     raise Conflict(
         f"{page.slug} cannot be superseded by itself"
         if len(chain) == 2
-        else f"That would be a circle: {' → '.join(chain)}",
-        hint="Name the page that replaces it."
+        else f"The pages would supersede each other in a circle: {' → '.join(chain)}",
+        hint="Give the page that supersedes it."
         if len(chain) == 2
         else f"gbrain supersede --undo {chain[-2]} breaks it.",
         code="supersede_circle",
@@ -54,14 +54,14 @@ def supersede_page(
 
 
 def undo_supersede(connection: sqlite3.Connection, old: str, now: str) -> page_writer.WriteResult:
-    """Takes out of a page's front matter that another replaces it; to be called while writing."""
+    """Remove the mark of a superseded page; call this in a write transaction."""
     page = pages.require_page(connection, old)
     text = remove_key(pages.page_text(connection, page.id), KEY)
     return _write(connection, page, text, now)
 
 
 def list_superseded(connection: sqlite3.Connection) -> list[SupersededPage]:
-    """All pages that another one replaces, by slug."""
+    """Return all superseded pages, by slug."""
     rows = connection.execute(
         "SELECT slug, title, meta FROM pages "
         f"WHERE json_extract(meta, '$.{KEY}') IS NOT NULL ORDER BY slug"
@@ -82,7 +82,7 @@ def _write(
 
 
 def find_successor(connection: sqlite3.Connection, slug: str) -> str | None:
-    """The page that a page says it is superseded by."""
+    """Return the slug of the page that supersedes this one; None if there is none."""
     row = connection.execute("SELECT meta FROM pages WHERE slug = ?", (slug,)).fetchone()
     values = json.loads(row[0]) if row else {}
     for link in parse_front_matter_links({KEY: values.get(KEY)}, {}):

@@ -1,4 +1,4 @@
-"""Timeline entries across pages, and adding one to a page."""
+"""Read timeline entries across pages, and add one to a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gbrain.types import Scope
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """An entry of a page's timeline, without bullet and date; `lines` are inclusive, from 1."""
+    """A timeline entry without bullet and date; `lines` are inclusive, from 1."""
 
     slug: str
     title: str
@@ -30,7 +30,7 @@ class TimelineEntry:
 def latest_entries(
     connection: sqlite3.Connection, scope: Scope, limit: int | None
 ) -> tuple[list[TimelineEntry], int]:
-    """The latest `limit` entries of all pages, latest first, and how many there are."""
+    """Return the latest `limit` entries in scope, latest first, and how many there are."""
     within = chunk_condition(scope)
     order = "entries.first_day DESC, entries.date DESC, slug, section"
     return _entries(connection, within.sql, within.values, order, limit)
@@ -39,7 +39,7 @@ def latest_entries(
 def page_timeline(
     connection: sqlite3.Connection, page: pages.StoredPage, scope: Scope, limit: int | None
 ) -> tuple[list[TimelineEntry], int]:
-    """The latest `limit` entries of a page, oldest first, and how many there are."""
+    """Return the latest `limit` entries of a page, oldest first, and how many there are."""
     within = chunk_condition(scope)
     where = f"chunks.page_id = ? AND {within.sql}"
     order = "entries.first_day DESC, entries.date DESC, section DESC"
@@ -78,7 +78,7 @@ def _entries(
 def _long_texts(
     connection: sqlite3.Connection, spans: Sequence[tuple[int, int, int]]
 ) -> dict[tuple[int, int], str]:
-    """The texts of (page, first byte, last byte) by the first two: entries of several passages."""
+    """Return the text of entries that span several chunks, by (page id, first byte)."""
     texts = {}
     for page_id, of_page in groupby(sorted(spans), key=lambda span: span[0]):
         data = pages.page_text(connection, page_id).encode()
@@ -97,9 +97,9 @@ def add_timeline_entry(
     *,
     expected_version: int | None = None,
 ) -> page_writer.WriteResult:
-    """Writes an entry into a page's timeline; to be called within one writing transaction.
+    """Add an entry to a page's timeline; call this in a write transaction.
 
-    Raises NotFound when there is no such page.
+    Raises NotFound if the page does not exist.
     """
     from gbrain.text.page import parse_page
 

@@ -1,4 +1,4 @@
-"""Questions and what they found, kept while `record_queries` is on; and the last answer."""
+"""Log queries and opened pages, and store the last hits so that one can be opened by rank."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gbrain.store.connection import Database
 
 
 class ShownPage(NamedTuple):
-    """A page that an answer showed, with the numbers a learned reranker knows it by."""
+    """A page that a query showed, with the features that the learned reranker sees."""
 
     page_id: int
     features: Sequence[float]
 
 
 class LoggedQuery(NamedTuple):
-    """A recorded question; `opened` says whether one of its pages was opened afterwards."""
+    """A logged query; `opened` says whether one of its pages was opened afterwards."""
 
     text: str
     asked_at: str
@@ -29,7 +29,7 @@ class LoggedQuery(NamedTuple):
 
 
 class HitLocation(NamedTuple):
-    """Where a hit of the last answer stands; `line` is that of its passage, from 1."""
+    """Where a hit of the last query is; `line` is the first line of its chunk, from 1."""
 
     rank: int
     slug: str
@@ -45,7 +45,7 @@ def log_query(
     shown: Sequence[ShownPage],
     keep: int,
 ) -> None:
-    """Keeps a question with its pages, best first, and of all questions the `keep` latest."""
+    """Log a query with the pages it showed, best first, and keep only the `keep` latest queries."""
     number = connection.execute(
         "INSERT INTO questions (text, asked_at, mode, verdict, hits) VALUES (?, ?, ?, ?, ?)",
         (text, now, mode, verdict, len(shown)),
@@ -62,7 +62,7 @@ def log_query(
 
 
 def logged_queries(connection: sqlite3.Connection) -> Iterator[LoggedQuery]:
-    """Every recorded question, the latest first."""
+    """Yield every logged query, latest first."""
     rows = connection.execute(
         "SELECT text, asked_at, verdict, hits, EXISTS (SELECT 1 FROM question_hits "
         "WHERE question_id = id AND opened_at IS NOT NULL) FROM questions ORDER BY id DESC"
@@ -72,25 +72,25 @@ def logged_queries(connection: sqlite3.Connection) -> Iterator[LoggedQuery]:
 
 
 def save_last_hits(connection: sqlite3.Connection, places: Sequence[HitLocation]) -> None:
-    """Keeps where the hits of this answer stand, in place of the one before."""
+    """Store the hits of this query in place of those of the previous one."""
     connection.execute("DELETE FROM last_answer")
     connection.executemany("INSERT INTO last_answer (rank, slug, line) VALUES (?, ?, ?)", places)
 
 
 def find_last_hit(connection: sqlite3.Connection, rank: int) -> HitLocation | None:
-    """The hit of the last answer with this number."""
+    """Return the hit of the last query with this rank; None if there is none."""
     row = connection.execute(
         "SELECT rank, slug, line FROM last_answer WHERE rank = ?", (rank,)
     ).fetchone()
     return HitLocation(*row) if row else None
 
 
-# A page opened so long after a question was still opened because of it.
-_LED_TO = timedelta(minutes=30)
+# A page opened this soon after a query counts as opened because of it.
+_OPENED_AFTER_QUERY = timedelta(minutes=30)
 
 
 def log_open(connection: sqlite3.Connection, page_id: int, now: str) -> None:
-    """Counts that a page was opened, and marks it with the latest questions that showed it."""
+    """Count that a page was opened, and mark it in the recent queries that showed it."""
     connection.execute(
         "INSERT INTO page_use (page_id, opens, last_opened) SELECT id, 1, ?2 FROM pages "
         "WHERE id = ?1 ON CONFLICT (page_id) DO UPDATE SET opens = opens + 1, last_opened = ?2",
@@ -99,13 +99,15 @@ def log_open(connection: sqlite3.Connection, page_id: int, now: str) -> None:
     connection.executemany(
         "UPDATE question_hits SET opened_at = ? WHERE question_id = ? AND page_id = ? "
         "AND opened_at IS NULL",
-        [(now, question, page_id) for question in _asked_lately(connection, now)],
+        [(now, question, page_id) for question in _recent_queries(connection, now)],
     )
 
 
-def _asked_lately(connection: sqlite3.Connection, now: str) -> Iterator[int]:
-    """The latest questions, by their numbers."""
-    earliest = (datetime.fromisoformat(now) - _LED_TO).isoformat(timespec="milliseconds")
+def _recent_queries(connection: sqlite3.Connection, now: str) -> Iterator[int]:
+    """Yield the ids of recent queries, latest first."""
+    earliest = (datetime.fromisoformat(now) - _OPENED_AFTER_QUERY).isoformat(
+        timespec="milliseconds"
+    )
     for question, asked_at in connection.execute(
         "SELECT id, asked_at FROM questions ORDER BY id DESC"
     ):
@@ -124,9 +126,9 @@ def open_counts(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict
 
 
 def try_write(database: Database, write: Callable[[sqlite3.Connection], None]) -> bool:
-    """Lets `write` write all or nothing; False when the file is busy, full or read-only.
+    """Run `write` in a transaction; return False if the file is busy, full or read-only.
 
-    A note may be lost when the machine fails, so that its writer need not wait for the disk.
+    The write is not flushed to disk, so that the caller need not wait: a power loss may undo it.
     """
     connection = database.connection
     if database.read_only or connection.in_transaction:

@@ -74,7 +74,10 @@ def test_errors(run, plans):
     run("supersede", "plan-1", "plan-2")
     circle = run("supersede", "plan-2", "plan-1", "--json")
     assert (circle.exit_code, circle.error["code"]) == (1, "supersede_circle")
-    assert circle.error["message"] == "That would be a circle: plan-2 → plan-1 → plan-2"
+    assert (
+        circle.error["message"]
+        == "The pages would supersede each other in a circle: plan-2 → plan-1 → plan-2"
+    )
 
 
 def test_why_in_a_pipe(run, plans):

@@ -50,7 +50,7 @@ def test_scripts_without_spaces(brain: Brain) -> None:
 def test_a_common_word_is_counted_only_so_far(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verdict_data, "_COUNTED", 4)
+    monkeypatch.setattr(verdict_data, "_MAX_COUNTED_PAGES", 4)
     for number in range(9):
         brain.put(f"p{number}", b"everywhere\n" if number else b"everywhere once\n")
     everywhere, once = facts_of(brain, "p0", "everywhere once")
