@@ -1,4 +1,4 @@
-"""The brain as it stood on an earlier day: a copy in the cache folder, put back to that day."""
+"""Open the brain as it was on an earlier day: a rewound copy in the cache folder."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ from gbrain.store.sqlite_errors import explain_errors
 from gbrain.store.vectors import active_space, has_vectors
 from gbrain.types import Progress, no_progress
 
-KEPT = 3
-# To be raised when the same brain and day would give another copy.
-_MAKING = 1
+MAX_COPIES = 3
+# Raise this when the same brain and day would give a different copy.
+_COPY_FORMAT = 1
 _ABANDONED_SECONDS = 24 * 3600.0
-_SHARED_TABLES = ("config", "query_aliases")
 
 
 def brain_as_of(brain: Brain, day: str, progress: Progress = no_progress) -> Brain:
-    """The brain as it stood at the end of `day` (ISO, local time), open; the caller closes it.
+    """Return the brain as it was at the end of `day` (ISO, local time), open; the caller closes it.
 
-    The copy is made once for each state of the brain and used again; settings and query aliases
-    are those of now. Passages that only stood then are embedded if the brain has vectors.
+    A copy is made once for each state of the brain and reused; settings and query aliases are those
+    of today. Chunks that only existed then are embedded if the brain has vectors.
     """
     folder = cache_folder() / "as-of"
     with brain.database.read_transaction() as connection:
-        place = folder / f"{_name(brain, connection, day)}.db"
-        if not place.exists():
-            _make(brain, connection, day, place, progress)
-        shared = {name: _rows(connection, name) for name in _SHARED_TABLES}
+        path = folder / f"{_copy_name(brain, connection, day)}.db"
+        if not path.exists():
+            _make_copy(brain, connection, day, path, progress)
+        shared = as_of.read_shared_rows(connection)
     with suppress(OSError):
-        os.utime(place)
-    _prune(folder, place)
-    return _open(place, shared)
+        os.utime(path)
+    _prune(folder, path)
+    return _open_copy(path, shared)
 
 
-def _name(brain: Brain, connection: sqlite3.Connection, day: str) -> str:
-    path = brain.database.path
-    status = path.stat()
-    known = (_MAKING, os.path.realpath(path), status.st_dev, status.st_ino, day)
+def _copy_name(brain: Brain, connection: sqlite3.Connection, day: str) -> str:
+    """Return a file name that changes with the brain's file, its pages and the day."""
+    original = brain.database.path
+    status = original.stat()
+    known = (_COPY_FORMAT, os.path.realpath(original), status.st_dev, status.st_ino, day)
     return sha256(repr((known, as_of.content_fingerprint(connection))).encode()).hexdigest()[:32]
 
 
-def _make(
-    brain: Brain, connection: sqlite3.Connection, day: str, place: Path, progress: Progress
+def _make_copy(
+    brain: Brain, connection: sqlite3.Connection, day: str, path: Path, progress: Progress
 ) -> None:
-    """Builds the copy beside its place: a file under the final name is always whole."""
-    building = place.with_suffix(f".{os.getpid()}.new")
+    """Build the copy under a temporary name and rename it, so `path` is always complete."""
+    building = path.with_suffix(f".{os.getpid()}.new")
     try:
-        make_folder(place.parent)
+        make_folder(path.parent)
         building.unlink(missing_ok=True)
         os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with explain_errors(building):
@@ -66,12 +66,12 @@ def _make(
             finally:
                 target.close()
         with Brain.open(building) as past:
-            _put_back(past, day, progress)
-        building.replace(place)
+            _rewind(past, day, progress)
+        building.replace(path)
     except OSError as error:
         raise BadBrain(
-            f"Cannot keep a copy of the brain in {place.parent}: {error.strerror}",
-            hint="$XDG_CACHE_HOME names another folder for such copies.",
+            f"Cannot write a copy of the brain to {path.parent}: {error.strerror}",
+            hint="Set $XDG_CACHE_HOME to a folder that you can write to.",
             code="cannot_create",
         ) from None
     finally:
@@ -80,23 +80,23 @@ def _make(
                 left.unlink(missing_ok=True)
 
 
-def _put_back(past: Brain, day: str, progress: Progress) -> None:
-    past.database.connection.execute("PRAGMA synchronous = OFF")
+def _rewind(past: Brain, day: str, progress: Progress) -> None:
+    """Rewind a copy to the end of `day`, and embed the chunks that have no vector."""
+    as_of.skip_sync(past.database.connection)
     with past.database.write_transaction() as connection:
-        # What waits to be embedded now is not what is missing then.
-        connection.execute("DELETE FROM embedding_jobs")
-        changes = as_of.find_rollbacks(connection, day, _end_of(day))
+        as_of.drop_embedding_jobs(connection)
+        changes = as_of.find_rollbacks(connection, day, _end_of_day(day))
         as_of.apply_rollbacks(connection, changes, day, timestamp(), progress)
         space = active_space(connection)
         embedded = space is not None and has_vectors(connection, space)
     if embedded:
-        # Without its model the copy still answers, by words and by the vectors it has.
+        # Without the model the copy still answers, by keywords and with the vectors it has.
         with suppress(ModelUnavailable):
             past.embed(progress=progress)
 
 
-def _end_of(day: str) -> str:
-    """The first moment after a day of local time, as the brain writes times."""
+def _end_of_day(day: str) -> str:
+    """Return the first moment after a day of local time, in the format of stored times."""
     last = date.fromisoformat(day)
     if last.year >= date.max.year:
         return "9999-12-31T23:59:59.999Z"
@@ -108,30 +108,24 @@ def _end_of(day: str) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
-def _rows(connection: sqlite3.Connection, table: str) -> list[tuple[str, str]]:
-    return connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
-
-
-def _open(place: Path, shared: dict[str, list[tuple[str, str]]]) -> Brain:
-    """The copy, open, with the settings and aliases of the brain as they are now."""
-    past = Brain.open(place)
+def _open_copy(path: Path, shared: as_of.SharedRows) -> Brain:
+    """Return the copy, open, with the settings and aliases of the brain of today."""
+    past = Brain.open(path)
     with past.database.read_transaction() as connection:
-        old = {name: _rows(connection, name) for name in shared}
+        old = as_of.read_shared_rows(connection)
     if old == shared:
         return past
     with past.database.write_transaction() as connection:
-        for name, rows in shared.items():
-            connection.execute(f"DELETE FROM {name}")
-            connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows)
+        as_of.write_shared_rows(connection, shared)
     past.close()
-    return Brain.open(place)
+    return Brain.open(path)
 
 
 def _prune(folder: Path, current: Path) -> None:
-    """Removes all but the copies used last, and what an interrupted run left."""
+    """Remove all but the copies used last, and files that an interrupted run left."""
     with suppress(OSError):
         copies = sorted(folder.glob("*.db"), key=_used_at, reverse=True)
-        stale = [copy for copy in copies[KEPT:] if copy != current]
+        stale = [copy for copy in copies[MAX_COPIES:] if copy != current]
         abandoned = time.time() - _ABANDONED_SECONDS
         stale += [left for left in folder.glob("*.new*") if _used_at(left) < abandoned]
         for file in stale:

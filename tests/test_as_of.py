@@ -202,12 +202,12 @@ def test_only_the_copies_used_last_are_kept(brain: Brain):
         pages(brain, f"2026-11-0{number}")
         for age, copy in enumerate(sorted(copies(), key=lambda path: path.stat().st_mtime)):
             os.utime(copy, (age, age))
-    assert len(copies()) == as_of.KEPT
+    assert len(copies()) == as_of.MAX_COPIES
     left.write_bytes(b"x")
     os.utime(left, (1, 1))
     pages(brain, "2026-11-05")
     assert not left.exists()
-    assert len(copies()) == as_of.KEPT
+    assert len(copies()) == as_of.MAX_COPIES
 
 
 def test_settings_are_those_of_now(brain: Brain):
@@ -248,7 +248,7 @@ def test_a_cache_folder_that_cannot_be_made(brain: Brain, tmp_path: Path, monkey
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr("sys.platform", "linux")
-    with pytest.raises(BadBrain, match="Cannot keep a copy of the brain"):
+    with pytest.raises(BadBrain, match="Cannot write a copy of the brain"):
         brain_as_of(brain, "2026-11-16")
 
 
@@ -258,7 +258,7 @@ def test_a_failure_leaves_nothing_behind(brain: Brain, monkeypatch: pytest.Monke
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(as_of, "_put_back", fail)
+    monkeypatch.setattr(as_of, "_rewind", fail)
     with pytest.raises(BadBrain, match="No space left"):
         brain_as_of(brain, "2026-11-16")
     assert copies() == []

@@ -40,7 +40,7 @@ class FolderMethods(BrainFile):
             self.database,
             folder.expanduser().absolute(),
             timestamp(),
-            drop=drop,
+            remove_missing=drop,
             overwrite=overwrite,
             dry_run=dry_run,
             changed=changed,

@@ -61,7 +61,7 @@ class Follower:
             with open_brain(self.db) as brain:
                 report = import_folder(
                     brain.database, Path(root), timestamp(),
-                    drop=True, overwrite=self.overwrite, changed=changed,
+                    remove_missing=True, overwrite=self.overwrite, changed=changed,
                 )  # fmt: skip
                 embedded = self._embed(brain, root) if self.embed else None
         except GbrainError as error:

@@ -1,4 +1,4 @@
-"""Claim jobs, embed them on all cores, store a batch at a time; safe to kill, safe to run twice."""
+"""Embed queued chunks in batches; safe to interrupt, and several runs may work at once."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from gbrain.models.catalog import Embedder
     from gbrain.store.vectors import Floats
 
-_BATCH = 64
+_BATCH_CHUNKS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedLimits:
-    """When to stop early; None is never."""
+    """When to stop early: after so many jobs or seconds; None means no limit."""
 
     jobs: int | None = None
     seconds: float | None = None
@@ -33,7 +33,7 @@ class EmbedLimits:
 
 @dataclass(slots=True)
 class EmbedReport:
-    """What a run did; `left` jobs are due and were not reached."""
+    """What a run did: chunks embedded, vectors pruned, jobs still due, seconds taken."""
 
     done: int = 0
     pruned: int = 0
@@ -50,7 +50,7 @@ def embed_due_chunks(
     limits: EmbedLimits = EmbedLimits(),
     progress: Progress = no_progress,
 ) -> EmbedReport:
-    """Embeds what is due, for one page or all; several runs at once share the work."""
+    """Embed the chunks that are due, of one page or all, and report the numbers."""
     result, began = EmbedReport(), monotonic()
     with database.write_transaction() as connection:
         jobs.release_dead_workers(connection)
@@ -63,8 +63,8 @@ def embed_due_chunks(
         try:
             model = open_model()
             for batch in _batches(queue, model):
-                _keep(database, space, batch, result)
-                queue.held -= {job.hash for job, _ in batch}
+                _store(database, space, batch, result)
+                queue.claimed -= {job.hash for job, _ in batch}
                 progress(result.done, max(total, result.done))
         except ModelUnavailable as error:
             queue.give_back(error.message)
@@ -74,7 +74,7 @@ def embed_due_chunks(
             raise
     with database.write_transaction() as connection:
         result.left = jobs.count_due(connection, time(), page_id)
-        # Looking for orphans takes all vectors: once when the work is done, not in every slice.
+        # Pruning reads all vectors: once when nothing is due, not after every partial run.
         if not jobs.count_due(connection, time()):
             result.pruned = vectors.remove_orphaned_vectors(connection, space)
     result.seconds = monotonic() - began
@@ -82,7 +82,7 @@ def embed_due_chunks(
 
 
 class _Queue:
-    """Claims jobs a batch ahead of the model, and knows which it still holds."""
+    """Claims jobs one batch ahead of the model, and knows which are claimed but not stored."""
 
     def __init__(
         self,
@@ -94,19 +94,25 @@ class _Queue:
     ) -> None:
         self.database, self.space, self.page_id = database, space, page_id
         self.limits, self.began = limits, began
-        self.held: set[bytes] = set()
+        self.claimed: set[bytes] = set()
         self.with_model: deque[EmbeddingJob] = deque()
-        self.taken = 0
+        self.claimed_count = 0
 
     def texts(self) -> Iterator[str]:
+        """Yield the texts to embed, claiming jobs as they are needed."""
         while batch := self._claim():
             for job in batch:
                 self.with_model.append(job)
                 yield embedding_text(job.title, job.heading_path, job.date, job.text)
 
     def _claim(self) -> list[EmbeddingJob]:
+        """Claim the next batch; empty at a limit or after a switch to another model."""
         limits = self.limits
-        count = _BATCH if limits.jobs is None else min(_BATCH, limits.jobs - self.taken)
+        count = (
+            _BATCH_CHUNKS
+            if limits.jobs is None
+            else min(_BATCH_CHUNKS, limits.jobs - self.claimed_count)
+        )
         late = limits.seconds is not None and monotonic() - self.began >= limits.seconds
         if count <= 0 or late:
             return []
@@ -114,28 +120,28 @@ class _Queue:
             if vectors.active_space(connection) != self.space:
                 return []
             batch = jobs.claim_jobs(connection, jobs.worker_name(), time(), count, self.page_id)
-        self.taken += len(batch)
-        self.held |= {job.hash for job in batch}
+        self.claimed_count += len(batch)
+        self.claimed |= {job.hash for job in batch}
         return batch
 
     def give_back(self, reason: str | None) -> None:
-        """Frees what was claimed and not done; a reason is kept with the text the model was at."""
+        """Release unfinished jobs; a reason is stored with the job that the model failed on."""
         with self.database.write_transaction() as connection:
-            jobs.release_jobs(connection, list(self.held))
+            jobs.release_jobs(connection, list(self.claimed))
             if reason is not None and self.with_model:
                 jobs.fail_job(connection, self.with_model[0].hash, reason, time())
 
 
 def _batches(queue: _Queue, model: Embedder) -> Iterator[list[tuple[EmbeddingJob, Floats]]]:
-    """Jobs with their vectors, in order, as many together as are stored in one transaction.
+    """Yield jobs with their vectors, in order, one transaction's worth at a time.
 
-    A text that the model cannot embed ends it, after those before it.
+    A text that the model cannot embed raises ModelUnavailable after the jobs before it.
     """
     batch: list[tuple[EmbeddingJob, Floats]] = []
     try:
         for vector in model.embed_chunks(queue.texts()):
             batch.append((queue.with_model.popleft(), vector))
-            if len(batch) == _BATCH:
+            if len(batch) == _BATCH_CHUNKS:
                 yield batch
                 batch = []
     except ModelUnavailable:
@@ -146,15 +152,16 @@ def _batches(queue: _Queue, model: Embedder) -> Iterator[list[tuple[EmbeddingJob
         yield batch
 
 
-def _keep(
+def _store(
     database: Database,
     space: VectorSpace,
     batch: list[tuple[EmbeddingJob, Floats]],
     result: EmbedReport,
 ) -> None:
+    """Write a batch of vectors and remove its jobs."""
     with database.write_transaction() as connection:
         vectors.store_vectors(connection, space, [(job.hash, vector) for job, vector in batch])
-        # After a switch of models the queue is the other model's.
+        # After a switch of models the queue belongs to the other model.
         if vectors.active_space(connection) == space:
             jobs.finish_jobs(connection, [job.hash for job, _ in batch])
     result.done += len(batch)

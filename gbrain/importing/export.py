@@ -1,4 +1,4 @@
-"""Pages back into files, byte for byte or as something else, and never outside the folder."""
+"""Write pages to files: the Markdown as it was imported, other formats, or JSON lines."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from gbrain.store.atomic_files import atomic_write, remove_leftovers
 from gbrain.store.connection import Database
 from gbrain.store.folders import record_written_files
 from gbrain.store.history import had_content
-from gbrain.store.pages import page_texts
+from gbrain.store.pages import count_pages, export_records, page_paths, page_texts
 from gbrain.text.slug import PAGE_ENDINGS, slug_from_path
 from gbrain.types import Progress
 
-# Paths and texts of the files to write, in order.
+# Yields the path and text of each file to write, in order.
 ExportFiles = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
 
 JSONL_FILE = "brain.ndjson"
-# Whoever may look in by the umask may not change what is there.
+# The umask may let others read an exported folder, but never write to it.
 _FOLDER_MODE = 0o755
-# Nothing that is made of pages has another ending: no hook of git's, no start-up file of a shell.
+# A crafted brain must not write other files, such as a git hook or a shell's start-up file.
 _ENDINGS = (*PAGE_ENDINGS, ".html", ".ndjson")
-_ONE_NOT_WRITTEN = "All other pages were written. Rename the page or choose another folder."
-_NOTHING_WRITTEN = "Nothing was written. Choose another folder."
+_ONE_NOT_WRITTEN = "All other pages were written. Rename the page, or export to another folder."
+_NOTHING_WRITTEN = "Nothing was written. Export to another folder."
 
 
 def export_files(
@@ -41,131 +41,126 @@ def export_files(
     *,
     force: bool = False,
 ) -> tuple[int, int]:
-    """Writes each page to its path below `folder`; says how many were written and how many stood.
+    """Write each page to its path below `folder`; return how many were written and unchanged.
 
-    A file appears whole or not at all. A path that would leave the folder, by `..` or by a link,
-    is refused, and so is a page's file whose text the brain never held, unless `force`. Pages that
-    cannot be written are named in an error after all others are there. `files` makes other files
-    of the pages than their own.
+    Each file is an atomic write. A path that leaves the folder, by `..` or a symbolic link, is
+    refused, and so is a file whose text the brain never had, unless `force`. Pages that could not
+    be written are named in an error after all others are written. `files` gives other files than
+    the pages' own.
     """
-    real_root = _made(folder)
-    standing: list[tuple[str, bytes]] = []
+    real_root = _make_root(folder)
+    exported: list[tuple[str, bytes]] = []
     cleared: set[Path] = set()
     written = 0
     failed: list[GbrainError] = []
     with database.read_transaction() as connection:
-        total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+        total = count_pages(connection)
         for number, (path, text) in enumerate(files(connection), 1):
             try:
-                target, data = _inside(real_root, path), text.encode()
+                target, data = _target_path(real_root, path), text.encode()
                 if target.parent not in cleared:
                     remove_leftovers(target.parent)
                     cleared.add(target.parent)
-                there = target.read_bytes() if target.is_file() else None
-                if there != data:
-                    if there is not None and files is page_texts and not force:
-                        _spare(connection, path, there)
+                existing = target.read_bytes() if target.is_file() else None
+                if existing != data:
+                    if existing is not None and files is page_texts and not force:
+                        _refuse_unknown_file(connection, path, existing)
                     with atomic_write(target, durable=False) as file:
                         file.write(data)
                     written += 1
-                standing.append((path, sha256(data).digest()))
+                exported.append((path, sha256(data).digest()))
             except GbrainError as error:
                 failed.append(error)
             except OSError as error:
-                failed.append(_failure(path, error))
+                failed.append(_write_error(path, error))
             progress(min(number, total), total)
     if written and hasattr(os, "sync"):
-        # Once for all: sync would take a file that a loss of power left empty for an edit.
+        # Once at the end: after a power loss, sync would read an empty file as an edit.
         os.sync()
     if files is page_texts and not database.read_only:
         with database.write_transaction() as connection:
-            record_written_files(connection, str(real_root), standing)
+            record_written_files(connection, str(real_root), exported)
     if failed:
         others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         raise GbrainError(failed[0].message + others, hint=failed[0].hint, code=failed[0].code)
-    return written, len(standing) - written
+    return written, len(exported) - written
 
 
 def pages_skipped_by_import(connection: sqlite3.Connection) -> list[str]:
-    """Slugs of pages whose files an import passes over, so that it does not take them back."""
-    rows = connection.execute("SELECT slug, path FROM pages ORDER BY slug")
-    return [slug for slug, path in rows if is_always_skipped(path)]
+    """Return the slugs of pages whose files an import would skip, sorted."""
+    return [slug for slug, path in page_paths(connection) if is_always_skipped(path)]
 
 
-def _spare(connection: sqlite3.Connection, path: str, there: bytes) -> None:
-    """Raises GbrainError for a file whose text is nowhere in the brain."""
-    if not had_content(connection, slug_from_path(path), sha256(there).digest()):
+def _refuse_unknown_file(connection: sqlite3.Connection, path: str, existing: bytes) -> None:
+    """Raise GbrainError for a file whose text was never in the brain."""
+    if not had_content(connection, slug_from_path(path), sha256(existing).digest()):
         raise GbrainError(
-            f"{path} was changed, and the brain has not taken that in",
-            hint="gbrain sync takes it in; gbrain export --force writes over it.",
+            f"{path} has changes that were not imported",
+            hint="gbrain sync imports them; gbrain export --force overwrites the file.",
             code="file_changed",
         )
 
 
 def jsonl_lines(connection: sqlite3.Connection) -> Iterator[str]:
-    """Each page as a line of JSON, by path: all that `import --stdin` needs, and what it says."""
-    keys = ("path", "slug", "title", "type", "wing", "room", "date", "version", "created_at",
-            "updated_at", "tags", "aliases", "text")  # fmt: skip
-    rows = connection.execute(
-        f"SELECT {', '.join(keys[:-1])}, front_matter || compiled_truth || timeline "
-        "FROM pages ORDER BY path"
-    )
-    for *facts, tags, aliases, text in rows:
-        values = (*facts, tags.splitlines(), aliases.splitlines(), text)
-        yield json.dumps(dict(zip(keys, values, strict=True)), ensure_ascii=False) + "\n"
+    """Yield each page as a line of JSON, by path; `gbrain import --stdin` reads these lines."""
+    for record in export_records(connection):
+        yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def export_jsonl(database: Database, folder: Path, progress: Progress) -> int:
-    """Writes all pages as lines of JSON into one file below `folder`; says how many there are."""
-    target = _inside(_made(folder), JSONL_FILE)
+    """Write all pages as JSON lines to one file below `folder`; return their number."""
+    target = _target_path(_make_root(folder), JSONL_FILE)
     remove_leftovers(target.parent)
     number = 0
     try:
         with database.read_transaction() as connection, atomic_write(target) as file:
-            total = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
+            total = count_pages(connection)
             for number, line in enumerate(jsonl_lines(connection), 1):
                 file.write(line.encode())
                 progress(number, total)
     except OSError as error:
-        raise _failure(JSONL_FILE, error, _NOTHING_WRITTEN) from None
+        raise _write_error(JSONL_FILE, error, _NOTHING_WRITTEN) from None
     return number
 
 
-def _made(folder: Path) -> Path:
-    """The folder, made if need be, by its real name."""
+def _make_root(folder: Path) -> Path:
+    """Create the folder if needed and return its real path."""
     root = folder.expanduser()
     try:
         make_folder(root, _FOLDER_MODE)
     except OSError as error:
-        raise _failure(str(root), error, _NOTHING_WRITTEN) from None
+        raise _write_error(str(root), error, _NOTHING_WRITTEN) from None
     return root.resolve()
 
 
-def _failure(path: str, error: OSError, hint: str = _ONE_NOT_WRITTEN) -> GbrainError:
+def _write_error(path: str, error: OSError, hint: str = _ONE_NOT_WRITTEN) -> GbrainError:
+    """Return the error for a file that could not be written."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return GbrainError(
         f"Cannot write {path}: {error.strerror}",
-        hint="Make room and run the command again: what was written stays." if full else hint,
+        hint="Free disk space and run the command again." if full else hint,
         code="cannot_write",
     )
 
 
-def _inside(root: Path, path: str) -> Path:
-    """Where `path` is to be written, in a folder that is there; links are never followed out."""
+def _target_path(root: Path, path: str) -> Path:
+    """Return where to write `path` and create its folder; refuse paths outside `root`."""
     parts = PurePosixPath(path).parts
     safe = parts and not path.startswith("/") and ".." not in parts and "\0" not in path
     if not path.lower().endswith(_ENDINGS):
         raise GbrainError(
-            f"{path!r} is no file of a page", hint="gbrain rename names it anew.", code="outside"
+            f"{path!r} is not the path of a page",
+            hint="Rename it with gbrain rename.",
+            code="outside",
         )
     if safe:
         target = root.joinpath(*parts)
-        # Looked at before anything is made: a folder, too, must not appear behind a link.
+        # Checked before creating folders, so none is created behind a symbolic link.
         if target.parent.resolve().is_relative_to(root) and not target.is_symlink():
             make_folder(target.parent, _FOLDER_MODE)
             return target
     raise GbrainError(
-        f"{path!r} would be written outside of {root}",
-        hint="Rename the page, or export into an empty folder.",
+        f"{path!r} would be written outside {root}",
+        hint="Rename the page with gbrain rename, or export to an empty folder.",
         code="outside",
     )

@@ -1,4 +1,4 @@
-"""Files into the brain: walk, compare by content hash, parse what changed, store, enqueue."""
+"""Import a folder or JSON lines: find files, skip unchanged ones, parse, write, enqueue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from gbrain.importing.parse_worker import FileToParse, parse_files
 from gbrain.importing.scan import ImportProblem, find_page_files
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
-from gbrain.store.folders import Folder, PageSource, add_folder, find_page_source, page_sources
+from gbrain.store.folders import (
+    Folder,
+    PageSource,
+    add_folder,
+    find_folder,
+    find_page_source,
+    page_sources,
+)
 from gbrain.store.history import had_content
 from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
@@ -29,6 +36,8 @@ Action = Literal["create", "update", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class PageChange:
+    """A page that an import creates, updates or deletes; `path` is below the folder's root."""
+
     action: Action
     slug: str
     path: str
@@ -36,7 +45,7 @@ class PageChange:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What taking in a folder did, or would do; files that are no pages were `passed_over`."""
+    """What an import did, or would do; `skipped` counts files that are not Markdown."""
 
     changes: list[PageChange] = field(default_factory=list)
     unchanged: int = 0
@@ -44,10 +53,11 @@ class ImportReport:
     skipped: int = 0
 
     def count(self, action: Action) -> int:
+        """Return the number of changes of one kind."""
         return sum(1 for change in self.changes if change.action == action)
 
     def summary(self) -> str:
-        """The numbers in one line."""
+        """Return the numbers in one line."""
         counts = [
             f"{self.count('create')} new",
             f"{self.count('update')} changed",
@@ -56,7 +66,7 @@ class ImportReport:
         if self.count("delete"):
             counts.append(f"{self.count('delete')} removed")
         if self.problems:
-            counts.append(f"{len(self.problems)} not taken in")
+            counts.append(f"{len(self.problems)} not imported")
         return ", ".join(counts) + "."
 
 
@@ -65,28 +75,27 @@ def import_folder(
     root: Path,
     now: str,
     *,
-    drop: bool = False,
+    remove_missing: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
     changed: Collection[str] | None = None,
     progress: Progress = no_progress,
 ) -> ImportReport:
-    """Brings the pages of the folder `root` into the brain.
+    """Import the pages of the folder `root` and report what changed.
 
-    Files that are as they were last time are not parsed again. `drop` removes pages whose file is
-    gone. A page that changed on both sides is reported and left alone unless `overwrite`. Who
-    knows which files `changed` names their paths below the root: of the others that the brain
-    has, none is read.
+    Unchanged files are not parsed again. `remove_missing` deletes pages whose file is gone. A page
+    that changed both in its file and in the brain is reported and not imported, unless `overwrite`.
+    With `changed`, only these paths and new files are read.
     """
     report = ImportReport()
     paths, report.skipped = find_page_files(root, report.problems)
     with database.read_transaction() as connection:
         pages = page_sources(connection)
-    vault = _vault(database, root, now, dry_run)
-    absent = _absent(pages, vault, paths, report.problems) if drop else []
-    _refuse_empty(root, paths, absent)
-    batch = _Batch(database, now, report, dry_run, _Edits(vault, overwrite))
-    files = _files(vault, paths, pages, report, changed, progress)
+    folder = _register_folder(database, root, now, dry_run)
+    missing = _missing_pages(pages, folder, paths, report.problems) if remove_missing else []
+    _refuse_empty_folder(root, paths, missing)
+    batch = _Batch(database, now, report, dry_run, _ConflictRule(folder, overwrite))
+    files = _files_to_parse(folder, paths, pages, report, changed, progress)
     for path, page in parse_files(str(root), files):
         if page is None:
             report.unchanged += 1
@@ -95,16 +104,17 @@ def import_folder(
         else:
             batch.add(page)
     batch.store()
-    _drop(database, absent, now, report, dry_run)
+    _remove_pages(database, missing, now, report, dry_run)
     return report
 
 
 def import_jsonl(
     database: Database, source: BinaryIO, now: str, *, dry_run: bool = False
 ) -> ImportReport:
-    """Brings the pages on lines of JSON into the brain, as if each had been put by hand.
+    """Import pages from JSON lines, as if each had been put by hand, and report what changed.
 
-    A line that holds no page is a problem that names it; the others go in.
+    A line without a valid page is reported as a problem with its line number; the others are
+    imported.
     """
     from gbrain.importing.jsonl import page_path, read_records
 
@@ -112,21 +122,21 @@ def import_jsonl(
     with database.read_transaction() as connection:
         pages = page_sources(connection)
     batch = _Batch(database, now, report, dry_run)
-    taken: dict[str, str] = {}
+    seen: dict[str, str] = {}
     for number, record in read_records(source):
         place = f"stdin line {number}"
         try:
             if isinstance(record, GbrainError):
                 raise record
             slug = slug_from_path(record.name)
-            if slug in taken:
-                raise _collision(slug, taken[slug], "Keep one of the two.")
+            if slug in seen:
+                raise _collision(slug, seen[slug], "Keep one of the two.")
             known = pages.get(slug)
             page = parse_page(known.path if known else page_path(record.name), record.data)
         except GbrainError as error:
             report.problems.append(ImportProblem(place, error.message, error.hint, error.code))
             continue
-        taken[slug] = place
+        seen[slug] = place
         if known and known.sha256 == page.sha256:
             report.unchanged += 1
             continue
@@ -135,12 +145,13 @@ def import_jsonl(
     return report
 
 
-def _vault(database: Database, root: Path, now: str, dry_run: bool) -> Folder:
+def _register_folder(database: Database, root: Path, now: str, dry_run: bool) -> Folder:
+    """Return the folder's record, adding it if it is new; id -1 for a new one on a dry run."""
     name = os.path.realpath(root)
     with database.read_transaction() as connection:
-        row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (name,)).fetchone()
-    if row:
-        return Folder(*row)
+        folder = find_folder(connection, name)
+    if folder:
+        return folder
     if dry_run:
         return Folder(-1, name)
     with database.write_transaction() as connection:
@@ -150,16 +161,16 @@ def _vault(database: Database, root: Path, now: str, dry_run: bool) -> Folder:
 # --- the folder ------------------------------------------------------------------------------
 
 
-def _files(
-    vault: Folder,
+def _files_to_parse(
+    folder: Folder,
     paths: list[str],
     pages: dict[str, PageSource],
     report: ImportReport,
     changed: Collection[str] | None,
     progress: Progress,
 ) -> Iterator[FileToParse]:
-    """The files that may hold a page of this vault, with the hash each had when last taken in."""
-    taken: dict[str, str] = {}
+    """Yield the files that may be parsed, each with the hash it had at the last import."""
+    seen: dict[str, str] = {}
     present = set(paths)
     for number, path in enumerate(paths, 1):
         progress(number, len(paths))
@@ -167,11 +178,11 @@ def _files(
             path.encode()
             slug = slug_from_path(path)
             known = pages.get(slug)
-            if slug in taken:
-                raise _collision(slug, taken[slug], "Rename one of the two files.")
-            taken[slug] = path
-            if known and not _may_hold(known, vault, path, present):
-                hint = "Rename the file, or delete the page that is there."
+            if slug in seen:
+                raise _collision(slug, seen[slug], "Rename one of the two files.")
+            seen[slug] = path
+            if known and not _belongs_to(known, folder, path, present):
+                hint = "Rename the file, or delete the page with gbrain delete."
                 raise _collision(slug, known.path, hint)
         except UnicodeEncodeError:
             name = path.encode("utf-8", "replace").decode()
@@ -181,47 +192,48 @@ def _files(
         except GbrainError as error:
             report.problems.append(ImportProblem(path, error.message, error.hint, error.code))
         else:
-            same_place = known and known.folder_id == vault.id and known.path == path
-            if same_place and changed is not None and not _may_differ(vault, path, changed):
+            same_place = known and known.folder_id == folder.id and known.path == path
+            if same_place and changed is not None and not _may_have_changed(folder, path, changed):
                 report.unchanged += 1
                 continue
             yield path, known.source_sha256 if known and same_place else None
 
 
-def _may_differ(vault: Folder, path: str, changed: Collection[str]) -> bool:
-    # A link's text changes elsewhere.
-    return path in changed or os.path.islink(f"{vault.root}/{path}")
+def _may_have_changed(folder: Folder, path: str, changed: Collection[str]) -> bool:
+    # The target of a symbolic link changes without the link being named.
+    return path in changed or os.path.islink(f"{folder.root}/{path}")
 
 
 def _collision(slug: str, other: str, hint: str) -> BadPage:
+    """Return the error for a slug that two files or pages share."""
     return BadPage(f"shares the slug {slug} with {other}", hint=hint, code="slug_collision")
 
 
-def _may_hold(known: PageSource, vault: Folder, path: str, present: set[str]) -> bool:
-    """Whether the page in the brain can be this file's: its own, one put by hand, or one moved."""
-    ours = known.folder_id == vault.id
+def _belongs_to(known: PageSource, folder: Folder, path: str, present: set[str]) -> bool:
+    """Tell whether the brain's page is this file's: its own, one put by hand, or one moved."""
+    ours = known.folder_id == folder.id
     moved = ours and known.path not in present
     return (ours or known.folder_id is None) and (known.path == path or moved)
 
 
 @dataclass(frozen=True, slots=True)
-class _Edits:
-    """Whose pages a folder's files may replace."""
+class _ConflictRule:
+    """Finds pages that changed both in a folder's files and in the brain."""
 
-    vault: Folder
+    folder: Folder
     overwrite: bool
 
-    def conflict(self, known: PageSource | None, page: Page) -> ImportProblem | None:
-        """What is wrong when the page was changed in the brain since its file was taken in."""
+    def find(self, known: PageSource | None, page: Page) -> ImportProblem | None:
+        """Return the problem if the page changed in the brain since its file was imported."""
         if known is None or self.overwrite or known.sha256 == page.sha256:
             return None
-        if known.sha256 == known.source_sha256 and known.folder_id == self.vault.id:
+        if known.sha256 == known.source_sha256 and known.folder_id == self.folder.id:
             return None
         return ImportProblem(
             page.path,
-            f"the page {known.slug} was changed in the brain as well",
-            "gbrain sync --overwrite takes the file's text, and the brain's stays in the page's "
-            "history; gbrain export --force writes the brain's over the file.",
+            f"the page {known.slug} was also changed in the brain",
+            "gbrain sync --overwrite imports the file and keeps the brain's text in the page's "
+            "history; gbrain export --force overwrites the file with the brain's text.",
             "both_changed",
         )
 
@@ -230,10 +242,10 @@ class _Edits:
 
 
 class _Batch:
-    """Pages on their way in, of a vault's files or put by hand: each lot is stored as a whole.
+    """Parsed pages that are written together in one transaction.
 
-    What the brain holds is looked at when the lot is stored, not when its files were read: others
-    may have written in between. A dry run only reports.
+    Conflicts are checked against the brain at the time of writing, since another program may have
+    written after the files were read. A dry run only reports.
     """
 
     def __init__(
@@ -242,45 +254,47 @@ class _Batch:
         now: str,
         report: ImportReport,
         dry_run: bool,
-        edits: _Edits | None = None,
+        conflicts: _ConflictRule | None = None,
     ) -> None:
         self.database, self.now, self.report, self.dry_run = database, now, report, dry_run
-        self.edits = edits
+        self.conflicts = conflicts
         self.pages: list[Page] = []
         self.size = 0
 
     def add(self, page: Page) -> None:
+        """Add a page, and write the batch when it is full."""
         self.pages.append(page)
         self.size += len(page.compiled_truth) + len(page.timeline)
         if len(self.pages) >= _BATCH_PAGES or self.size >= _BATCH_BYTES:
             self.store()
 
     def store(self) -> None:
+        """Write the batch and start an empty one."""
         if not self.pages:
             return
         if self.dry_run:
             with self.database.read_transaction() as connection:
-                self._report(connection)
+                self._report_changes(connection)
         else:
-            vault_id = self.edits.vault.id if self.edits else None
+            folder_id = self.conflicts.folder.id if self.conflicts else None
             with self.database.write_transaction() as connection:
-                written = self._report(connection)
+                written = self._report_changes(connection)
                 for page in written:
                     write_page(
                         connection, page, self.now,
-                        folder_id=vault_id, from_file=vault_id is not None, enqueue=False,
+                        folder_id=folder_id, from_file=folder_id is not None, enqueue=False,
                     )  # fmt: skip
                 enqueue_pages(connection, [page.slug for page in written], self.now)
         self.pages, self.size = [], 0
 
-    def _report(self, connection: sqlite3.Connection) -> list[Page]:
-        """Says of each page what becomes of it; gives back those that are to be written."""
+    def _report_changes(self, connection: sqlite3.Connection) -> list[Page]:
+        """Add each page's outcome to the report; return the pages to write."""
         written = []
         for page in self.pages:
             known = find_page_source(connection, page.slug)
-            problem = self.edits.conflict(known, page) if self.edits else None
+            problem = self.conflicts.find(known, page) if self.conflicts else None
             if problem and had_content(connection, page.slug, page.sha256):
-                # A file that stayed behind, such as one that was exported, brings nothing new.
+                # The file has an earlier version, such as an exported one: nothing new.
                 self.report.unchanged += 1
             elif problem:
                 self.report.problems.append(problem)
@@ -291,11 +305,11 @@ class _Batch:
         return written
 
 
-def _absent(
-    pages: dict[str, PageSource], vault: Folder, paths: list[str], problems: list[ImportProblem]
+def _missing_pages(
+    pages: dict[str, PageSource], folder: Folder, paths: list[str], problems: list[ImportProblem]
 ) -> list[PageSource]:
-    """Pages of this vault whose file is gone; not those under a folder that cannot be read."""
-    present = {slug_from_path(path) for path in paths if _encodable(path)}
+    """Return the folder's pages whose file is gone, except below folders that cannot be read."""
+    present = {slug_from_path(path) for path in paths if _has_slug(path)}
     named = {p.path for p in problems}
     unread = tuple(p.path for p in problems if p.code == "cannot_read")
     if "." in unread:
@@ -303,14 +317,14 @@ def _absent(
     return [
         known
         for slug, known in pages.items()
-        if known.folder_id == vault.id
+        if known.folder_id == folder.id
         and slug not in present
         and known.path not in named
         and not (unread and known.path.startswith(unread))
     ]
 
 
-def _encodable(path: str) -> bool:
+def _has_slug(path: str) -> bool:
     try:
         path.encode()
         slug_from_path(path)
@@ -319,22 +333,24 @@ def _encodable(path: str) -> bool:
     return True
 
 
-def _refuse_empty(root: Path, paths: list[str], absent: list[PageSource]) -> None:
-    if absent and not paths:
+def _refuse_empty_folder(root: Path, paths: list[str], missing: list[PageSource]) -> None:
+    """Raise BadPage when all pages of the folder would be removed at once."""
+    if missing and not paths:
         raise BadPage(
-            f"{root} holds no pages any more, but the brain has {len(absent)} from there",
-            hint="Is the disk mounted? To drop them all, use gbrain delete.",
+            f"{root} contains no pages, but the brain has {len(missing)} from it",
+            hint="Check that the disk is mounted. gbrain delete removes pages from the brain.",
             code="vault_empty",
         )
 
 
-def _drop(
-    database: Database, absent: list[PageSource], now: str, report: ImportReport, dry_run: bool
+def _remove_pages(
+    database: Database, missing: list[PageSource], now: str, report: ImportReport, dry_run: bool
 ) -> None:
-    if not absent:
+    """Delete pages whose file is gone, except those changed in the brain meanwhile."""
+    if not missing:
         return
     with database.read_transaction() if dry_run else database.write_transaction() as connection:
-        for known in absent:
+        for known in missing:
             found = find_page_source(connection, known.slug)
             if found is None or found.path != known.path:
                 continue
@@ -343,7 +359,7 @@ def _drop(
                     ImportProblem(
                         known.path,
                         f"the file is gone, but the page {known.slug} was changed in the brain",
-                        "Export it, or remove it with gbrain delete.",
+                        "gbrain export writes the file again; gbrain delete removes the page.",
                         "both_changed",
                     )
                 )

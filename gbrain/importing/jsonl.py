@@ -1,4 +1,4 @@
-"""Pages as lines of JSON: what one line says, and what is wrong with it."""
+"""Parse JSON lines into pages, one page per line."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from gbrain.errors import BadPage
 from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.text.slug import is_page_file
 
-# A character takes at most six bytes in JSON.
+# A character takes at most six bytes in JSON, as in \u00e9.
 MAX_JSONL_LINE_BYTES = 6 * MAX_PAGE_BYTES + 1_000_000
 
-_HINT = 'A line reads {"slug": "notes/a", "text": "# A\\n"}, or has title, tags and body.'
+_HINT = 'Write lines like {"slug": "notes/a", "text": "# A\\n"}, or with title, tags and body.'
 _NAMES = ("path", "slug", "title")
-_PARTS = frozenset(("path", "slug", "body", "text"))
+_NOT_FRONT_MATTER = frozenset(("path", "slug", "body", "text"))
 _BOM = b"\xef\xbb\xbf"
 
 
 class JsonlRecord(NamedTuple):
-    """The page that a line holds: `name` is a path or a slug."""
+    """The page of one line: `name` is a path or slug, `data` the page's bytes."""
 
     name: str
     data: bytes
 
 
 def read_records(source: BinaryIO) -> Iterator[tuple[int, JsonlRecord | BadPage]]:
-    """Each line's number, from 1, with its page or what is wrong; blank lines are left out."""
+    """Yield each line's number, from 1, with its page or error; blank lines are skipped."""
     number = 0
     while line := source.readline(MAX_JSONL_LINE_BYTES):
         number += 1
@@ -40,46 +40,51 @@ def read_records(source: BinaryIO) -> Iterator[tuple[int, JsonlRecord | BadPage]
             line = line.removeprefix(_BOM)
         if line.strip():
             try:
-                yield number, _record(line)
+                yield number, _parse_record(line)
             except BadPage as error:
                 yield number, error
 
 
 def page_path(name: str) -> str:
-    """Where the page called `name` is kept."""
+    """Return the file path of the page called `name`."""
     return name if is_page_file(name) else f"{name}.md"
 
 
-def _record(line: bytes) -> JsonlRecord:
+def _parse_record(line: bytes) -> JsonlRecord:
+    """Return the page of one line; raise BadPage if it is not valid."""
     try:
-        said = json.loads(line.decode(), parse_constant=_refuse_constant)
+        record = json.loads(line.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError:
         raise _bad("not UTF-8") from None
     except json.JSONDecodeError as error:
         raise _bad(f"not JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError):
-        raise _bad("not JSON: a number or a nesting that is too large") from None
-    if not isinstance(said, dict):
+        raise _bad("not JSON: a number is too large or the nesting too deep") from None
+    if not isinstance(record, dict):
         raise _bad("not a JSON object")
-    name = next((said[key] for key in _NAMES if said.get(key) is not None), None)
+    name = next((record[key] for key in _NAMES if record.get(key) is not None), None)
     if not isinstance(name, str):
-        raise _bad("no slug, path or title that is text")
-    text = said["text"] if said.get("text") is not None else _page_text(said)
+        raise _bad("slug, path or title is missing or not a string")
+    text = record["text"] if record.get("text") is not None else _compose_page(record)
     if not isinstance(text, str):
-        raise _bad("neither a text nor a body that is text")
+        raise _bad("text or body is missing or not a string")
     try:
         return JsonlRecord(name, text.encode())
     except UnicodeEncodeError:
-        raise _bad("half of a surrogate pair, which is no character") from None
+        raise _bad("contains half of a surrogate pair, which is not a character") from None
 
 
-def _page_text(said: dict[str, Any]) -> str | None:
-    """A page made of a body and of everything else as front matter."""
-    body = said.get("body")
+def _compose_page(record: dict[str, Any]) -> str | None:
+    """Return a page with the record's body and its other keys as front matter."""
+    body = record.get("body")
     if not isinstance(body, str):
         return None
-    values = {key: value for key, value in said.items() if key not in _PARTS and value is not None}
-    # JSON is YAML, so that every value comes back as it was given.
+    values = {
+        key: value
+        for key, value in record.items()
+        if key not in _NOT_FRONT_MATTER and value is not None
+    }
+    # JSON is valid YAML, so every value is parsed back unchanged.
     lines = [
         f"{key if key.isidentifier() else _json(key)}: {_json(value)}\n"
         for key, value in values.items()

@@ -1,4 +1,4 @@
-"""Files into pages, in a process of their own when there are many."""
+"""Read and parse files, in a second process when there are many."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from gbrain.errors import BadPage, GbrainError
 from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 from gbrain.types import Page
 
-# A path below the vault's root, and the hash of the file as it was last taken in.
+# A path below the folder's root, and the file's hash at the last import.
 FileToParse = tuple[str, bytes | None]
-# The page of a file, what is wrong with it, or None when it is as it was.
+# A path with its page, the error for it, or None if the file is unchanged.
 ParsedFile = tuple[str, Page | GbrainError | None]
 
-# Fewer files are read before another process has even started.
-_WORTH_A_PROCESS = 300
-_GROUP = 64
-_GROUPS_AHEAD = 32
+# Fewer files are parsed before a second process has started.
+_MIN_FILES_FOR_PROCESS = 300
+_FILES_PER_MESSAGE = 64
+_MAX_WAITING_MESSAGES = 32
 
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _START = (
@@ -34,61 +34,63 @@ _START = (
 
 
 def parse_files(root: str, files: Iterable[FileToParse]) -> Iterator[ParsedFile]:
-    """Each file's path with what was read, in order; a file that did not change is not parsed.
+    """Yield each file's path with its page, in order; an unchanged file is not parsed.
 
-    With many files and a second core, another process reads while the caller stores, and only a
-    few pages are held at a time. `files` may then be asked for on another thread.
+    With many files and more than one core, a second process parses while the caller writes, and
+    only a few pages are in memory at a time. `files` may then be consumed on another thread.
     """
     source = iter(files)
-    first = list(islice(source, _WORTH_A_PROCESS + 1))
-    many = len(first) > _WORTH_A_PROCESS and (os.cpu_count() or 1) > 1 and sys.executable
+    first = list(islice(source, _MIN_FILES_FOR_PROCESS + 1))
+    many = len(first) > _MIN_FILES_FOR_PROCESS and (os.cpu_count() or 1) > 1 and sys.executable
     everything = chain(first, source)
     if many:
-        return _read_elsewhere(root, everything)
-    return (_read(root, file) for file in everything)
+        return _parse_in_process(root, everything)
+    return (_parse_file(root, file) for file in everything)
 
 
-def _read(root: str, file: FileToParse) -> ParsedFile:
-    path, taken_in = file
+def _parse_file(root: str, file: FileToParse) -> ParsedFile:
+    """Return the file's page or error; None for the page if the file's hash is unchanged."""
+    path, imported_hash = file
     try:
-        data = _bytes(f"{root}/{path}")
-        if taken_in is not None and sha256(data).digest() == taken_in:
+        data = _read_bytes(f"{root}/{path}")
+        if imported_hash is not None and sha256(data).digest() == imported_hash:
             return path, None
         return path, parse_page(path, data)
     except OSError as error:
         return path, GbrainError(
             f"cannot be read: {error.strerror}",
-            hint="Check who may read it, or name it in .gbrainignore.",
+            hint="Check its permissions, or list it in .gbrainignore.",
             code="cannot_read",
         )
     except GbrainError as error:
         return path, error
 
 
-def _bytes(path: str) -> bytes:
-    """The file's bytes; a file beyond the limit is not read into memory."""
-    # Asked before it is opened: opening a pipe waits for somebody to write into it.
+def _read_bytes(path: str) -> bytes:
+    """Return the file's bytes, at most one more than a page may have."""
+    # Checked before opening: opening a pipe blocks until another process writes to it.
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise BadPage(
-            "not a regular file", hint="A line in .gbrainignore leaves it out.", code="not_a_file"
+            "not a regular file", hint="List it in .gbrainignore to skip it.", code="not_a_file"
         )
     with open(path, "rb") as file:
         return file.read(MAX_PAGE_BYTES + 1)
 
 
-def _read_elsewhere(root: str, files: Iterator[FileToParse]) -> Iterator[ParsedFile]:
+def _parse_in_process(root: str, files: Iterator[FileToParse]) -> Iterator[ParsedFile]:
+    """Yield what a second process parsed; raise GbrainError if it ended early."""
     from queue import Queue
     from subprocess import PIPE, Popen
     from threading import Thread
 
     failure: list[BaseException] = []
-    # Enough for the other process to go on while this one stores a batch.
-    ready: Queue[bytes | None] = Queue(_GROUPS_AHEAD)
+    # Enough for the second process to keep working while this one writes a batch.
+    ready: Queue[bytes | None] = Queue(_MAX_WAITING_MESSAGES)
 
     def feed(pipe: BinaryIO) -> None:
         try:
             with pipe:
-                while group := list(islice(files, _GROUP)):
+                while group := list(islice(files, _FILES_PER_MESSAGE)):
                     _send(pickle.dumps(group), pipe)
         except BaseException as error:
             failure.append(error)
@@ -98,7 +100,7 @@ def _read_elsewhere(root: str, files: Iterator[FileToParse]) -> Iterator[ParsedF
             ready.put(answer)
         ready.put(None)
 
-    # With -P: a module that lies in the current folder, which may be the vault, is not loaded.
+    # -P: never load a Python module from the current folder, which may be the notes folder.
     command = [sys.executable, "-P", "-c", _START, _PACKAGES, root]
     with Popen(command, stdin=PIPE, stdout=PIPE) as child:
         feeder = Thread(target=feed, args=(child.stdin,), daemon=True)
@@ -116,8 +118,8 @@ def _read_elsewhere(root: str, files: Iterator[FileToParse]) -> Iterator[ParsedF
         raise failure[0]
     if code != 0:
         raise GbrainError(
-            "The process that reads the files ended too early",
-            hint="What was read is in the brain; run the command again for the rest.",
+            "The process that parses the files ended too early",
+            hint="Run the command again to import the remaining files.",
             code="interrupted",
         )
 
@@ -128,18 +130,18 @@ def _send(message: bytes, pipe: BinaryIO) -> None:
 
 
 def _receive(pipe: BinaryIO) -> bytes | None:
-    """The next message; None when there are no more, or the other end died in the middle."""
+    """Return the next message; None at the end, or if the other process died."""
     size = pipe.read(8)
     message = pipe.read(int.from_bytes(size, "big")) if len(size) == 8 else b""
     return message if message else None
 
 
 def serve(root: str) -> None:
-    """Reads groups of files and answers each with its pages, until there are no more."""
-    # Ctrl-C reaches both processes; the one that asked for the pages ends this one.
+    """Parse files in the second process: answer each message until the input ends."""
+    # Ctrl-C reaches both processes; the main one ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while (message := _receive(source)) is not None:
         group: list[FileToParse] = pickle.loads(message)
-        answers = [_read(root, file) for file in group]
+        answers = [_parse_file(root, file) for file in group]
         _send(pickle.dumps(answers, pickle.HIGHEST_PROTOCOL), target)

@@ -1,4 +1,4 @@
-"""A folder of notes: which of its files are pages, and which its owner wants left out."""
+"""Find the Markdown files of a folder, without hidden, ignored and outside ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.text.slug import is_page_file
 
 IGNORE_FILE = ".gbrainignore"
-# Where Logseq keeps earlier texts of the pages.
-_COPIES = "/logseq/bak"
-_MOST_RULES = 1_000_000
+# Logseq's folder of page backups.
+_LOGSEQ_BACKUPS = "/logseq/bak"
+_MAX_IGNORE_FILE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
-    """A file that could not be taken in, and why."""
+    """A file or line that could not be imported, and why."""
 
     path: str
     reason: str
@@ -28,33 +28,34 @@ class ImportProblem:
 
 
 def require_folder(root: Path) -> None:
+    """Raise NotFound if there is no such folder."""
     if not root.is_dir():
         raise NotFound(
-            f"There is no folder {root}", hint="Name the folder that holds your notes.",
+            f"There is no folder {root}", hint="Give the path of the folder with your notes.",
             code="no_folder",
         )  # fmt: skip
 
 
 def is_always_skipped(path: str) -> bool:
-    """Tell whether an import never reads this path: hidden files and Logseq's copies."""
-    return "/." in f"/{path}" or f"{_COPIES}/" in f"/{path}"
+    """Tell whether an import never reads this path: hidden files and Logseq's backups."""
+    return "/." in f"/{path}" or f"{_LOGSEQ_BACKUPS}/" in f"/{path}"
 
 
 def refuse_skipped_path(path: str) -> None:
-    """Raises BadPage for the path of a new page that would not come back from an export."""
+    """Raise BadPage for a new page's path that import would skip after an export."""
     if is_always_skipped(path):
         raise BadPage(
-            f"{path} would be a hidden file, or one of Logseq's copies, which import passes over",
-            hint="Begin no part of the name with a dot, and keep it out of logseq/bak.",
+            f"{path} is a hidden file or one of Logseq's backups, which import skips",
+            hint="Choose a name without a leading dot and outside logseq/bak.",
             code="hidden_name",
         )
 
 
 def find_page_files(root: Path, problems: list[ImportProblem]) -> tuple[list[str], int]:
-    """Paths of the folder's pages relative to it, sorted, and how many other files there are.
+    """Return the folder's page paths relative to it, sorted, and how many other files there are.
 
-    What cannot be read is a problem. Others are not Markdown, or ignored; hidden ones and what lies
-    in ignored folders are not looked at.
+    What cannot be read is added to `problems`. Other files are not Markdown, or ignored; hidden
+    files and the contents of ignored folders are not counted.
     """
     require_folder(root)
     ignored = _ignore_rules(root)
@@ -69,7 +70,7 @@ def find_page_files(root: Path, problems: list[ImportProblem]) -> tuple[list[str
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
             reason = f"the folder cannot be read: {error.strerror}"
-            hint = f"Check who may read it, or list it in {IGNORE_FILE}."
+            hint = f"Check its permissions, or list it in {IGNORE_FILE}."
             problems.append(ImportProblem(folder or ".", reason, hint, "cannot_read"))
             continue
         for entry in entries:
@@ -77,14 +78,18 @@ def find_page_files(root: Path, problems: list[ImportProblem]) -> tuple[list[str
             if entry.name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                if not ignored(path + "/") and not f"/{path}".endswith(_COPIES):
+                if not ignored(path + "/") and not f"/{path}".endswith(_LOGSEQ_BACKUPS):
                     pending.append(path + "/")
             elif is_page_file(entry.name) and not ignored(path):
-                if entry.is_symlink() and not _stays(real_root, entry.path):
+                if entry.is_symlink() and not _stays_inside(real_root, entry.path):
                     problems.append(
-                        ImportProblem(path, "a link that leaves the folder or leads nowhere",
-                                f"Copy the page in, or list it in {IGNORE_FILE}.", "outside")
-                    )  # fmt: skip
+                        ImportProblem(
+                            path,
+                            "a symbolic link that is broken or points outside the folder",
+                            f"Copy the file into the folder, or list it in {IGNORE_FILE}.",
+                            "outside",
+                        )
+                    )
                 else:
                     paths.append(path)
             else:
@@ -92,28 +97,32 @@ def find_page_files(root: Path, problems: list[ImportProblem]) -> tuple[list[str
     return sorted(paths), others
 
 
-def _stays(real_root: str, link: str) -> bool:
+def _stays_inside(real_root: str, link: str) -> bool:
+    """Tell whether a symbolic link points to a file inside the folder."""
     target = os.path.realpath(link)
     return os.path.isfile(target) and os.path.commonpath([real_root, target]) == real_root
 
 
 def _ignore_rules(root: Path) -> Callable[[str], bool]:
+    """Return a function that tells whether a path is ignored, from the folder's ignore file."""
     file = root / IGNORE_FILE
     try:
         status = file.lstat()
-        if stat.S_ISLNK(status.st_mode) and not _stays(os.path.realpath(root), str(file)):
-            raise _bad_rules(f"{file} is a link that leaves the folder or leads nowhere")
-        # Asked before it is opened: opening a pipe waits for somebody to write into it.
+        if stat.S_ISLNK(status.st_mode) and not _stays_inside(os.path.realpath(root), str(file)):
+            raise _bad_rules(
+                f"{file} is a symbolic link that is broken or points outside the folder"
+            )
+        # Checked before opening: opening a pipe blocks until another process writes to it.
         if not stat.S_ISREG(file.stat().st_mode):
             raise _bad_rules(f"{file} is not a regular file")
         with file.open("rb") as rules:
-            data = rules.read(_MOST_RULES + 1)
+            data = rules.read(_MAX_IGNORE_FILE_BYTES + 1)
     except FileNotFoundError:
         return lambda path: False
     except OSError as error:
         raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
-    if len(data) > _MOST_RULES:
-        raise _bad_rules(f"{file} has more than {_MOST_RULES:,} bytes")
+    if len(data) > _MAX_IGNORE_FILE_BYTES:
+        raise _bad_rules(f"{file} has more than {_MAX_IGNORE_FILE_BYTES:,} bytes")
     from gbrain.text.gitignore import parse_ignore_rules
 
     try:
@@ -123,5 +132,8 @@ def _ignore_rules(root: Path) -> Callable[[str], bool]:
 
 
 def _bad_rules(message: str) -> GbrainError:
-    # Taking in what somebody meant to keep out is worse than taking in nothing.
-    return GbrainError(message, hint="Its lines read as in .gitignore.", code="bad_ignore_file")
+    # Importing a file that the user excluded is worse than importing nothing.
+    """Return the error for an ignore file that cannot be read."""
+    return GbrainError(
+        message, hint="Write one pattern per line, as in .gitignore.", code="bad_ignore_file"
+    )

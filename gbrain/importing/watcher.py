@@ -1,4 +1,4 @@
-"""Following folders: which of their files changed, told in rounds, for as long as one listens."""
+"""Watch folders and yield the paths that changed, in rounds, until the caller stops."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from gbrain.errors import GbrainError
 from gbrain.importing.scan import IGNORE_FILE
 from gbrain.text.slug import is_page_file
 
-# Paths below a folder that changed; None where anything may have.
+# Changed paths below a folder; None if any of its files may have changed.
 ChangedPaths = frozenset[str] | None
-# A folder's number on its disk: one that was made anew under the same name has another.
+# Device and inode: a folder that was deleted and created again has another identity.
 _Identity = tuple[int, int] | None
 
-# A round ends when nothing has happened for so long, and at the latest after so long.
-_CALM_MS = 300
-_LONGEST_MS = 3000
-# How often to see whether a folder that was gone is back.
-_TICK_MS = 500
+# A round ends after this long without a change, and at the latest after _MAX_ROUND_MS.
+_QUIET_MS = 300
+_MAX_ROUND_MS = 3000
+# How often to check whether a missing folder exists again.
+_CHECK_MS = 500
 
 
 def watch_folders(roots: Sequence[str]) -> Iterator[Mapping[str, ChangedPaths]]:
-    """What changed in each folder since the round before, for ever; often nothing.
+    """Yield what changed in each folder since the round before, forever; often nothing.
 
-    Each folder stands in the first round, when its changes are already being watched, and again
-    when it vanished or came back. Folders are given by their real paths.
+    Every folder is in the first round, when it is already being watched, and again when it
+    disappears or returns. Folders are given by their real paths.
     """
     told: dict[str, _Identity] = {}
     while True:
@@ -35,9 +35,9 @@ def watch_folders(roots: Sequence[str]) -> Iterator[Mapping[str, ChangedPaths]]:
         told = {root: there.get(root) for root in roots}
         if not there:
             yield new
-            sleep(_TICK_MS / 1000)
+            sleep(_CHECK_MS / 1000)
             continue
-        for found in _watched(tuple(there)):
+        for found in _watch_existing(tuple(there)):
             yield {**found, **new}
             new = {}
             gone = [root for root, changed in found.items() if changed is None]
@@ -55,10 +55,9 @@ def _identity(root: str) -> _Identity:
     return found.st_dev, found.st_ino
 
 
-def _watched(roots: tuple[str, ...]) -> Iterator[dict[str, ChangedPaths]]:
-    """Rounds of changes in folders that are there; a folder that goes is told as None."""
-    # Imported here: only those who watch pay for it. It stands on the system's own notices
-    # (inotify, FSEvents), which see a change at once and cost nothing in a vault at rest.
+def _watch_existing(roots: tuple[str, ...]) -> Iterator[dict[str, ChangedPaths]]:
+    """Yield rounds of changes in existing folders; None for a folder that disappears."""
+    # watchfiles uses the system's notifications (inotify, FSEvents): no cost while idle.
     from watchfiles import Change, watch
 
     def matters(change: Change, path: str) -> bool:
@@ -69,26 +68,26 @@ def _watched(roots: tuple[str, ...]) -> Iterator[dict[str, ChangedPaths]]:
         for changes in watch(
             *roots,
             watch_filter=matters,
-            debounce=_LONGEST_MS,
-            step=_CALM_MS,
-            rust_timeout=_TICK_MS,
+            debounce=_MAX_ROUND_MS,
+            step=_QUIET_MS,
+            rust_timeout=_CHECK_MS,
             yield_on_timeout=True,
             ignore_permission_denied=True,
         ):
             yield _by_root(roots, [path for _, path in changes])
     except FileNotFoundError:
-        # One of them went in this very moment; the next look sees which.
+        # A folder was deleted just now; the next round finds out which.
         yield {}
     except OSError as error:
         raise GbrainError(
             f"Cannot watch the folders: {error.strerror or error}",
-            hint="The system may watch too few files: see fs.inotify.max_user_watches.",
+            hint="The system's limit may be too low: raise fs.inotify.max_user_watches.",
             code="cannot_watch",
         ) from None
 
 
 def _matters(root: str, path: str, removed: bool) -> bool:
-    """Whether a change at `path` may change the pages of the folder."""
+    """Tell whether a change at `path` may change the pages of the folder."""
     if path == root:
         return removed
     if not path.startswith(f"{root}/"):
@@ -98,11 +97,12 @@ def _matters(root: str, path: str, removed: bool) -> bool:
         return not folders
     if any(part.startswith(".") for part in (*folders, name)):
         return False
-    # Of a folder that is moved or removed, the system may tell nothing but the folder.
+    # For a moved or deleted folder, the system may report only the folder itself.
     return removed or is_page_file(name) or os.path.isdir(path)
 
 
 def _by_root(roots: Sequence[str], paths: Sequence[str]) -> dict[str, ChangedPaths]:
+    """Return the changed paths of each folder; None for a folder that is itself named."""
     found: dict[str, ChangedPaths] = {}
     for root in roots:
         below = frozenset(path[len(root) + 1 :] for path in paths if path.startswith(f"{root}/"))

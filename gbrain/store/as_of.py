@@ -17,6 +17,7 @@ from gbrain.text.timeline import drop_later_entries
 from gbrain.types import Page, Progress
 
 _COPIED_PAGES = 4096
+_SHARED_TABLES = ("config", "query_aliases")
 _KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 # Taking a page out of the keyword indexes takes about as long as writing five into new ones.
 _REMOVAL_COST = 5
@@ -81,6 +82,34 @@ def copy_brain(source: sqlite3.Connection, target: sqlite3.Connection, progress:
         pages=_COPIED_PAGES,
         progress=lambda status, left, total: progress(total - left, total),
     )
+
+
+SharedRows = dict[str, list[tuple[str, str]]]
+
+
+def read_shared_rows(connection: sqlite3.Connection) -> SharedRows:
+    """Return the settings and query aliases, which a copy shares with the brain of today."""
+    return {
+        table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
+        for table in _SHARED_TABLES
+    }
+
+
+def write_shared_rows(connection: sqlite3.Connection, rows: SharedRows) -> None:
+    """Replace the settings and query aliases of a copy."""
+    for table in _SHARED_TABLES:
+        connection.execute(f"DELETE FROM {table}")
+        connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows[table])
+
+
+def skip_sync(connection: sqlite3.Connection) -> None:
+    """Do not wait for the disk while a copy is made: a copy that a crash breaks is made again."""
+    connection.execute("PRAGMA synchronous = OFF")
+
+
+def drop_embedding_jobs(connection: sqlite3.Connection) -> None:
+    """Empty the embedding queue of a copy: what is queued today is not what was missing then."""
+    connection.execute("DELETE FROM embedding_jobs")
 
 
 # --- what has to change ------------------------------------------------------------------------

@@ -33,6 +33,12 @@ def list_folders(connection: sqlite3.Connection) -> list[Folder]:
     return [Folder(*row) for row in connection.execute("SELECT id, root FROM vaults ORDER BY id")]
 
 
+def find_folder(connection: sqlite3.Connection, root: str) -> Folder | None:
+    """Return the registered folder with this real path; None if there is none."""
+    row = connection.execute("SELECT id, root FROM vaults WHERE root = ?", (root,)).fetchone()
+    return Folder(*row) if row else None
+
+
 def add_folder(connection: sqlite3.Connection, root: str, now: str) -> Folder:
     """Register a folder, if it is new, and return it."""
     connection.execute("INSERT OR IGNORE INTO vaults (root, added_at) VALUES (?, ?)", (root, now))

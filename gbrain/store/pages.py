@@ -149,3 +149,21 @@ def count_pages(connection: sqlite3.Connection) -> int:
 def all_slugs(connection: sqlite3.Connection) -> set[str]:
     """Return the slug of every page."""
     return {row[0] for row in connection.execute("SELECT slug FROM pages")}
+
+
+def page_paths(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Return (slug, path) of every page, by slug."""
+    return connection.execute("SELECT slug, path FROM pages ORDER BY slug").fetchall()
+
+
+def export_records(connection: sqlite3.Connection) -> Iterator[dict[str, object]]:
+    """Yield every page with its metadata and text as one record, by path."""
+    keys = ("path", "slug", "title", "type", "wing", "room", "date", "version", "created_at",
+            "updated_at", "tags", "aliases", "text")  # fmt: skip
+    rows = connection.execute(
+        f"SELECT {', '.join(keys[:-1])}, front_matter || compiled_truth || timeline "
+        "FROM pages ORDER BY path"
+    )
+    for *metadata, tags, aliases, text in rows:
+        values = (*metadata, tags.splitlines(), aliases.splitlines(), text)
+        yield dict(zip(keys, values, strict=True))

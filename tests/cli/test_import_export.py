@@ -39,7 +39,7 @@ def test_bad_files_are_listed_after_the_others_are_in(run, brain_path, vault):
         "(The file looks like UTF-16: convert it to UTF-8 first.)\n"
         "open.md: front matter starts on line 1 and never ends "
         "(End the front matter with a line that holds only ---.)\n"
-        "2 new, 0 changed, 0 unchanged, 2 not taken in.\n"
+        "2 new, 0 changed, 0 unchanged, 2 not imported.\n"
     )
     assert len(run("list").stdout.splitlines()) == 2
 
@@ -177,9 +177,9 @@ def test_a_bad_line_is_named_and_the_others_go_in(run, brain_path):
     taken = run("import", "--stdin", "--no-embed", stdin=lines)
     assert taken.exit_code == 1
     assert taken.stderr == (
-        "stdin line 2: neither a text nor a body that is text "
-        '(A line reads {"slug": "notes/a", "text": "# A\\n"}, or has title, tags and body.)\n'
-        "2 new, 0 changed, 0 unchanged, 1 not taken in.\n"
+        "stdin line 2: text or body is missing or not a string "
+        '(Write lines like {"slug": "notes/a", "text": "# A\\n"}, or with title, tags and body.)\n'
+        "2 new, 0 changed, 0 unchanged, 1 not imported.\n"
     )
     assert len(run("list").stdout.splitlines()) == 2
 

@@ -158,8 +158,8 @@ def test_one_line_a_round_and_each_problem_once(
     lines = capsys.readouterr().err.splitlines()
     assert [line.removeprefix("12:00:00 ") for line in lines] == [
         "bad.md: line 3: not valid YAML: did not find expected node content",
-        "vault: 0 new, 0 changed, 1 unchanged, 1 not taken in.",
-        "vault: 0 new, 1 changed, 0 unchanged, 1 not taken in.",
+        "vault: 0 new, 0 changed, 1 unchanged, 1 not imported.",
+        "vault: 0 new, 1 changed, 0 unchanged, 1 not imported.",
         "vault: 0 new, 0 changed, 1 unchanged.",
     ]
 

@@ -151,7 +151,7 @@ def test_a_target_that_is_a_file_is_a_clear_error(brain: Brain, tmp_path: Path) 
     with pytest.raises(GbrainError) as caught:
         brain.export(tmp_path / "out")
     assert caught.value.code == "cannot_write"
-    assert caught.value.hint == "Nothing was written. Choose another folder."
+    assert caught.value.hint == "Nothing was written. Export to another folder."
     assert (tmp_path / "out").read_bytes() == b"mine"
 
 
