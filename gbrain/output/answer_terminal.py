@@ -1,4 +1,4 @@
-"""Answers for a person at a terminal, with Rich."""
+"""Print answers and pages on a terminal with Rich."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Files = Mapping[str, Path]
 
 _NO_FILES: Files = {}
 
-# Lines longer than this are hard to read, however wide the screen is.
-_WIDEST = 110
-_ROOM_FOR_REASONS = 70
+# Longer lines are hard to read on any screen.
+_MAX_WIDTH = 110
+_MIN_WIDTH_FOR_REASONS = 70
 _INDENT = 3
-_SNIPPET = 400
+_MAX_SNIPPET_CHARACTERS = 400
 _MATCH = "bold red"
 
 _LANES = {
@@ -60,10 +60,10 @@ def show_answer(
     pager: bool = True,
     footer: str | None = "",
 ) -> None:
-    """Hits to be scanned, or the assembled context, then how well the question was answered.
+    """Print the hits or the assembled context, then the notices and a summary line.
 
-    `files` are the pages' files by slug, for links to them; `footer` is a word on what to do next;
-    with None there is no last line.
+    `files` are the pages' files by slug, for links to them. `footer` is appended to the summary
+    line; with None that line is left out.
     """
     screen = console()
     with open_pager(screen, wanted=pager):
@@ -71,7 +71,7 @@ def show_answer(
             _show_context(screen, answer.context, answer.budget, files)
         else:
             for hit in answer.hits:
-                screen.print(Constrain(_hit(hit, screen.width, verbose, files), _WIDEST))
+                screen.print(Constrain(_hit(hit, screen.width, verbose, files), _MAX_WIDTH))
         if debug:
             for line in _stages(answer):
                 screen.print(Text(line, style="dim"))
@@ -97,8 +97,8 @@ def _hit(hit: Hit, width: int, verbose: bool, files: Files) -> RenderableType:
         one_line(hit.title), style=file_link_style("bold", files.get(hit.slug)), overflow="fold"
     )
     reasons = Text("" if verbose else " · ".join(rank_reasons(hit)), style="dim")
-    # A long word of why must not squeeze the title.
-    beside = width >= _ROOM_FOR_REASONS and reasons.cell_len <= min(width, _WIDEST) // 2
+    # Long reasons must not squeeze the title.
+    beside = width >= _MIN_WIDTH_FOR_REASONS and reasons.cell_len <= min(width, _MAX_WIDTH) // 2
     head = Table.grid(expand=beside)
     head.add_column(width=_INDENT, no_wrap=True)
     head.add_column(ratio=1 if beside else None, overflow="fold")
@@ -116,16 +116,16 @@ def _hit(hit: Hit, width: int, verbose: bool, files: Files) -> RenderableType:
 
 
 def rank_reasons(hit: Hit) -> Iterator[str]:
-    """Why a page is where it is: its place in each lane that found it, and what lifted it."""
+    """Yield why a page has its rank: its rank in each lane, and its boosts."""
     if list(hit.lanes) == ["sms"]:
         yield "by its name"
     else:
         for lane, candidate in _by_lane(hit):
             yield f"{_LANES.get(lane, lane)} {candidate.rank}"
-    yield from _lifted(hit)
+    yield from _boosts(hit)
 
 
-def _lifted(hit: Hit) -> Iterator[str]:
+def _boosts(hit: Hit) -> Iterator[str]:
     for name, factor in hit.boosts.items():
         if factor != 1:
             yield f"{one_line(name)} ×{factor:.3g}"
@@ -136,7 +136,7 @@ def _details(hit: Hit, files: Files) -> Iterator[str]:
         f"{_LANES.get(lane, lane)} {found.rank} ({_MEASURES.get(lane, '')}{found.score:.4g})"
         for lane, found in _by_lane(hit)
     ]
-    yield " · ".join([f"score {hit.score:.4g}", *scores, *_lifted(hit)])
+    yield " · ".join([f"score {hit.score:.4g}", *scores, *_boosts(hit)])
     kinds = [f"room {hit.room}", f"type {hit.type}" if hit.type else ""]
     if hit.chunk:
         first, last = hit.chunk.lines
@@ -148,7 +148,7 @@ def _details(hit: Hit, files: Files) -> Iterator[str]:
 
 
 def _by_lane(hit: Hit) -> list[tuple[str, Candidate]]:
-    """The lanes that found a page, the usual ones first."""
+    """Return the lanes that found a page, the usual ones first."""
     order = list(_LANES)
     return sorted(
         hit.lanes.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)
@@ -160,20 +160,20 @@ def _headings(title: str, path: tuple[str, ...]) -> str:
 
 
 def file_link_style(style: str, file: Path | None) -> Style:
-    """A style that also leads to the file, on a terminal that can follow links."""
+    """Return a style that links to the file, on terminals that support links."""
     look = Style.parse(style)
     return look + Style(link=file.as_uri()) if file else look
 
 
 def highlight_matches(snippet: str) -> Text:
-    """A snippet with its matched words highlighted, its Markdown signs taken off."""
+    """Return a snippet with matched words highlighted and Markdown markup removed."""
     plain = _FENCE.sub("", _BULLET.sub("", snippet, count=1))
     plain = _NAMED_LINK.sub(r"\1", _BOLD.sub(r"\1", plain))
     text = Text(overflow="fold")
     for number, part in enumerate(plain.replace(MARK_OFF, MARK_ON).split(MARK_ON)):
         text.append(printable(part.replace("\n", " ")), style=_MATCH if number % 2 else "")
-    if len(text) > _SNIPPET:
-        text.truncate(_SNIPPET, overflow="ellipsis")
+    if len(text) > _MAX_SNIPPET_CHARACTERS:
+        text.truncate(_MAX_SNIPPET_CHARACTERS, overflow="ellipsis")
     return text
 
 
@@ -181,7 +181,7 @@ def highlight_matches(snippet: str) -> Text:
 
 
 def closing_notices(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
-    """What was read for the question, how good the answer is unless it is, what it leaves out."""
+    """Yield notices: how the query was read, a poor verdict, and what was left out."""
     reasons = [
         "the best page " + reason[3:] if reason.startswith("it ") else reason
         for reason in answer.verdict.reasons
@@ -189,13 +189,13 @@ def closing_notices(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
     if words := read_as_notice(answer):
         yield words
     if not answer.hits:
-        further = "; gbrain query also looks by meaning" if answer.mode == "bm25" else ""
-        yield f"Nothing found. Fewer or other words may help{further}."
+        further = "; gbrain query also searches by meaning" if answer.mode == "bm25" else ""
+        yield f"Nothing found. Try fewer or other words{further}."
     elif poor := poor_answer_notice(answer):
         yield poor
     elif answer.verdict.grade == "partial":
         why = f": {one_line(reasons[0])}" if reasons and not verbose else ""
-        yield f"Perhaps only part of the answer{why}."
+        yield f"This may be only part of the answer{why}."
     if verbose and answer.hits:
         told = "; ".join(one_line(reason) for reason in reasons)
         yield f"Verdict {answer.verdict.grade}, confidence {answer.verdict.confidence:.2f}: {told}."
@@ -232,15 +232,15 @@ def _show_context(
         text = printable(piece.text.replace("\r\n", "\n")).strip("\n")
         source = Text(str(Citation(piece.slug, piece.lines, piece.hash)), style="cyan dim")
         body = Group(Markdown(text), source)
-        screen.print(Constrain(Padding(body, (0, 0, 1, _INDENT)), _WIDEST))
-    dropped = f", {counted(len(budget.dropped), 'passage')} left out" if budget.dropped else ""
+        screen.print(Constrain(Padding(body, (0, 0, 1, _INDENT)), _MAX_WIDTH))
+    dropped = f", {counted(len(budget.dropped), 'chunk')} left out" if budget.dropped else ""
     screen.print(
         Text(f"{budget.used} of {budget.limit} tokens, until {_STOPPED[budget.stopped]}{dropped}")
     )
 
 
 def show_page(text: str, *, pager: bool = True) -> None:
-    """A page as a reader sees it."""
+    """Print a page with its Markdown rendered."""
     from gbrain.text.frontmatter import split_front_matter
 
     front, body = split_front_matter(text)

@@ -1,4 +1,4 @@
-"""Another program in front: it has the terminal, and Ctrl-C is its own, until it ends."""
+"""Run another program in the foreground, such as a pager or an editor."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def run_in_foreground(
     data: bytes | None = None,
     defaults: Mapping[str, str] = _NOTHING_MORE,
 ) -> int:
-    """The program's exit code; raises OSError when it cannot start.
+    """Run the program until it ends and return its exit code; raises OSError if it cannot start.
 
-    `data` goes to its standard input, which is else ours. `defaults` are variables of its
-    environment, where the person has not set them.
+    `data` goes to its standard input, which is inherited otherwise. `defaults` are environment
+    variables for it, used where the user has not set them.
     """
-    # A handler, unlike SIG_IGN, does not reach the program: it hears Ctrl-C as it always does.
+    # A handler, unlike SIG_IGN, is not inherited: the program still receives Ctrl-C.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         running = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What `gbrain` alone says on a terminal: what is there, and what to do next."""
+"""Print the overview of `gbrain` without arguments: the brain's state and next steps."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from gbrain.store.stats import Stats
 Step = tuple[str, str]
 
 FIRST_STEPS: tuple[Step, ...] = (
-    ("gbrain demo", "a first look at sample pages; leaves nothing behind"),
-    ("gbrain import DIR", "make a brain of a folder of Markdown notes"),
-    ('gbrain capture "…"', "or begin with a single thought"),
+    ("gbrain demo", "try gbrain on sample pages; leaves nothing behind"),
+    ("gbrain import DIR", "create a brain from a folder of Markdown notes"),
+    ('gbrain capture "…"', "or start with a single note"),
 )
 
 
 def next_steps(stats: Stats) -> list[Step]:
-    """Commands that are useful now, the most useful first."""
+    """Return commands that are useful now, the most useful first."""
     if stats.pages == 0:
         return list(FIRST_STEPS[1:])
     steps: list[Step] = []
     if stats.jobs:
-        steps.append(("gbrain embed", f"lets meaning find {_count(stats.jobs, 'passage')} more"))
-    steps.append(('gbrain query "your question"', "by word and by meaning"))
+        steps.append(("gbrain embed", f"embed {_count(stats.jobs, 'chunk')} for vector search"))
+    steps.append(('gbrain query "your question"', "search by keyword and by meaning"))
     if stats.folders:
         steps.append(
-            ("gbrain sync", f"take in what changed in {shorten_path(stats.folders[0].name)}")
+            ("gbrain sync", f"import what changed in {shorten_path(stats.folders[0].name)}")
         )
-    steps.append(('gbrain capture "…"', "keep a thought, with today's date"))
+    steps.append(('gbrain capture "…"', "add a note with today's date"))
     return steps
 
 
 def overview_lines(path: Path, stats: Stats, now: datetime) -> list[str]:
-    """Where the brain is, how much it holds, and when it changed last."""
+    """Return lines with the brain's path, its size and its last change."""
     lines = [shorten_path(path), " · ".join([_count(stats.pages, "page"), _embedded(stats)])]
     if stats.newest:
         last = stats.newest[0]
@@ -46,9 +46,9 @@ def _embedded(stats: Stats) -> str:
     if not stats.chunks:
         return "nothing to embed"
     share = max(stats.chunks - stats.jobs, 0) / stats.chunks
-    # All is said only when nothing waits, and none only when nothing is done.
+    # 100 % only when nothing is left to embed, 0 % only when nothing is embedded.
     percent = 100 if share == 1 else min(max(round(100 * share), 1 if share else 0), 99)
-    return f"{percent} % of {_count(stats.chunks, 'passage')} embedded"
+    return f"{percent} % of {_count(stats.chunks, 'chunk')} embedded"
 
 
 def _ago(written: str, now: datetime) -> str:
@@ -69,7 +69,7 @@ def _count(number: int, unit: str) -> str:
 
 
 def shorten_path(path: str | Path) -> str:
-    """A path as one would type it, below ~ where it is."""
+    """Return a path as a user would type it, with ~ for the home folder."""
     try:
         return one_line(f"~/{Path(path).relative_to(Path.home())}")
     except (ValueError, RuntimeError):
@@ -77,7 +77,7 @@ def shorten_path(path: str | Path) -> str:
 
 
 def show_overview(lines: list[str], steps: list[Step]) -> None:
-    """The lines, and below them the commands with what they do."""
+    """Print the lines, and below them the commands with what they do."""
     from rich.table import Table
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""What is taller than the screen goes through a pager."""
+"""Send output that is taller than the screen through a pager."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from gbrain.output.foreground import run_in_foreground
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Colour through, leave the text on the screen, and nothing to leave when it fits.
+# Pass colours, leave the text on the screen, quit at once if it fits.
 _LESS = "FRX"
 _HYPERLINK = re.compile(r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
 
 
 @contextmanager
 def open_pager(screen: Console, *, wanted: bool = True) -> Iterator[None]:
-    """What the block prints on `screen`, in a pager if it is one and too small for it."""
+    """Print what the block prints, in a pager if `screen` is a terminal too small for it."""
     with screen.capture() as shown:
         yield
     text = shown.get()
     command = pager_command(os.environ) if wanted and _too_tall(screen, text) else []
-    # Not every pager knows hyperlinks, and one that does not prints them.
+    # A pager without hyperlink support would print their escape codes.
     if not command or not _through(command, _HYPERLINK.sub("", text)):
         sys.stdout.write(text)
         sys.stdout.flush()
 
 
 def pager_command(environment: Mapping[str, str]) -> list[str]:
-    """The pager's command: $GBRAIN_PAGER, else $PAGER, else less; empty when there is to be none.
+    """Return the pager's command: $GBRAIN_PAGER, else $PAGER, else less; empty for no pager.
 
-    An empty value or `cat` means none.
+    An empty value or `cat` means no pager.
     """
     for name in ("GBRAIN_PAGER", "PAGER"):
         if name in environment:
@@ -48,12 +48,12 @@ def pager_command(environment: Mapping[str, str]) -> list[str]:
 
 
 def _too_tall(screen: Console, text: str) -> bool:
-    # The prompt that follows takes a line as well.
+    # The shell prompt that follows takes a line too.
     return screen.is_terminal and sys.stdin.isatty() and text.count("\n") >= screen.height
 
 
 def _through(command: Sequence[str], text: str) -> bool:
-    """Whether there is such a pager."""
+    """Show the text in the pager; return False if it cannot be started."""
     about = {"LESS": _LESS, "LESSCHARSET": "utf-8"}
     try:
         run_in_foreground(command, data=text.encode(errors="replace"), defaults=about)

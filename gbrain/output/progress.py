@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with rate and time left on a terminal, silence in a pipe."""
+"""Show the progress of long work as a bar on a terminal; nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def show_progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Yields a function of (done, total); drawing happens only for a person at a terminal."""
+    """Yield a function of (done, total) that draws a bar if standard error is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda done, total: None
         return

@@ -1,4 +1,4 @@
-"""Where output goes: Rich on a terminal, plain text in a pipe, one JSON document when asked."""
+"""Write to standard output and standard error: Rich on a terminal, plain text in a pipe."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gbrain.output.plain_text import printable, tab_separated, without_newlines
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Columns beside each other would be a few letters wide.
-_NARROW = 60
+# On a narrower terminal, table columns would be a few characters wide.
+_MIN_TABLE_WIDTH = 60
 
 
 def on_terminal() -> bool:
-    """Whether a person is looking at standard output."""
+    """Tell whether standard output is a terminal."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def write(text: str) -> None:
-    """Data, to standard output; whatever it came from, it does not drive the terminal."""
+    """Write data to standard output, without control characters."""
     sys.stdout.write(printable(text if text.endswith("\n") or not text else text + "\n"))
 
 
@@ -32,14 +32,14 @@ def write_json(document: Any) -> None:
 
 
 def say(text: str) -> None:
-    """Talk, to standard error, one line of it."""
+    """Write a message to standard error, on one line."""
     print(without_newlines(text), file=sys.stderr)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Rich's console; it follows NO_COLOR and the terminal's width.
+    """Return a Rich console that follows NO_COLOR and the terminal's width.
 
-    It sends the terminal no control characters but Rich's own, and reads no markup in any text.
+    It removes control characters that are not Rich's own, and interprets no markup in text.
     """
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
@@ -62,7 +62,7 @@ def write_table(
     quiet: bool = False,
     pager: bool = False,
 ) -> None:
-    """A table on a terminal, tab-separated rows in a pipe; `empty` is said where there are none."""
+    """Print a table, or tab-separated rows in a pipe; without rows, the message `empty`."""
     if not rows:
         if on_terminal() and not quiet:
             say(empty)
@@ -73,21 +73,23 @@ def write_table(
     from gbrain.output.pager import open_pager
 
     with open_pager(terminal := console(), wanted=pager):
-        if terminal.width < _NARROW and len(rows[0]) > 2:
+        if terminal.width < _MIN_TABLE_WIDTH and len(rows[0]) > 2:
             _print_stacked(terminal, rows)
         else:
             _print_table(terminal, headers, rows)
 
 
 def _print_stacked(terminal: Console, rows: Sequence[Sequence[object]]) -> None:
-    """The first cell of each row, and below it the others."""
+    """Print the first cell of each row, the others below."""
     from rich.padding import Padding
     from rich.text import Text
 
     for first, *others in rows:
         terminal.print(Text(without_newlines(str(first)), style="cyan", overflow="fold"))
-        told = " · ".join(without_newlines(str(cell)) for cell in others if cell not in (None, ""))
-        terminal.print(Padding(Text(told, overflow="fold"), (0, 0, 0, 2)))
+        details = " · ".join(
+            without_newlines(str(cell)) for cell in others if cell not in (None, "")
+        )
+        terminal.print(Padding(Text(details, overflow="fold"), (0, 0, 0, 2)))
 
 
 def _print_table(

@@ -136,14 +136,14 @@ def test_a_strong_answer_says_nothing_of_itself() -> None:
 
 def test_a_weak_answer_says_so() -> None:
     assert list(closing_notices(answer(hit(), grade="partial"))) == [
-        "Perhaps only part of the answer: the best page holds 1 of 3 words."
+        "This may be only part of the answer: the best page holds 1 of 3 words."
     ]
     others = [hit(title=name) for name in "ABCD"]
     assert list(closing_notices(answer(*others, grade="nothing"))) == [
         "No page answers this well. Closest: A, B, C."
     ]
     assert list(closing_notices(answer(grade="nothing", mode="bm25"))) == [
-        "Nothing found. Fewer or other words may help; gbrain query also looks by meaning."
+        "Nothing found. Try fewer or other words; gbrain query also searches by meaning."
     ]
 
 

@@ -43,10 +43,10 @@ def test_a_vault_is_followed(stats: Stats) -> None:
 @pytest.mark.parametrize(
     ("chunks", "jobs", "told"),
     [
-        (100, 0, "100 % of 100 passages"),
-        (1000, 1, "99 % of 1,000 passages"),
-        (1000, 999, "1 % of 1,000 passages"),
-        (10, 12, "0 % of 10 passages"),
+        (100, 0, "100 % of 100 chunks"),
+        (1000, 1, "99 % of 1,000 chunks"),
+        (1000, 999, "1 % of 1,000 chunks"),
+        (10, 12, "0 % of 10 chunks"),
     ],
 )
 def test_the_share_is_never_rounded_to_all_or_none(
