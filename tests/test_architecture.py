@@ -22,7 +22,7 @@ RANKS = (
     ("store", "models"),
     ("search", "importing"),
     ("brain",),
-    ("evaluate", "explanation", "as_of"),
+    ("evaluate", "as_of"),
     ("output",),
     ("cli", "mcp", "__main__"),
 )
@@ -48,7 +48,7 @@ FOR_SCREENS = ("rich", "markdown_it")
 SQL_OUTSIDE_STORE = {
     "brain/base.py",
     "cli/embedding.py",
-    "explanation/unfound.py",
+    "search/explain/not_a_candidate.py",
     "search/context.py",
     "search/hits.py",
     "search/lanes/graph.py",

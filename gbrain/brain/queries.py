@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gbrain.brain.clock import clock, timestamp, today
 from gbrain.brain.models import ModelMethods
@@ -16,6 +16,7 @@ from gbrain.types import Answer, Depth, Hit, MergeStrategy, Mode, Scope
 
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
+    from gbrain.search.explain.why_not import WhyNot
     from gbrain.search.rerank.interface import RerankResources
     from gbrain.store.reranker_weights import TrainingExample
     from gbrain.store.usage_log import HitLocation
@@ -100,6 +101,31 @@ class QueryMethods(ModelMethods):
         if chosen.rerank == "command":
             self._check_command()
         return run_query(self.database, question, plan, trace)
+
+    def explain_missing(
+        self,
+        name: str,
+        answered: Answer,
+        results: StageResults,
+        *,
+        given: Mapping[str, str] = NO_CHANGES,
+        **options: Any,
+    ) -> WhyNot:
+        """Return why the page called `name` is not among the hits, and what would change that.
+
+        `options` are those that `query_with_trace` was called with; `given` names the option that
+        a setting's value came from, by setting.
+        """
+        from gbrain.search.explain.why_not import why_not
+        from gbrain.store.pages import require_page
+        from gbrain.text.slug import slug_from_path
+
+        with self.database.read_transaction() as connection:
+            page = require_page(connection, slug_from_path(name))
+        return why_not(
+            self.database, self.settings, self.query_with_trace, page.id, page.slug, answered,
+            results, given=given, **options,
+        )  # fmt: skip
 
     def _embed_query(self, text: str) -> Floats:
         text = text[:_MAX_EMBEDDED_CHARACTERS]

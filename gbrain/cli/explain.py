@@ -42,7 +42,6 @@ def explain(
     db: Db = None,
 ) -> None:
     """Show how a query is answered: every stage, its numbers and its time."""
-    from gbrain.explanation.lost import why_not
     from gbrain.output.explain import show_explanation
     from gbrain.output.explain_document import explanation_document
 
@@ -57,7 +56,11 @@ def explain(
     with open_brain_as_of(db, as_of) as brain:
         answer, work = brain.query_with_trace(" ".join(text), **options)
         sources = _option_by_setting(given["profile"], given["rerank"]) if missing else {}
-        lost = why_not(brain, answer, work, missing, given=sources, **options) if missing else None
+        lost = (
+            brain.explain_missing(missing, answer, work, given=sources, **options)
+            if missing
+            else None
+        )
     if answer.notice and not quiet:
         screen.say(answer.notice)
     if json:

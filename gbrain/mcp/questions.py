@@ -44,13 +44,12 @@ def ask(brain: Brain, arguments: Arguments) -> Reply:
 
 def explain(brain: Brain, arguments: Arguments) -> Reply:
     """Return what each stage of a query did, and why the page `why_not` is missing, if asked."""
-    from gbrain.explanation.lost import why_not
     from gbrain.output.explain_document import explanation_document
 
     options = _query_options(brain, arguments)
     answer, work = brain.query_with_trace(arguments["query"], **options)
     missing = arguments.get("why_not")
-    lost = why_not(brain, answer, work, missing, **options) if missing else None
+    lost = brain.explain_missing(missing, answer, work, **options) if missing else None
     lines = []
     if lost:
         remedy = replace_commands(lost.remedy or "")

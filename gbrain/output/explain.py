@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gbrain.explanation import arithmetic
-from gbrain.explanation.lost import WhyNot
 from gbrain.messages import counted
 from gbrain.output import score_format, screen
 from gbrain.output.explain_document import scope_document
@@ -13,6 +11,8 @@ from gbrain.output.plain_text import one_line, without_newlines
 from gbrain.output.plots import bar
 from gbrain.output.score_format import number
 from gbrain.search import threshold
+from gbrain.search.explain import score_breakdown
+from gbrain.search.explain.why_not import WhyNot
 from gbrain.search.intent import Intent
 from gbrain.search.pipeline import StageResults
 from gbrain.text.query_tree import describe_query
@@ -109,7 +109,7 @@ def _query_lines(answer: Answer, work: StageResults) -> Iterator[str]:
         )
     if work.intent:
         yield f"intent      {', '.join(_intent(work.intent))}"
-    factors = arithmetic.intent_factors(work)
+    factors = score_breakdown.intent_factors(work)
     if factors:
         weights = work.plan.settings.lane_weights
         ran = [lane for lane in factors if lane in work.lanes.by_name]
@@ -139,7 +139,7 @@ def _intent(intent: Intent) -> Iterator[str]:
 
 def _fusion_lines(work: StageResults) -> Iterator[str]:
     settings, merge = work.plan.settings, work.plan.merge
-    lanes = arithmetic.active_lanes(work)
+    lanes = score_breakdown.active_lanes(work)
     if not work.fused:
         return
     alone = len(lanes) < 2
@@ -156,7 +156,7 @@ def _fusion_lines(work: StageResults) -> Iterator[str]:
         yield f"score = sum of weight/({settings.rrf_k}+rank)"
     else:
         yield "score = sum of weight × part"
-    for place, (page, parts) in enumerate(arithmetic.shares_by_page(work), 1):
+    for place, (page, parts) in enumerate(score_breakdown.shares_by_page(work), 1):
         if place > _SHOWN:
             break
         yield f"{place:>3}  {score_format.fused(parts, page.score, merge, settings)}  {page.slug}"
@@ -165,8 +165,8 @@ def _fusion_lines(work: StageResults) -> Iterator[str]:
 def _scale_lines(work: StageResults) -> Iterator[str]:
     """Which scores of the lanes count as 0 and as 1."""
     told: list[str] = []
-    for lane, found in arithmetic.active_lanes(work).items():
-        scale = arithmetic.page_scale(found)
+    for lane, found in score_breakdown.active_lanes(work).items():
+        scale = score_breakdown.page_scale(found)
         if scale and scale.high > scale.low:
             told.append(f"{lane} {number(scale.low)} to {number(scale.high)}")
         elif scale:
@@ -175,7 +175,7 @@ def _scale_lines(work: StageResults) -> Iterator[str]:
 
 
 def _boost_lines(work: StageResults) -> Iterator[str]:
-    fused = arithmetic.scores_by_page(work.fused)
+    fused = score_breakdown.scores_by_page(work.fused)
     lifted = [page for page in work.boosted.ranked if page.boosts]
     for page in lifted[: 2 * _SHOWN]:
         yield f"{score_format.boosted(fused[page.page_id], page.boosts, page.score)}  {page.slug}"
@@ -184,7 +184,7 @@ def _boost_lines(work: StageResults) -> Iterator[str]:
 
 
 def _rerank_lines(work: StageResults) -> Iterator[str]:
-    reranked, mixing = work.reranked, arithmetic.rerank_mixing(work)
+    reranked, mixing = work.reranked, score_breakdown.rerank_mixing(work)
     if reranked is None:
         return
     if reranked.skipped or reranked.notice:
@@ -196,7 +196,7 @@ def _rerank_lines(work: StageResults) -> Iterator[str]:
         yield f"weight = rerank_mix {mixing.mix:g} × trust {mixing.trust:.4g} = {mixing.weight:.4g}"
     yield f"{1 - mixing.weight:.4g} × score before, on a scale from {low} to {high},"
     yield f"+ {mixing.weight:.4g} × opinion → back on that scale, never above the page before"
-    before = arithmetic.scores_by_page(work.boosted.ranked)
+    before = score_breakdown.scores_by_page(work.boosted.ranked)
     for place, page in enumerate(reranked.ranked[:_SHOWN], 1):
         if "rerank" in page.lanes:
             sum_ = score_format.mixed(before[page.page_id], page.lanes["rerank"].score, mixing)

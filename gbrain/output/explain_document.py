@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gbrain.explanation import arithmetic
-from gbrain.explanation.lost import WhyNot
 from gbrain.output.json import Document, answer_document
+from gbrain.search.explain import score_breakdown
+from gbrain.search.explain.why_not import WhyNot
 from gbrain.search.pipeline import StageResults
 from gbrain.search.threshold import minimum_score
 from gbrain.text.query_tree import describe_query
@@ -26,7 +26,8 @@ def explanation_document(answer: Answer, work: StageResults, missing: WhyNot | N
         },
         "lanes": {lane: _candidates(found[lane].pages) for lane in found},
         "beyond": {
-            lane: _candidates(pages) for lane, pages in arithmetic.pages_beyond_pool(work).items()
+            lane: _candidates(pages)
+            for lane, pages in score_breakdown.pages_beyond_pool(work).items()
         },
         "fusion": _fusion(answer, work),
         "superseded": list(answer.superseded),
@@ -81,15 +82,15 @@ def _fusion(answer: Answer, work: StageResults) -> Document:
         "by": work.plan.merge,
         "weights": dict(work.weights),
         "setting_weights": settings.lane_weights,
-        "intent_factors": arithmetic.intent_factors(work),
+        "intent_factors": score_breakdown.intent_factors(work),
         "constants": {name: getattr(settings, name) for name in names},
         "scales": {lane: _scale(found) for lane, found in work.lanes.by_name.items()},
-        "pages": [_fused(page, parts) for page, parts in arithmetic.shares_by_page(work)],
+        "pages": [_fused(page, parts) for page, parts in score_breakdown.shares_by_page(work)],
     }
 
 
 def _scale(found: LaneResult) -> Document:
-    pages, passages = arithmetic.page_scale(found), arithmetic.chunk_scale(found)
+    pages, passages = score_breakdown.page_scale(found), score_breakdown.chunk_scale(found)
     return {
         "low": pages.low if pages else None,
         "high": pages.high if pages else None,
@@ -98,7 +99,7 @@ def _scale(found: LaneResult) -> Document:
     }
 
 
-def _fused(page: Ranked, parts: list[arithmetic.LaneShare]) -> Document:
+def _fused(page: Ranked, parts: list[score_breakdown.LaneShare]) -> Document:
     shared = next((part.shared for part in parts if part.shared), None)
     return {
         "slug": page.slug,
@@ -110,7 +111,7 @@ def _fused(page: Ranked, parts: list[arithmetic.LaneShare]) -> Document:
 
 
 def _boosts(work: StageResults) -> list[Document]:
-    fused = arithmetic.scores_by_page(work.fused)
+    fused = score_breakdown.scores_by_page(work.fused)
     return [
         {
             "slug": page.slug,
@@ -126,7 +127,10 @@ def _boosts(work: StageResults) -> list[Document]:
 def _rerank(work: StageResults) -> Document | None:
     if work.reranked is None:
         return None
-    mixed, before = arithmetic.rerank_mixing(work), arithmetic.scores_by_page(work.boosted.ranked)
+    mixed, before = (
+        score_breakdown.rerank_mixing(work),
+        score_breakdown.scores_by_page(work.boosted.ranked),
+    )
     judged = [page for page in work.reranked.ranked if "rerank" in page.lanes]
     head = work.reranked.ranked[: mixed.head] if mixed else []
     return {

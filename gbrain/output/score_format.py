@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from gbrain.config import Settings
-from gbrain.explanation.arithmetic import LaneShare, RerankMixing, position_on_scale
+from gbrain.search.explain.score_breakdown import LaneShare, RerankMixing, position_on_scale
 from gbrain.types import MergeStrategy
 
 _DIGITS, _MOST_DIGITS = 4, 12

@@ -7,11 +7,20 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gbrain.brain import Brain
-from gbrain.explanation import moves, unfound
-from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, setting
+from gbrain.config import Settings
+from gbrain.search.explain import not_a_candidate, ranked_too_low
+from gbrain.search.explain.remedies import (
+    ExplainedQuery,
+    Lost,
+    QueryAgain,
+    Remedy,
+    either,
+    limit,
+    setting,
+)
 from gbrain.search.pipeline import StageResults
 from gbrain.search.threshold import minimum_score
+from gbrain.store.connection import Database
 from gbrain.store.supersede import find_successor
 from gbrain.types import Answer, Ranked
 
@@ -28,34 +37,37 @@ class WhyNot(NamedTuple):
 
 
 def why_not(
-    brain: Brain,
+    database: Database,
+    settings: Settings,
+    query_again: QueryAgain,
+    page_id: int,
+    slug: str,
     answered: Answer,
     work: StageResults,
-    name: str,
     *,
     given: Mapping[str, str] = _NONE,
     **options: Any,
 ) -> WhyNot:
-    """The stage at which the page called `name` was lost to an answer.
+    """Return the stage at which a page was lost to an answer, the reason and a remedy.
 
-    `options` are those that `ask` was given for it; `given` names the option, as written, that a
-    setting's value came from.
+    `options` are those of the query and `settings` the brain's own. `query_again` takes a text and
+    options and returns an answer with its stage results. `given` names the option, as written,
+    that a setting's value came from.
     """
-    asked = Asked(brain, answered, work, options, given)
-    page = brain.get(name)
-    with brain.database.read_transaction() as connection:
+    asked = ExplainedQuery(query_again, settings, answered, work, options, given)
+    with database.read_transaction() as connection:
         lost = (
-            _at_once(asked, page.slug)
-            or _superseded(connection, asked, page.slug)
-            or _cut(asked, page.slug)
-            or moves.lost(asked, page.id)
-            or unfound.out_of_scope(connection, asked, page.id)
-            or unfound.in_no_lane(connection, asked, page.id)
+            _at_once(asked, slug)
+            or _superseded(connection, asked, slug)
+            or _cut(asked, slug)
+            or ranked_too_low.lost(asked, page_id)
+            or not_a_candidate.out_of_scope(connection, asked, page_id)
+            or not_a_candidate.in_no_lane(connection, asked, page_id)
         )
-    return WhyNot(page.slug, *lost)
+    return WhyNot(slug, *lost)
 
 
-def _at_once(asked: Asked, slug: str) -> Lost | None:
+def _at_once(asked: ExplainedQuery, slug: str) -> Lost | None:
     """Whether it is shown, or no page but one could be."""
     answered = asked.answered
     shown = next((hit.rank for hit in answered.hits if hit.slug == slug), None)
@@ -70,7 +82,7 @@ def _at_once(asked: Asked, slug: str) -> Lost | None:
     )
 
 
-def _superseded(connection: sqlite3.Connection, asked: Asked, slug: str) -> Lost | None:
+def _superseded(connection: sqlite3.Connection, asked: ExplainedQuery, slug: str) -> Lost | None:
     if slug not in asked.work.boosted.superseded:
         return None
     successor = find_successor(connection, slug) or "Another page"
@@ -81,7 +93,7 @@ def _superseded(connection: sqlite3.Connection, asked: Asked, slug: str) -> Lost
     )
 
 
-def _cut(asked: Asked, slug: str) -> Lost | None:
+def _cut(asked: ExplainedQuery, slug: str) -> Lost | None:
     work, settings = asked.work, asked.work.plan.settings
     ranked = work.reranked.ranked if work.reranked else work.boosted.ranked
     if slug in work.threshold.below_floor:
@@ -103,7 +115,9 @@ def _cut(asked: Asked, slug: str) -> Lost | None:
         f"Its score {page.score:.4g} is below {least:.4g}: threshold {settings.threshold:g} of "
         f"the best, {best:.4g}."
     )
-    lowered = moves.factors(page, [name for name, factor in page.boosts.items() if factor < 1])
+    lowered = ranked_too_low.factors(
+        page, [name for name, factor in page.boosts.items() if factor < 1]
+    )
     reason += f" {lowered} lowered it." if lowered else ""
     return "cut", reason, _more(asked, "threshold", place)
 
@@ -112,7 +126,7 @@ def _find(ranked: Sequence[Ranked], slug: str) -> tuple[int, Ranked]:
     return next((place, page) for place, page in enumerate(ranked, 1) if page.slug == slug)
 
 
-def _more(asked: Asked, name: str, place: int) -> str | None:
+def _more(asked: ExplainedQuery, name: str, place: int) -> str | None:
     """Without the setting that cuts, and with as many hits as then reach the page.
 
     Without a profile the places are others.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 
-from gbrain.explanation.arithmetic import scores_by_page
-from gbrain.explanation.remedies import (
-    Asked,
+from gbrain.search.explain.remedies import (
+    ExplainedQuery,
     Lost,
     Remedy,
     boost,
@@ -16,11 +15,12 @@ from gbrain.explanation.remedies import (
     nth,
     setting,
 )
+from gbrain.search.explain.score_breakdown import scores_by_page
 from gbrain.search.pipeline import StageResults
 from gbrain.types import Ranked
 
 
-def lost(asked: Asked, page_id: int) -> Lost | None:
+def lost(asked: ExplainedQuery, page_id: int) -> Lost | None:
     """The last stage that moved the page behind the hits, or the limit; None if not found."""
     work = asked.work
     last = place_of(work.threshold.kept, page_id)
@@ -63,7 +63,7 @@ def _orders(work: StageResults) -> Iterator[tuple[str, Sequence[Ranked]]]:
         yield "variety", work.threshold.kept
 
 
-def _boost(asked: Asked, page_id: int) -> tuple[str, Remedy]:
+def _boost(asked: ExplainedQuery, page_id: int) -> tuple[str, Remedy]:
     work = asked.work
     page = next(page for page in work.boosted.ranked if page.page_id == page_id)
     names = _blamed(work, page)
@@ -81,7 +81,7 @@ def _boost(asked: Asked, page_id: int) -> tuple[str, Remedy]:
     return f"Boosts of others ({lifted.slug} {told})", remedy
 
 
-def _would_stay(asked: Asked, names: Collection[str], page_id: int) -> bool:
+def _would_stay(asked: ExplainedQuery, names: Collection[str], page_id: int) -> bool:
     """Whether the page is a hit without these boosts, whatever later stages make of it."""
     later = asked.work.reranked or asked.work.plan.settings.mmr_lambda < 1
     place = place_of(asked.without_boosts(names).threshold.kept, page_id) if later else 1
@@ -115,7 +115,7 @@ def _place_without(names: Collection[str], work: StageResults, page: Ranked) -> 
     return 1 + sum(order(other) < order(page) for other in work.boosted.ranked)
 
 
-def _rerank(asked: Asked, page_id: int) -> tuple[str, Remedy]:
+def _rerank(asked: ExplainedQuery, page_id: int) -> tuple[str, Remedy]:
     reranked = asked.work.reranked
     assert reranked is not None
     page = next(page for page in reranked.ranked if page.page_id == page_id)
@@ -125,7 +125,7 @@ def _rerank(asked: Asked, page_id: int) -> tuple[str, Remedy]:
     return f"{who}, of weight {reranked.weight:.4g},", setting(asked, "rerank", "off")
 
 
-def _variety(asked: Asked, _: int) -> tuple[str, Remedy]:
+def _variety(asked: ExplainedQuery, _: int) -> tuple[str, Remedy]:
     given = asked.work.plan.settings.mmr_lambda
     who = f"Variety (mmr_lambda {given:g}), for it is like a hit before it,"
     return who, setting(asked, "mmr_lambda", 1.0)

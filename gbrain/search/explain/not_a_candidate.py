@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from gbrain.explanation.moves import place_of
-from gbrain.explanation.remedies import Asked, Lost, Remedy, either, limit, nth, setting
+from gbrain.search.explain.ranked_too_low import place_of
+from gbrain.search.explain.remedies import ExplainedQuery, Lost, Remedy, either, limit, nth, setting
 from gbrain.search.pipeline import StageResults
 from gbrain.store.scope import page_condition
 from gbrain.text.query_plan import has_only_words, split_words_and_filters
@@ -22,7 +22,9 @@ _WEIGHTS = {"fts": "keyword_weight", "vector": "semantic_weight"}
 _LANES = {"fts": "keyword", "vector": "vector"}
 
 
-def out_of_scope(connection: sqlite3.Connection, asked: Asked, page_id: int) -> Lost | None:
+def out_of_scope(
+    connection: sqlite3.Connection, asked: ExplainedQuery, page_id: int
+) -> Lost | None:
     """Which of the filters, fields and NOTs leave the page out."""
     query = asked.work.query
     if _is_within(connection, query.scope, page_id):
@@ -80,7 +82,7 @@ def _is_within(connection: sqlite3.Connection, scope: Scope, page_id: int) -> bo
     return row is not None
 
 
-def in_no_lane(connection: sqlite3.Connection, asked: Asked, page_id: int) -> Lost:
+def in_no_lane(connection: sqlite3.Connection, asked: ExplainedQuery, page_id: int) -> Lost:
     """How far down each lane the page stands, or why it is in none of them."""
     deep = asked.again(candidate_pool=str(_DEEP))
     places = _places(deep, page_id)
@@ -102,7 +104,7 @@ def in_no_lane(connection: sqlite3.Connection, asked: Asked, page_id: int) -> Lo
 
 
 def _shut_out(
-    asked: Asked, deep: StageResults, page_id: int
+    asked: ExplainedQuery, deep: StageResults, page_id: int
 ) -> tuple[list[str], list[Remedy | str]]:
     """The lanes that were not asked and have the page, and how they would be; else why not."""
     reasons: list[str] = []
@@ -133,7 +135,7 @@ def _places(work: StageResults, page_id: int) -> dict[str, int]:
     }
 
 
-def _below_the_pool(asked: Asked, places: dict[str, int], page_id: int) -> Lost:
+def _below_the_pool(asked: ExplainedQuery, places: dict[str, int], page_id: int) -> Lost:
     ranks = [f"{nth(rank)} in the {lane} lane" for lane, rank in places.items()]
     nearest, pool = min(places.values()), asked.work.plan.settings.candidate_pool
     wider = asked.again(candidate_pool=str(nearest))
@@ -145,7 +147,7 @@ def _below_the_pool(asked: Asked, places: dict[str, int], page_id: int) -> Lost:
     return "lanes", reason, either(remedy, "ask in its own words")
 
 
-def _with_all_lanes(asked: Asked) -> StageResults:
+def _with_all_lanes(asked: ExplainedQuery) -> StageResults:
     """The question by words and by meaning, whatever was to keep a lane out."""
     settings = asked.work.plan.settings
     off = {name: "1" for name in _WEIGHTS.values() if not getattr(settings, name)}
@@ -153,7 +155,7 @@ def _with_all_lanes(asked: Asked) -> StageResults:
     return asked._replace(options=options).again(**off, candidate_pool=str(_DEEP), rerank="off")
 
 
-def _shut_by(asked: Asked, lane: str) -> tuple[str, Remedy]:
+def _shut_by(asked: ExplainedQuery, lane: str) -> tuple[str, Remedy]:
     """What keeps a lane from being asked, and how it would be."""
     if not getattr(asked.work.plan.settings, _WEIGHTS[lane]):
         name = _WEIGHTS[lane]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from gbrain.brain import Brain
-from gbrain.config import SettingValue, find_setting, format_value
+from gbrain.config import Settings, SettingValue, find_setting, format_value
 from gbrain.search.pipeline import StageResults
 from gbrain.types import Answer
 
+# Runs a query of a text with options, and returns its answer and stage results.
+QueryAgain = Callable[..., tuple[Answer, StageResults]]
+# The stage that lost a page, the reason, and a remedy.
 Lost = tuple[str, str, str | None]
 
 # The most hits that can be asked for.
@@ -30,13 +32,14 @@ _BOOSTS: Mapping[str, tuple[str, SettingValue]] = {
 }
 
 
-class Asked(NamedTuple):
+class ExplainedQuery(NamedTuple):
     """A question, its answer and the options of both, as `ask` takes them.
 
     `given` names, as written, the option that a setting's value came from, by setting.
     """
 
-    brain: Brain
+    query_again: QueryAgain
+    settings: Settings
     answered: Answer
     work: StageResults
     options: Mapping[str, Any]
@@ -46,9 +49,7 @@ class Asked(NamedTuple):
         """What becomes of the question, or of another, with some settings changed as well."""
         changed = {**self.options.get("changes", {}), **changes}
         options = {**self.options, "changes": changed}
-        return self.brain.query_with_trace(
-            self.answered.query if text is None else text, **options
-        )[1]
+        return self.query_again(self.answered.query if text is None else text, **options)[1]
 
     def without_boosts(self, names: Collection[str]) -> StageResults:
         """What becomes of the question if these boosts are off."""
@@ -84,7 +85,10 @@ def either(*remedies: Remedy | str | None) -> str | None:
 
 
 def setting(
-    asked: Asked, name: str, wanted: SettingValue, enough: Callable[[Any], bool] | None = None
+    asked: ExplainedQuery,
+    name: str,
+    wanted: SettingValue,
+    enough: Callable[[Any], bool] | None = None,
 ) -> Remedy:
     """The setting at the value `wanted`, or at another that is `enough`.
 
@@ -98,7 +102,7 @@ def setting(
         option = f"--{name.replace('_', '-')}"
     if option is None:
         return Remedy(command)
-    own = getattr(asked.brain.settings, name)
+    own = getattr(asked.settings, name)
     at_hand = enough(own) if enough else own == wanted
     return Remedy(() if at_hand else command, (f"without {option}",))
 
@@ -108,7 +112,7 @@ def limit(place: int | None) -> Remedy:
     return Remedy((), (f"with --limit {place}",)) if place and place <= _MOST_HITS else Remedy()
 
 
-def boost(asked: Asked, name: str) -> Remedy:
+def boost(asked: ExplainedQuery, name: str) -> Remedy:
     """Without the boost of that name."""
     if name == "recency":
         return Remedy((), ("with --no-decay",))
