@@ -1,4 +1,4 @@
-"""What a model is, those that ship with the package, and the description of others."""
+"""Model specifications: the packaged models, and those described in a folder."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Embedder(Protocol):
 
 
 def packaged_model(name: str = PACKAGED_MODEL) -> ModelSpec:
-    """The model of that name that ships with gbrain; its files are not looked at."""
+    """Return the packaged model with this name, without checking its files."""
     here = Path(__file__).parent
     described = read_json(here / name / DESCRIPTION_FILE) if name == Path(name).name else None
     if described is None:

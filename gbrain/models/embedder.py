@@ -1,4 +1,4 @@
-"""Turns text into vectors with an ONNX sentence model, each a function of its text alone."""
+"""Turn texts into vectors with an ONNX sentence model."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class OnnxEmbedder:
         self._pool: ThreadPoolExecutor | None = None
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Shape (dimension,), of a query, which gets the query prefix."""
+        """Return the vector of a query, with the query prefix; shape (dimension,)."""
         return self._embed(self.spec.query_prefix + text)
 
     def embed_query_averaged(self, text: str) -> NDArray[np.float32]:
-        """Shape (dimension,): midway between a query's vectors with its prefix and without any."""
+        """Return the mean of the query's unit vectors with and without its prefix."""
         import numpy as np
 
         plain = BackgroundCall(lambda: self._embed(text))
@@ -86,11 +86,11 @@ class OnnxEmbedder:
                 future.cancel()
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens the whole text has, special tokens and prefixes not counted."""
+        """Return how many tokens the text has, without special tokens and prefixes."""
         return self._tokens.count(text)
 
     def close(self) -> None:
-        """Ends the threads; what they have begun is finished first."""
+        """Stop the threads after the work they have started."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None

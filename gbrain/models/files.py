@@ -1,4 +1,4 @@
-"""Whether a model's files are there and are the ones that were described."""
+"""Check that a model's files exist and have the recorded size and hash."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def verify_if_changed(spec: ModelSpec, seen: str | None) -> str:
 
 
 def files_stamp(spec: ModelSpec) -> str:
-    """A text that changes when a file is rewritten, replaced or touched, or is to be another."""
+    """Return a text that changes when a file is rewritten, replaced or touched."""
     paths = dict.fromkeys([spec.model_file, TOKENIZER_FILE, *(f.path for f in spec.files)])
     stats = [os.stat(spec.folder / path) for path in paths]
     marks = [f"{s.st_size},{s.st_mtime_ns},{s.st_ctime_ns},{s.st_ino}" for s in stats]
@@ -61,7 +61,7 @@ def files_stamp(spec: ModelSpec) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """Hexadecimal sha256 of a file's bytes."""
+    """Return the hexadecimal sha256 of a file."""
     import hashlib
 
     try:
@@ -74,7 +74,7 @@ def file_sha256(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file, None if there is no such file."""
+    """Return the value in a JSON file; None if there is no such file."""
     import json
 
     try:

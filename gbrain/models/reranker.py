@@ -1,4 +1,4 @@
-"""Scores a passage against a query with an ONNX cross-encoder, each pair on its own."""
+"""Score chunks against a query with an ONNX cross-encoder."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CrossEncoder:
         return found
 
     def close(self) -> None:
-        """Ends the threads; what they have begun is finished first."""
+        """Stop the threads after the work they have started."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
@@ -113,7 +113,7 @@ class CrossEncoder:
 
 
 def clear_score_cache() -> None:
-    """The next pairs are scored anew, as in a process that has just begun."""
+    """Forget all cached scores."""
     _known.clear()
 
 

@@ -1,4 +1,4 @@
-"""Opens ONNX sessions and tokenizers, quietly and at the same time."""
+"""Open ONNX sessions and tokenizers in parallel and without log output."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Session(Protocol):
 
 
 def open_session(model: Path, *, fused: bool, packed: bool) -> Session:
-    """A session that computes on the calling thread; several threads may run it at once.
+    """Open a session that computes on the calling thread; several threads can run it at once.
 
-    `packed` rearranges the weights while opening: a fifth more time there, a fifteenth less in
-    every run, the same results to the last bit.
+    `packed` rearranges the weights while opening: opening takes a fifth longer, every run a
+    fifteenth less, and results are identical.
     """
     onnxruntime = _onnxruntime()
     try:
@@ -62,7 +62,7 @@ def open_session(model: Path, *, fused: bool, packed: bool) -> Session:
 
 
 def open_tokenizer(path: Path) -> Tokenizer:
-    """The tokenizer in a tokenizer.json, without the padding and truncation it may ask for."""
+    """Open a tokenizer.json, with its padding and truncation turned off."""
     try:
         from tokenizers import Tokenizer
 
@@ -77,7 +77,7 @@ def open_tokenizer(path: Path) -> Tokenizer:
 def open_session_and_tokenizer(
     model: Path, tokenizer: Path, *, fused: bool, packed: bool = False
 ) -> tuple[Session, Tokenizer]:
-    """A session and a tokenizer, in little more than the session's time."""
+    """Open both at the same time, in little more than the time of the session."""
     # Only the opening itself runs without the GIL, so it has to begin before the tokenizer's.
     _onnxruntime()
     outcome: list[Session | ModelUnavailable] = []
@@ -139,7 +139,7 @@ def keep_freed_memory() -> None:
 
 
 def usable_cores() -> int:
-    """How many processors this process may run on."""
+    """Return how many processors this process can run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

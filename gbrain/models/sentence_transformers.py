@@ -1,4 +1,4 @@
-"""Reads the settings of a sentence-transformers folder that has no description of ours."""
+"""Read the settings of a sentence-transformers folder that has no gbrain.json."""
 
 from __future__ import annotations
 

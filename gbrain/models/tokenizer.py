@@ -1,4 +1,4 @@
-"""Text as a model's token ids: counted, or cut into windows the model can take."""
+"""Count a text's tokens, and split it into windows that fit a model."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class ModelTokenizer:
 
     @classmethod
     def open(cls, spec: ModelSpec) -> ModelTokenizer:
-        """The tokens of a model whose network is not needed."""
+        """Open the tokenizer of a model without its network."""
         return cls(open_tokenizer(spec.folder / TOKENIZER_FILE), spec.max_tokens)
 
     def count(self, text: str) -> int:
-        """How many tokens the whole text has, special tokens not counted."""
+        """Return how many tokens the text has, without special tokens."""
         encode = self._tokenizer.encode
         return sum(len(encode(piece, add_special_tokens=False)) for piece in split_text(text))
 
@@ -51,7 +51,7 @@ class ModelTokenizer:
 
 
 def split_text(text: str) -> Iterator[str]:
-    """The text in parts of at most PIECE characters, cut after white space where there is some."""
+    """Yield slices of at most MAX_SLICE_CHARACTERS, cut after white space if possible."""
     start = 0
     while len(text) - start > MAX_SLICE_CHARACTERS:
         end = start + MAX_SLICE_CHARACTERS

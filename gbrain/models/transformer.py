@@ -1,4 +1,4 @@
-"""A transformer's ONNX session seen as a function from token ids to one vector per token."""
+"""Run an ONNX transformer: token ids in, one vector per token out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KNOWN_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class Transformer:
-    """Safe to call from several threads at once."""
+    """An open network; several threads can call it at once."""
 
     def __init__(self, session: Session, source: Path) -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""A copy of a brain put back to how it stood at the end of a day."""
+"""Roll a copy of a brain back to the end of a day."""
 
 from __future__ import annotations
 
@@ -52,10 +52,7 @@ class _Known(NamedTuple):
 
 
 def content_fingerprint(connection: sqlite3.Connection) -> str:
-    """A word that changes whenever a page does, or the vectors; settings do not count.
-
-    Every write adds a page or a version, and no removal takes a version away.
-    """
+    """Return a text that changes with every page or vector; settings do not count."""
     counts = connection.execute(
         "SELECT (SELECT count(*) FROM pages), (SELECT count(*) FROM versions), "
         "(SELECT coalesce(max(id), 0) FROM chunks)"
@@ -76,7 +73,7 @@ def content_fingerprint(connection: sqlite3.Connection) -> str:
 
 
 def copy_brain(source: sqlite3.Connection, target: sqlite3.Connection, progress: Progress) -> None:
-    """Copies a whole brain; what others write meanwhile is not in it if `source` is reading."""
+    """Copy a whole brain; in a read transaction, concurrent writes are not included."""
     source.backup(
         target,
         pages=_COPIED_PAGES,
@@ -241,7 +238,7 @@ def apply_rollbacks(
     now: str,
     progress: Progress,
 ) -> None:
-    """Makes the changes in a copy; to be called within one writing transaction."""
+    """Apply the rollbacks to a copy; call this in a write transaction."""
     made = list(changes)
     # A page that keeps its name is written over; one that had another makes way for it first.
     leaving = [

@@ -1,4 +1,4 @@
-"""Whether cited lines still stand where they were cited: unchanged, moved, changed or gone."""
+"""Check whether cited lines are unchanged, moved, changed or gone."""
 
 from __future__ import annotations
 

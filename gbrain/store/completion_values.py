@@ -1,4 +1,4 @@
-"""What a brain knows by name, for a shell that completes a word: read-only and in a moment."""
+"""Read names from a brain for shell completion, read-only and without waiting for writers."""
 
 from __future__ import annotations
 

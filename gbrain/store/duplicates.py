@@ -1,7 +1,7 @@
-"""Pages that say nearly the same: by the meaning of their passages, then by their words.
+"""Find pages with nearly the same text, by their vectors and by their wording.
 
-A page's centroid finds its candidates, in strips of a matrix product, so that memory stays small;
-the passages themselves then decide.
+Page centroids give candidate pairs, in blocks of a matrix product to save memory; the chunk vectors
+then decide.
 """
 
 from __future__ import annotations
@@ -100,9 +100,9 @@ def find_duplicate_pairs(
 
 
 def order_by_age(one: StoredPage, other: StoredPage) -> tuple[StoredPage, StoredPage]:
-    """The older page first: by their own dates, else by when they were written.
+    """Return the older page first: by date, else by time of writing.
 
-    Of two that are as old as each other the shorter one counts as older, then the longer slug.
+    If both are equally old, the shorter text counts as older, then the longer slug.
     """
     older, newer = sorted((one, other), key=_age(one, other))
     return older, newer
@@ -248,10 +248,9 @@ class SimilarPage(NamedTuple):
 
 
 def find_duplicate_of(connection: sqlite3.Connection, slug: str) -> SimilarPage | None:
-    """The other page whose text is nearest to that of the page `slug`, if it is very near.
+    """Return the page whose wording is most similar to the page `slug`, if it is nearly the same.
 
-    Not told of are pages of few words, notes of different days, and pages of which one is
-    superseded already.
+    Short pages, notes of different days and superseded pages are not compared.
     """
     page = require_page(connection, slug)
     text = page_body(connection, page.id)

@@ -1,4 +1,4 @@
-"""What a brain lacks: questions answered badly, pages nobody wrote, empty ones and stale ones."""
+"""Find gaps: badly answered queries, missing link targets, empty pages and stale pages."""
 
 from __future__ import annotations
 

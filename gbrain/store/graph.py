@@ -1,4 +1,4 @@
-"""Pages and the links between them: around one page, or all of them."""
+"""Graph of pages and links: around one page, or of the whole brain."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LinkGraph(NamedTuple):
 def graph_around(
     connection: sqlite3.Connection, page: StoredPage, depth: int, most: int
 ) -> LinkGraph:
-    """The pages at most `depth` links away, followed either way; the nearest `most` of them."""
+    """Return at most `most` pages up to `depth` links away in either direction."""
     distances = {page.id: 0}
     frontier, left_out = [page.id], 0
     for distance in range(1, depth + 1):
@@ -63,7 +63,7 @@ def graph_around(
 
 
 def full_graph(connection: sqlite3.Connection, most: int) -> LinkGraph:
-    """All pages, or those `most` that hold the most links."""
+    """Return all pages, or the `most` pages with the most links."""
     rows = connection.execute(
         "SELECT id, (SELECT count(*) FROM links WHERE page_id = id) AS held FROM pages "
         "ORDER BY held DESC, id"

@@ -1,4 +1,4 @@
-"""The queue of texts to embed: claimed by one worker at a time, kept until they have vectors."""
+"""Queue of chunk texts to embed; one worker claims a job at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_WAIT = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingJob:
-    """A text to embed, as the parts it is made of."""
+    """A chunk text to embed, with the title and headings that are embedded with it."""
 
     hash: bytes
     title: str
@@ -30,7 +30,7 @@ class EmbeddingJob:
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A job in the queue; `error` says why it failed last time, `due_at` is a Unix time."""
+    """A job in the queue; `error` says why it failed last, `due_at` is a Unix time."""
 
     hash: bytes
     slug: str | None
@@ -46,7 +46,7 @@ def worker_name() -> str:
 
 
 def release_dead_workers(connection: sqlite3.Connection) -> None:
-    """Frees the claims of workers on this machine that are gone."""
+    """Release the jobs that ended workers on this machine had claimed."""
     rows = connection.execute(
         "SELECT DISTINCT claimed_by FROM embedding_jobs WHERE claimed_by IS NOT NULL"
     )
@@ -60,7 +60,7 @@ def release_dead_workers(connection: sqlite3.Connection) -> None:
 
 
 def drop_orphaned_jobs(connection: sqlite3.Connection) -> None:
-    """Takes the jobs away whose text no page holds any more."""
+    """Delete the jobs whose text is on no page."""
     connection.execute(
         "DELETE FROM embedding_jobs WHERE NOT EXISTS "
         "(SELECT 1 FROM chunks WHERE chunks.hash = embedding_jobs.hash)"
@@ -70,7 +70,7 @@ def drop_orphaned_jobs(connection: sqlite3.Connection) -> None:
 def enqueue_missing(
     connection: sqlite3.Connection, space: VectorSpace, now: str, page_id: int | None = None
 ) -> None:
-    """Queues every passage (of one page, if named) that has no vector, and ends its waiting."""
+    """Queue every chunk (of one page, if given) that has no vector, and make waiting jobs due."""
     of_page = "" if page_id is None else "AND chunks.page_id = ?"
     values = () if page_id is None else (page_id,)
     connection.execute(
@@ -85,7 +85,7 @@ def enqueue_missing(
 def claim_jobs(
     connection: sqlite3.Connection, worker: str, now: float, count: int, page_id: int | None
 ) -> list[EmbeddingJob]:
-    """Takes up to `count` due jobs for this worker. Jobs whose text is gone are dropped."""
+    """Claim up to `count` due jobs for this worker; drop jobs whose text is on no page."""
     of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
     values = () if page_id is None else (page_id,)
     jobs: list[EmbeddingJob] = []
@@ -126,7 +126,7 @@ def finish_jobs(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None
 
 
 def release_jobs(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
-    """Gives back what was claimed and not done."""
+    """Release claimed jobs that were not done."""
     connection.executemany(
         "UPDATE embedding_jobs SET claimed_by = NULL, due_at = 0 WHERE hash = ?",
         [(h,) for h in hashes],
@@ -134,7 +134,7 @@ def release_jobs(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> Non
 
 
 def fail_job(connection: sqlite3.Connection, digest: bytes, reason: str, now: float) -> None:
-    """Keeps a job with the reason; each failure doubles the wait, from a minute to a day."""
+    """Record why a job failed; each failure doubles the wait, from a minute to a day."""
     connection.execute(
         "UPDATE embedding_jobs SET claimed_by = NULL, error = ?, attempts = attempts + 1, "
         "due_at = ? + min(60.0 * (1 << min(attempts, 20)), ?) WHERE hash = ?",
@@ -143,7 +143,7 @@ def fail_job(connection: sqlite3.Connection, digest: bytes, reason: str, now: fl
 
 
 def count_due(connection: sqlite3.Connection, now: float, page_id: int | None = None) -> int:
-    """How many jobs can be done now."""
+    """Return how many jobs are due now."""
     of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
     values = () if page_id is None else (page_id,)
     found = connection.execute(
@@ -154,7 +154,7 @@ def count_due(connection: sqlite3.Connection, now: float, page_id: int | None = 
 
 
 def count_failed(connection: sqlite3.Connection) -> int:
-    """How many jobs failed last time and wait for another."""
+    """Return how many jobs failed last time and wait for a retry."""
     count: int = connection.execute(
         "SELECT count(*) FROM embedding_jobs WHERE error IS NOT NULL"
     ).fetchone()[0]
@@ -162,7 +162,7 @@ def count_failed(connection: sqlite3.Connection) -> int:
 
 
 def list_queue(connection: sqlite3.Connection, limit: int) -> tuple[list[QueuedJob], int]:
-    """The queue, failed jobs first, and how long it is."""
+    """Return the first `limit` jobs, failed ones first, and how many there are."""
     rows = connection.execute(
         "SELECT hash, (SELECT slug FROM chunks JOIN pages ON pages.id = page_id "
         "WHERE chunks.hash = embedding_jobs.hash LIMIT 1), attempts, due_at, claimed_by, error, "

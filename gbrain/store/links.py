@@ -1,4 +1,4 @@
-"""Links between pages, resolved by name when they are read."""
+"""Read links between pages; targets are resolved by name at read time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LinkRow(NamedTuple):
-    """A link on a page; `slug` and `title` are of the page it leads to, None if there is none."""
+    """A link on a page; `slug` and `title` are those of its target, None if that does not exist."""
 
     line: int
     kind: str
@@ -26,7 +26,7 @@ class LinkRow(NamedTuple):
 
 
 class Backlink(NamedTuple):
-    """A link that leads to a page, as it stands on another."""
+    """A link on another page that points to this one."""
 
     slug: str
     title: str
@@ -43,7 +43,7 @@ _RESOLVED = (
 
 
 def links_from(connection: sqlite3.Connection, page: StoredPage) -> list[LinkRow]:
-    """The page's links in the order they are written."""
+    """Return the page's links in page order."""
     rows = connection.execute(
         "SELECT line, kind, target, heading, label, pages.slug, pages.title "
         f"FROM links LEFT JOIN pages ON pages.id = {_RESOLVED} "
@@ -54,7 +54,7 @@ def links_from(connection: sqlite3.Connection, page: StoredPage) -> list[LinkRow
 
 
 def links_to(connection: sqlite3.Connection, page: StoredPage) -> list[Backlink]:
-    """Links on other pages that lead to this one, by slug and line."""
+    """Return links on other pages that point to this one, by slug and line."""
     rows = connection.execute(
         "SELECT pages.slug, pages.title, line, links.kind, label "
         "FROM links JOIN pages ON pages.id = links.page_id "
@@ -66,7 +66,7 @@ def links_to(connection: sqlite3.Connection, page: StoredPage) -> list[Backlink]
 
 
 def list_dangling_links(connection: sqlite3.Connection) -> list[tuple[str, int, str]]:
-    """(slug, line, target) of links that lead nowhere."""
+    """Return (slug, line, target) of links whose target does not exist."""
     rows = connection.execute(
         "SELECT pages.slug, line, target FROM links JOIN pages ON pages.id = links.page_id "
         "WHERE NOT EXISTS (SELECT 1 FROM names WHERE names.key = links.key) "
@@ -76,7 +76,7 @@ def list_dangling_links(connection: sqlite3.Connection) -> list[tuple[str, int, 
 
 
 def linked_pages(connection: sqlite3.Connection, page_id: int) -> list[int]:
-    """The pages that a page links to, in the order it names them."""
+    """Return the ids of pages that a page links to, in page order."""
     rows = connection.execute(
         f"SELECT {_RESOLVED} FROM links WHERE page_id = ? ORDER BY position", (page_id,)
     )
@@ -86,7 +86,7 @@ def linked_pages(connection: sqlite3.Connection, page_id: int) -> list[int]:
 def links_between(
     connection: sqlite3.Connection, page_ids: Iterable[int], most: int
 ) -> list[tuple[int, int]]:
-    """(page, other page) for each link from or to one of the pages, at most `most` each way."""
+    """Return (page id, other page id) of links from or to the pages, at most `most` each way."""
     pages = json.dumps(list(page_ids))
     away = connection.execute(
         f"SELECT page_id, {_RESOLVED} AS other FROM links WHERE page_id IN "

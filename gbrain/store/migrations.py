@@ -1,4 +1,4 @@
-"""Numbered migrations, each applied together with its record or not at all."""
+"""Numbered schema migrations; each is applied completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gbrain.store.vectors import all_spaces, create_vector_tables
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Brings the file to SCHEMA_VERSION; a migration that fails leaves it as it was."""
+    """Upgrade the file to SCHEMA_VERSION; a failed migration leaves it unchanged."""
     from sqlite_utils import Database, Migrations
 
     steps = Migrations("gbrain")

@@ -1,4 +1,4 @@
-"""The embedding models a brain knows, one of them active."""
+"""Embedding models registered in the brain; at most one is active."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def active_model(connection: sqlite3.Connection) -> ModelRow | None:
 
 
 def require_model(connection: sqlite3.Connection, name: str) -> ModelRow:
-    """The model called `name`; raises NotFound with the names there are."""
+    """Return the model with this name; raise NotFound, with the known names, if there is none."""
     known = list_models(connection)
     for model in known:
         if model.name == name:
@@ -81,7 +81,7 @@ def add_model(
     folder: str | None,
     now: str,
 ) -> None:
-    """Makes a model known and makes room for its vectors; the same one again takes its new name."""
+    """Register a model and create its vector tables; a known model takes the new name."""
     taken = connection.execute(
         "SELECT 1 FROM embedding_models WHERE name = ? AND identity <> ?", (name, identity)
     ).fetchone()
@@ -110,13 +110,13 @@ def save_files_stamp(connection: sqlite3.Connection, model: ModelRow, stamp: str
 
 
 def activate_model(connection: sqlite3.Connection, model: ModelRow) -> None:
-    """Makes it the model that embeds and answers; exactly one is active."""
+    """Make this the active model, and clear the embedding queue."""
     connection.execute("UPDATE embedding_models SET active = (id = ?)", (model.id,))
     connection.execute("DELETE FROM embedding_jobs")
 
 
 def remove_model(connection: sqlite3.Connection, model: ModelRow) -> int:
-    """Forgets a model and its vectors; says how many vectors that were."""
+    """Remove a model and its vectors; return how many vectors were deleted."""
     space = model.space
     gone = connection.execute(
         f"DELETE FROM {space.vectors} WHERE model_id = ? ", (model.id,)

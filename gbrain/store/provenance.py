@@ -1,4 +1,4 @@
-"""What led to a page: what it was made from, what it replaces, and the pages that link to it."""
+"""Trace a page back to its sources, the pages it supersedes, and the pages that link to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scope as SQL: the one place that says which pages and passages a command may see."""
+"""Turn a scope into SQL conditions on pages and chunks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Condition(NamedTuple):
 
 
 def page_condition(scope: Scope) -> Condition:
-    """What a row of `pages` must satisfy to be in `scope`."""
+    """Return the condition that a row of `pages` must meet to be in scope."""
     clauses: list[str] = []
     values: list[str] = []
 
@@ -61,7 +61,7 @@ def page_condition(scope: Scope) -> Condition:
 
 
 def days_condition(since: str | None, until: str | None) -> Condition:
-    """What makes a page one of these days, both included: its own date or that of a passage."""
+    """Return the condition for pages that have a date, or a dated chunk, in the range."""
     days = (since or _ANY_DAY[0], until or _ANY_DAY[1])
     return Condition(
         "((pages.last_day >= ? AND pages.first_day <= ?) OR EXISTS (SELECT 1 FROM chunks AS d "
@@ -71,14 +71,14 @@ def days_condition(since: str | None, until: str | None) -> Condition:
 
 
 def chunk_condition(scope: Scope) -> Condition:
-    """What a row of `chunks` must satisfy; a passage without a date has its page's."""
+    """Return the condition for rows of `chunks`; a chunk without a date has its page's."""
     pages, days = page_condition(scope), chunk_days_condition(scope)
     sql = f"chunks.page_id IN (SELECT pages.id FROM pages WHERE {pages.sql}) AND {days.sql}"
     return Condition(sql, (*pages.values, *days.values))
 
 
 def chunk_days_condition(scope: Scope) -> Condition:
-    """What a row of `chunks` of a page in scope must satisfy beside."""
+    """Return the date condition for chunks of a page that is already in scope."""
     if not (scope.since or scope.until):
         return Condition("1", ())
     days = "coalesce(chunks.{0}, (SELECT p.{0} FROM pages AS p WHERE p.id = chunks.page_id))"

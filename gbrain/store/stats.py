@@ -1,4 +1,4 @@
-"""How much a brain holds, counted without reading a page's text."""
+"""Count what a brain contains, without reading page texts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Stats:
 
 
 def read_stats(connection: sqlite3.Connection) -> Stats:
-    """Everything that `gbrain stats` shows."""
+    """Return everything that `gbrain stats` shows."""
 
     def number(sql: str, *values: object) -> int:
         found: int = connection.execute(sql, values).fetchone()[0]

@@ -33,7 +33,7 @@ class _Numbers(NamedTuple):
 
 
 class VectorSpace(_Numbers):
-    """The vectors of one model."""
+    """The tables that store the vectors of one model."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ class VectorSpace(_Numbers):
 
 
 def create_vector_tables(connection: sqlite3.Connection, dimension: int) -> None:
-    """Makes the tables for vectors of `dimension`, if they are not there."""
+    """Create the tables for vectors of `dimension`, if missing."""
     for statement in VECTOR_TABLES.format(dim=dimension).split(";\n"):
         if statement.strip():
             connection.execute(statement)
@@ -96,7 +96,7 @@ def has_all_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
 def store_vectors(
     connection: sqlite3.Connection, space: VectorSpace, embedded: Sequence[tuple[bytes, Floats]]
 ) -> None:
-    """Keeps unit vectors under the hashes of their texts; a hash already there is left alone."""
+    """Store unit vectors by the hash of their text; skip hashes that are stored."""
     import numpy as np
 
     known = {
@@ -168,7 +168,7 @@ def _write_codes(
 
 
 def remove_orphaned_vectors(connection: sqlite3.Connection, space: VectorSpace) -> int:
-    """Frees the vectors whose text no page holds any more; says how many."""
+    """Free the vectors whose text is on no page; return how many."""
     orphans = [
         row[0]
         for row in connection.execute(
@@ -234,7 +234,7 @@ def _check_size(blob: object, size: int) -> None:
 
 
 def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Scope) -> list[int]:
-    """The slots whose text stands in a passage of the scope."""
+    """Return the slots of all chunks in scope."""
     within = chunk_condition(scope)
     rows = connection.execute(
         f"SELECT v.slot FROM chunks CROSS JOIN {space.vectors} AS v "
@@ -247,7 +247,7 @@ def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Sc
 def vectors_at(
     connection: sqlite3.Connection, space: VectorSpace, slots: Iterable[int]
 ) -> tuple[list[int], Floats]:
-    """Those of the slots that are in use, and their vectors, a row each."""
+    """Return those of the slots that are in use, and their vectors as rows."""
     import numpy as np
 
     rows = connection.execute(
@@ -264,7 +264,7 @@ def vectors_at(
 def chunk_vectors(
     connection: sqlite3.Connection, space: VectorSpace, chunk_ids: Iterable[int]
 ) -> dict[int, Floats]:
-    """The vectors of passages by their number; one that is not embedded is left out."""
+    """Return vectors by chunk id; chunks that are not embedded are left out."""
     slot_of = dict(
         connection.execute(
             f"SELECT chunks.id, v.slot FROM chunks CROSS JOIN {space.vectors} AS v "
@@ -285,7 +285,7 @@ def exact_cosines(
     slots: Iterable[int],
     scope: Scope,
 ) -> list[ScoredChunk]:
-    """The passages in `scope` that stand in `slots`, by cosine with `query`, best first."""
+    """Return the chunks in `scope` stored in `slots`, by cosine with `query`, best first."""
     held, vectors = vectors_at(connection, space, slots)
     if not held:
         return []

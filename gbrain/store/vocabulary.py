@@ -1,4 +1,4 @@
-"""The words of the brain: which of them looks most like one that no page holds."""
+"""Find the word in the brain that is most similar to a misspelled one."""
 
 from __future__ import annotations
 
