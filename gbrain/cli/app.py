@@ -1,4 +1,4 @@
-"""The program: runs a command and turns errors into a message, a hint and an exit code."""
+"""The program: load and run a command, turn errors into a message, a hint and an exit code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from typer.core import TyperGroup
 
 from gbrain.errors import GbrainError, UsageError
 
-EVERYDAY, PAGES, STRUCTURE, QUALITY, CARE, AGENTS, START = (
-    "Everyday", "Pages", "Structure", "Quality", "Settings and care", "Agents", "First steps",
-)  # fmt: skip
+EVERYDAY, PAGES, STRUCTURE, QUALITY = "Everyday", "Pages", "Structure", "Quality"
+MAINTENANCE, AGENTS, START = "Settings and maintenance", "Agents", "First steps"
 
-# Each command: the module that holds it and the panel of --help it stands in. A module is loaded
-# only when one of its commands is called, so that a search starts fast.
+# Each command with its module in gbrain/cli and its panel in --help. A module is loaded only when
+# one of its commands runs, so that a search starts fast.
 COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("search", EVERYDAY),
     "query": ("search", EVERYDAY),
@@ -51,19 +50,19 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "selftest": ("selftest", QUALITY),
     "tune": ("selftest", QUALITY),
     "gaps": ("gaps", QUALITY),
-    "verify": ("gaps", QUALITY),
+    "verify": ("citations", QUALITY),
     "train-reranker": ("training", QUALITY),
-    "alias": ("settings", CARE),
-    "config": ("settings", CARE),
-    "profile": ("profiles", CARE),
-    "embed": ("embedding", CARE),
-    "jobs": ("embedding", CARE),
-    "model": ("models", CARE),
-    "stats": ("doctor", CARE),
-    "doctor": ("doctor", CARE),
-    "backup": ("backup", CARE),
-    "restore": ("backup", CARE),
-    "compact": ("backup", CARE),
+    "alias": ("settings", MAINTENANCE),
+    "config": ("settings", MAINTENANCE),
+    "profile": ("settings", MAINTENANCE),
+    "embed": ("embedding", MAINTENANCE),
+    "jobs": ("embedding", MAINTENANCE),
+    "model": ("models", MAINTENANCE),
+    "stats": ("doctor", MAINTENANCE),
+    "doctor": ("doctor", MAINTENANCE),
+    "backup": ("backup", MAINTENANCE),
+    "restore": ("backup", MAINTENANCE),
+    "compact": ("backup", MAINTENANCE),
     "serve": ("serve", AGENTS),
     "schema": ("schema", AGENTS),
     "init": ("init", START),
@@ -71,13 +70,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", START),
 }
 
-# Set to any value, a bug is shown with its traceback, and perhaps with words of a page.
-DEBUG = "GBRAIN_DEBUG"
-# The exit code of a bug, as sysexits.h names it.
-INTERNAL = 70
+# If this variable is set, a bug is shown with its traceback, which may contain text of pages.
+DEBUG_VARIABLE = "GBRAIN_DEBUG"
+# EX_SOFTWARE of sysexits.h.
+EXIT_INTERNAL_ERROR = 70
 
-# What people type who come from other programs.
-MEANT = {
+# Command names of other programs, with the command that does the same here.
+OTHER_NAMES = {
     "find": "search", "ask": "query", "show": "get", "cat": "get", "ls": "list", "new": "edit",
     "add": "capture", "note": "capture", "rm": "delete", "remove": "delete", "mv": "rename",
     "settings": "config", "status": "stats", "help": "--help", "mcp": "serve",
@@ -85,7 +84,7 @@ MEANT = {
 
 
 class Commands(TyperGroup):
-    """The commands by name, each loaded when it is asked for."""
+    """The commands by name, each loaded when it is used."""
 
     json_wanted = False
     words: Sequence[str] = ()
@@ -108,7 +107,9 @@ class Commands(TyperGroup):
             from gbrain.messages import did_you_mean, similar_names
 
             typed = args[0]
-            similar = [MEANT[typed]] if typed in MEANT else similar_names(typed, COMMANDS)
+            similar = (
+                [OTHER_NAMES[typed]] if typed in OTHER_NAMES else similar_names(typed, COMMANDS)
+            )
             hint = did_you_mean((f"gbrain {name}" for name in similar), "gbrain -h lists them all.")
             raise UsageError(f"There is no command {typed!r}", hint=hint) from None
 
@@ -127,14 +128,14 @@ class Commands(TyperGroup):
 
     @contextmanager
     def _reporting(self, ctx: Any) -> Iterator[None]:
-        """What goes wrong in the block becomes a message, a hint and an exit code."""
+        """Turn errors of the block into a message, a hint and an exit code."""
         try:
             yield
         except GbrainError as error:
             report(error, as_json=self.json_wanted)
             raise typer.Exit(error.exit_code) from None
         except UnicodeEncodeError:
-            unreadable = GbrainError("An argument is not UTF-8", code="usage", hint=_how(ctx))
+            unreadable = GbrainError("An argument is not UTF-8", code="usage", hint=_help_hint(ctx))
             report(unreadable, as_json=self.json_wanted)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
@@ -142,16 +143,16 @@ class Commands(TyperGroup):
         except BrokenPipeError:
             raise
         except OSError as error:
-            report(_refused(error), as_json=self.json_wanted)
+            report(_system_error(error), as_json=self.json_wanted)
             raise typer.Exit(1) from None
         except (typer.Exit, typer.Abort):
             raise
         except typer.TyperException as error:
-            # A group that is called alone has printed its help; there is nothing to add.
+            # A group without a subcommand has already printed its help.
             if error.format_message():
-                hint = _where(ctx, error) or _how(getattr(error, "ctx", None) or ctx)
-                told = GbrainError(error.format_message(), code="usage", hint=hint)
-                report(told, as_json=self.json_wanted)
+                hint = _position_hint(ctx, error) or _help_hint(getattr(error, "ctx", None) or ctx)
+                usage = GbrainError(error.format_message(), code="usage", hint=hint)
+                report(usage, as_json=self.json_wanted)
             raise typer.Exit(error.exit_code) from None
         except Exception as error:
             from gbrain.cli.corruption import find_corruption
@@ -164,7 +165,7 @@ class Commands(TyperGroup):
 
 
 def report(error: GbrainError, *, as_json: bool) -> None:
-    """An error and what to do about it, on standard error."""
+    """Print an error and its hint to standard error."""
     if as_json:
         from gbrain.output.json import error_document
 
@@ -176,48 +177,49 @@ def report(error: GbrainError, *, as_json: bool) -> None:
     print(f"Hint: {without_newlines(error.hint)}", file=sys.stderr)
 
 
-def _refused(error: OSError) -> GbrainError:
-    """What the system did not let gbrain do."""
+def _system_error(error: OSError) -> GbrainError:
+    """Return an error of the operating system as an error of gbrain."""
     what = os.fsdecode(error.filename) if error.filename else "The output"
     return GbrainError(
         f"{what} cannot be read or written: {error.strerror or type(error).__name__}",
-        hint="Check that it is there, who may use it, and the room on its disk.",
+        hint="Check that it exists, its permissions, and the free disk space.",
         code="system",
     )
 
 
-def _bug(error: Exception) -> GbrainError:
-    """What an error that nobody foresaw is to its user: its own words may be those of a page."""
+def _internal_error(error: Exception) -> GbrainError:
+    """Return an unexpected error without its message, which may contain text of a page."""
     where = error.__traceback__
     while where and where.tb_next:
         where = where.tb_next
     place = where and f" at {where.tb_frame.f_globals.get('__name__')}:{where.tb_lineno}"
     return GbrainError(
         f"gbrain failed: {type(error).__name__}{place or ''}",
-        hint=f"This is a bug in gbrain. {DEBUG}=1 shows all of it, words of your pages perhaps.",
+        hint=f"This is a bug in gbrain. {DEBUG_VARIABLE}=1 shows the traceback, "
+        "which may contain text of your pages.",
         code="internal",
     )
 
 
-def _how(ctx: Any) -> str:
-    """Where to read how the command is called."""
+def _help_hint(ctx: Any) -> str:
+    """Return a hint that names the help of the command."""
     named = ctx.parent is None and ctx.invoked_subcommand in COMMANDS
     words = f"gbrain {ctx.invoked_subcommand}" if named else ctx.command_path
-    return f"{words} -h shows how it is called."
+    return f"{words} -h shows the options and examples."
 
 
-def _where(ctx: Any, error: typer.TyperException) -> str | None:
-    """Where to write an option that was written before the command."""
+def _position_hint(ctx: Any, error: typer.TyperException) -> str | None:
+    """Return a hint for an option that was written before the command."""
     option = getattr(error, "option_name", None)
     if option is None or getattr(error, "ctx", None) is not ctx:
         return None
-    return f"Options stand after the command: gbrain COMMAND {option}. Only --db may come first."
+    return f"Put options after the command: gbrain COMMAND {option}. Only --db may come before."
 
 
 app = typer.Typer(
     cls=Commands,
     name="gbrain",
-    help="A personal knowledge brain in one file: your notes, found by word and by meaning.",
+    help="A personal knowledge brain in one file: find your notes by keyword and by meaning.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -230,18 +232,17 @@ def root(
     ctx: typer.Context,
     db: Annotated[
         Path | None,
-        typer.Option("--db", metavar="FILE", help="The brain file, for whichever command follows."),
+        typer.Option("--db", metavar="FILE", help="Brain file for the command that follows."),
     ] = None,
-    version: Annotated[bool, typer.Option("--version", help="Show the program's version.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
-    """A personal knowledge brain in one file: your notes, found by word and by meaning."""
+    """A personal knowledge brain in one file: find your notes by keyword and by meaning."""
     if version:
         from gbrain import __version__
 
         print(f"gbrain {__version__}")
         raise typer.Exit
     if db is not None:
-        # A command that is told no other file asks there.
         os.environ["GBRAIN_DB"] = str(db)
     if ctx.invoked_subcommand is not None:
         return
@@ -256,35 +257,35 @@ def root(
 
 
 def main() -> None:
-    """The entry point of the installed program."""
+    """Run the program; the entry point of the installed command."""
     for stream in (sys.stdout, sys.stderr):
-        # A name on the command line may hold bytes that no encoding knows; never fail to print it.
+        # A file name may contain bytes that are not valid in any encoding.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    code = ended(sys.argv[1:])
-    # The brain is closed and all is written: taking the interpreter apart would only cost time.
+    code = run_command(sys.argv[1:])
+    # The brain is closed, and the normal shutdown of the interpreter would only cost time.
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         pass
     except OSError as error:
-        # What could not be written when it was printed has been told then.
+        # An error while printing has already been reported.
         if not code:
-            report(_refused(error), as_json="--json" in sys.argv)
+            report(_system_error(error), as_json="--json" in sys.argv)
             code = 1
     with suppress(OSError):
         sys.stderr.flush()
     os._exit(code)
 
 
-def ended(words: list[str]) -> int:
-    """The exit code of the command that the words call; a bug, too, is told in one line."""
+def run_command(words: list[str]) -> int:
+    """Run the command and return its exit code; an unexpected error is reported in one line."""
     try:
         app(words)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except Exception as error:
-        if os.environ.get(DEBUG):
+        if os.environ.get(DEBUG_VARIABLE):
             raise
-        report(_bug(error), as_json="--json" in words)
-        return INTERNAL
+        report(_internal_error(error), as_json="--json" in words)
+        return EXIT_INTERNAL_ERROR
     return 0

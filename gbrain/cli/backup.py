@@ -1,4 +1,4 @@
-"""`backup restore compact`: copies of a brain, one put back, and a smaller file."""
+"""`backup`, `restore` and `compact`: copy the brain file, put a copy back, shrink the file."""
 
 from __future__ import annotations
 
@@ -29,22 +29,21 @@ command = Module()
 def backup(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="Else beside the brain, with today's date."),
+        typer.Argument(metavar="[FILE]", help="File or folder (default: beside the brain, dated)."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Copy the brain to a file, checked and complete, also while others write."""
+    """Copy the brain to a file and check the copy; other programs may go on writing."""
     with open_brain(db) as brain:
         done = brain.backup(file, replace=force)
     if json:
         screen.write_json({**done._asdict(), "file": str(done.file)})
     elif not quiet:
-        are = "is" if done.pages == 1 else "are"
-        pages = counted(done.pages, "page")
-        screen.say(f"{pages}, {_megabytes(done.bytes)}, {are} in {done.file}.")
+        size = f"{counted(done.pages, 'page')}, {_megabytes(done.bytes)}"
+        screen.say(f"Copied {size} to {done.file}.")
 
 
 @command.command(
@@ -55,29 +54,29 @@ def backup(
     ),
 )
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A copy that backup made.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Copy made by gbrain backup.")],
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Put a copy in the brain's place; the brain that was there is kept beside it."""
+    """Replace the brain with a copy; the old brain is kept beside it."""
     from gbrain.store.backup import restore_brain
 
     path = db.expanduser() if db else default_path()
     moment = clock().strftime("%Y%m%dT%H%M%SZ")
-    done = restore_brain(path, file.expanduser(), moment, _patience(path))
-    # An earlier schema is brought up to date here, not in the middle of the next search.
+    done = restore_brain(path, file.expanduser(), moment, _busy_seconds(path))
+    # Migrates an older copy now, so that the next search does not have to.
     open_brain(path).close()
     if json:
         kept = str(done.kept) if done.kept else None
         screen.write_json({"file": str(path), "pages": done.pages, "kept": kept})
     elif not quiet:
-        before = f" What was there is in {done.kept}." if done.kept else ""
-        screen.say(f"{path} holds {counted(done.pages, 'page')}.{before}")
+        old = f" The old brain is kept in {done.kept}." if done.kept else ""
+        screen.say(f"Restored {counted(done.pages, 'page')} to {path}.{old}")
 
 
-def _patience(path: Path) -> float:
-    """How long to wait for others: as the brain says, if it can still say something."""
+def _busy_seconds(path: Path) -> float:
+    """Return how long to wait for a locked file: the brain's setting if it can be read."""
     try:
         with Brain.open(path) as brain:
             return brain.settings.busy_seconds
@@ -87,7 +86,7 @@ def _patience(path: Path) -> float:
 
 @command.command("compact", epilog=examples("gbrain compact", "gbrain compact --json"))
 def compact(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Make the brain's file as small as what it holds; its history stays."""
+    """Shrink the brain file by its unused space; the page history stays."""
     with open_brain(db) as brain:
         done = brain.compact()
     if json:
@@ -95,9 +94,9 @@ def compact(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
         return
     if quiet:
         return
-    screen.say(f"From {_megabytes(done.bytes_before)} to {_megabytes(done.bytes_after)}.")
+    screen.say(f"Shrunk from {_megabytes(done.bytes_before)} to {_megabytes(done.bytes_after)}.")
     if done.waits:
-        screen.say("Another program is reading: the file shrinks when that ends.")
+        screen.say("Another program is reading the file; it shrinks when that program ends.")
 
 
 def _megabytes(size: int) -> str:

@@ -1,4 +1,4 @@
-"""Building one command of a module without building the others."""
+"""Build one command of a module without building the others."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typer.main import get_command
 
 
 class Module:
-    """The commands of one module by name; `module("search")` builds that one."""
+    """The commands of one module; `module("search")` builds the one called search."""
 
     def __init__(self) -> None:
         self._apps: dict[str, typer.Typer] = {}
 
     def command(self, name: str, epilog: str | None = None) -> Callable[[Any], Any]:
-        """Registers a function as the command `name`; `epilog` holds its examples."""
+        """Register a function as the command `name`; `epilog` contains its examples."""
 
         def register(function: Any) -> Any:
             app = _app()
@@ -28,7 +28,7 @@ class Module:
         return register
 
     def group(self, name: str, help: str, epilog: str | None = None) -> typer.Typer:
-        """A command with commands of its own."""
+        """Register a command that has subcommands."""
         app = _app()
         app.info.name, app.info.epilog = name, epilog
         app.callback(help=help, epilog=epilog, no_args_is_help=True)(_nothing)
@@ -56,5 +56,5 @@ def _nothing() -> None:
 
 @cache
 def examples(*lines: str) -> str:
-    """Examples as the epilog of a command's help, one a paragraph."""
+    """Return the epilog of a command's help: one example per paragraph."""
     return "\n\n".join(["[bold]Examples[/bold]", *(f"$ {line}" for line in lines)])

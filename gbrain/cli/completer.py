@@ -1,7 +1,7 @@
-"""What could stand where the cursor is: answers the Tab key without loading the commands.
+"""Print the completions for the word at the cursor, without loading the commands.
 
-The scripts of `gbrain completion` run the program with $_GBRAIN_COMPLETE set. A person waits, so
-that not even pathlib is loaded.
+The scripts of `gbrain completion` run the program with $_GBRAIN_COMPLETE set. To answer the Tab
+key fast, not even pathlib is imported.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from typing import Any, NamedTuple
 
 TABLE = os.path.join(os.path.dirname(__file__), "shells", "commands.json")
 
-_LONGEST_ABOUT = 72
-_FROM_BRAIN = ("slug", "prefix", "hit", "wing", "room", "type", "tag", "model", "alias")
+_MAX_ABOUT_CHARACTERS = 72
+_KINDS_IN_BRAIN = ("slug", "prefix", "hit", "wing", "room", "type", "tag", "model", "alias")
 
 
-class Candidate(NamedTuple):
-    """A whole word that could stand there, and what it is."""
+class Completion(NamedTuple):
+    """A word that can be inserted, and a short description."""
 
     value: str
     about: str = ""
 
 
-class Place(NamedTuple):
-    """Where the cursor is: in a value of some kind, after `prefix`, or in the name of something.
+class Position(NamedTuple):
+    """What the cursor is in: a value of some kind, after `prefix`, or a name if `kind` is None.
 
-    `given` are the arguments before it, `db` the file named with --db.
+    `begin` is the typed start of the word, `given` are the arguments before it, `db` is the file
+    named with --db.
     """
 
     node: dict[str, Any]
@@ -41,20 +42,18 @@ class Place(NamedTuple):
 
 
 def main() -> None:
-    """Prints a line for each candidate, and never anything else: a prompt is no place for errors.
+    """Print one line per completion, and nothing else: errors would end up in the prompt.
 
-    A line that begins with a tab asks the shell for names of files or folders.
+    A line that starts with a tab asks the shell to complete files or folders.
     """
     try:
         shell = os.environ["_GBRAIN_COMPLETE"]
         if shell == "bash":
-            pass
-
-            words, cursor = read_line(*sys.argv[1:3])
-            found = candidates(words)
-            lines = [typed(value, cursor) if value else f"\t{about}" for value, about in found]
+            words, cursor = split_command_line(*sys.argv[1:3])
+            found = completions(words)
+            lines = [escape(value, cursor) if value else f"\t{about}" for value, about in found]
         else:
-            lines = [f"{value}\t{about}" for value, about in candidates(sys.argv[1:])]
+            lines = [f"{value}\t{about}" for value, about in completions(sys.argv[1:])]
         text = "".join(f"{line}\n" for line in lines if line is not None)
         sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
         sys.stdout.buffer.flush()
@@ -63,26 +62,28 @@ def main() -> None:
     os._exit(0)
 
 
-def candidates(words: Iterable[str]) -> Iterator[Candidate]:
-    """What could be the last of `words`, which follow the program's name.
+def completions(words: Iterable[str]) -> Iterator[Completion]:
+    """Yield completions of the last of `words`, which are the arguments of the program.
 
-    A candidate without a value stands for `files` or `folders`. One that a shell could not show
-    in one piece is left out.
+    A completion without a value asks for `files` or `folders`. Values with unprintable characters
+    are left out.
     """
     from json import load
 
     *before, current = words
     with open(TABLE, encoding="utf-8") as file:
-        place = _place(load(file), before, current)
-    for value, about in _possible(place):
+        position = _find_position(load(file), before, current)
+    for value, about in _possible_values(position):
         if not value:
-            yield Candidate("", about or "")
-        elif value.isprintable() and (value.startswith(place.begin) or f"/{place.begin}" in value):
-            yield Candidate(place.prefix + value, _short(about))
+            yield Completion("", about or "")
+        elif value.isprintable() and (
+            value.startswith(position.begin) or f"/{position.begin}" in value
+        ):
+            yield Completion(position.prefix + value, _shorten(about))
 
 
-def _place(table: dict[str, Any], before: list[str], current: str) -> Place:
-    """Follows the words to the cursor."""
+def _find_position(table: dict[str, Any], before: list[str], current: str) -> Position:
+    """Return what the cursor is in, after following the words before it."""
     node, given, db = table, [], None
     pending, options = "", True
     for word in before:
@@ -101,50 +102,52 @@ def _place(table: dict[str, Any], before: list[str], current: str) -> Place:
         else:
             given.append(word)
     if pending:
-        return Place(node, node["options"][pending][0], "", current, tuple(given), db, options)
+        return Position(node, node["options"][pending][0], "", current, tuple(given), db, options)
     name, equals, value = current.partition("=")
     if options and equals and name in node["options"]:
         kind = node["options"][name][0]
-        return Place(node, kind, f"{name}=", value, tuple(given), db, options)
-    return Place(node, None, "", current, tuple(given), db, options)
+        return Position(node, kind, f"{name}=", value, tuple(given), db, options)
+    return Position(node, None, "", current, tuple(given), db, options)
 
 
-def _possible(place: Place) -> Iterable[tuple[str, str | None]]:
-    if place.kind is not None:
-        return _values(place.kind, place)
-    if place.options and place.begin.startswith("-"):
-        listed = place.node["options"].items()
-        long = place.begin.startswith("--") or place.begin == "-"
+def _possible_values(position: Position) -> Iterable[tuple[str, str | None]]:
+    if position.kind is not None:
+        return _values(position.kind, position)
+    if position.options and position.begin.startswith("-"):
+        listed = position.node["options"].items()
+        long = position.begin.startswith("--") or position.begin == "-"
         return [(name, about) for name, (_, about) in listed if name.startswith("--") == long]
-    if "commands" in place.node:
-        return [(name, node["about"]) for name, node in place.node["commands"].items()]
-    takes = place.node["takes"]
+    if "commands" in position.node:
+        return [(name, node["about"]) for name, node in position.node["commands"].items()]
+    takes = position.node["takes"]
     if not takes:
         return []
-    kind = takes[min(len(place.given), len(takes) - 1)]
+    kind = takes[min(len(position.given), len(takes) - 1)]
     repeats = kind.endswith("...")
     return (
-        _values(kind.removesuffix("..."), place) if repeats or len(place.given) < len(takes) else []
+        _values(kind.removesuffix("..."), position)
+        if repeats or len(position.given) < len(takes)
+        else []
     )
 
 
-def _values(kind: str, place: Place) -> Iterable[tuple[str, str | None]]:
-    """The values of a kind; choices are written out, as `a|b`."""
+def _values(kind: str, position: Position) -> Iterable[tuple[str, str | None]]:
+    """Return the values of a kind, each with a description; `a|b` is a choice of both."""
     if "|" in kind:
         return [(choice, "") for choice in kind.split("|")]
     if kind in ("files", "folders"):
         return [("", kind)]
-    if kind in _FROM_BRAIN:
+    if kind in _KINDS_IN_BRAIN:
         from gbrain.store.completion_values import completion_values
 
-        return completion_values(_brain_file(place.db), kind, place.begin)
+        return completion_values(_brain_file(position.db), kind, position.begin)
     if kind in ("setting", "value"):
         from gbrain.config import all_settings
 
         known = all_settings()
         if kind == "setting":
             return [(name, setting.help) for name, setting in known.items()]
-        setting = known.get(place.given[0]) if place.given else None
+        setting = known.get(position.given[0]) if position.given else None
         choices = () if setting is None else setting.choices
         if setting is not None and setting.kind is bool:
             choices = ("on", "off")
@@ -165,29 +168,31 @@ def _brain_file(db: str | None) -> str:
     return str(default_path())
 
 
-def _short(about: str | None) -> str:
+def _shorten(about: str | None) -> str:
     line = " ".join((about or "").split())
     plain = "".join(char for char in line if char.isprintable())
-    return plain if len(plain) <= _LONGEST_ABOUT else plain[: _LONGEST_ABOUT - 1] + "…"
+    return (
+        plain if len(plain) <= _MAX_ABOUT_CHARACTERS else plain[: _MAX_ABOUT_CHARACTERS - 1] + "…"
+    )
 
 
-_BLANK = " \t\n"
-# Everything else is written with a backslash; what is not ASCII is no syntax.
-_PLAIN = re.compile(r"[\w./@%+=:,^-]")
-_IN_DOUBLE_QUOTES = '"\\$`'
+_BLANKS = " \t\n"
+# Other characters need a backslash; letters outside ASCII do not.
+_UNESCAPED = re.compile(r"[\w./@%+=:,^-]")
+_ESCAPED_IN_DOUBLE_QUOTES = '"\\$`'
 
 
 class Cursor(NamedTuple):
-    """What the shell will replace: what follows `kept` of the last word, inside `quote` if any."""
+    """The part of the last word that readline keeps, and the open quote if there is one."""
 
     kept: str
     quote: str
 
 
-def read_line(line: str, breaks: str) -> tuple[list[str], Cursor]:
-    """The words of a command without the first, the last one perhaps unfinished or empty.
+def split_command_line(line: str, breaks: str) -> tuple[list[str], Cursor]:
+    """Return the arguments of a command line; the last may be unfinished or empty.
 
-    `breaks` are the characters behind which readline begins a word of its own, $COMP_WORDBREAKS.
+    `breaks` are the characters after which readline starts a new word, $COMP_WORDBREAKS.
     """
     words: list[str] = []
     word, quote, kept = "", "", 0
@@ -202,7 +207,7 @@ def read_line(line: str, breaks: str) -> tuple[list[str], Cursor]:
                 quote = ""
             else:
                 word += char
-        elif char in _BLANK:
+        elif char in _BLANKS:
             if not between:
                 words.append(word)
             word, kept, between = "", 0, True
@@ -218,19 +223,21 @@ def read_line(line: str, breaks: str) -> tuple[list[str], Cursor]:
     return words[1:] or [""], Cursor(word[:kept], quote)
 
 
-def typed(value: str, cursor: Cursor) -> str | None:
-    """`value` as it has to be typed at the cursor; None if it cannot be."""
+def escape(value: str, cursor: Cursor) -> str | None:
+    """Return `value` as it must be typed at the cursor; None if it cannot be typed there."""
     if not value.startswith(cursor.kept):
         return None
     rest = value[len(cursor.kept) :]
     if not cursor.quote:
-        return "".join(char if _PLAIN.match(char) else f"\\{char}" for char in rest)
+        return "".join(char if _UNESCAPED.match(char) else f"\\{char}" for char in rest)
     if cursor.quote == "'":
         written = rest.replace("'", "'\\''")
     elif "!" in rest:
-        # It calls the history inside double quotes, and no backslash stops it.
+        # Bash expands the history inside double quotes, and a backslash does not prevent it.
         return None
     else:
-        written = "".join(f"\\{char}" if char in _IN_DOUBLE_QUOTES else char for char in rest)
-    # Readline closes the quote, unless it takes the last character for the end of it.
+        written = "".join(
+            f"\\{char}" if char in _ESCAPED_IN_DOUBLE_QUOTES else char for char in rest
+        )
+    # Readline closes the quote, unless the value ends with that quote.
     return written + cursor.quote if written.endswith(cursor.quote) else written

@@ -1,4 +1,4 @@
-"""`dedupe`: pages that say nearly the same, and marking the older ones as superseded."""
+"""`dedupe`: find near-duplicate pages and mark the older ones as superseded."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain, timestamp
+from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, ExitCode, Given, Json, Quiet, open_brain, today, with_options
-from gbrain.errors import Conflict, GbrainError, UsageError
+from gbrain.errors import Conflict, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.duplicates import compared_document, pair_rows, show_pair
 from gbrain.output.progress import show_progress
 from gbrain.query_options import parse_scope
-from gbrain.store import supersede
-from gbrain.store.duplicates import DuplicatePair, DuplicateResult, find_duplicate_pairs
-from gbrain.store.pages import page_body
-from gbrain.store.vectors import active_space, has_vectors
+from gbrain.store.duplicates import DuplicatePair, DuplicateResult
 from gbrain.types import Scope
 
 command = Module()
 
-# Older and newer slug of a pair that was marked.
-Marked = tuple[str, str]
+# Slugs of a superseded page and of the page that supersedes it.
+SupersededPair = tuple[str, str]
 
 
 @command.command(
@@ -41,78 +38,69 @@ def dedupe(
     given: Given,
     threshold: Annotated[
         float,
-        typer.Option("--threshold", metavar="COSINE", min=0.5, max=1, help="How near at least."),
+        typer.Option(
+            "--threshold", metavar="COSINE", min=0.5, max=1, help="Minimum cosine similarity."
+        ),
     ] = 0.95,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Mark the older of each pair at once.")
+    yes: Annotated[bool, typer.Option("--yes", help="Mark the older page of each pair.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the pairs, change nothing.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show them.")] = False,
     exit_code: ExitCode = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Find pages that say nearly the same; on your word the older is superseded by the newer."""
+    """Find near-duplicate pages; after you confirm, the older is marked as superseded."""
     if yes and dry_run:
-        raise UsageError("--yes and --dry-run exclude each other", hint="Leave one of them out.")
+        raise UsageError("--yes and --dry-run cannot be combined", hint="Use one of them.")
     with open_brain(db) as brain:
         compared = _compare(brain, threshold, parse_scope(given, today()), quiet)
         asking = not (yes or dry_run or json) and screen.on_terminal() and sys.stdin.isatty()
-        marked: list[Marked] = []
+        marked: list[SupersededPair] = []
         if yes:
             for pair in compared.pairs:
                 _mark(brain, pair.older.slug, pair.newer.slug, marked)
         if json:
             screen.write_json(compared_document(compared, marked))
         elif screen.on_terminal():
-            _go_through(brain, compared.pairs, marked, asking=asking)
+            _review_pairs(brain, compared.pairs, marked, asking=asking)
         else:
             screen.write_table((), pair_rows(compared.pairs), "")
     if not quiet and not json:
-        _say_what_was_done(compared, marked, threshold)
+        _print_summary(compared, marked, threshold)
     if exit_code and not compared.pairs:
         raise typer.Exit(3)
 
 
 def _compare(brain: Brain, threshold: float, scope: Scope, quiet: bool) -> DuplicateResult:
-    with (
-        brain.database.read_transaction() as connection,
-        show_progress("Comparing", quiet=quiet) as show,
-    ):
-        space = active_space(connection)
-        if space is None or not has_vectors(connection, space):
-            raise GbrainError(
-                "No page has vectors yet, and they tell which pages are near",
-                hint="gbrain embed makes them.",
-                code="no_vectors",
-            )
-        return find_duplicate_pairs(connection, space, threshold, scope, show)
+    with show_progress("Comparing", quiet=quiet) as show:
+        return brain.duplicates(threshold, scope, show)
 
 
-def _mark(brain: Brain, older: str, newer: str, marked: list[Marked]) -> None:
-    """Marks a page once; of three alike the second pair has nothing left to do."""
+def _mark(brain: Brain, older: str, newer: str, marked: list[SupersededPair]) -> None:
+    """Mark the page `older` as superseded, unless another pair already did."""
     if older in {slug for slug, _ in marked}:
         return
     try:
-        with brain.database.write_transaction() as connection:
-            supersede.supersede_page(connection, older, newer, timestamp())
+        brain.supersede(older, newer)
     except Conflict as conflict:
         screen.say(conflict.full_message)
         return
     marked.append((older, newer))
 
 
-def _go_through(
-    brain: Brain, pairs: tuple[DuplicatePair, ...], marked: list[Marked], *, asking: bool
+def _review_pairs(
+    brain: Brain, pairs: tuple[DuplicatePair, ...], marked: list[SupersededPair], *, asking: bool
 ) -> None:
-    """Shows the pairs, the nearest first, and asks about each if `asking`."""
+    """Show the pairs, most similar first; with `asking` ask about each."""
     for number, pair in enumerate(pairs, 1):
         gone = {slug for slug, _ in marked}
         if asking and gone & {pair.older.slug, pair.newer.slug}:
             continue
-        with brain.database.read_transaction() as connection:
-            texts = [page_body(connection, page.id) for page in (pair.older, pair.newer)]
-        show_pair(number, len(pairs), pair, *texts)
+        show_pair(
+            number, len(pairs), pair, brain.body(pair.older.slug), brain.body(pair.newer.slug)
+        )
         if not asking:
             continue
         answer = _ask(pair)
@@ -125,7 +113,7 @@ def _go_through(
 
 
 def _ask(pair: DuplicatePair) -> str:
-    question = f"Is {pair.older.slug} superseded? (y)es, (n)o, the (o)ther one is, (q)uit"
+    question = f"Mark {pair.older.slug} as superseded? (y)es, (n)o, the (o)ther page, (q)uit"
     while True:
         try:
             answer: str = typer.prompt(question, default="n", err=True).strip().lower()[:1]
@@ -135,15 +123,12 @@ def _ask(pair: DuplicatePair) -> str:
             return answer
 
 
-def _say_what_was_done(compared: DuplicateResult, marked: list[Marked], threshold: float) -> None:
+def _print_summary(
+    compared: DuplicateResult, marked: list[SupersededPair], threshold: float
+) -> None:
     found = f"{counted(len(compared.pairs), 'pair')} of {counted(compared.pages, 'page')}"
     done = f", {len(marked)} marked as superseded" if marked else ""
-    screen.say(f"{found} at a cosine of {threshold:g} or more{done}.")
+    screen.say(f"{found} with a cosine similarity of at least {threshold:g}{done}.")
     missing = compared.without_vectors
     if missing:
-        lack = (
-            "1 page has no vectors yet and was"
-            if missing == 1
-            else (f"{missing} pages have no vectors yet and were")
-        )
-        screen.say(f"{lack} not compared: gbrain embed makes them.")
+        screen.say(f"Not compared: {counted(missing, 'page')} without vectors; run gbrain embed.")

@@ -1,23 +1,25 @@
-"""`embed jobs`: vectors for what changed, and the queue they come from."""
+"""`embed` and `jobs`: make vectors for changed chunks, and manage the queue."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import UsageError
-from gbrain.importing.embed_worker import EmbedReport
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.progress import show_progress
-from gbrain.store import jobs as queue
+
+if TYPE_CHECKING:
+    from gbrain.importing.embed_worker import EmbedReport
 
 command = Module()
+
+EMBED_LATER = "The pages are imported; run gbrain embed later to embed them."
 
 
 @command.command(
@@ -29,43 +31,50 @@ command = Module()
     ),
 )
 def embed(
-    slug: Annotated[str | None, typer.Argument(metavar="[SLUG]", help="Only this page.")] = None,
-    stale: Annotated[bool, typer.Option("--stale", help="What is due; the default.")] = False,
+    slug: Annotated[
+        str | None, typer.Argument(metavar="[SLUG]", help="Page to embed (default: all pages).")
+    ] = None,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Embed chunks that are due (default).")
+    ] = False,
     all_: Annotated[
-        bool, typer.Option("--all", help="Also what waits after a failure or was never queued.")
+        bool, typer.Option("--all", help="Also retry failures and queue missing chunks.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=10**9, help="At most so many passages.")
+        int | None, typer.Option(metavar="N", min=1, max=10**9, help="Maximum number of chunks.")
     ] = None,
     max_seconds: Annotated[
-        float | None, typer.Option(metavar="S", min=0, help="Stop after so long.")
+        float | None, typer.Option(metavar="S", min=0, help="Stop after S seconds.")
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Embed what changed; exit with 1 when some text could not be embedded.
+    """Make vectors for new and changed chunks; exit with 1 if some could not be embedded.
 
-    Several runs at once share the work, and one that is killed loses none of it. What fails waits
-    a minute, then longer and longer; gbrain jobs list says why.
+    Several runs at the same time share the work, and a run that is killed loses none of it. A chunk
+    that fails is tried again after a minute, then after longer and longer waits; gbrain jobs list
+    shows the reason.
     """
     if all_ and (stale or slug):
         raise UsageError(
-            "--all goes with neither --stale nor a slug", hint="gbrain embed --all takes all pages."
+            "--all cannot be combined with --stale or a page",
+            hint="gbrain embed --all embeds all pages.",
         )
     with open_brain(db) as brain, show_progress("Embedding", quiet=quiet or json) as show:
         result = brain.embed(
             slug, everything=all_, limit=limit, max_seconds=max_seconds, progress=show
         )
-        with brain.database.read_transaction() as connection:
-            failed = queue.count_failed(connection)
+        failed = brain.count_failed_jobs()
     if json:
         screen.write_json(_document(result, failed))
     elif not quiet:
         screen.say(_summary(result))
     if failed:
         if not json:
-            screen.say(f"{failed} could not be embedded: gbrain jobs list says why.")
+            screen.say(
+                f"{counted(failed, 'chunk')} could not be embedded; gbrain jobs list shows why."
+            )
         raise typer.Exit(1)
 
 
@@ -80,14 +89,14 @@ def _document(result: EmbedReport, failed: int) -> dict[str, int | float]:
 
 
 def _summary(result: EmbedReport) -> str:
-    rate = f", {result.done / result.seconds:.0f} a second" if result.done else ""
-    left = f" {result.left} {'is' if result.left == 1 else 'are'} left." if result.left else ""
-    return f"{counted(result.done, 'passage')} embedded{rate}.{left}"
+    rate = f" ({result.done / result.seconds:.0f} per second)" if result.done else ""
+    left = f" {result.left} left." if result.left else ""
+    return f"{counted(result.done, 'chunk')} embedded{rate}.{left}"
 
 
 jobs = command.group(
     "jobs",
-    help="Show, retry or clear the queue of passages to embed.",
+    help="Show, retry or clear the queue of chunks to embed.",
     epilog=examples("gbrain jobs list", "gbrain jobs retry"),
 )
 
@@ -95,15 +104,18 @@ jobs = command.group(
 @jobs.command("list", epilog=examples("gbrain jobs list", "gbrain jobs list --json | jq .total"))
 def list_(
     limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="N", min=1, max=10**9, help="How many.")
+        int,
+        typer.Option(
+            "--limit", "-n", metavar="N", min=1, max=10**9, help="Maximum number of jobs."
+        ),
     ] = 20,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show what waits, failures first, with the reason."""
-    with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        waiting, total = queue.list_queue(connection, limit)
+    """Show the waiting jobs, failed ones first with the reason."""
+    with open_brain(db) as brain:
+        waiting, total = brain.jobs(limit)
     if json:
         rows = [
             {
@@ -121,13 +133,13 @@ def list_(
         return
     table = [(job.slug, job.attempts, _time(job.due_at), job.error) for job in waiting]
     headers = ("Page", "Failures", "Not before", "Last error")
-    screen.write_table(headers, table, "Nothing waits.", quiet=quiet)
+    screen.write_table(headers, table, "The queue is empty.", quiet=quiet)
     if len(waiting) < total and not quiet:
         screen.say(f"{len(waiting)} of {total} jobs.")
 
 
 def _time(seconds: float) -> str | None:
-    """The moment, if it is one that a calendar has."""
+    """Return the time as ISO text; None for 0 and for values that are no date."""
     try:
         moment = datetime.fromtimestamp(seconds, UTC) if seconds else None
     except (OverflowError, ValueError, TypeError, OSError):
@@ -137,25 +149,20 @@ def _time(seconds: float) -> str | None:
 
 @jobs.command("retry", epilog=examples("gbrain jobs retry"))
 def retry(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Let failed jobs run again at once."""
-    _change(db, quiet, json, "UPDATE embedding_jobs SET due_at = 0 WHERE claimed_by IS NULL", "due")
+    """Make failed jobs due now, so that the next gbrain embed tries them."""
+    with open_brain(db) as brain:
+        _print_count(brain.retry_jobs(), "due", quiet, json)
 
 
 @jobs.command("clear", epilog=examples("gbrain jobs clear"))
 def clear(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Empty the queue; gbrain embed --all fills it again."""
-    _change(db, quiet, json, "DELETE FROM embedding_jobs", "removed")
-
-
-def _change(db: Db, quiet: bool, json: bool, sql: str, done: str) -> None:
     with open_brain(db) as brain:
-        count = _run(brain, sql)
+        _print_count(brain.clear_jobs(), "removed", quiet, json)
+
+
+def _print_count(count: int, done: str, quiet: bool, json: bool) -> None:
     if json:
         screen.write_json({done: count})
     elif not quiet:
         screen.say(f"{counted(count, 'job')} {done}.")
-
-
-def _run(brain: Brain, sql: str) -> int:
-    with brain.database.write_transaction() as connection:
-        return connection.execute(sql).rowcount

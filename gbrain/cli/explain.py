@@ -6,9 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from gbrain.cli.as_of import AsOf, open_brain_as_of
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Given, Json, NoPager, Quiet, parse_boosts, today, with_options
+from gbrain.cli.options import (
+    AsOf,
+    Db,
+    Given,
+    Json,
+    NoPager,
+    Quiet,
+    open_brain_as_of,
+    parse_boosts,
+    today,
+    with_options,
+)
 from gbrain.output import screen
 from gbrain.query_options import FILTERS, parse_scope, setting_overrides
 
@@ -53,7 +63,7 @@ def explain(
         "boosts": parse_boosts(given["boost"]),
         "changes": setting_overrides(given),
     }
-    with open_brain_as_of(db, as_of) as brain:
+    with open_brain_as_of(db, as_of, quiet=quiet) as brain:
         answer, work = brain.query_with_trace(" ".join(text), **options)
         sources = _option_by_setting(given["profile"], given["rerank"]) if missing else {}
         lost = (

@@ -1,20 +1,16 @@
-"""`gaps` and `verify`: what the brain lacks, and whether what was cited still stands."""
+"""`gaps`: what the brain lacks."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain, read_input, today
-from gbrain.errors import NotFound
+from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain
 from gbrain.output import gaps as output
 from gbrain.output import screen
-from gbrain.store.citations import verify_citation as verified
-from gbrain.store.gaps import GAP_KINDS, GapKind, find_gaps
-from gbrain.text.citations import parse_citations
+from gbrain.store.gaps import GAP_KINDS, GapKind
 
 command = Module()
 
@@ -29,20 +25,22 @@ command = Module()
     ),
 )
 def gaps(
-    kind: Annotated[GapKind | None, typer.Option("--kind", help="Only these.")] = None,
+    kind: Annotated[GapKind | None, typer.Option("--kind", help="Only gaps of this kind.")] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Of each kind.")
+        int,
+        typer.Option(
+            "--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number of each kind."
+        ),
     ] = 10,
     no_pager: NoPager = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List what the brain lacks: bad answers, unwritten pages, empty and stale ones."""
+    """List what is missing: poor_answer_notice questions; unwritten, empty and stale pages."""
     with open_brain(db) as brain:
         recording = bool(brain.settings.record_queries)
-        with brain.database.read_transaction() as connection:
-            found = find_gaps(connection, today(), brain.settings.stale_days)
+        found = brain.gaps()
     wanted = (kind,) if kind else GAP_KINDS
     shown = {kind: found[kind][:limit] for kind in wanted}
     totals = {kind: len(found[kind]) for kind in wanted}
@@ -57,55 +55,9 @@ def gaps(
     if quiet:
         return
     if not rows:
-        screen.say("No gaps.")
+        screen.say("No gaps found.")
     if not recording and "asked" in wanted:
         screen.say(
-            "Questions are not recorded: gbrain config set record_queries on keeps them, "
-            "in this brain only."
+            "Questions are not recorded. gbrain config set record_queries on records them "
+            "in this brain."
         )
-
-
-@command.command(
-    "verify",
-    epilog=examples(
-        "gbrain query 'what did we decide' --depth auto --json > context.json",
-        "gbrain verify context.json",
-        "gbrain verify < answer.md",
-        "gbrain verify answer.md --json | jq -r '.citations[] | select(.status == \"gone\").slug'",
-    ),
-)
-def verify(
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="JSON of a query, or any text with citations; else standard input."),
-    ] = None,
-    quiet: Quiet = False,
-    json: Json = False,
-    db: Db = None,
-) -> None:
-    """Check citations: is the cited text unchanged, moved, changed or gone? Exit with 1 if lost.
-
-    Lost is what is changed, gone or unknown. Unchanged and moved text is still there.
-    """
-    cited = parse_citations(read_input(file).decode("utf-8-sig", "replace"))
-    if not cited:
-        raise NotFound(
-            "There are no citations in the input",
-            hint="One looks like [people/alice-chen#L12-18 ab12cd34ef56]; "
-            "gbrain query TEXT --depth auto prints them.",
-            code="no_citations",
-        )
-    with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        checked = [verified(connection, citation) for citation in cited]
-    lost = [one for one in checked if one.status not in ("unchanged", "moved")]
-    if json:
-        documents = [output.verified_document(one) for one in checked]
-        screen.write_json({"citations": documents, "ok": not lost})
-    elif screen.on_terminal():
-        output.show_verified(checked)
-    else:
-        screen.write_table((), [output.verified_row(one) for one in checked], "")
-    if not json and not quiet:
-        screen.say(f"{output.count_statuses(checked)}.")
-    if lost:
-        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`graph`: the links around a page, or all of them."""
+"""`graph`: the links around a page or between all pages."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain
 from gbrain.errors import UsageError
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.graph import (
     build_tree,
@@ -35,31 +36,38 @@ command = Module()
 )
 def graph(
     slug: Annotated[
-        str | None, typer.Argument(metavar="[SLUG]", help="Around this page; else all of them.")
+        str | None,
+        typer.Argument(metavar="[SLUG]", help="Page to start from (default: all pages)."),
     ] = None,
     depth: Annotated[
-        int, typer.Option("--depth", metavar="N", min=1, max=20, help="How many links away.")
+        int,
+        typer.Option(
+            "--depth", metavar="N", min=1, max=20, help="Maximum number of links from SLUG."
+        ),
     ] = 1,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="N", min=1, max=5000, help="Pages at most.")
+        int,
+        typer.Option(
+            "--limit", "-n", metavar="N", min=1, max=5000, help="Maximum number of pages."
+        ),
     ] = 200,
-    dot: Annotated[bool, typer.Option("--dot", help="In Graphviz's language.")] = False,
+    dot: Annotated[bool, typer.Option("--dot", help="Print Graphviz DOT.")] = False,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="As one page for a browser; - prints it."),
+        typer.Option("--html", metavar="FILE", help="Write a web page; - prints it."),
     ] = None,
     no_pager: NoPager = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show the links of a page, out and in, as a tree, for Graphviz or for a browser."""
+    """Show the links from and to a page as a tree, in Graphviz DOT or as a web page."""
     if sum((dot, html is not None, json)) > 1:
-        raise UsageError("--dot, --html and --json exclude each other", hint="Take one of them.")
+        raise UsageError("--dot, --html and --json cannot be combined", hint="Use one of them.")
     if slug is None and not (dot or html or json):
         raise UsageError(
-            "A tree needs a page to begin with",
-            hint="For example: gbrain graph people/alice-chen; gbrain graph --html FILE draws all.",
+            "A tree needs a page to start from",
+            hint="gbrain graph SLUG shows a tree; gbrain graph --html FILE draws all pages.",
         )
     with open_brain(db) as brain:
         root = brain.get(slug).slug if slug is not None else None
@@ -77,7 +85,7 @@ def graph(
     elif root:
         screen.write("\n".join(tree_lines(build_tree(found, root))))
     if found.left_out and not (quiet or json):
-        screen.say(f"{found.left_out} more pages are left out; --limit takes more.")
+        screen.say(f"{counted(found.left_out, 'more page')} not shown; raise --limit to see more.")
 
 
 def _write_page(file: Path, text: str, quiet: bool) -> None:
@@ -86,4 +94,4 @@ def _write_page(file: Path, text: str, quiet: bool) -> None:
         return
     write_markup(file, text)
     if not quiet:
-        screen.say(f"{file} is ready: open it in a browser.")
+        screen.say(f"Wrote {file}; open it in a browser.")

@@ -1,4 +1,4 @@
-"""`history` and `diff`: what a page was before."""
+"""`history` and `diff`: a page's earlier versions."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from typing import Annotated
 import typer
 
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain, today
+from gbrain.cli.options import Db, Json, NoPager, Quiet, Slug, open_brain, today
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.documents import version_document
-from gbrain.store.history import Version, list_versions, version_text
+from gbrain.store.history import Version
 from gbrain.text.slug import slug_from_path
 
 command = Module()
-
-Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people/alice-chen.")]
 
 
 @command.command(
@@ -29,7 +27,7 @@ Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people
     ),
 )
 def history(slug: Slug, no_pager: NoPager = False, json: Json = False, db: Db = None) -> None:
-    """List a page's versions, oldest first; also of a page that was deleted."""
+    """List a page's versions, oldest first; works for deleted pages too."""
     name = slug_from_path(slug)
     with open_brain(db) as brain:
         known = brain.history(name)
@@ -54,16 +52,22 @@ def diff(
     from_: Annotated[
         int | None,
         typer.Option(
-            "--from", metavar="N", min=1, max=10**9, help="Else the version before the other."
+            "--from",
+            metavar="N",
+            min=1,
+            max=10**9,
+            help="Old version (default: the one before --to).",
         ),
     ] = None,
     to: Annotated[
         int | None,
-        typer.Option("--to", metavar="N", min=1, max=10**9, help="Else the last version."),
+        typer.Option(
+            "--to", metavar="N", min=1, max=10**9, help="New version (default: the latest)."
+        ),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="DATE", help="From the version that stood at that date."),
+        typer.Option("--since", metavar="DATE", help="Compare with the version of that date."),
     ] = None,
     no_pager: NoPager = False,
     quiet: Quiet = False,
@@ -72,41 +76,39 @@ def diff(
 ) -> None:
     """Show what changed between two versions of a page."""
     if from_ is not None and since is not None:
-        raise UsageError(
-            "--from and --since both say where to begin", hint="Leave one of them out."
-        )
+        raise UsageError("--from and --since cannot be combined", hint="Use one of them.")
     moment = _moment(since) if since is not None else None
     name = slug_from_path(slug)
-    with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        known = list_versions(connection, name)
+    with open_brain(db) as brain:
+        known = brain.history(name)
         last = known[-1].version if to is None else to
         if moment is not None:
-            first = _standing(known, moment)
+            first = _version_before(known, moment)
         elif from_ is None:
             first = max((v.version for v in known if v.version < last), default=None)
         else:
             first = from_
-        new = version_text(connection, name, last)
-        old = version_text(connection, name, first) if first is not None else ""
+        new = brain.text(name, last)
+        old = brain.text(name, first) if first is not None else ""
     if moment is not None and first is None and not (json or quiet):
         then = moment.isoformat(" ").removesuffix(" 00:00:00")
-        screen.say(f"{name} was not in the brain before {then}: all of it is new since then.")
+        screen.say(f"{name} did not exist before {then}: all of its text is new.")
     if json or old != new:
-        _show(name, (first, old), (last, new), known, as_json=json, pager=not no_pager)
+        _print_diff(name, (first, old), (last, new), known, as_json=json, pager=not no_pager)
     elif not quiet:
-        screen.say(f"Nothing changed on {name}.")
+        screen.say(f"{name} has not changed.")
 
 
 def _moment(since: str) -> datetime:
-    """The first moment of a date, in local time, or the time itself if one is written."""
+    """Return the start of a date in local time, or the exact time if one is given."""
     from gbrain.text.dates import parse_bound
 
     period = parse_bound(since, today())
     return datetime.fromisoformat(period.text if "T" in period.text else period.first)
 
 
-def _standing(known: list[Version], moment: datetime) -> int | None:
-    """The version that stood just before a moment; None if the page was not there then."""
+def _version_before(known: list[Version], moment: datetime) -> int | None:
+    """Return the version just before a moment; None if the page did not exist then."""
     for version in reversed(known):
         if _is_before(version.written_at, moment):
             gone = version.ending == "deleted" and _is_before(version.ended_at, moment)
@@ -115,14 +117,14 @@ def _standing(known: list[Version], moment: datetime) -> int | None:
 
 
 def _is_before(written: str | None, moment: datetime) -> bool:
-    """Whether a time of the brain comes before a moment, which is local if it has no zone."""
+    """Return whether a stored time is before a moment, which is local if it has no zone."""
     if written is None:
         return False
     time = datetime.fromisoformat(written)
     return (time.astimezone().replace(tzinfo=None) if moment.tzinfo is None else time) < moment
 
 
-def _show(
+def _print_diff(
     slug: str,
     old: tuple[int | None, str],
     new: tuple[int, str],

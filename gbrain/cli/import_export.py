@@ -1,4 +1,4 @@
-"""`import sync export`: folders of notes in and out."""
+"""`import`, `sync` and `export`: folders of notes in and out."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 
 from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
+from gbrain.cli.embedding import EMBED_LATER
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
 from gbrain.importing.importer import ImportReport
@@ -25,14 +26,12 @@ from gbrain.output.progress import show_progress
 command = Module()
 
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Where both sides changed, take the file's text.")
+    bool, typer.Option("--overwrite", help="If page and file both changed, use the file.")
 ]
-NoEmbed = Annotated[
-    bool, typer.Option("--no-embed", help="Leave embedding to gbrain embed --stale.")
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, change nothing.")]
+NoEmbed = Annotated[bool, typer.Option("--no-embed", help="Do not embed; run gbrain embed later.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, change nothing.")]
 
-_NAMED = 10
+_MAX_SLUGS_LISTED = 10
 
 
 @command.command(
@@ -46,10 +45,11 @@ _NAMED = 10
 )
 def import_(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="DIR...", help="Folders of notes.")
+        list[Path] | None, typer.Argument(metavar="DIR...", help="Folders of notes to import.")
     ] = None,
     stdin: Annotated[
-        bool, typer.Option("--stdin", help="Take pages from standard input, a JSON object a line.")
+        bool,
+        typer.Option("--stdin", help="Read pages from standard input, one JSON object per line."),
     ] = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
@@ -58,15 +58,15 @@ def import_(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Take in folders of Markdown notes; what did not change is not read again.
+    """Import folders of Markdown notes; unchanged files are skipped.
 
-    Notes may come from Obsidian, Logseq or Bear: their links, tags and properties are understood,
-    and their text stays as it is. With --stdin each line is a page, as `export --format json` makes
-    it: {"slug", "text"} or {"title", "tags", "body"}. A line that is none is named, the others go
-    in.
+    Links, tags and properties of Obsidian, Logseq and Bear notes are understood, and the text is
+    stored unchanged. With --stdin each line is a page, as written by export --format json:
+    {"slug", "text"} or {"title", "tags", "body"}. Lines that are not valid pages are reported; the
+    other lines are imported.
     """
     if bool(folders) == stdin:
-        raise UsageError("Name folders to import, or say --stdin", hint="gbrain import ~/notes")
+        raise UsageError("Name the folders to import, or use --stdin", hint="gbrain import ~/notes")
     for folder in folders or ():
         require_folder(folder)
     with ExitStack() as stack:
@@ -75,11 +75,11 @@ def import_(
             place = Path(stack.enter_context(TemporaryDirectory()), "brain.db")
         brain = stack.enter_context(open_brain(place, make=True))
         if folders:
-            report = _take_in(brain, folders, overwrite, dry_run, quiet, drop=False)
+            report = _import_folders(brain, folders, overwrite, dry_run, quiet, drop=False)
         else:
             report = brain.import_jsonl(sys.stdin.buffer, dry_run=dry_run)
         embedded = _embed(brain, report, no_embed or dry_run, quiet)
-    _finish(report, dry_run, quiet, json, embedded, report.skipped)
+    _print_report(report, dry_run, quiet, json, embedded, report.skipped)
 
 
 @command.command(
@@ -87,10 +87,11 @@ def import_(
 )
 def sync(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="[DIR]...", help="Else every imported folder.")
+        list[Path] | None,
+        typer.Argument(metavar="[DIR]...", help="Folders to sync (default: all imported folders)."),
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on, and take in each change when it happens.")
+        bool, typer.Option("--watch", help="Keep running and import each change as it happens.")
     ] = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
@@ -99,35 +100,38 @@ def sync(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Follow the folders that were imported: new and changed files in, vanished ones out.
+    """Update the brain from the imported folders: new, changed and deleted files.
 
-    With --watch it stays: each change is taken in and embedded moments after it is made, with one
-    line a round (with --json one document a line). A folder that vanishes is followed again when
-    it is back. SIGTERM ends it with 0, Ctrl-C with 130; what is in the brain is whole either way.
+    With --watch the command keeps running: each change is imported and embedded moments after it
+    is made, and printed as one line (with --json as one document per line). A folder that
+    disappears is watched again when it is back. SIGTERM ends it with exit code 0, Ctrl-C with 130;
+    both leave the brain complete.
     """
     if watch and dry_run:
         raise UsageError(
-            "--watch and --dry-run do not go together",
-            hint="gbrain sync --dry-run says what would change now.",
+            "--watch and --dry-run cannot be combined",
+            hint="gbrain sync --dry-run shows what would change now.",
         )
     with open_brain(db) as brain:
         roots = folders or [Path(root) for root in brain.folder_roots()]
         if not roots:
             raise NotFound(
-                "No folder has been imported yet", hint="gbrain import DIR", code="no_folder"
+                "No folder has been imported yet",
+                hint="gbrain import DIR imports one.",
+                code="no_folder",
             )
         if not watch:
-            report = _take_in(brain, roots, overwrite, dry_run, quiet, drop=True)
+            report = _import_folders(brain, roots, overwrite, dry_run, quiet, drop=True)
             embedded = _embed(brain, report, no_embed or dry_run, quiet)
     if watch:
-        from gbrain.cli.sync_watch import Follower
+        from gbrain.cli.sync_watch import FolderWatch
 
-        Follower(db, overwrite, not no_embed, quiet, json).follow(roots)
+        FolderWatch(db, overwrite, not no_embed, quiet, json).run(roots)
     else:
-        _finish(report, dry_run, quiet, json, embedded)
+        _print_report(report, dry_run, quiet, json, embedded)
 
 
-def _take_in(
+def _import_folders(
     brain: Brain, folders: list[Path], overwrite: bool, dry_run: bool, quiet: bool, *, drop: bool
 ) -> ImportReport:
     total = ImportReport()
@@ -150,9 +154,9 @@ def _take_in(
 
 
 def _embed(brain: Brain, report: ImportReport, skip: bool, quiet: bool) -> int:
-    """Embeds what came in and says how many passages.
+    """Embed what was imported and return the number of chunks.
 
-    A model that cannot be had leaves the pages searchable by keyword.
+    If the model is unavailable, the pages stay searchable by keyword.
     """
     if skip or not report.changes:
         return 0
@@ -160,11 +164,11 @@ def _embed(brain: Brain, report: ImportReport, skip: bool, quiet: bool) -> int:
         with show_progress("Embedding", quiet=quiet) as show:
             return brain.embed(progress=show).done
     except ModelUnavailable as error:
-        screen.say(f"{error.message} The pages are in; gbrain embed does the rest later.")
+        screen.say(f"{error.message} {EMBED_LATER}")
         return 0
 
 
-def _finish(
+def _print_report(
     report: ImportReport, dry_run: bool, quiet: bool, as_json: bool, embedded: int, others: int = 0
 ) -> None:
     if as_json:
@@ -172,15 +176,15 @@ def _finish(
     else:
         if dry_run:
             rows = [(change.action, change.slug, change.path) for change in report.changes]
-            screen.write_table(("Would", "Slug", "File"), rows, "Nothing would change.")
+            screen.write_table(("Action", "Slug", "File"), rows, "Nothing would change.")
         for problem in report.problems:
             hint = f" ({problem.hint})" if problem.hint else ""
             screen.say(f"{problem.path}: {problem.reason}{hint}")
         if not quiet:
-            also = f" {counted(embedded, 'passage')} embedded." if embedded else ""
+            also = f" {counted(embedded, 'chunk')} embedded." if embedded else ""
             if others:
-                also += f" {counted(others, 'file')} passed over: not Markdown, or ignored."
-            screen.say(f"{'Would be: ' if dry_run else ''}{report.summary()}{also}")
+                also += f" {counted(others, 'file')} skipped (not Markdown, or ignored)."
+            screen.say(f"{'Dry run: ' if dry_run else ''}{report.summary()}{also}")
     if report.problems:
         raise typer.Exit(1)
 
@@ -201,77 +205,64 @@ class Format(StrEnum):
 )
 def export(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where to write; - is standard output, for json.")
+        Path, typer.Argument(metavar="DIR", help="Folder to write to; - prints JSON lines.")
     ],
     format_: Annotated[
-        Format, typer.Option("--format", help="As Markdown files, lines of JSON or web pages.")
+        Format, typer.Option("--format", help="Markdown files, JSON lines or web pages.")
     ] = Format.md,
     force: Annotated[
-        bool, typer.Option("--force", help="Also over files with text that the brain never held.")
+        bool, typer.Option("--force", help="Overwrite files with changes that were never imported.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Write every page back as a file, byte for byte.
+    """Write every page to a file, byte for byte.
 
-    A file that was changed by hand and not taken in is left alone and named; the folder a page
-    came from counts as taken in afterwards, so that sync goes on from there.
+    A file with changes that were never imported is left alone and reported. After an export into
+    the folder that pages came from, sync treats the written files as imported.
 
-    As json it is one file, brain.ndjson, with a page a line, which `import --stdin` takes back
-    without loss. As html it is a folder of pages with links between them, to open in a browser:
-    index.html lists them all.
+    --format json writes one file, brain.ndjson, with one page per line; import --stdin reads it
+    back without loss. --format html writes web pages with links between them; open index.html.
     """
     with open_brain(db) as brain:
         if str(folder) == "-":
             if format_ is not Format.json or json:
                 raise UsageError(
-                    "- takes --format json, and not --json", hint="gbrain export - --format json"
+                    "Only --format json can be printed, and not with --json",
+                    hint="gbrain export - --format json",
                 )
-            _write_lines(brain)
+            sys.stdout.buffer.writelines(line.encode() for line in brain.page_lines())
             return
         written, same = _export(brain, folder, format_, force, quiet)
         if format_ is Format.md and not quiet:
-            _name_unread(brain)
+            _warn_of_ignored_files(brain)
     if json:
         screen.write_json({"folder": str(folder), "written": written, "unchanged": same})
     elif not quiet:
-        screen.say(f"{counted(written, 'page')} written to {folder}, {same} already there.")
+        screen.say(f"{counted(written, 'page')} written to {folder}, {same} unchanged.")
 
 
 def _export(
     brain: Brain, folder: Path, format_: Format, force: bool, quiet: bool
 ) -> tuple[int, int]:
-    """How many files were written, and how many stood there already."""
-    from gbrain.importing.export import export_files, export_jsonl
-
+    """Write the files; return how many were written and how many were unchanged."""
     with show_progress("Writing", quiet=quiet) as show:
         if format_ is Format.md:
             return brain.export(folder, force=force, progress=show)
         if format_ is Format.json:
-            return export_jsonl(brain.database, folder, show), 0
+            return brain.export_jsonl(folder, progress=show), 0
         from gbrain.output.site import render_site
 
-        return export_files(brain.database, folder, show, render_site)
+        return brain.export(folder, files=render_site, progress=show)
 
 
-def _name_unread(brain: Brain) -> None:
-    """Says which of the files an import would not take back."""
-    from gbrain.importing.export import pages_skipped_by_import
-
-    with brain.database.read_transaction() as connection:
-        unread = pages_skipped_by_import(connection)
-    if unread:
-        more = ", …" if len(unread) > _NAMED else ""
+def _warn_of_ignored_files(brain: Brain) -> None:
+    ignored = brain.pages_import_ignores()
+    if ignored:
+        more = ", …" if len(ignored) > _MAX_SLUGS_LISTED else ""
         screen.say(
-            f"{counted(len(unread), 'page')} written where import passes over: "
-            f"{', '.join(unread[:_NAMED])}{more}. gbrain rename gives them other names; "
-            "--format json takes all pages along."
+            f"{counted(len(ignored), 'page')} written to paths that import ignores: "
+            f"{', '.join(ignored[:_MAX_SLUGS_LISTED])}{more}. gbrain rename gives them other "
+            "names; --format json exports all pages for import --stdin."
         )
-
-
-def _write_lines(brain: Brain) -> None:
-    from gbrain.importing.export import jsonl_lines
-
-    with brain.database.read_transaction() as connection:
-        sys.stdout.buffer.writelines(line.encode() for line in jsonl_lines(connection))

@@ -1,4 +1,4 @@
-"""`init demo`: the first minutes."""
+"""`init`, `demo` and the overview that `gbrain` alone prints."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gbrain.brain import Brain, clock, default_path
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import UsageError
+from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.answer_text import answer_text
 from gbrain.output.progress import show_progress
@@ -24,18 +25,22 @@ command = Module()
 
 SAMPLE = Path(__file__).parent.parent / "sample"
 
-_SHOWN = (
-    ("search", "river ai", "A page's own name answers at once."),
-    ("search", "sqlite backup", "Words, wherever they stand."),
-    ("query", "what happened in April with Alice?", "Timeline entries are found by themselves."),
-    ("query", "who's lukewarm on cloud RAG?", "Meaning: no page says lukewarm, or RAG."),
+_DEMO_QUERIES = (
+    ("search", "river ai", "A page is found by its name."),
+    ("search", "sqlite backup", "Keywords are found anywhere in a page."),
+    ("query", "what happened in April with Alice?", "Timeline entries are found one by one."),
+    (
+        "query",
+        "who's lukewarm on cloud RAG?",
+        "Found by meaning: no page contains lukewarm or RAG.",
+    ),
 )
-_EXPLAINED = "who's lukewarm on cloud RAG?"
-_IN_DEPTH, _BUDGET = "why did we decide against Lanternworks?", 160
+_EXPLAINED_QUERY = "who's lukewarm on cloud RAG?"
+_CONTEXT_QUERY, _CONTEXT_TOKENS = "why did we decide against Lanternworks?", 160
 
 
 def overview() -> None:
-    """Says what is in the brain, and which command is useful now."""
+    """Print what is in the brain and which commands to run next."""
     from gbrain.output.overview import (
         FIRST_STEPS,
         next_steps,
@@ -46,7 +51,7 @@ def overview() -> None:
 
     path = default_path()
     if not path.exists():
-        about = "gbrain keeps your notes in one file and finds them by word and by meaning."
+        about = "gbrain keeps your notes in one file and finds them by keyword and by meaning."
         show_overview([about, f"There is no brain yet at {shorten_path(path)}"], list(FIRST_STEPS))
         return
     with open_brain(path) as brain:
@@ -56,26 +61,28 @@ def overview() -> None:
 
 @command.command("init", epilog=examples("gbrain init", "gbrain init --db ~/notes.db"))
 def init(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Make an empty brain; one that is there is left as it is."""
+    """Create an empty brain; an existing one is left as it is."""
     place = db or default_path()
     existed = place.exists()
     open_brain(place, make=True).close()
     if json:
         screen.write_json({"path": str(place), "created": not existed})
     elif not quiet:
-        screen.say(f"{place} is {'there already' if existed else 'ready'}.")
-        screen.say("Next: gbrain import DIR takes in a folder of notes.")
+        screen.say(f"{place} already exists." if existed else f"Created {place}.")
+        screen.say("Next: gbrain import DIR imports a folder of notes.")
 
 
 @command.command("demo", epilog=examples("gbrain demo", "gbrain demo --keep ~/demo.db"))
 def demo(
-    keep: Annotated[Path | None, typer.Option(help="Keep the demo brain in this file.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the demo brain in FILE.")
+    ] = None,
 ) -> None:
-    """Build a small brain from sample pages in a temporary place and ask it questions."""
+    """Build a temporary brain from sample pages and ask it a few questions."""
     if keep and os.path.lexists(keep):
         raise UsageError(
-            f"{keep} is there already, and the demo needs a brain of its own",
-            hint="Name a new file; gbrain search WORDS --db FILE asks a demo that you kept.",
+            f"{keep} already exists, and the demo needs a new file",
+            hint="Name a new file. To search a demo you kept: gbrain search TEXT --db FILE",
             code="file_exists",
         )
     with tempfile.TemporaryDirectory(prefix="gbrain-demo-") as place:
@@ -85,31 +92,31 @@ def demo(
             pages = report.count("create") + report.unchanged
             with show_progress("Embedding", quiet=False) as show:
                 brain.embed(progress=show)
-            _say(f"A brain of {pages} sample pages, built offline in {path}\n")
-            for kind, text, why in _SHOWN:
-                _head(f'{kind} "{text}" -n 2', why)
-                _show(
+            _print(f"A brain of {pages} sample pages, built offline in {path}\n")
+            for kind, text, why in _DEMO_QUERIES:
+                _print_command(f'{kind} "{text}" -n 2', why)
+                _print_answer(
                     brain.search(text, limit=2) if kind == "search" else brain.query(text, limit=2)
                 )
-            _head(f'explain "{_EXPLAINED}"', "Every number behind an answer; here in short.")
-            answer, work = brain.query_with_trace(_EXPLAINED)
-            _say("\n".join(_in_short(answer, work)) + "\n")
-            _head(
-                f'query "{_IN_DEPTH}" --depth auto --budget {_BUDGET}',
-                "Context for a language model, with citations that can be checked.",
+            _print_command(f'explain "{_EXPLAINED_QUERY}"', "How the answer was found, in short.")
+            answer, results = brain.query_with_trace(_EXPLAINED_QUERY)
+            _print("\n".join(_summary_lines(answer, results)) + "\n")
+            _print_command(
+                f'query "{_CONTEXT_QUERY}" --depth auto --budget {_CONTEXT_TOKENS}',
+                "Context for a language model, with citations that gbrain verify checks.",
             )
-            _show(brain.query(_IN_DEPTH, depth="auto", budget=_BUDGET))
-    _say("Now your own: gbrain import DIR, then gbrain query 'your question'.")
+            _print_answer(brain.query(_CONTEXT_QUERY, depth="auto", budget=_CONTEXT_TOKENS))
+    _print("Next, your own notes: gbrain import DIR, then gbrain query 'your question'.")
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     if screen.on_terminal():
         screen.console().print(text, markup=False)
     else:
         screen.write(f"{text}\n")
 
 
-def _head(words: str, why: str) -> None:
+def _print_command(words: str, why: str) -> None:
     if screen.on_terminal():
         from rich.text import Text
 
@@ -121,7 +128,7 @@ def _head(words: str, why: str) -> None:
         screen.write(f"$ gbrain {words}\n# {why}\n")
 
 
-def _show(answer: Answer) -> None:
+def _print_answer(answer: Answer) -> None:
     if screen.on_terminal():
         from gbrain.output.answer_terminal import show_answer
 
@@ -131,15 +138,15 @@ def _show(answer: Answer) -> None:
         screen.write(f"{answer_text(answer)}\n\n")
 
 
-def _in_short(answer: Answer, work: StageResults) -> Iterator[str]:
-    """What each stage came to, a line each."""
+def _summary_lines(answer: Answer, results: StageResults) -> Iterator[str]:
+    """Yield one line about each stage."""
     from gbrain.text.query_tree import describe_query
 
-    yield f"  read as   {describe_query(work.query)}"
-    for lane, found in work.lanes.by_name.items():
+    yield f"  read as   {describe_query(results.query)}"
+    for lane, found in results.lanes.by_name.items():
         if found.pages:
             first = found.pages[0]
-            pages = f"{len(found.pages)} {'page' if len(found.pages) == 1 else 'pages'}"
+            pages = counted(len(found.pages), "page")
             yield f"  {lane:9} {pages}, first {first.slug} ({first.score:.2f})"
-    yield f"  {work.plan.merge:9} {work.fused[0].slug} ({work.fused[0].score:.2f})"
+    yield f"  {results.plan.merge:9} {results.fused[0].slug} ({results.fused[0].score:.2f})"
     yield f"  verdict   {answer.verdict.grade}: {answer.verdict.reasons[0]}"

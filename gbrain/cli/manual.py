@@ -18,7 +18,7 @@ from typer.main import get_command
 from gbrain import __version__
 from gbrain.cli.app import COMMANDS, app
 from gbrain.cli.completer import TABLE
-from gbrain.cli.completion_table import command_table
+from gbrain.cli.completion import command_table
 from gbrain.cli.manual_prose import COMMANDS as PROSE
 from gbrain.cli.manual_prose import ENVIRONMENT, EXIT_STATUS, PROGRAM, SETTINGS, Section
 from gbrain.config import all_settings, format_value

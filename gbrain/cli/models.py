@@ -1,4 +1,4 @@
-"""`model`: the embedding models a brain knows."""
+"""`model`: list, check, add, choose and remove embedding models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import GbrainError, UsageError
@@ -15,27 +14,24 @@ from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.output.progress import show_progress
-from gbrain.store import models as store
 from gbrain.store.models import ModelRow
 
 command = Module()
 
 model = command.group(
     "model",
-    help="List, check, add and choose embedding models.",
+    help="List, check, add, choose and remove embedding models.",
     epilog=examples("gbrain model list", "gbrain model verify"),
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A model the brain knows.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Model; gbrain model list shows them.")]
 
 
 @model.command("list", epilog=examples("gbrain model list"))
 def list_(json: Json = False, db: Db = None) -> None:
-    """Show the models, the active one marked."""
+    """List the models; * marks the active one."""
     with open_brain(db) as brain:
-        brain.active_model()
-        with brain.database.read_transaction() as connection:
-            known = store.list_models(connection)
+        known = brain.models()
     if json:
         screen.write_json({"models": [_document(row) for row in known]})
         return
@@ -43,7 +39,7 @@ def list_(json: Json = False, db: Db = None) -> None:
         ("*" if row.active else "", row.name, row.dimension, row.max_tokens, row.pooling)
         for row in known
     ]
-    screen.write_table(("", "Model", "Numbers", "Tokens", "Pooling"), rows, "No models.")
+    screen.write_table(("", "Model", "Dimension", "Tokens", "Pooling"), rows, "No models.")
 
 
 def _document(row: ModelRow) -> Document:
@@ -62,27 +58,21 @@ def _document(row: ModelRow) -> Document:
 
 @model.command("verify", epilog=examples("gbrain model verify"))
 def verify(
-    name: Annotated[str | None, typer.Argument(help="Else the active one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Model (default: the active one).")] = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Compare a model's files with what was recorded of them."""
+    """Check a model's files against their recorded hash."""
     from gbrain.models.files import verify_hashes as verify_files
 
     with open_brain(db) as brain:
-        row = _named(brain, name) if name else brain.active_model()
+        row = brain.model(name) if name else brain.active_model()
         verify_files(brain.model_spec(row))
     if json:
         screen.write_json({"name": row.name, "ok": True, "sha256": row.sha256})
     elif not quiet:
-        screen.say(f"{row.name} is intact.")
-
-
-def _named(brain: Brain, name: str) -> ModelRow:
-    brain.active_model()
-    with brain.database.read_transaction() as connection:
-        return store.require_model(connection, name)
+        screen.say(f"The files of {row.name} are unchanged.")
 
 
 @model.command(
@@ -93,20 +83,24 @@ def _named(brain: Brain, name: str) -> ModelRow:
 )
 def add(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Holds model.onnx, tokenizer.json.")
+        Path, typer.Argument(metavar="DIR", help="Folder with model.onnx and tokenizer.json.")
     ],
-    name: Annotated[str | None, typer.Option(help="Else what its files say.")] = None,
-    pooling: Annotated[str | None, typer.Option(help="cls or mean.")] = None,
-    query_prefix: Annotated[str | None, typer.Option(help="Put before each query.")] = None,
-    passage_prefix: Annotated[str | None, typer.Option(help="Put before each passage.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name (default: from its files).")] = None,
+    pooling: Annotated[
+        str | None, typer.Option(help="Pooling: cls or mean (default: from its files).")
+    ] = None,
+    query_prefix: Annotated[str | None, typer.Option(help="Text to put before each query.")] = None,
+    passage_prefix: Annotated[
+        str | None, typer.Option(help="Text to put before each chunk.")
+    ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=8, max=10**6, help="Longest text in one go.")
+        int | None, typer.Option(min=8, max=10**6, help="Maximum number of tokens per chunk.")
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Make another ONNX sentence model known, from a folder."""
+    """Add an ONNX sentence embedding model from a folder."""
     from gbrain.models.catalog import spec_from_folder
 
     spec = spec_from_folder(
@@ -120,11 +114,11 @@ def add(
     with open_brain(db, make=True) as brain:
         brain.active_model()
         brain.add_model(spec)
-        row = _named(brain, spec.name)
+        row = brain.model(spec.name)
     if json:
         screen.write_json(_document(row))
     elif not quiet:
-        screen.say(f"{spec.name} is known. gbrain model use {spec.name} makes it answer.")
+        screen.say(f"Added {spec.name}. gbrain model use {spec.name} makes it the active model.")
 
 
 @model.command(
@@ -134,20 +128,21 @@ def add(
 def use(
     name: Name,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Even if answers get worse by it.")
+        bool, typer.Option("--yes", "-y", help="Use it even if answers get worse.")
     ] = False,
     selftest: Annotated[
-        bool, typer.Option("--selftest/--no-selftest", help="Ask the brain's own questions first.")
+        bool,
+        typer.Option("--selftest/--no-selftest", help="Compare the answers of both models first."),
     ] = True,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Make a model the one that embeds and answers; vectors of the others are kept.
+    """Make a model the active one; the vectors of other models are kept.
 
-    A model that has all its vectors is compared with the present one on questions mined from the
-    pages, and stays unused when answers get worse. For one that has not, how the brain answers now
-    is kept, so that gbrain selftest can compare once gbrain embed is done.
+    If the model already has vectors for every chunk, it is first compared with the active model on
+    questions made from your pages, and is refused if answers get worse. If vectors are missing, the
+    answers of the active model are stored, so that gbrain selftest can compare after gbrain embed.
     """
     from gbrain.evaluate.model_switch import ModelSwitch, switch_model
 
@@ -159,40 +154,37 @@ def use(
         else:
             switched = ModelSwitch(brain.use_model(name), used=True)
     change = switched.report.changes[0] if switched.report and switched.report.changes else None
-    told = f"nDCG@10 {change.before:.3f} → {change.now:.3f}" if change else ""
+    result = f"nDCG@10 {change.before:.3f} → {change.now:.3f}" if change else ""
     if not switched.used:
         raise GbrainError(
-            f"With {name} answers get worse: {told} on the brain's own questions. "
-            f"{before.name} still answers",
-            hint=f"gbrain model use {name} --yes uses it all the same.",
+            f"Answers get worse with {name}: {result} on questions made from your pages. "
+            f"{before.name} is still the active model",
+            hint=f"gbrain model use {name} --yes uses it anyway.",
             code="answers_worse",
         )
     if json:
         compared = {"before": change.before, "now": change.now} if change else None
         screen.write_json({**_document(switched.model), "active": True, "selftest": compared})
     elif not quiet:
-        screen.say(f"{name} answers from now on{f', {told}' if told else ''}.")
+        screen.say(f"{name} is now the active model{f' ({result})' if result else ''}.")
         if change is None:
-            later = (
-                f"; then gbrain selftest compares with {before.name}"
-                if switched.baseline_saved
-                else ""
-            )
-            screen.say(f"gbrain embed makes the vectors that are missing{later}.")
+            selftest_hint = f", then gbrain selftest to compare with {before.name}"
+            later = selftest_hint if switched.baseline_saved else ""
+            screen.say(f"Run gbrain embed to make the missing vectors{later}.")
 
 
 @model.command("remove", epilog=examples("gbrain model remove e5-small"))
 def remove(name: Name, quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Forget a model and its vectors."""
+    """Remove a model and its vectors."""
     with open_brain(db) as brain:
-        row = _named(brain, name)
+        row = brain.model(name)
         if row.active:
             raise UsageError(
-                f"{name} is the model in use", hint="Choose another with gbrain model use first."
+                f"{name} is the active model",
+                hint="First choose another one: gbrain model use NAME.",
             )
-        with brain.database.write_transaction() as connection:
-            gone = store.remove_model(connection, row)
+        removed = brain.remove_model(row)
     if json:
-        screen.write_json({"name": name, "vectors": gone})
+        screen.write_json({"name": name, "vectors": removed})
     elif not quiet:
-        screen.say(f"{name} and its {counted(gone, 'vector')} are gone.")
+        screen.say(f"Removed {name} and {counted(removed, 'vector')}.")

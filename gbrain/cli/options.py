@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -25,6 +26,7 @@ Db = Annotated[
         "--db", metavar="FILE", help="Brain file (default: $GBRAIN_DB or the data folder)."
     ),
 ]
+Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Page, for example people/alice-chen.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress and messages.")]
 NoPager = Annotated[
@@ -39,6 +41,13 @@ Expected = Annotated[
         min=0,
         max=10**9,
         help="Fail unless the page is at version N.",
+    ),
+]
+
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of", metavar="DATE", help="Use the brain as it was at the end of that day or month."
     ),
 ]
 
@@ -111,6 +120,34 @@ def open_brain(db: Path | None, *, make: bool = False) -> Brain:
     brain = Brain.open(db, make=make)
     brain.confirm = _confirm_command
     return brain
+
+
+@contextmanager
+def open_brain_as_of(db: Path | None, as_of: str | None, *, quiet: bool) -> Iterator[Brain]:
+    """Open the brain as it was at the end of the day or month `as_of` (default: as it is now)."""
+    with open_brain(db) as brain, go_back(brain, as_of, quiet=quiet) as then:
+        yield then
+
+
+@contextmanager
+def go_back(brain: Brain, as_of: str | None, *, quiet: bool) -> Iterator[Brain]:
+    """Yield a copy of the brain as it was at the end of `as_of`; without a date the brain itself.
+
+    Raises UsageError for a date that cannot be read.
+    """
+    if as_of is None:
+        yield brain
+        return
+    from gbrain.as_of import brain_as_of
+    from gbrain.output.progress import show_progress
+    from gbrain.text.dates import parse_bound
+
+    day = parse_bound(as_of, today()).last
+    with show_progress("Going back", quiet=quiet) as show:
+        then = brain_as_of(brain, day, show)
+    then.confirm = brain.confirm
+    with then:
+        yield then
 
 
 def _confirm_command(command: str) -> bool:

@@ -1,14 +1,13 @@
-"""`put get list delete rename`: single pages."""
+"""`put`, `get`, `list`, `delete` and `rename`: single pages."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
     Db,
@@ -18,6 +17,7 @@ from gbrain.cli.options import (
     Json,
     NoPager,
     Quiet,
+    Slug,
     open_brain,
     read_input,
     today,
@@ -29,13 +29,7 @@ from gbrain.output.documents import duplicate_document, page_document, page_row_
 from gbrain.query_options import FILTERS, parse_scope
 from gbrain.text.slug import slug_from_path
 
-if TYPE_CHECKING:
-    from gbrain.store.duplicates import SimilarPage
-    from gbrain.store.page_writer import WriteResult
-
 command = Module()
-
-Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people/alice-chen.")]
 
 
 @command.command(
@@ -48,19 +42,22 @@ Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people
 )
 def put(
     slug: Slug,
-    file: Annotated[Path | None, typer.Argument(help="Its text; else standard input.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="File with the text (default: standard input).")
+    ] = None,
     expected_version: Expected = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Write a page; its earlier text is kept."""
+    """Write a page from a file or standard input; the old text stays in its history."""
     if file is None and sys.stdin.isatty() and not quiet:
-        screen.say("Reading the page from the terminal; end with Ctrl-D.")
+        screen.say("Type the page, then press Ctrl-D.")
     data = read_input(file)
     with open_brain(db, make=True) as brain:
         written = brain.put(slug, data, expected_version=expected_version)
-        twin = None if quiet and not json else _twin(brain, written)
+        compare = written.outcome != "unchanged" and (json or not quiet)
+        twin = brain.near_duplicate(written.slug) if compare else None
     if json:
         about = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
         screen.write_json({**about, "nearly_the_same": duplicate_document(twin)})
@@ -68,19 +65,9 @@ def put(
         screen.say(f"{written.slug}: {written.outcome}, version {written.version}")
     if twin and not quiet:
         screen.say(
-            f"It says nearly the same as {twin.slug} ({twin.words:.0%} of the wording shared). "
-            f"gbrain supersede {twin.slug} {written.slug} keeps the older one out of answers."
+            f"It shares {twin.words:.0%} of its wording with {twin.slug}. If it supersedes that "
+            f"page: gbrain supersede {twin.slug} {written.slug}"
         )
-
-
-def _twin(brain: Brain, written: WriteResult) -> SimilarPage | None:
-    """Another page that says nearly the same as the one just written."""
-    if written.outcome == "unchanged":
-        return None
-    from gbrain.store.duplicates import find_duplicate_of
-
-    with brain.database.read_transaction() as connection:
-        return find_duplicate_of(connection, written.slug)
 
 
 @command.command(
@@ -94,14 +81,17 @@ def _twin(brain: Brain, written: WriteResult) -> SimilarPage | None:
 def get(
     slug: Slug,
     version: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=10**9, help="An earlier version's text.")
+        int | None,
+        typer.Option(metavar="N", min=1, max=10**9, help="Show version N (default: the latest)."),
     ] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="The page's bytes on a terminal too.")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Print the text unformatted, also on a terminal.")
+    ] = False,
     no_pager: NoPager = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show a page: rendered on a terminal, its own bytes in a pipe."""
+    """Show a page: formatted on a terminal, unchanged in a pipe."""
     with open_brain(db) as brain:
         page, meta, text = brain.page(slug, version)
         if version is None:
@@ -129,7 +119,15 @@ def get(
 def list_(
     given: Given,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", min=1, max=10**9, help="How many.")
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            metavar="N",
+            min=1,
+            max=10**9,
+            help="Maximum number of pages (default: all).",
+        ),
     ] = None,
     exit_code: ExitCode = False,
     no_pager: NoPager = False,
@@ -137,7 +135,7 @@ def list_(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List pages by slug."""
+    """List pages, sorted by slug."""
     scope = parse_scope(given, today())
     with open_brain(db) as brain:
         pages, total = brain.list(scope, limit)
@@ -161,28 +159,28 @@ def delete(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Remove a page; its text stays in its history."""
+    """Delete a page; its text stays in its history."""
     with open_brain(db) as brain:
         gone = brain.delete(slug, expected_version=expected_version)
     if json:
         screen.write_json({"slug": gone.slug, "version": gone.version, "deleted": True})
     elif not quiet:
         screen.say(
-            f"{gone.slug}: deleted. gbrain get {gone.slug} --version {gone.version} still shows it."
+            f"Deleted {gone.slug}. gbrain get {gone.slug} --version {gone.version} still shows it."
         )
         if gone.folder_id is not None:
-            screen.say("Its file is still there: remove it too, or sync brings the page back.")
+            screen.say("Its file still exists: delete it too, or gbrain sync imports it again.")
 
 
 @command.command("rename", epilog=examples("gbrain rename ideas/first projects/first"))
 def rename(
     slug: Slug,
-    new_slug: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    new_slug: Annotated[str, typer.Argument(metavar="NEW", help="New slug.")],
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Give a page another slug; history and vectors go with it."""
+    """Change a page's slug; its history and vectors are kept."""
     with open_brain(db) as brain:
         links = brain.backlinks(slug)
         from_file = brain.get(slug).folder_id is not None
@@ -193,10 +191,11 @@ def rename(
         return
     if quiet:
         return
-    screen.say(f"{slug} is now {written.slug}, version {written.version}")
+    screen.say(f"Renamed {slug} to {written.slug}, version {written.version}.")
     if links:
-        named_on = ", ".join(dict.fromkeys(link.slug for link in links))
-        still = "still names" if len(links) == 1 else "still name"
-        screen.say(f"{counted(len(links), 'link')} {still} {slug}, on {named_on}")
+        linking = ", ".join(dict.fromkeys(link.slug for link in links))
+        screen.say(f"{counted(len(links), 'link')} to the old slug left, on {linking}.")
     if from_file:
-        screen.say("Its file keeps the old name: rename it too, or sync brings the old page back.")
+        screen.say(
+            "Its file keeps the old name: rename it too, or gbrain sync imports the old page again."
+        )

@@ -1,4 +1,4 @@
-"""`supersede` and `why`: what replaces a page, and what led to it."""
+"""`supersede` and `why`: mark a page as superseded, and show what led to a page."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from typing import Annotated
 
 import typer
 
-from gbrain.brain import timestamp
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, open_brain
+from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, Slug, open_brain
 from gbrain.errors import UsageError
 from gbrain.output import screen
-from gbrain.store import supersede as superseding
-from gbrain.text.slug import slug_from_path
 
 command = Module()
 
@@ -27,48 +24,47 @@ command = Module()
 )
 def supersede(
     old: Annotated[
-        str | None, typer.Argument(metavar="OLD", help="The page that is out of date.")
+        str | None, typer.Argument(metavar="OLD", help="Page that is out of date.")
     ] = None,
     new: Annotated[
-        str | None, typer.Argument(metavar="NEW", help="The page that replaces it.")
+        str | None, typer.Argument(metavar="NEW", help="Page that supersedes OLD.")
     ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="OLD is no longer superseded.")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="Show all superseded pages.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove the mark from OLD.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List all superseded pages.")] = False,
     exit_code: ExitCode = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Mark a page as replaced by another: answers leave it out, its front matter says so."""
+    """Mark a page as superseded by another; queries then leave it out.
+
+    The mark is stored in its front matter as superseded_by.
+    """
     if list_ and old is None and not undo:
-        _list(db, exit_code, quiet, json)
+        _list_superseded(db, exit_code, quiet, json)
         return
     if list_ or old is None or (new is None) != undo:
         raise UsageError(
             "supersede takes OLD and NEW, or --undo OLD, or --list",
             hint="gbrain supersede notes/plan-2025 notes/plan-2026",
         )
-    with open_brain(db) as brain, brain.database.write_transaction() as connection:
+    by: str | None = None
+    with open_brain(db) as brain:
         if new is None:
-            written, by = (
-                superseding.undo_supersede(connection, slug_from_path(old), timestamp()),
-                None,
-            )
+            written = brain.undo_supersede(old)
         else:
-            written, by = superseding.supersede_page(
-                connection, slug_from_path(old), slug_from_path(new), timestamp()
-            )
+            written, by = brain.supersede(old, new)
     if json:
         document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
         screen.write_json({**document, "superseded_by": by})
     elif not quiet:
-        told = f"superseded by {by}" if by else "no longer superseded"
-        screen.say(f"{written.slug}: {told}, version {written.version} ({written.outcome})")
+        state = f"superseded by {by}" if by else "no longer superseded"
+        screen.say(f"{written.slug}: {state}, version {written.version} ({written.outcome})")
 
 
-def _list(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
-    with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        found = superseding.list_superseded(connection)
+def _list_superseded(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
+    with open_brain(db) as brain:
+        found = brain.superseded()
     if json:
         documents = [
             {
@@ -102,13 +98,20 @@ def _list(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
     ),
 )
 def why(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people/alice-chen.")],
+    slug: Slug,
     depth: Annotated[
-        int, typer.Option("--depth", metavar="N", min=1, max=50, help="How many steps back.")
+        int, typer.Option("--depth", metavar="N", min=1, max=50, help="Number of steps to go back.")
     ] = 2,
     limit: Annotated[
         int,
-        typer.Option("--limit", "-n", metavar="N", min=1, max=10**6, help="How many of each page."),
+        typer.Option(
+            "--limit",
+            "-n",
+            metavar="N",
+            min=1,
+            max=10**6,
+            help="Maximum number of causes of each page.",
+        ),
     ] = 10,
     exit_code: ExitCode = False,
     no_pager: NoPager = False,
@@ -116,12 +119,11 @@ def why(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show what led to a page: its sources, what it replaces, the pages that link to it."""
+    """Show what led to a page: its sources, the pages it supersedes, pages linking to it."""
     from gbrain.output.provenance import origin_document, origin_lines, show_origin
-    from gbrain.store.provenance import trace_provenance
 
-    with open_brain(db) as brain, brain.database.read_transaction() as connection:
-        origin = trace_provenance(connection, slug_from_path(slug), depth, limit)
+    with open_brain(db) as brain:
+        origin = brain.provenance(slug, depth=depth, limit=limit)
     if json:
         screen.write_json(origin_document(origin))
     elif screen.on_terminal():
@@ -130,6 +132,6 @@ def why(
         screen.write("\n".join(origin_lines(origin)))
     if not origin.causes:
         if not (json or quiet):
-            screen.say("No source and no link leads to it.")
+            screen.say("It names no source, and no page links to it.")
         if exit_code:
             raise typer.Exit(3)

@@ -1,28 +1,40 @@
-"""`search` and `query`: asking the brain."""
+"""`search` and `query`: ask the brain, and print the answer for a terminal, a pipe or a script."""
 
 from __future__ import annotations
 
+import sqlite3
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from gbrain.brain import Brain
-from gbrain.cli.as_of import AsOf, open_brain_as_of
 from gbrain.cli.batch import answer_lines
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import (
+    AsOf,
     Db,
     ExitCode,
     Given,
     Json,
     NoPager,
     Quiet,
+    go_back,
+    open_brain,
     parse_boosts,
     today,
     with_options,
 )  # fmt: skip
-from gbrain.cli.render import Seen, show
+from gbrain.errors import GbrainError
+from gbrain.output import screen
+from gbrain.output.answer_text import (
+    answer_text,
+    poor_answer_notice,
+    read_as_notice,
+    superseded_notice,
+)
 from gbrain.output.json import Document, answer_document, dumps
 from gbrain.query_options import FILTERS, QUERY_OPTIONS, parse_scope, setting_overrides
 from gbrain.types import Answer
@@ -30,12 +42,23 @@ from gbrain.types import Answer
 command = Module()
 
 Text = Annotated[
-    list[str], typer.Argument(metavar="TEXT...", help="What to look for; - reads one per line.")
+    list[str],
+    typer.Argument(metavar="TEXT...", help="Text to find; - reads one query per line."),
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="On a terminal: scores, places and files too.")
+    bool, typer.Option("--verbose", "-v", help="Add scores, line numbers and files (terminal).")
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show what each stage did.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the stages of the query with times.")]
+
+
+class RenderOptions(NamedTuple):
+    """How to print an answer: the options of the same names."""
+
+    json: bool
+    verbose: bool
+    debug: bool
+    pager: bool
+    quiet: bool
 
 
 @command.command(
@@ -59,16 +82,9 @@ def search(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Find pages by their words."""
-    names, given = tuple(given), {**given, "mode": "bm25"}
-    with open_brain_as_of(db, as_of) as brain:
-        if text == ["-"]:
-            _batch(brain, given, names, debug)
-            return
-        answer = _ask(brain, " ".join(text), given)
-    seen = Seen(json=json, verbose=verbose, debug=debug, pager=not no_pager, quiet=quiet)
-    show(answer, db, seen)
-    _exit(answer, exit_code)
+    """Find pages by keywords, without a model."""
+    options = RenderOptions(json, verbose, debug, not no_pager, quiet)
+    _run(text, {**given, "mode": "bm25"}, tuple(given), as_of, exit_code, options, db)
 
 
 @command.command(
@@ -93,26 +109,42 @@ def query(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Answer a question by words and by meaning; --depth auto gives an LLM its context."""
+    """Find pages by keywords and by meaning; --depth auto prints context for an LLM."""
     from gbrain.models.runtime import keep_freed_memory
 
     keep_freed_memory()
-    with open_brain_as_of(db, as_of) as brain:
+    options = RenderOptions(json, verbose, debug, not no_pager, quiet)
+    _run(text, given, tuple(given), as_of, exit_code, options, db)
+
+
+def _run(
+    text: list[str],
+    given: Given,
+    names: tuple[str, ...],
+    as_of: str | None,
+    exit_code: bool,
+    options: RenderOptions,
+    db: Db,
+) -> None:
+    """Answer one query or a batch; lines of a batch may carry the options `names`."""
+    with open_brain(db) as present, go_back(present, as_of, quiet=options.quiet) as brain:
         if text == ["-"]:
-            _batch(brain, given, tuple(given), debug)
+            _answer_batch(brain, given, names, options.debug)
             return
-        answer = _ask(brain, " ".join(text), given)
-    seen = Seen(json=json, verbose=verbose, debug=debug, pager=not no_pager, quiet=quiet)
-    show(answer, db, seen)
-    _exit(answer, exit_code)
-
-
-def _exit(answer: Answer, asked: bool) -> None:
-    if asked and answer.verdict.grade == "nothing":
+        answer = _answer(brain, " ".join(text), given)
+        if brain is present:
+            _print_answer(answer, brain, options)
+        else:
+            # The numbers on the screen are pages of the past: `open` must not take them, nor
+            # those of an earlier answer, for pages of today.
+            if screen.on_terminal():
+                present.remember_hits(())
+            _print_answer(answer, brain, options, can_open=False)
+    if exit_code and answer.verdict.grade == "nothing":
         raise typer.Exit(3)
 
 
-def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
+def _answer(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
     scope = parse_scope(given, today())
     answer = brain.query(
         text,
@@ -127,17 +159,75 @@ def _ask(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
     )
     if answer.hits or scope.unlimited:
         return answer
-    from gbrain.store.filter_hints import unmatched_filters
-
-    with brain.database.read_transaction() as connection:
-        notices = (answer.notice, *unmatched_filters(connection, scope))
+    notices = (answer.notice, *brain.filter_hints(scope))
     return answer._replace(notice=" ".join(filter(None, notices)) or None)
 
 
-def _batch(brain: Brain, given: dict[str, Any], allowed: tuple[str, ...], debug: bool) -> None:
-    def ask(options: dict[str, Any]) -> Document:
-        answer = _ask(brain, options.pop("query"), {**given, **options})
+def _answer_batch(brain: Brain, given: Given, names: tuple[str, ...], debug: bool) -> None:
+    def answer_line(options: dict[str, Any]) -> Document:
+        answer = _answer(brain, options.pop("query"), {**given, **options})
         return answer_document(answer, trace=debug)
 
-    for document in answer_lines(sys.stdin, ask, allowed):
+    for document in answer_lines(sys.stdin, answer_line, names):
         print(dumps(document), flush=True)
+
+
+def _print_answer(
+    answer: Answer, brain: Brain, options: RenderOptions, *, can_open: bool = True
+) -> None:
+    """Print the answer; on a terminal also store the numbers of its hits, for `open`."""
+    if answer.notice and not options.quiet:
+        screen.say(answer.notice)
+    if screen.on_terminal():
+        files = {} if options.json else brain.page_files(hit.slug for hit in answer.hits)
+        with _remember_hits(answer, brain) if can_open else nullcontext():
+            if options.json:
+                screen.write_json(answer_document(answer, trace=options.debug))
+                return
+            from gbrain.output.answer_terminal import show_answer
+
+            opens = "; gbrain open N opens one" if answer.hits and can_open else ""
+            show_answer(
+                answer,
+                verbose=options.verbose,
+                debug=options.debug,
+                files={slug: file for slug, file in files.items() if file.is_file()},
+                pager=options.pager,
+                footer=None if options.quiet else opens,
+            )
+    elif options.json:
+        screen.write_json(answer_document(answer, trace=options.debug))
+    else:
+        screen.write(answer_text(answer))
+        if not options.quiet:
+            verdict = poor_answer_notice(answer) if answer.hits else "Nothing found."
+            for remark in filter(
+                None, (read_as_notice(answer), verdict, superseded_notice(answer))
+            ):
+                screen.say(remark)
+        if options.debug:
+            for line in _stage_lines(answer):
+                screen.say(line)
+
+
+@contextmanager
+def _remember_hits(answer: Answer, brain: Brain) -> Iterator[None]:
+    """Store the hits in a thread while the block prints them; the block must not use the brain."""
+    from threading import Thread
+
+    def remember() -> None:
+        with suppress(GbrainError, sqlite3.Error):
+            brain.remember_hits(answer.hits)
+
+    thread = Thread(target=remember)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def _stage_lines(answer: Answer) -> Iterator[str]:
+    for stage in answer.trace.stages:
+        detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
+        yield f"{stage.name:14} {stage.ms:8.2f} ms  {detail}"

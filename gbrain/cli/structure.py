@@ -1,4 +1,4 @@
-"""`tags links backlinks`: how pages hang together."""
+"""`tags`, `links` and `backlinks`: what connects pages."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Annotated
 import typer
 
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, open_brain
+from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, Slug, open_brain
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.store.links import LinkRow
 
 command = Module()
-
-Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people/alice-chen.")]
 
 
 @command.command(
@@ -22,7 +20,7 @@ Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people
 )
 def tags(
     slug: Annotated[
-        str | None, typer.Argument(metavar="[SLUG]", help="One page; else all of them.")
+        str | None, typer.Argument(metavar="[SLUG]", help="Page (default: all pages).")
     ] = None,
     exit_code: ExitCode = False,
     no_pager: NoPager = False,
@@ -30,7 +28,7 @@ def tags(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List all tags, the most used first, or those of one page."""
+    """List all tags, the most used first, or the tags of one page."""
     found: list[tuple[str, int]] | list[str]
     with open_brain(db) as brain:
         if slug is not None:
@@ -60,7 +58,7 @@ def links(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List a page's links in the order they are written, and where they lead."""
+    """List a page's links and the pages they lead to, in the order of the text."""
     with open_brain(db) as brain:
         name = brain.get(slug).slug
         found = brain.links(name)
@@ -91,7 +89,7 @@ def backlinks(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List the links on other pages that lead to this one."""
+    """List the links on other pages that lead to this page."""
     with open_brain(db) as brain:
         name = brain.get(slug).slug
         found = brain.backlinks(name)
@@ -100,6 +98,6 @@ def backlinks(
     else:
         rows = [(b.slug, b.title, b.line, b.kind, b.label) for b in found]
         headers = ("Slug", "Title", "Line", "Kind", "Label")
-        screen.write_table(headers, rows, "No page links here.", quiet=quiet, pager=not no_pager)
+        screen.write_table(headers, rows, "No page links to it.", quiet=quiet, pager=not no_pager)
     if exit_code and not found:
         raise typer.Exit(3)

@@ -1,4 +1,4 @@
-"""`timeline` and `timeline-add`: what happened when."""
+"""`timeline` and `timeline-add`: dated entries of one page or of all pages."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gbrain.cli.options import (
     Json,
     NoPager,
     Quiet,
+    Slug,
     open_brain,
     today,
     with_options,
@@ -29,7 +30,7 @@ from gbrain.store.page_writer import WriteResult
 command = Module()
 
 CHRONICLE_LENGTH = 50
-FILE_IS_BEHIND = "Its file keeps the earlier text until gbrain export writes it."
+FILE_IS_BEHIND = "The file still has the old text; gbrain export writes the new one."
 
 
 @command.command(
@@ -44,7 +45,7 @@ FILE_IS_BEHIND = "Its file keeps the earlier text until gbrain export writes it.
 def timeline(
     given: Given,
     slug: Annotated[
-        str | None, typer.Argument(metavar="[SLUG]", help="One page; else all of them.")
+        str | None, typer.Argument(metavar="[SLUG]", help="Page (default: all pages).")
     ] = None,
     limit: Annotated[
         int | None,
@@ -53,7 +54,7 @@ def timeline(
             "-n",
             min=1,
             max=10**9,
-            help=f"The latest so many; else all of a page, {CHRONICLE_LENGTH} of all pages.",
+            help=f"Only the latest N entries (default: all of SLUG, else {CHRONICLE_LENGTH}).",
         ),
     ] = None,
     exit_code: ExitCode = False,
@@ -62,7 +63,7 @@ def timeline(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show a page's timeline, oldest first, or what happened on all pages, latest first."""
+    """Show a page's timeline, oldest first, or the entries of all pages, latest first."""
     scope = parse_scope(given, today())
     most = CHRONICLE_LENGTH if slug is None and limit is None else limit
     with open_brain(db) as brain:
@@ -89,34 +90,35 @@ def timeline(
     ),
 )
 def timeline_add(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The page, like people/alice-chen.")],
+    slug: Slug,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What happened.")],
     date: Annotated[
         str | None,
         typer.Option(
-            "--date", metavar="DATE", help="When: 2026-04-03, 2026-04, monday. Else today."
+            "--date", metavar="DATE", help="Date: 2026-04-03, 2026-04, monday (default: today)."
         ),
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="SOURCE", help="Where you know it from.")
+        str | None,
+        typer.Option("--source", metavar="SOURCE", help="Where the information comes from."),
     ] = None,
     expected_version: Expected = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Write an entry into a page's timeline; the same one twice changes nothing."""
+    """Add an entry to a page's timeline; adding the same entry twice changes nothing."""
     day = _written_date(date)
-    check_text(f"{text} {source}")
+    require_utf8(f"{text} {source}")
     with open_brain(db) as brain:
         written = brain.add_to_timeline(
             slug, text, date=day, source=source, expected_version=expected_version
         )
-        tell_added(brain, written, day, json=json, quiet=quiet)
+        print_added(brain, written, day, json=json, quiet=quiet)
 
 
-def tell_added(brain: Brain, written: WriteResult, day: str, *, json: bool, quiet: bool) -> None:
-    """Says what became of an entry of `day`."""
+def print_added(brain: Brain, written: WriteResult, day: str, *, json: bool, quiet: bool) -> None:
+    """Print what was written for an entry of `day`."""
     if json:
         document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
         screen.write_json({**document, "date": day})
@@ -126,12 +128,14 @@ def tell_added(brain: Brain, written: WriteResult, day: str, *, json: bool, quie
             screen.say(FILE_IS_BEHIND)
 
 
-def check_text(given: str) -> str:
-    """`given`, if it can be written; raises UsageError if not."""
+def require_utf8(given: str) -> str:
+    """Return `given`; raise UsageError if it is not valid UTF-8."""
     try:
         given.encode()
     except UnicodeEncodeError:
-        raise UsageError("The entry is not UTF-8", hint="Check the terminal's encoding.") from None
+        raise UsageError(
+            "The entry is not UTF-8", hint="Check the encoding of your terminal."
+        ) from None
     return given
 
 

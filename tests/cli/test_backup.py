@@ -12,7 +12,7 @@ def test_a_backup_stands_beside_the_brain_with_the_date(run, sample: Path) -> No
     target = sample.with_name("brain.db.2026-11-16.backup")
     size = target.stat().st_size
     assert made.exit_code == 0
-    assert made.stderr == f"29 pages, {size / 1e6:.1f} MB, are in {target}.\n"
+    assert made.stderr == f"Copied 29 pages, {size / 1e6:.1f} MB to {target}.\n"
     again = run("backup", "--json")
     assert (again.exit_code, again.error["code"]) == (1, "file_exists")
     assert run("backup", "--force", "--json").json == {
@@ -39,7 +39,7 @@ def test_there_and_back(run, sample: Path, tmp_path: Path) -> None:
     run("put", "later", stdin=b"# Later\n")
     kept = sample.with_name("brain.db.before-restore-20261116T120000Z")
     back = run("restore", tmp_path / "copy.db")
-    assert back.stderr == f"{sample} holds 29 pages. What was there is in {kept}.\n"
+    assert back.stderr == f"Restored 29 pages to {sample}. The old brain is kept in {kept}.\n"
     assert run("get", "later").exit_code == 1
     assert run("get", "later", "--db", kept).stdout == "# Later\n"
     assert run("doctor").exit_code == 0
@@ -74,5 +74,5 @@ def test_compact_says_how_much_it_gave_back(run, sample: Path) -> None:
     assert (said["vectors_dropped"], said["waits"]) == (0, False)
     assert said["jobs_dropped"] > 0
     size = f"{said['bytes_after'] / 1e6:.1f} MB"
-    assert run("compact").stderr == f"From {size} to {size}.\n"
+    assert run("compact").stderr == f"Shrunk from {size} to {size}.\n"
     assert run("doctor").exit_code == 0

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.cli.completer import Cursor, candidates, read_line, typed
+from gbrain.cli.completer import Cursor, completions, escape, split_command_line
 from gbrain.cli.completion import SCRIPTS
 from gbrain.config import all_settings
 from gbrain.profiles import PROFILES
@@ -47,7 +47,7 @@ AWKWARD = [
 
 
 def values(*words: str) -> list[str]:
-    return [candidate.value for candidate in candidates(words)]
+    return [candidate.value for candidate in completions(words)]
 
 
 # --- what is offered ---------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def test_commands_and_their_commands() -> None:
     assert {"search", "query", "config"} <= set(values(""))
     assert values("sear") == ["search"]
     assert values("config", "") == ["list", "get", "set", "reset"]
-    assert dict(candidates(["sear"])) == {"search": "Find pages by their words."}
+    assert dict(completions(["sear"])) == {"search": "Find pages by keywords, without a model."}
 
 
 def test_options() -> None:
@@ -76,7 +76,7 @@ def test_names_that_are_in_the_brain(sample: Path) -> None:
     assert values("list", "--tag", "eng") == ["engineering"]
     assert values("query", "x", "--exclude", "index") == ["index"]
     assert values("list", "--slug-prefix", "pe") == ["people/"]
-    assert dict(candidates(["list", "--wing", "pe"])) == {"people": "5 pages"}
+    assert dict(completions(["list", "--wing", "pe"])) == {"people": "5 pages"}
 
 
 def test_a_page_is_found_by_the_end_of_its_slug(sample: Path) -> None:
@@ -99,14 +99,14 @@ def test_settings_profiles_models_aliases_documents_and_hits(run, sample: Path) 
     assert "answer" in values("schema", "")
     with Brain.open(sample) as brain, brain.database.write_transaction() as connection:
         connection.execute("INSERT INTO last_answer VALUES (1, 'index', NULL)")
-    assert list(candidates(["open", ""])) == [("1", "index")]
+    assert list(completions(["open", ""])) == [("1", "index")]
 
 
 def test_files_and_folders_are_left_to_the_shell() -> None:
-    assert list(candidates(["import", "/t"])) == [("", "folders")]
-    assert list(candidates(["put", "slug", ""])) == [("", "files")]
-    assert list(candidates(["get", "--db", ""])) == [("", "files")]
-    assert list(candidates(["get", "--db=x"])) == [("", "files")]
+    assert list(completions(["import", "/t"])) == [("", "folders")]
+    assert list(completions(["put", "slug", ""])) == [("", "files")]
+    assert list(completions(["get", "--db", ""])) == [("", "files")]
+    assert list(completions(["get", "--db=x"])) == [("", "files")]
 
 
 def test_nothing_is_offered_beyond_what_a_command_takes(sample: Path) -> None:
@@ -144,34 +144,34 @@ def test_completing_leaves_nothing_behind_and_waits_for_nobody(sample: Path) -> 
 
 
 def test_a_line_as_bash_reads_it() -> None:
-    assert read_line("gbrain get ", BREAKS) == (["get", ""], Cursor("", ""))
-    assert read_line("gbrain get a\\ b", BREAKS) == (["get", "a b"], Cursor("", ""))
-    assert read_line("gbrain get 'a b", BREAKS) == (["get", "a b"], Cursor("", "'"))
-    assert read_line('gbrain get x"a b', BREAKS) == (["get", "xa b"], Cursor("x", '"'))
-    assert read_line("gbrain list --wing=pe", BREAKS) == (
+    assert split_command_line("gbrain get ", BREAKS) == (["get", ""], Cursor("", ""))
+    assert split_command_line("gbrain get a\\ b", BREAKS) == (["get", "a b"], Cursor("", ""))
+    assert split_command_line("gbrain get 'a b", BREAKS) == (["get", "a b"], Cursor("", "'"))
+    assert split_command_line('gbrain get x"a b', BREAKS) == (["get", "xa b"], Cursor("x", '"'))
+    assert split_command_line("gbrain list --wing=pe", BREAKS) == (
         ["list", "--wing=pe"],
         Cursor("--wing=", ""),
     )
-    assert read_line("gbrain", BREAKS)[0] == [""]
+    assert split_command_line("gbrain", BREAKS)[0] == [""]
 
 
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), max_size=20), st.sampled_from("'\" "))
 def test_what_is_typed_is_read_back_as_it_was(value: str, quote: str) -> None:
     quote = quote.strip()
-    written = typed(value, Cursor("", quote))
+    written = escape(value, Cursor("", quote))
     if written is None:
         assert quote == '"'
         assert "!" in value
     else:
         closed = "" if quote and written.endswith(quote) else quote
-        words, _ = read_line(f"gbrain x{quote}{written}{closed}", "")
+        words, _ = split_command_line(f"gbrain x{quote}{written}{closed}", "")
         assert words == [f"x{value}"]
 
 
 @given(st.text(max_size=40), st.text(max_size=5))
 def test_any_line_can_be_read(line: str, breaks: str) -> None:
-    words, cursor = read_line(f"gbrain {line}", breaks)
-    assert typed(words[-1], cursor) is not None or "!" in words[-1]
+    words, cursor = split_command_line(f"gbrain {line}", breaks)
+    assert escape(words[-1], cursor) is not None or "!" in words[-1]
 
 
 # --- real shells --------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def test_embedding_needs_no_home_no_terminal_and_no_colour(cron: Cron, brain_pat
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     nothing = cron("embed", "--stale", "--db", brain_path)
     assert (nothing.returncode, nothing.stdout) == (0, "")
-    assert nothing.stderr == "0 passages embedded.\n"
+    assert nothing.stderr == "0 chunks embedded.\n"
     counted = json.loads(cron("stats", "--json", "--db", brain_path).stdout)
     assert counted["vectors"] == counted["chunks"] == 1
     assert "🐦" in cron("search", "Kranich", "--db", brain_path).stdout

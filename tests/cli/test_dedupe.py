@@ -43,7 +43,7 @@ def test_in_a_pipe_it_only_lists(run, ferries):
         ["1.000", "1.00", "old", "newest"],
     ]
     assert rows[1][4] == "dated 2026-01-01, the other 2026-02-02"
-    assert answer.stderr == "3 pairs of 4 pages at a cosine of 0.95 or more.\n"
+    assert answer.stderr == "3 pairs of 4 pages with a cosine similarity of at least 0.95.\n"
     assert run("supersede", "--list").stdout == ""
 
 
@@ -55,7 +55,7 @@ def test_yes_marks_the_older_of_each_pair_once(run, ferries):
     ] == [("new", "newest", True), ("old", "new", True), ("old", "newest", False)]
     assert run("supersede", "--list").stdout == "new\tnewest\tnewest\t\nold\tnew\tnew\t\n"
     again = run("dedupe", "--yes")
-    assert again.stderr == "0 pairs of 2 pages at a cosine of 0.95 or more.\n"
+    assert again.stderr == "0 pairs of 2 pages with a cosine similarity of at least 0.95.\n"
     assert run("dedupe", "--exit-code").exit_code == 3
 
 
@@ -71,8 +71,8 @@ def test_without_vectors(run, brain_path):
     assert answer.exit_code == 1
     assert answer.error == {
         "code": "no_vectors",
-        "message": "No page has vectors yet, and they tell which pages are near",
-        "hint": "gbrain embed makes them.",
+        "message": "No page has vectors yet, and duplicates are found by comparing vectors",
+        "hint": "gbrain embed creates the vectors.",
     }
 
 
@@ -84,7 +84,7 @@ def test_a_threshold_that_means_nothing(run, ferries, threshold):
 def test_pages_not_embedded_yet_are_named(run, ferries):
     run("put", "late", stdin=b"# Late\n\n" + b"Some words that nobody has embedded so far. " * 3)
     assert run("dedupe").stderr.splitlines()[1] == (
-        "1 page has no vectors yet and was not compared: gbrain embed makes them."
+        "Not compared: 1 page without vectors; run gbrain embed."
     )
 
 
@@ -94,8 +94,8 @@ def test_put_says_what_is_nearly_the_same_and_writes_it_all_the_same(run, brain_
     assert (put.exit_code, put.stdout) == (0, "")
     assert put.stderr == (
         "inbox/boat: created, version 1\n"
-        "It says nearly the same as ferry (89% of the wording shared). "
-        "gbrain supersede ferry inbox/boat keeps the older one out of answers.\n"
+        "It shares 89% of its wording with ferry. If it supersedes that page: "
+        "gbrain supersede ferry inbox/boat\n"
     )
     assert run("put", "inbox/quiet", "--quiet", stdin=NOTE.encode()).stderr == ""
     assert run("put", "inbox/boat", stdin=NOTE.replace("dusk", "night").encode()).stderr == (
@@ -103,7 +103,7 @@ def test_put_says_what_is_nearly_the_same_and_writes_it_all_the_same(run, brain_
     )
     told = run("put", "inbox/third", "--json", stdin=NOTE.encode())
     assert told.json["outcome"] == "created"
-    assert told.stderr.startswith("It says nearly the same as ferry (100%")
+    assert told.stderr.startswith("It shares 100% of its wording with ferry")
     near = {"slug": "ferry", "title": "Ferry", "words": 1.0}
     assert told.json["nearly_the_same"] == near
     silent = run("put", "inbox/fourth", "--json", "--quiet", stdin=NOTE.encode())
@@ -125,7 +125,7 @@ def test_put_says_what_is_nearly_the_same_and_writes_it_all_the_same(run, brain_
 def test_a_person_decides_on_each_pair(run, ferries, at_terminal, keys, asked, marked):
     code, shown = at_terminal("dedupe", keys=keys)
     assert code == 0
-    assert shown.count("superseded? (y)es, (n)o, the (o)ther one is, (q)uit") == asked
+    assert shown.count("as superseded? (y)es, (n)o, the (o)ther page, (q)uit") == asked
     assert (f"{len(marked)} marked as superseded" in shown) == bool(marked)
     rows = [line.split("\t")[:2] for line in run("supersede", "--list").stdout.splitlines()]
     assert dict(rows) == marked

@@ -13,7 +13,7 @@ from time import sleep
 
 import pytest
 
-from gbrain.cli.edit import editor_command, with_place
+from gbrain.cli.editor import editor_arguments, editor_command
 from gbrain.errors import GbrainError
 
 
@@ -58,7 +58,7 @@ def test_a_page_of_a_file_says_that_the_file_stays(run, sample, editor):
     said = run("edit", "people/noor-haddad").stderr.splitlines()
     assert said == [
         "people/noor-haddad: updated, version 2",
-        "Its file keeps the earlier text until gbrain export writes it.",
+        "The file still has the old text; gbrain export writes the new one.",
     ]
 
 
@@ -106,7 +106,7 @@ def test_a_template_is_filled_in(run, brain_path, editor, tmp_path):
 def test_a_name_that_is_nearly_a_page_is_pointed_out(run, sample, editor):
     editor("")
     said = run("edit", "people/alice-chan").stderr
-    assert said.startswith("people/alice-chan will be a new page; there is people/alice-chen.")
+    assert said.startswith("people/alice-chan is a new page. Similar pages: people/alice-chen.")
 
 
 def test_somebody_else_was_faster(run, brain_path, editor, tmp_path):
@@ -139,7 +139,7 @@ def test_an_emptied_page_is_not_written(run, brain_path, editor, tmp_path):
     editor("text = ''")
     refused = run("edit", "a")
     assert refused.exit_code == 2
-    assert "gbrain delete a removes the page" in refused.stderr
+    assert "gbrain delete a deletes the page" in refused.stderr
     assert drafts(tmp_path) == []
 
 
@@ -191,11 +191,11 @@ def test_which_editor():
 
 def test_the_editor_begins_on_the_line_and_is_waited_for():
     file = Path("a b;c.md")
-    assert with_place(["/usr/bin/vim"], file, 7) == ["/usr/bin/vim", "+7", "a b;c.md"]
-    assert with_place(["vim"], file, None) == ["vim", "a b;c.md"]
-    assert with_place(["code"], file, 7) == ["code", "--wait", "a b;c.md"]
-    assert with_place(["code", "-w"], file, 7) == ["code", "-w", "a b;c.md"]
-    assert with_place(["sed", "-i", "s/a/b/"], file, 7) == ["sed", "-i", "s/a/b/", "a b;c.md"]
+    assert editor_arguments(["/usr/bin/vim"], file, 7) == ["/usr/bin/vim", "+7", "a b;c.md"]
+    assert editor_arguments(["vim"], file, None) == ["vim", "a b;c.md"]
+    assert editor_arguments(["code"], file, 7) == ["code", "--wait", "a b;c.md"]
+    assert editor_arguments(["code", "-w"], file, 7) == ["code", "-w", "a b;c.md"]
+    assert editor_arguments(["sed", "-i", "s/a/b/"], file, 7) == ["sed", "-i", "s/a/b/", "a b;c.md"]
 
 
 # --- open ------------------------------------------------------------------------------------
@@ -247,9 +247,9 @@ def test_opening_counts_while_that_is_recorded(run, sample, at_terminal, editor,
 
 def test_a_hit_that_is_not_there(run, sample, at_terminal, editor):
     editor("")
-    assert "No terminal has shown an answer to open a hit of" in run("open", "1").stderr
+    assert "No recent results to open" in run("open", "1").stderr
     at_terminal("search", "river", "--limit", "1", "--no-pager")
-    assert "The last answer that a terminal showed has no hit 2" in run("open", "2").stderr
+    assert "Your last results have no number 2" in run("open", "2").stderr
     run("delete", "companies/river-ai")
     assert run("open", "1", "--json").error["code"] == "not_found"
     assert run("open", "0").exit_code == 2
@@ -310,7 +310,7 @@ def test_no_thought(run, brain_path, stdin):
 
 def test_nothing_to_capture_at_a_terminal(at_terminal, brain_path):
     code, shown = at_terminal("capture")
-    assert (code, "There is nothing to capture" in shown) == (2, True)
+    assert (code, "There is no text to capture" in shown) == (2, True)
     assert not os.path.exists(brain_path)
 
 
@@ -348,7 +348,7 @@ def test_an_edit_that_is_told_to_end_says_where_the_text_is(
     ended = cut_short(number, tmp_path)
     (kept,) = drafts(tmp_path)
     assert ended.returncode == 128 + number
-    assert f"the text of ideas/long is kept in {kept}" in ended.stderr
+    assert f"your text of ideas/long is kept in {kept}" in ended.stderr
     assert kept.read_text() == "# Hours of work"
 
 
@@ -357,7 +357,7 @@ def test_the_next_edit_names_what_a_killed_one_left(run, brain_path, editor, tmp
     (kept,) = drafts(tmp_path)
     editor("pass")
     assert str(kept) not in run("edit", "ideas/short").stderr
-    assert f"was never put back; it is kept in {kept}." in run("edit", "ideas/long").stderr
+    assert f"was never saved to the brain; it is in {kept}." in run("edit", "ideas/long").stderr
     run("put", "ideas/long", kept)
     run("edit", "ideas/long")
     assert drafts(tmp_path) == []

@@ -58,8 +58,8 @@ def test_what_is_due_and_nothing_else(run, notes):
 def test_one_line_at_the_end_and_none_when_quiet(run, notes):
     said = run("embed", "--limit", "1")
     assert (said.exit_code, said.stdout) == (0, "")
-    assert said.stderr.startswith("1 passage embedded, ")
-    assert said.stderr.endswith(" 2 are left.\n")
+    assert said.stderr.startswith("1 chunk embedded (")
+    assert said.stderr.endswith(" 2 left.\n")
     quiet = run("embed", "--stale", "--quiet")
     assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")
     assert vectors(notes) == 3
@@ -113,7 +113,7 @@ def test_failures_are_shown_with_their_reason_and_wait(run, notes):
     }  # fmt: skip
     again = run("embed", "--stale", "--quiet")
     assert again.exit_code == 1
-    assert again.stderr == "1 could not be embedded: gbrain jobs list says why.\n"
+    assert again.stderr == "1 chunk could not be embedded; gbrain jobs list shows why.\n"
 
 
 def test_a_failed_job_can_be_let_run_at_once(run, notes):

@@ -127,12 +127,11 @@ def test_the_nearer_of_two_names_counts(run, brain_path, tmp_path):
 def test_another_option_before_the_command_is_told_its_place(run, brain_path):
     refused = run("--json", "list")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.error["hint"].startswith(
-        "Options stand after the command: gbrain COMMAND --json."
-    )
+    assert refused.error["hint"].startswith("Put options after the command: gbrain COMMAND --json.")
 
 
 def test_wrong_usage_is_told_as_every_error_is(run, brain_path):
     assert run("config", "set", "default_limit").stderr == (
-        "Error: Missing argument 'VALUE'.\nHint: gbrain config set -h shows how it is called.\n"
+        "Error: Missing argument 'VALUE'.\n"
+        "Hint: gbrain config set -h shows the options and examples.\n"
     )

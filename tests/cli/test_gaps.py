@@ -63,7 +63,7 @@ def test_no_gaps(run, brain_path):
     ran = run("gaps")
     assert ran.exit_code == 0
     assert ran.stdout == ""
-    assert ran.stderr.startswith("No gaps.\n")
+    assert ran.stderr.startswith("No gaps found.\n")
 
 
 PAGE = b"# Plan\n\nShip in May, with the notebook first.\n\nCall Dora about the harbour.\n"

@@ -40,14 +40,14 @@ def test_the_whole_brain(run, sample):
     assert document["root"] is None
     assert len(document["pages"]) == run("list", "--json").json["total"]
     some = run("graph", "--dot", "--limit", "3")
-    assert "26 more pages are left out" in some.stderr
+    assert "26 more pages not shown" in some.stderr
     assert some.stdout.startswith("digraph gbrain {")
 
 
 def test_a_page_for_a_browser(run, sample, tmp_path: Path):
     file = tmp_path / "graph.html"
     said = run("graph", "people/ivy-marlow", "--html", file)
-    assert (said.stdout, said.stderr) == ("", f"{file} is ready: open it in a browser.\n")
+    assert (said.stdout, said.stderr) == ("", f"Wrote {file}; open it in a browser.\n")
     assert "Boat Shed Library" in file.read_text()
     assert run("graph", "people/ivy-marlow", "--html", "-").stdout == file.read_text()
 

@@ -96,7 +96,7 @@ def test_before_the_first_version_there_was_nothing(run, three):
 
 def test_nothing_changed(run, three):
     answer = run("diff", three, "--since", "today")
-    assert (answer.stdout, answer.stderr) == ("", "Nothing changed on notes/a.\n")
+    assert (answer.stdout, answer.stderr) == ("", "notes/a has not changed.\n")
 
 
 def test_wrong_use(run, three):
@@ -110,12 +110,10 @@ def test_wrong_use(run, three):
 
 def test_a_page_that_was_not_there_yet(run, three):
     answer = run("diff", three, "--since", "2026-11-01")
-    assert answer.stderr == (
-        "notes/a was not in the brain before 2026-11-01: all of it is new since then.\n"
-    )
+    assert answer.stderr == ("notes/a did not exist before 2026-11-01: all of its text is new.\n")
     assert answer.stdout.startswith("--- /dev/null\n")
     assert run("diff", three, "--since", "2026-11-01T09:30").stderr == (
-        "notes/a was not in the brain before 2026-11-01 09:30:00: all of it is new since then.\n"
+        "notes/a did not exist before 2026-11-01 09:30:00: all of its text is new.\n"
     )
 
 

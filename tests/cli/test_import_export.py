@@ -59,7 +59,7 @@ def test_a_dry_run_shows_what_would_change_and_changes_nothing(run, brain_path, 
     before = brain_path.read_bytes()
     shown = run("sync", "--dry-run")
     assert shown.stdout == "update\ta\ta.md\ncreate\tc\tc.md\ndelete\tdir/b\tdir/b.md\n"
-    assert shown.stderr == "Would be: 1 new, 1 changed, 0 unchanged, 1 removed.\n"
+    assert shown.stderr == "Dry run: 1 new, 1 changed, 0 unchanged, 1 removed.\n"
     assert brain_path.read_bytes() == before
 
 
@@ -85,7 +85,7 @@ def test_sync_without_a_folder_says_what_to_do(run, brain_path):
     assert run("sync", "--json").error == {
         "code": "no_folder",
         "message": "No folder has been imported yet",
-        "hint": "gbrain import DIR",
+        "hint": "gbrain import DIR imports one.",
     }
 
 
@@ -130,7 +130,9 @@ def test_export_names_the_pages_that_import_would_not_take_back(run, brain_path,
     lines = b'{"slug": ".private/a", "text": "# A"}\n{"slug": "b", "text": "# B"}\n'
     assert run("import", "--stdin", "--no-embed", stdin=lines).exit_code == 0
     exported = run("export", tmp_path / "out")
-    assert "1 page written where import passes over: .private/a. gbrain rename" in exported.stderr
+    assert (
+        "1 page written to paths that import ignores: .private/a. gbrain rename" in exported.stderr
+    )
     assert (tmp_path / "out" / ".private" / "a.md").read_text() == "# A"
     assert run("put", ".private/a", stdin=b"# Changed").exit_code == 0
     run("rename", ".private/a", "private/a")
@@ -148,7 +150,7 @@ def test_import_then_export_gives_every_byte_back(run, brain_path, tmp_path):
     }
     out = tmp_path / "out"
     assert {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()} == files
-    assert run("export", out).stderr == f"0 pages written to {out}, {len(files)} already there.\n"
+    assert run("export", out).stderr == f"0 pages written to {out}, {len(files)} unchanged.\n"
 
 
 def test_pages_come_and_go_as_lines_of_json(run, brain_path, tmp_path):
@@ -157,7 +159,7 @@ def test_pages_come_and_go_as_lines_of_json(run, brain_path, tmp_path):
     lines = run("export", "-", "--format", "json")
     written = run("export", tmp_path / "lines", "--format", "json")
     count = len(lines.stdout_bytes.splitlines())
-    assert written.stderr == f"{count} pages written to {tmp_path / 'lines'}, 0 already there.\n"
+    assert written.stderr == f"{count} pages written to {tmp_path / 'lines'}, 0 unchanged.\n"
     assert (tmp_path / "lines" / "brain.ndjson").read_bytes() == lines.stdout_bytes
     db = ("--db", tmp_path / "other.db")
     taken = run("import", "--stdin", "--no-embed", *db, stdin=lines.stdout_bytes)
@@ -225,11 +227,11 @@ def test_one_is_not_many(run, brain_path, tmp_path):
     run("put", "b", stdin=b"# B\n")
     run("delete", "b")
     out = tmp_path / "out"
-    assert run("export", out).stderr == f"1 page written to {out}, 0 already there.\n"
-    assert run("backup", tmp_path / "copy").stderr.startswith("1 page, ")
+    assert run("export", out).stderr == f"1 page written to {out}, 0 unchanged.\n"
+    assert run("backup", tmp_path / "copy").stderr.startswith("Copied 1 page, ")
     run("put", "b", stdin=b"# B\n")
-    assert run("rename", "b", "c").stderr.endswith("\n1 link still names b, on a\n")
-    assert run("embed", "a").stderr.startswith("1 passage embedded, ")
+    assert run("rename", "b", "c").stderr.endswith("\n1 link to the old slug left, on a.\n")
+    assert run("embed", "a").stderr.startswith("1 chunk embedded (")
 
 
 def test_import_ends_with_what_was_embedded_and_what_was_passed_over(run, brain_path, tmp_path):
@@ -239,10 +241,10 @@ def test_import_ends_with_what_was_embedded_and_what_was_passed_over(run, brain_
     (vault / "draft.md").write_text("# Draft\n")
     (vault / "photo.jpg").write_bytes(b"\xff\xd8")
     (vault / ".gbrainignore").write_text("draft.md\n")
-    done = "1 new, 0 changed, 0 unchanged. 1 passage embedded."
-    over = " 2 files passed over: not Markdown, or ignored."
+    done = "1 new, 0 changed, 0 unchanged. 1 chunk embedded."
+    over = " 2 files skipped (not Markdown, or ignored)."
     assert run("import", vault).stderr.splitlines()[-1] == done + over
     (vault / "a.md").write_text("# A\n\nPears.\n")
     assert run("sync").stderr.splitlines()[-1] == (
-        "0 new, 1 changed, 0 unchanged. 1 passage embedded."
+        "0 new, 1 changed, 0 unchanged. 1 chunk embedded."
     )

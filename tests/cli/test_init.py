@@ -15,5 +15,5 @@ def test_a_brain_that_is_there_is_not_filled_with_the_sample(
     shutil.copy(brain_path, tmp_path / "kept.db")
     ran = run("demo", "--keep", tmp_path / "kept.db")
     assert ran.exit_code == 2
-    assert f"{tmp_path / 'kept.db'} is there already" in ran.stderr
+    assert f"{tmp_path / 'kept.db'} already exists" in ran.stderr
     assert (tmp_path / "kept.db").read_bytes() == brain_path.read_bytes()

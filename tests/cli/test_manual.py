@@ -98,6 +98,10 @@ NOT_READ |= {
     "SIGTERM",
     "SLUG",
     "SOURCE",
+    "ROOM",
+    "TYPE",
+    "VALUE",
+    "WING",
 }
 
 

@@ -63,7 +63,7 @@ def test_the_packaged_model_is_there_and_intact(run, brain_path):
     }
     assert run("model", "list").stdout == "*\tbge-small-en-v1.5\t384\t512\tcls\n"
     assert run("model", "verify", "--json").json["ok"] is True
-    assert run("model", "verify").stderr == "bge-small-en-v1.5 is intact.\n"
+    assert run("model", "verify").stderr == "The files of bge-small-en-v1.5 are unchanged.\n"
 
 
 def test_a_model_of_ones_own_beside_the_packaged_one(run, moved):
@@ -92,8 +92,8 @@ def test_vectors_are_kept_until_the_model_is_removed(run, moved):
 def test_models_are_compared_on_the_brains_own_questions(run, moved):
     switched = run("model", "use", "bge-small-en-v1.5")
     assert switched.stderr.splitlines() == [
-        "bge-small-en-v1.5 answers from now on.",
-        "gbrain embed makes the vectors that are missing; then gbrain selftest compares with mine.",
+        "bge-small-en-v1.5 is now the active model.",
+        "Run gbrain embed to make the missing vectors, then gbrain selftest to compare with mine.",
     ]
     run("embed", "--quiet")
     assert run("selftest", "--json").json["baseline"]["state"]["model"] == "mine"
@@ -118,7 +118,7 @@ def test_a_model_that_answers_worse_is_used_only_on_demand(run, moved, brain_pat
         run("config", "set", name, "0")
     refused = run("model", "use", "mine", "--json")
     assert (refused.exit_code, refused.error["code"]) == (1, "answers_worse")
-    assert "bge-small-en-v1.5 still answers" in refused.error["message"]
+    assert "bge-small-en-v1.5 is still the active model" in refused.error["message"]
     assert run("model", "list").stdout.startswith("*\tbge-small-en-v1.5")
     assert run("model", "use", "mine", "--yes", "--quiet").exit_code == 0
     assert "*\tmine" in run("model", "list").stdout
@@ -182,7 +182,7 @@ def test_a_model_that_came_with_the_file_is_not_opened(run, moved, tmp_path, mon
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "somebody"))
     answer = run("query", "heron", "--mode", "hybrid", "--json")
     assert (answer.exit_code, answer.json["mode"]) == (0, "bm25")
-    assert "came with the brain file" in answer.json["notice"]
+    assert "which you have not added on this computer" in answer.json["notice"]
     assert run("query", "heron", "--depth", "auto", "--json").json["context"]
     run("put", "new", stdin=b"The kettle sings.\n")
     for words in (("model", "verify"), ("embed",)):
@@ -197,4 +197,4 @@ def test_a_model_is_not_opened_from_another_folder_than_was_agreed_to(run, moved
     with closing(sqlite3.connect(brain_path)) as connection, connection:
         connection.execute("UPDATE embedding_models SET folder = '/etc' WHERE active")
     refused = run("model", "verify", "--json")
-    assert "in /etc came with the brain file" in refused.error["message"]
+    assert "in /etc, which you have not added on this computer" in refused.error["message"]

@@ -177,7 +177,7 @@ def test_filters_understand_dates_in_words(run, sample):
 def test_delete_says_how_to_see_the_page_again(run, brain_path):
     run("put", "a", stdin=b"one")
     deleted = run("delete", "a")
-    assert deleted.stderr == "a: deleted. gbrain get a --version 1 still shows it.\n"
+    assert deleted.stderr == "Deleted a. gbrain get a --version 1 still shows it.\n"
     assert run("get", "a", "--version", "1").stdout == "one"
     assert run("delete", "a").exit_code == 1
 
@@ -263,6 +263,6 @@ def test_no_brain_is_an_error_with_the_next_step(run, brain_path: Path):
 def test_put_without_a_file_says_that_it_waits_for_the_terminal(run, brain_path, at_terminal):
     code, shown = at_terminal("put", "ideas/first", keys="# First\n\x04")
     assert code == 0
-    assert "Reading the page from the terminal; end with Ctrl-D." in shown
+    assert "Type the page, then press Ctrl-D." in shown
     assert run("get", "ideas/first").stdout == "# First\n"
     assert "Reading" not in run("put", "ideas/first", stdin=b"# Second\n").stderr

@@ -111,7 +111,7 @@ def test_why_as_a_document(run, plans):
 def test_why_of_what_nothing_led_to(run, plans):
     answer = run("why", "plan-1", "--exit-code")
     assert (answer.exit_code, answer.stdout) == (3, "plan-1  Plan 1\n")
-    assert answer.stderr == "No source and no link leads to it.\n"
+    assert answer.stderr == "It names no source, and no page links to it.\n"
 
 
 def test_a_deep_chain_is_shown_to_its_depth(run, brain_path):

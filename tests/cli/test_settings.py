@@ -75,7 +75,7 @@ def test_set_holds_from_the_next_command_until_it_is_reset(run: Run) -> None:
     assert done.stderr == "default_limit is now 3; it takes effect on the next command.\n"
     assert run("config", "get", "default_limit").stdout == "3\n"
     assert run("config", "reset", "default_limit").stderr == (
-        "Back to the default: default_limit.\n"
+        "Reset to the default: default_limit.\n"
     )
     assert run("config", "get", "default_limit").stdout == "10\n"
 
@@ -118,7 +118,7 @@ def test_reset_of_one_and_of_all(run: Run) -> None:
         "reset": ["both_bonus", "search_mode"]
     }
     assert run("config", "reset", "--all").stderr == (
-        "Nothing to reset: the default holds already.\n"
+        "Nothing to reset: the defaults are in use.\n"
     )
 
 
@@ -154,9 +154,11 @@ def test_reset_of_several(run: Run) -> None:
         (("set", "short_circuit", "perhaps"), 1,
          "Error: short_circuit cannot be 'perhaps'\nHint: It takes on | off.\n"),
         (("reset",), 2,
-         "Error: Name settings, or say --all\nHint: gbrain config reset default_limit\n"),
+         "Error: Name the settings to reset, or use --all\n"
+         "Hint: gbrain config reset default_limit\n"),
         (("reset", "rrf_k", "--all"), 2,
-         "Error: Name settings, or say --all\nHint: gbrain config reset default_limit\n"),
+         "Error: Name the settings to reset, or use --all\n"
+         "Hint: gbrain config reset default_limit\n"),
     ],
 )  # fmt: skip
 def test_what_config_refuses(run: Run, words: tuple[str, ...], code: int, said: str) -> None:
@@ -201,12 +203,12 @@ def test_an_alias_finds_a_page_that_says_it_otherwise(run: Run) -> None:
     run("put", "ops/other", stdin=b"# Another\n\nNothing of the kind.\n")
     assert run("search", "k8s", "--json").json["results"] == []
     assert run("alias", "add", "K8s", "kubernetes", "kube cluster").stderr == (
-        "k8s also means kube cluster, kubernetes.\n"
+        "Queries for k8s also find kube cluster, kubernetes.\n"
     )
     for text in ("k8s", "K8S", "k8s?"):
         found = run("search", text, "--json").json["results"]
         assert [hit["slug"] for hit in found] == ["ops/cluster"]
-    assert run("alias", "remove", "k8s").stderr == "k8s means only itself again.\n"
+    assert run("alias", "remove", "k8s").stderr == "Removed the synonyms of k8s.\n"
     assert run("search", "k8s", "--json").json["results"] == []
 
 
@@ -254,9 +256,9 @@ def test_an_alias_is_one_word(run: Run, word: str) -> None:
 @pytest.mark.parametrize(
     ("expansion", "message"),
     [
-        ("", "'' holds no word that k8s could mean"),
-        ("?!", "'?!' holds no word that k8s could mean"),
-        ("K8S", "k8s means k8s already"),
+        ("", "'' contains no word"),
+        ("?!", "'?!' contains no word"),
+        ("K8S", "k8s cannot be a synonym of itself"),
     ],
 )
 def test_an_expansion_says_something_else(run: Run, expansion: str, message: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.cli.sync_watch import Follower
+from gbrain.cli.sync_watch import FolderWatch
 
 PATIENCE = 60
 
@@ -89,7 +89,7 @@ def test_what_changes_is_taken_in_embedded_and_dropped_until_it_is_terminated(
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    assert said == f"Following {vault.resolve()}. Ctrl-C ends it.\n"
+    assert said == f"Watching {vault.resolve()}. Press Ctrl-C to stop.\n"
 
 
 def told_until(
@@ -139,22 +139,22 @@ def test_a_folder_that_vanishes_and_returns_is_followed_again(
 # --- one round -------------------------------------------------------------------------------
 
 
-def follower(**changes: bool) -> Follower:
+def watch(**changes: bool) -> FolderWatch:
     options = {"overwrite": False, "embed": False, "quiet": False, "json": False, **changes}
-    return Follower(None, **options)
+    return FolderWatch(None, **options)
 
 
 def test_one_line_a_round_and_each_problem_once(
     vault: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    following, root = follower(), str(vault)
+    following, root = watch(), str(vault)
     (vault / "bad.md").write_text("---\na: [\n---\n")
-    assert following.settle(root, None)
-    assert following.settle(root, frozenset(["a.md"]))
+    assert following.import_changes(root, None)
+    assert following.import_changes(root, frozenset(["a.md"]))
     (vault / "a.md").write_text("# A2\n")
-    assert following.settle(root, frozenset(["a.md"]))
+    assert following.import_changes(root, frozenset(["a.md"]))
     (vault / "bad.md").unlink()
-    assert following.settle(root, frozenset(["bad.md"]))
+    assert following.import_changes(root, frozenset(["bad.md"]))
     lines = capsys.readouterr().err.splitlines()
     assert [line.removeprefix("12:00:00 ") for line in lines] == [
         "bad.md: line 3: not valid YAML: did not find expected node content",
@@ -166,11 +166,11 @@ def test_one_line_a_round_and_each_problem_once(
 
 def test_only_what_changed_is_read(vault: Path, brain_path: Path) -> None:
     (vault / "b.md").write_text("# B\n")
-    following, root = follower(), str(vault)
-    assert following.settle(root, None)
+    following, root = watch(), str(vault)
+    assert following.import_changes(root, None)
     (vault / "a.md").write_text("# A2\n")
     (vault / "b.md").write_text("# B2\n")
-    assert following.settle(root, frozenset(["b.md"]))
+    assert following.import_changes(root, frozenset(["b.md"]))
     assert texts(brain_path) == {"a": "# A\n", "b": "# B2\n"}
 
 
@@ -178,9 +178,9 @@ def test_a_vault_without_pages_keeps_those_in_the_brain(
     vault: Path, brain_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (vault / "a.md").unlink()
-    following = follower()
-    assert following.settle(str(vault), None)
-    assert following.settle(str(vault), None)
+    following = watch()
+    assert following.import_changes(str(vault), None)
+    assert following.import_changes(str(vault), None)
     assert texts(brain_path) == {"a": "# A\n"}
     assert len(capsys.readouterr().err.splitlines()) == 1
 

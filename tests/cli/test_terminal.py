@@ -139,7 +139,8 @@ def test_version(run):
 def test_the_everyday_commands_stand_first(run):
     panels = re.findall(r"╭─ ([A-Z][a-z ]+?) ─", run("--help").stdout)
     assert panels[-7:] == [
-        "Everyday", "Pages", "Structure", "Quality", "Settings and care", "Agents", "First steps",
+        "Everyday", "Pages", "Structure", "Quality",
+        "Settings and maintenance", "Agents", "First steps",
     ]  # fmt: skip
 
 
@@ -159,14 +160,15 @@ def test_one_that_is_near_nothing(run):
 
 
 def test_words_from_elsewhere_mean_commands_that_are_there():
-    from gbrain.cli.app import COMMANDS, MEANT
+    from gbrain.cli.app import COMMANDS, OTHER_NAMES
 
-    assert set(MEANT.values()) - {"--help"} <= set(COMMANDS)
-    assert not set(MEANT) & set(COMMANDS)
+    assert set(OTHER_NAMES.values()) - {"--help"} <= set(COMMANDS)
+    assert not set(OTHER_NAMES) & set(COMMANDS)
 
 
 @pytest.mark.parametrize(
     "words", [("search",), ("embed", "--max-seconds", "x"), ("list", "--nonsense")]
 )
 def test_wrong_usage_has_a_next_step(run, sample, words):
-    assert run(*words, "--json").error["hint"] == f"gbrain {words[0]} -h shows how it is called."
+    hint = f"gbrain {words[0]} -h shows the options and examples."
+    assert run(*words, "--json").error["hint"] == hint

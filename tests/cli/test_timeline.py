@@ -172,7 +172,7 @@ def test_it_is_told_that_the_file_of_a_page_is_behind(run, brain_path, tmp_path)
     folder.mkdir()
     (folder / "a.md").write_text("# A\n")
     run("import", str(folder), "--no-embed")
-    behind = "Its file keeps the earlier text until gbrain export writes it."
+    behind = "The file still has the old text; gbrain export writes the new one."
     assert run("timeline-add", "a", "Met Bo").stderr.splitlines()[1:] == [behind]
     assert run("timeline-add", "a", "Met Bo").stderr.endswith("unchanged, version 2\n")
     assert run("capture", "Met Cy", "--to", "a").stderr.splitlines()[1:] == [behind]

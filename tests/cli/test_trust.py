@@ -57,7 +57,7 @@ def test_what_its_user_set_is_run(run: Run, mine: Path, ran: Path) -> None:
 def test_what_came_with_a_file_is_not_run(run: Run, foreign: Path, ran: Path, command: str) -> None:
     found = run(*ASKED, "--json")
     assert (found.exit_code, found.error["code"]) == (1, "unknown_command")
-    assert found.error["message"].endswith(f"that you have not set: {command}")
+    assert found.error["message"].endswith(f"that you have not approved: {command}")
     assert "gbrain config reset rerank_command" in found.error["hint"]
     assert run("explain", ASKED[1]).exit_code == 1
     assert run("query", "-", stdin=b"notes\n").json["error"]["code"] == "unknown_command"
@@ -89,7 +89,7 @@ def test_a_person_is_asked_once(
 ) -> None:
     code, shown = at_terminal(*ASKED, "--no-pager", keys="n\n", columns=1000)
     assert (code, ran.exists()) == (1, False)
-    assert "would run a command that you have not set" in shown
+    assert "is set to run a command that you have not approved" in shown
     code, shown = at_terminal(*ASKED, "--no-pager", keys="y\n", columns=1000)
     assert (code, ran.exists()) == (0, True)
     ran.unlink()
@@ -155,7 +155,7 @@ def test_a_list_of_somebody_elses_counts_for_nothing(
 
 
 def test_the_library_refuses_too(foreign: Path, ran: Path) -> None:
-    with Brain.open(foreign) as brain, pytest.raises(GbrainError, match="you have not set"):
+    with Brain.open(foreign) as brain, pytest.raises(GbrainError, match="you have not approved"):
         brain.query("notes")
     assert not ran.exists()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.cli.edit import Draft
+from gbrain.cli.editor import Draft
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]

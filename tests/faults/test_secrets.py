@@ -30,7 +30,7 @@ from malicious_brain import commands, make_brain, page_of
 from mcp.types import CallToolRequestParams, CallToolResult
 
 from gbrain.brain import Brain
-from gbrain.cli.app import INTERNAL, ended
+from gbrain.cli.app import EXIT_INTERNAL_ERROR, run_command
 from gbrain.errors import BadPage
 from gbrain.mcp.server import ToolService
 from gbrain.mcp.session import Session
@@ -196,7 +196,7 @@ def run_for_errors(words: list[str]) -> tuple[int, str]:
     errors, output = io.StringIO(), io.StringIO()
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(output):
         sys.stdout.buffer = io.BytesIO()  # type: ignore[misc, attr-defined]
-        code = ended(words)
+        code = run_command(words)
     return code, errors.getvalue() + (_findings(output.getvalue()) if words[0] == "doctor" else "")
 
 
@@ -223,7 +223,7 @@ def try_commands(
         code, errors = run_for_errors(words)
         assert SECRET not in errors, (change, words, errors)
         assert "Traceback" not in errors, (change, words)
-        if code == INTERNAL and os.environ.get("SHOW_BUGS"):
+        if code == EXIT_INTERNAL_ERROR and os.environ.get("SHOW_BUGS"):
             print(change, words, errors)
         codes[code] += 1
     return codes
@@ -316,18 +316,18 @@ def test_a_bug_report_does_not_quote_the_exception(
         raise KeyError(SECRET)
 
     monkeypatch.setattr("gbrain.store.pages.require_page", fail)
-    assert ended(["get", "x"]) == INTERNAL
+    assert run_command(["get", "x"]) == EXIT_INTERNAL_ERROR
     errors = capsys.readouterr().err
     assert (
         errors.startswith("Error: gbrain failed: KeyError at tests.faults")
         or "KeyError at" in errors
     )
     assert SECRET not in errors
-    assert ended(["get", "x", "--json"]) == INTERNAL
+    assert run_command(["get", "x", "--json"]) == EXIT_INTERNAL_ERROR
     assert json.loads(capsys.readouterr().err)["error"]["code"] == "internal"
     monkeypatch.setenv("GBRAIN_DEBUG", "1")
     with pytest.raises(KeyError, match=SECRET):
-        ended(["get", "x"])
+        run_command(["get", "x"])
 
 
 def main(seconds: float, seed: int) -> None:
