@@ -10,7 +10,7 @@ import typer
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, Quiet, open_brain, read_input
 from gbrain.errors import NotFound
-from gbrain.output import gaps as output
+from gbrain.output import citations as output
 from gbrain.output import screen
 from gbrain.text.citations import parse_citations
 
@@ -52,12 +52,12 @@ def verify(
         checked = brain.verify(citations)
     lost = [one for one in checked if one.status not in ("unchanged", "moved")]
     if json:
-        documents = [output.verified_document(one) for one in checked]
+        documents = [output.citation_document(one) for one in checked]
         screen.write_json({"citations": documents, "ok": not lost})
     elif screen.on_terminal():
-        output.show_verified(checked)
+        output.show_citations(checked)
     else:
-        screen.write_table((), [output.verified_row(one) for one in checked], "")
+        screen.write_table((), [output.citation_row(one) for one in checked], "")
     if not json and not quiet:
         screen.say(f"{output.count_statuses(checked)}.")
     if lost:

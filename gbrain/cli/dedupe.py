@@ -14,7 +14,7 @@ from gbrain.errors import Conflict, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.duplicates import compared_document, pair_rows, show_pair
-from gbrain.output.progress import show_progress
+from gbrain.output.screen import show_progress
 from gbrain.query_options import parse_scope
 from gbrain.store.duplicates import DuplicatePair, DuplicateResult
 from gbrain.types import Scope

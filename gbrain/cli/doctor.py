@@ -85,7 +85,7 @@ def _summary(problems: int, repaired: int) -> str:
 def _warn_about_worse_results(db: Path | None, *, quiet: bool) -> None:
     """Warn when a repaired brain gives worse results than its stored self-test baseline."""
     from gbrain.evaluate.selftest import load_baseline, run_selftest
-    from gbrain.output.progress import show_progress
+    from gbrain.output.screen import show_progress
 
     with open_brain(db) as brain, show_progress("Running the self-test", quiet=quiet) as show:
         baseline = load_baseline(brain)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gbrain.errors import GbrainError
-from gbrain.output.foreground import run_in_foreground
+from gbrain.output.pager import run_in_foreground
 from gbrain.store.atomic_files import process_is_alive
 
 _DEFAULT_EDITORS = ("vi", "nano")

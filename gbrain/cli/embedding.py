@@ -12,7 +12,7 @@ from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.progress import show_progress
+from gbrain.output.screen import show_progress
 
 if TYPE_CHECKING:
     from gbrain.importing.embed_worker import EmbedReport

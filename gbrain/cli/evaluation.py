@@ -33,7 +33,7 @@ from gbrain.output.evaluation import (
     latency_points,
     questions_csv,
 )
-from gbrain.output.progress import show_progress
+from gbrain.output.screen import show_progress
 from gbrain.store.atomic_files import check_markup_target, write_markup
 
 command = Module()

@@ -21,7 +21,7 @@ from gbrain.importing.scan import ImportProblem, require_folder
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.documents import import_report_document
-from gbrain.output.progress import show_progress
+from gbrain.output.screen import show_progress
 
 command = Module()
 

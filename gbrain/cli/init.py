@@ -17,7 +17,7 @@ from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.answer_text import answer_text
-from gbrain.output.progress import show_progress
+from gbrain.output.screen import show_progress
 from gbrain.search.pipeline import StageResults
 from gbrain.types import Answer
 

@@ -13,7 +13,7 @@ from gbrain.errors import GbrainError, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import Document
-from gbrain.output.progress import show_progress
+from gbrain.output.screen import show_progress
 from gbrain.store.models import ModelRow
 
 command = Module()

@@ -139,7 +139,7 @@ def go_back(brain: Brain, as_of: str | None, *, quiet: bool) -> Iterator[Brain]:
         yield brain
         return
     from gbrain.as_of import brain_as_of
-    from gbrain.output.progress import show_progress
+    from gbrain.output.screen import show_progress
     from gbrain.text.dates import parse_bound
 
     day = parse_bound(as_of, today()).last

@@ -13,7 +13,7 @@ from gbrain.evaluate.question_mining import MAX_QUESTIONS_PER_KIND
 from gbrain.evaluate.selftest import TOLERANCE
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.progress import show_progress
+from gbrain.output.screen import show_progress
 
 if TYPE_CHECKING:
     from gbrain.brain import Brain

@@ -1,4 +1,4 @@
-"""Send output that is taller than the screen through a pager."""
+"""Show tall output in a pager, and run other programs (pager, editor) in the foreground."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import os
 import re
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from gbrain.output.foreground import run_in_foreground
-
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Pass colours, leave the text on the screen, quit at once if it fits.
-_LESS = "FRX"
+# Options for less: quit at once if the text fits (F), pass colours (R), and leave the text on the
+# screen (X).
+_LESS_OPTIONS = "FRX"
 _HYPERLINK = re.compile(r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
+_NO_VARIABLES: Mapping[str, str] = {}
 
 
 @contextmanager
@@ -29,7 +31,7 @@ def open_pager(screen: Console, *, wanted: bool = True) -> Iterator[None]:
     text = shown.get()
     command = pager_command(os.environ) if wanted and _too_tall(screen, text) else []
     # A pager without hyperlink support would print their escape codes.
-    if not command or not _through(command, _HYPERLINK.sub("", text)):
+    if not command or not _page_text(command, _HYPERLINK.sub("", text)):
         sys.stdout.write(text)
         sys.stdout.flush()
 
@@ -52,11 +54,37 @@ def _too_tall(screen: Console, text: str) -> bool:
     return screen.is_terminal and sys.stdin.isatty() and text.count("\n") >= screen.height
 
 
-def _through(command: Sequence[str], text: str) -> bool:
+def _page_text(command: Sequence[str], text: str) -> bool:
     """Show the text in the pager; return False if it cannot be started."""
-    about = {"LESS": _LESS, "LESSCHARSET": "utf-8"}
+    defaults = {"LESS": _LESS_OPTIONS, "LESSCHARSET": "utf-8"}
     try:
-        run_in_foreground(command, data=text.encode(errors="replace"), defaults=about)
+        run_in_foreground(command, data=text.encode(errors="replace"), defaults=defaults)
     except OSError:
         return False
     return True
+
+
+def run_in_foreground(
+    command: Sequence[str],
+    *,
+    data: bytes | None = None,
+    defaults: Mapping[str, str] = _NO_VARIABLES,
+) -> int:
+    """Run a program until it ends and return its exit code; raise OSError if it cannot start.
+
+    `data` goes to its standard input, which is inherited without it. `defaults` are environment
+    variables that apply where the user has not set them.
+    """
+    # A handler, unlike SIG_IGN, is not inherited: the program still receives Ctrl-C.
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        running = subprocess.Popen(
+            command,
+            stdin=None if data is None else subprocess.PIPE,
+            env={**defaults, **os.environ},
+        )
+        with suppress(BrokenPipeError):
+            running.communicate(data)
+        return running.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,10 +1,11 @@
-"""Write to standard output and standard error: Rich on a terminal, plain text in a pipe."""
+"""Write text, JSON, tables and progress bars: Rich on a terminal, plain text in a pipe."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gbrain.output.json import dumps
@@ -28,6 +29,7 @@ def write(text: str) -> None:
 
 
 def write_json(document: Any) -> None:
+    """Write a document to standard output as one line of JSON."""
     sys.stdout.write(dumps(document) + "\n")
 
 
@@ -106,3 +108,38 @@ def _print_table(
     for row in rows:
         table.add_row(*(Text("" if cell is None else without_newlines(str(cell))) for cell in row))
     terminal.print(table)
+
+
+@contextmanager
+def show_progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function of (done, total) that draws a bar if standard error is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from time import monotonic
+
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(title, total=None, rate="")
+        started = monotonic()
+
+        def show(done: int, total: int) -> None:
+            rate = done / max(monotonic() - started, 0.001)
+            bar.update(task, completed=done, total=total, rate=f"{rate:,.0f}/s")
+
+        yield show

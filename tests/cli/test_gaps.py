@@ -99,7 +99,9 @@ def test_moved_and_changed(run, plan):
 def test_an_invented_citation_is_unknown(run, plan):
     ran = run("verify", "--quiet", stdin=b"[plan#L3 000000000000]")
     assert ran.exit_code == 1
-    assert ran.stdout == ("unknown\t[plan#L3 000000000000]\tthe brain never held this text there\n")
+    assert ran.stdout == (
+        "unknown\t[plan#L3 000000000000]\tno version of this page has this text\n"
+    )
     assert ran.stderr == ""
 
 
