@@ -40,7 +40,7 @@ def test_list_has_every_setting_with_all_that_is_known_of_it(run: Run) -> None:
         "allowed": "1 to 1000",
         "source": "jeffs-brain",
         "set": True,
-        "help": "rrf: score is weight / (rrf_k + rank)",
+        "help": "Merge rrf: the constant k in score = weight / (k + rank)",
     }
     assert [setting["name"] for setting in listed if setting["set"]] == ["rrf_k"]
 
@@ -63,7 +63,7 @@ def test_on_a_terminal_no_line_is_longer_than_80_columns(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert ["rrf_k", "20", "1", "to", "1000"] in [line.split() for line in lines]
-    assert "  rrf: score is weight / (rrf_k + rank) (default 60)" in [
+    assert "  Merge rrf: the constant k in score = weight / (k + rank) (default 60)" in [
         line.rstrip() for line in lines
     ]
 
