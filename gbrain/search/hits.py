@@ -12,6 +12,7 @@ from gbrain.store.chunks import (
     plain_snippet,
     read_chunks,
 )
+from gbrain.store.page_names import page_labels
 from gbrain.text.query_terms import fts_expression
 from gbrain.types import Hit, HitChunk, Query, Ranked
 
@@ -25,9 +26,7 @@ def build_hits(
     known = read_chunks(connection, [chunk for chunk in chosen.values() if chunk is not None])
     hits: list[Hit] = []
     for page in ranked:
-        row = connection.execute(
-            "SELECT title, wing, room, type, date FROM pages WHERE id = ?", (page.page_id,)
-        ).fetchone()
+        row = page_labels(connection, page.page_id)
         if row is None:
             continue
         chunk_id = chosen[page.page_id]

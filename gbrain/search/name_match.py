@@ -6,9 +6,9 @@ import re
 import sqlite3
 from typing import NamedTuple
 
+from gbrain.store.keyword_index import any_page_contains
 from gbrain.store.page_names import NamedPage, find_by_name, find_similar_names
-from gbrain.store.scope import page_condition
-from gbrain.text.query_terms import fts_expression
+from gbrain.store.scope import pages_in_scope
 from gbrain.text.slug import fold_name
 from gbrain.types import Candidate, Query, Scope, Term
 
@@ -65,14 +65,8 @@ def _in_scope(
 ) -> list[NamedPage]:
     if scope.unlimited or not names:
         return names
-    within = page_condition(scope)
-    return [
-        name
-        for name in names
-        if connection.execute(
-            f"SELECT 1 FROM pages WHERE id = ? AND {within.sql}", (name.page_id, *within.values)
-        ).fetchone()
-    ]
+    inside = pages_in_scope(connection, {name.page_id for name in names}, scope)
+    return [name for name in names if name.page_id in inside]
 
 
 def _near(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
@@ -99,10 +93,4 @@ def _is_slip(connection: sqlite3.Connection, key: str, name: str) -> bool:
     odd = [word for word in key.split() if word not in meant]
     if not odd:
         return True
-    terms = tuple(Term((word,)) for word in odd)
-    return (
-        connection.execute(
-            "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT 1", (fts_expression(terms),)
-        ).fetchone()
-        is None
-    )
+    return not any_page_contains(connection, tuple(Term((word,)) for word in odd))

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 
 from gbrain.config import Settings
 from gbrain.search.lanes import keyword
+from gbrain.store.keyword_index import count_pages_with
 from gbrain.store.vocabulary import find_similar_word
-from gbrain.text.query_terms import is_stop_term
+from gbrain.text.query_terms import is_stop_term, may_be_misspelt
 from gbrain.text.similarity import is_likely_typo
 from gbrain.text.slug import fold_name
 from gbrain.trace import Trace
@@ -64,7 +65,7 @@ def repair_words(
 def _rungs(connection: sqlite3.Connection, terms: tuple[Term, ...], settings: Settings) -> Rungs:
     """The rungs after the first in order, each with the terms to search."""
     words = tuple(dict.fromkeys(word for term in terms for word in _single_words(term)))
-    held_by = dict(zip(words, keyword.term_counts(connection, words), strict=True))
+    held_by = dict(zip(words, count_pages_with(connection, words), strict=True))
     yield "strongest_term", _strongest(held_by, words)
     # A cache was emptied here once; the rung stays, so that traces can be compared.
     yield "force-refresh", ()
@@ -100,7 +101,7 @@ def _repaired(
 ) -> dict[Term, Term]:
     """The terms for which the brain has a word that is like them, with that word beside."""
     repaired: dict[Term, Term] = {}
-    for term in [term for term in unknown if keyword.may_be_misspelt(term)][:_LOOKED_UP]:
+    for term in [term for term in unknown if may_be_misspelt(term)][:_LOOKED_UP]:
         near = find_similar_word(connection, term.words[0], settings.fuzzy_similarity)
         if near and accepted(fold_name(term.words[0]), near.word):
             repaired[term] = term._replace(synonyms=(near.word,))

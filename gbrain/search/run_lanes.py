@@ -16,12 +16,16 @@ from gbrain.errors import ModelUnavailable
 from gbrain.search.fusion import shared_chunk_scores
 from gbrain.search.lanes import keyword
 from gbrain.store.connection import Database
+from gbrain.text.query_terms import may_be_misspelt
 from gbrain.threads import BackgroundCall
 from gbrain.trace import Trace
 from gbrain.types import LaneResult, Mode, Query
 
 if TYPE_CHECKING:
     from gbrain.store.vectors import Floats, VectorSpace
+
+# A query with more unknown words than this is about something new, not misspelt.
+_MAX_MISSPELT_WORDS = 2
 
 EmbedQuery = Callable[[str], "Floats"]
 
@@ -137,9 +141,27 @@ def _run_keyword_on_second_connection(inputs: LaneInputs) -> LaneResult:
 
 
 def _run_keyword(inputs: LaneInputs) -> LaneResult:
-    return keyword.search_with_retries(
-        inputs.connection, inputs.query, inputs.settings, inputs.trace
-    )
+    return run_keyword_lane(inputs.connection, inputs.query, inputs.settings, inputs.trace)
+
+
+def run_keyword_lane(
+    connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
+) -> LaneResult:
+    """Return the keyword lane's result; if no page or not every word is found, retry looser."""
+    with trace.stage("fts") as detail:
+        result = keyword.search(connection, query, settings)
+        detail["pages"], detail["passages"] = len(result.pages), len(result.chunks)
+    if not result.pages and query.terms and not query.filter_only and settings.retry_ladder:
+        from gbrain.search.query_relaxation import retry_looser
+
+        return retry_looser(connection, query, settings, trace)
+    if settings.repair_words and result.pages and query.fts_expression is None:
+        misspelt = tuple(filter(may_be_misspelt, result.unknown_terms))
+        if 0 < len(misspelt) <= _MAX_MISSPELT_WORDS:
+            from gbrain.search.query_relaxation import repair_words
+
+            return repair_words(connection, query, misspelt, settings, trace) or result
+    return result
 
 
 def _run_vector(

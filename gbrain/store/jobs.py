@@ -153,6 +153,13 @@ def count_due(connection: sqlite3.Connection, now: float, page_id: int | None = 
     return count
 
 
+def count_jobs_of_page(connection: sqlite3.Connection, page_id: int) -> int:
+    """Return how many chunks of a page are queued for embedding."""
+    queued = "SELECT count(*) FROM chunks JOIN embedding_jobs USING (hash) WHERE page_id = ?"
+    total: int = connection.execute(queued, (page_id,)).fetchone()[0]
+    return total
+
+
 def count_failed(connection: sqlite3.Connection) -> int:
     """Return how many jobs failed last time and wait for a retry."""
     count: int = connection.execute(

@@ -1,4 +1,4 @@
-"""Find pages by name: slug, file name, title or alias."""
+"""Find pages by name (slug, file name, title or alias), and read what identifies a page."""
 
 from __future__ import annotations
 
@@ -67,3 +67,21 @@ def slugs_by_id(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict
         (json.dumps(list(page_ids)),),
     )
     return dict(rows.fetchall())
+
+
+class PageLabels(NamedTuple):
+    """What a hit shows of its page besides text."""
+
+    title: str
+    wing: str
+    room: str
+    type: str | None
+    date: str | None
+
+
+def page_labels(connection: sqlite3.Connection, page_id: int) -> PageLabels | None:
+    """Return a page's labels; None if it does not exist."""
+    row = connection.execute(
+        "SELECT title, wing, room, type, date FROM pages WHERE id = ?", (page_id,)
+    ).fetchone()
+    return PageLabels(*row) if row else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gbrain.text.query_plan import fts_tree, has_only_words
@@ -53,11 +56,21 @@ def page_condition(scope: Scope) -> Condition:
     for slug in scope.exclude:
         require("pages.slug <> ?", slug)
     if scope.tree is not None:
-        pass
-
         asked = clause_condition(scope.tree)
         require(asked.sql, *asked.values)
     return Condition(" AND ".join(clauses) or "1", tuple(values))
+
+
+def pages_in_scope(
+    connection: sqlite3.Connection, page_ids: Iterable[int], scope: Scope
+) -> set[int]:
+    """Return which of the pages exist and are in scope."""
+    within = page_condition(scope)
+    rows = connection.execute(
+        f"SELECT id FROM pages WHERE id IN (SELECT value FROM json_each(?)) AND {within.sql}",
+        (json.dumps(list(page_ids)), *within.values),
+    )
+    return {row[0] for row in rows}
 
 
 def days_condition(since: str | None, until: str | None) -> Condition:

@@ -13,6 +13,9 @@ MAX_QUERY_CHARACTERS = 10_000
 MAX_TERMS = 200
 _MAX_COMPOUND_WORDS = 40
 
+# A shorter word that no page contains is as likely new as misspelt.
+_MIN_MISSPELT_LETTERS = 5
+
 FIELDS = ("title", "tag", "wing", "room", "type", "before", "after")
 OPERATORS = frozenset(("AND", "OR", "NOT"))
 
@@ -112,6 +115,18 @@ def is_stop_term(term: Term) -> bool:
     """Tell whether a term is a stop word without synonyms."""
     plain = len(term.words) == 1 and not term.prefix and not term.synonyms
     return plain and term.words[0].casefold() in STOP_WORDS
+
+
+def may_be_misspelt(term: Term) -> bool:
+    """Tell whether a term that no page contains can be compared with the words of the brain."""
+    word = term.words[0]
+    plain = not (term.quoted or term.prefix or term.synonyms)
+    return (
+        plain
+        and len(word) >= _MIN_MISSPELT_LETTERS
+        and word.isalpha()
+        and not has_unspaced_script(word)
+    )
 
 
 def has_unspaced_script(text: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.config import Settings
-from gbrain.search.lanes import keyword
+from gbrain.search.run_lanes import run_keyword_lane
 from gbrain.text.query import parse_query
 from gbrain.trace import Trace
 from gbrain.types import LaneResult, Scope
@@ -36,7 +36,7 @@ def find(
     trace = Trace()
     query = parse_query(text, {"boats": ("whales",)}, date(2026, 11, 16), scope, 10)
     with brain.database.read_transaction() as connection:
-        found = keyword.search_with_retries(connection, query, settings, trace)
+        found = run_keyword_lane(connection, query, settings, trace)
     return [page.slug for page in found.pages], trace, found
 
 

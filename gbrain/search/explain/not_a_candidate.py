@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from gbrain.search.explain.ranked_too_low import place_of
 from gbrain.search.explain.remedies import ExplainedQuery, Lost, Remedy, either, limit, nth, setting
 from gbrain.search.pipeline import StageResults
-from gbrain.store.scope import page_condition
+from gbrain.store.jobs import count_jobs_of_page
+from gbrain.store.keyword_index import page_contains
+from gbrain.store.scope import pages_in_scope
 from gbrain.text.query_plan import has_only_words, split_words_and_filters
-from gbrain.text.query_terms import fts_expression
 from gbrain.text.query_tree import format_tree, join_clauses
 from gbrain.types import Clause, LaneResult, Query, Scope
 
@@ -75,11 +76,7 @@ def _in_brackets(clause: Clause) -> str:
 
 
 def _is_within(connection: sqlite3.Connection, scope: Scope, page_id: int) -> bool:
-    within = page_condition(scope)
-    row = connection.execute(
-        f"SELECT 1 FROM pages WHERE id = ? AND {within.sql}", (page_id, *within.values)
-    ).fetchone()
-    return row is not None
+    return bool(pages_in_scope(connection, [page_id], scope))
 
 
 def in_no_lane(connection: sqlite3.Connection, asked: ExplainedQuery, page_id: int) -> Lost:
@@ -193,11 +190,10 @@ def _matches(connection: sqlite3.Connection, clause: Clause, page_id: int) -> bo
 
 
 def _words(connection: sqlite3.Connection, query: Query, page_id: int) -> str:
-    holds = "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? AND rowid = ?"
     held: list[str] = []
     absent: list[str] = []
     for term in query.terms:
-        found = connection.execute(holds, (fts_expression((term,)), page_id)).fetchone()
+        found = page_contains(connection, page_id, term)
         (held if found else absent).append(" ".join(term.words))
     words = _words_asked(query)
     if not held:
@@ -209,10 +205,7 @@ def _words(connection: sqlite3.Connection, query: Query, page_id: int) -> str:
 
 
 def _meaning(connection: sqlite3.Connection, found: LaneResult, page_id: int) -> str:
-    waiting = connection.execute(
-        "SELECT count(*) FROM chunks JOIN embedding_jobs USING (hash) WHERE page_id = ?",
-        (page_id,),
-    ).fetchone()[0]
+    waiting = count_jobs_of_page(connection, page_id)
     if waiting:
         return f"{waiting} of its passages are not embedded yet: run gbrain embed."
     return f"Its passages are not among the {len(found.pages)} pages nearest in meaning."

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gbrain.config import Settings
 from gbrain.store.links import links_between
 from gbrain.store.page_names import find_by_names, slugs_by_id
-from gbrain.store.scope import page_condition
+from gbrain.store.scope import pages_in_scope
 from gbrain.text.query_terms import STOP_WORDS
 from gbrain.text.slug import fold_name
 from gbrain.types import Candidate, LaneResult, Query
@@ -32,7 +32,10 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         page_id: NEIGHBOUR * tie for page_id, tie in link_strengths(connection, named).items()
     }
     scores |= dict.fromkeys(named, 1.0)
-    slugs = _in_scope(connection, query, scores)
+    slugs = slugs_by_id(connection, scores)
+    if not query.scope.unlimited:
+        seen = pages_in_scope(connection, slugs, query.scope)
+        slugs = {page_id: slug for page_id, slug in slugs.items() if page_id in seen}
     ranked = sorted(slugs, key=lambda page_id: (-scores[page_id], slugs[page_id]))
     return LaneResult(
         tuple(
@@ -86,18 +89,3 @@ def _around(start: int, stop: int) -> Iterator[tuple[int, int]]:
         for end in range(stop, first + _LONGEST_NAME + 1):
             if (first, end) != (start, stop):
                 yield first, end
-
-
-def _in_scope(
-    connection: sqlite3.Connection, query: Query, scores: dict[int, float]
-) -> dict[int, str]:
-    """The slugs of those pages that the query may see."""
-    slugs = slugs_by_id(connection, scores)
-    if query.scope.unlimited:
-        return slugs
-    within = page_condition(query.scope)
-    seen = connection.execute(
-        f"SELECT id FROM pages WHERE id IN (SELECT value FROM json_each(?)) AND {within.sql}",
-        (f"[{','.join(map(str, slugs))}]", *within.values),
-    )
-    return {row[0]: slugs[row[0]] for row in seen}

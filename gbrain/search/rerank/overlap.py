@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
 
 from gbrain.search.rerank.interface import RerankRequest, RerankScores
-from gbrain.text.query_terms import fts_expression
+from gbrain.store.keyword_index import chunks_with, count_chunks, count_chunks_with
 
 # What the words and sentences are worth beside a cross-encoder's opinion.
 SHARE = 0.2
@@ -28,21 +27,11 @@ def score_pages(request: RerankRequest) -> RerankScores:
 
 def _term_scores(request: RerankRequest) -> dict[int, float]:
     """The share of the question's terms, by rarity, in the passage that holds most of them."""
-    everything = request.connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
-    ids = json.dumps([passage.id for found in request.chunks.values() for passage in found])
-    rarities, holders = [], []
-    for term in request.query.terms:
-        match = fts_expression((term,))
-        count = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?"
-        rarities.append(
-            rarity(request.connection.execute(count, (match,)).fetchone()[0], everything)
-        )
-        rows = request.connection.execute(
-            "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? "
-            "AND +rowid IN (SELECT value FROM json_each(?))",
-            (match, ids),
-        )
-        holders.append({row[0] for row in rows})
+    connection, terms = request.connection, request.query.terms
+    total = count_chunks(connection)
+    rarities = [rarity(count_chunks_with(connection, term), total) for term in terms]
+    chunk_ids = [chunk.id for found in request.chunks.values() for chunk in found]
+    holders = [chunks_with(connection, term, chunk_ids) for term in terms]
     return {
         page_id: max(
             weighted_coverage(rarities, [passage.id in held for held in holders])

@@ -1,0 +1,198 @@
+"""Query the FTS5 indexes of pages, chunks and questions; `match` is an FTS5 expression."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from gbrain.store.scope import chunk_days_condition, page_condition
+from gbrain.text.query_terms import fts_expression
+from gbrain.types import Scope, ScoredChunk, Term
+
+# The plus before rowid keeps SQLite from running the match once for each of the rows.
+_ROW_IN_JSON = "+rowid IN (SELECT value FROM json_each(?))"
+
+
+def count_pages_with(connection: sqlite3.Connection, terms: Iterable[Term]) -> list[int]:
+    """Return the number of pages that contain each term, in the order of the terms."""
+    count = "SELECT count(*) FROM pages_fts WHERE pages_fts MATCH ?"
+    return [connection.execute(count, (fts_expression((term,)),)).fetchone()[0] for term in terms]
+
+
+def any_page_contains(connection: sqlite3.Connection, terms: tuple[Term, ...]) -> bool:
+    """Return whether some page contains one of the terms."""
+    found = connection.execute(
+        "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT 1", (fts_expression(terms),)
+    )
+    return found.fetchone() is not None
+
+
+def page_contains(connection: sqlite3.Connection, page_id: int, term: Term) -> bool:
+    """Return whether a page contains a term."""
+    found = connection.execute(
+        "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? AND rowid = ?",
+        (fts_expression((term,)), page_id),
+    )
+    return found.fetchone() is not None
+
+
+def pages_with_all(connection: sqlite3.Connection, terms: tuple[Term, ...]) -> list[int]:
+    """Return the ids of the pages that contain every term."""
+    rows = connection.execute(
+        "SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?", (fts_expression(terms, "AND"),)
+    )
+    return [row[0] for row in rows]
+
+
+def scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: int) -> bool:
+    """Return whether more than `pages` pages are in scope."""
+    within = page_condition(scope)
+    found = connection.execute(
+        f"SELECT 1 FROM pages WHERE {within.sql} LIMIT 1 OFFSET ?", (*within.values, pages)
+    )
+    return found.fetchone() is not None
+
+
+def matching_pages(
+    connection: sqlite3.Connection, match: str, scope: Scope, *, small_scope: bool
+) -> list[int]:
+    """Return the ids of the pages in scope that match.
+
+    For a small scope its pages are listed first; for others each match is checked on its own.
+    """
+    within = page_condition(scope)
+    inside = (
+        f"+rowid IN (SELECT id FROM pages WHERE {within.sql})"
+        if small_scope
+        else f"EXISTS (SELECT 1 FROM pages WHERE pages.id = pages_fts.rowid AND {within.sql})"
+    )
+    rows = connection.execute(
+        f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {inside}", (match, *within.values)
+    )
+    return [row[0] for row in rows]
+
+
+def score_pages(
+    connection: sqlite3.Connection,
+    match: str,
+    column_weights: Sequence[float],
+    limit: int,
+    *,
+    page_ids: list[int] | None = None,
+    also_match: str | None = None,
+) -> dict[int, float]:
+    """Return the BM25 scores of the best matching pages by id, best first.
+
+    Only pages of `page_ids` count if it is given, else only those that match `also_match` as well.
+    The weights are those of title, slug, compiled truth, timeline, tags and aliases.
+    """
+    clauses, values = ["pages_fts MATCH ?"], [match]
+    if page_ids is not None:
+        clauses.append(_ROW_IN_JSON)
+        values.append(json.dumps(page_ids))
+    elif also_match:
+        clauses.append("+rowid IN (SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?)")
+        values.append(also_match)
+    rows = connection.execute(
+        "SELECT rowid, -bm25(pages_fts, ?, ?, ?, ?, ?, ?) AS score FROM pages_fts "
+        f"WHERE {' AND '.join(clauses)} ORDER BY score DESC LIMIT ?",
+        (*column_weights, *values, limit),
+    )
+    return dict(rows.fetchall())
+
+
+def score_chunks(
+    connection: sqlite3.Connection,
+    match: str,
+    title_weight: float,
+    limit: int,
+    *,
+    page_ids: list[int] | None = None,
+    scope: Scope = Scope(),
+) -> list[ScoredChunk]:
+    """Return the best matching chunks by BM25, best first.
+
+    If `page_ids` is given, only chunks of these pages whose dates are in scope count.
+    """
+    clauses, values = ["chunks_fts MATCH ?"], [match]
+    if page_ids is not None:
+        days = chunk_days_condition(scope)
+        clauses.append(
+            "+rowid IN (SELECT id FROM chunks "
+            f"WHERE page_id IN (SELECT value FROM json_each(?)) AND {days.sql})"
+        )
+        values += [json.dumps(page_ids), *days.values]
+    rows = connection.execute(
+        "SELECT found.id, chunks.page_id, found.score FROM ("
+        "SELECT rowid AS id, -bm25(chunks_fts, ?, 1.0, 1.0) AS score FROM chunks_fts "
+        f"WHERE {' AND '.join(clauses)} ORDER BY score DESC LIMIT ?"
+        ") AS found JOIN chunks ON chunks.id = found.id ORDER BY found.score DESC, found.id",
+        (title_weight, *values, limit),
+    )
+    return [ScoredChunk(*row) for row in rows]
+
+
+def score_questions(
+    connection: sqlite3.Connection, match: str, scope: Scope, limit: int
+) -> dict[int, float]:
+    """Return the pages in scope whose stored questions match, by id with BM25, best first."""
+    within = page_condition(scope)
+    rows = connection.execute(
+        "SELECT rowid, -bm25(questions_fts) AS score FROM questions_fts "
+        "WHERE questions_fts MATCH ? AND EXISTS (SELECT 1 FROM pages "
+        f"WHERE pages.id = questions_fts.rowid AND {within.sql}) ORDER BY score DESC LIMIT ?",
+        (match, *within.values, limit),
+    )
+    return dict(rows.fetchall())
+
+
+def score_substrings(
+    connection: sqlite3.Connection, words: list[str], scope: Scope, limit: int
+) -> dict[int, float]:
+    """Return the pages in scope that contain a word as a substring, by id, best first.
+
+    A word counts 1 in the title and 1 in the text. No index is used: every page is read.
+    """
+    within = page_condition(scope)
+    one = "(instr(title, ?) > 0) + (instr(compiled_truth, ?) > 0 OR instr(timeline, ?) > 0)"
+    rows = connection.execute(
+        f"SELECT id, CAST({' + '.join([one] * len(words))} AS REAL) AS score FROM pages "
+        f"WHERE {within.sql} AND score > 0 ORDER BY score DESC, id LIMIT ?",
+        (*[word for word in words for _ in range(3)], *within.values, limit),
+    )
+    return dict(rows.fetchall())
+
+
+def latest_pages(connection: sqlite3.Connection, scope: Scope, limit: int) -> list[int]:
+    """Return the ids of the pages in scope, the latest date first, ties by slug."""
+    within = page_condition(scope)
+    rows = connection.execute(
+        f"SELECT id FROM pages WHERE {within.sql} ORDER BY last_day DESC, slug LIMIT ?",
+        (*within.values, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def count_chunks(connection: sqlite3.Connection) -> int:
+    """Return the number of chunks in the brain."""
+    total: int = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+    return total
+
+
+def count_chunks_with(connection: sqlite3.Connection, term: Term) -> int:
+    """Return the number of chunks that contain a term."""
+    found = connection.execute(
+        "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (fts_expression((term,)),)
+    )
+    total: int = found.fetchone()[0]
+    return total
+
+
+def chunks_with(connection: sqlite3.Connection, term: Term, chunk_ids: Iterable[int]) -> set[int]:
+    """Return which of the chunks contain a term."""
+    rows = connection.execute(
+        f"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND {_ROW_IN_JSON}",
+        (fts_expression((term,)), json.dumps(list(chunk_ids))),
+    )
+    return {row[0] for row in rows}
