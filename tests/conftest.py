@@ -1,10 +1,11 @@
-"""A brain of one's own for each test, and the program as a function."""
+"""Fixtures for all tests: an environment, a brain, the sample pages, and the CLI as a function."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,27 @@ def brain(brain_path: Path) -> Iterator[Brain]:
     """An empty brain, open."""
     with Brain.open(brain_path, make=True) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def make_brain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Brain]]:
+    """`make_brain({"people/alice": "# Alice"})` opens a brain with these pages for the module."""
+    with ExitStack() as opened:
+
+        def make(pages: Mapping[str, str]) -> Brain:
+            path = tmp_path_factory.mktemp("brain") / "brain.db"
+            brain = opened.enter_context(Brain.open(path, make=True))
+            for slug, text in pages.items():
+                brain.put(slug, text.encode())
+            return brain
+
+        yield make
+
+
+@pytest.fixture(scope="module")
+def filled(request: pytest.FixtureRequest, make_brain: Callable[..., Brain]) -> Brain:
+    """A brain with the pages of the module's PAGES (slug to text), shared by its tests."""
+    return make_brain(request.module.PAGES)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from gbrain.config import Settings, all_settings, override_settings
 from gbrain.errors import BadSetting
 from gbrain.paths import default_path
 from gbrain.store import settings
-from gbrain.store.connection import Database, create_brain
+from gbrain.store.connection import Database, ReadOnlyDatabase, create_brain
 
 
 class BrainFile:
@@ -37,8 +37,6 @@ class BrainFile:
         """
         file = Path(path).expanduser() if path else default_path()
         if read_only:
-            from gbrain.store.read_only import ReadOnlyDatabase
-
             return cls(ReadOnlyDatabase(file))
         if make and not file.exists():
             create_brain(file)

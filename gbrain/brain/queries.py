@@ -9,7 +9,7 @@ from gbrain.brain.clock import clock, timestamp, today
 from gbrain.brain.models import ModelMethods
 from gbrain.config import override_settings
 from gbrain.search.pipeline import QueryPlan, StageResults, run_query
-from gbrain.store import aliases, settings
+from gbrain.store import settings
 from gbrain.text.query import parse_query
 from gbrain.trace import Trace
 from gbrain.types import Answer, Depth, Hit, MergeStrategy, Mode, Scope
@@ -85,7 +85,7 @@ class QueryMethods(ModelMethods):
         trace = Trace()
         with trace.stage("parse"):
             with self.database.read_transaction() as connection:
-                known = aliases.read_aliases(connection)
+                known = settings.read_aliases(connection)
             question = parse_query(text, known, day, scope, limit or chosen.default_limit)
         plan = QueryPlan(
             mode=mode,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from gbrain.brain.base import BrainFile
 from gbrain.config import find_setting, format_value, parse_value
-from gbrain.store import aliases, settings
+from gbrain.store import settings
 
 
 class SettingMethods(BrainFile):
@@ -64,17 +64,17 @@ class SettingMethods(BrainFile):
     def aliases(self) -> dict[str, tuple[str, ...]]:
         """Return the words that queries expand, each with its synonyms."""
         with self.database.read_transaction() as connection:
-            return aliases.read_aliases(connection)
+            return settings.read_aliases(connection)
 
     def add_alias(self, word: str, synonyms: tuple[str, ...]) -> tuple[str, ...]:
         """Add synonyms for a word; return all that it has now."""
         with self.database.write_transaction() as connection:
-            aliases.add_alias(connection, word, synonyms)
-            return aliases.read_aliases(connection)[word]
+            settings.add_alias(connection, word, synonyms)
+            return settings.read_aliases(connection)[word]
 
     def remove_alias(self, word: str) -> tuple[str, ...]:
         """Remove a word's synonyms and return them; empty if it has none."""
         with self.database.write_transaction() as connection:
-            removed = aliases.read_aliases(connection).get(word, ())
-            aliases.remove_alias(connection, word)
+            removed = settings.read_aliases(connection).get(word, ())
+            settings.remove_alias(connection, word)
         return removed

@@ -22,11 +22,11 @@ from gbrain.evaluate.question_wording import (
     split_sentences,
     stable_choice,
 )
-from gbrain.store import question_sources as sources
+from gbrain.store import evaluation_data as sources
+from gbrain.store.evaluation_data import SourcePage
 from gbrain.store.links import links_from
 from gbrain.store.page_names import find_by_name
 from gbrain.store.pages import page_text, require_page
-from gbrain.store.question_sources import SourcePage
 from gbrain.text.query_terms import has_unspaced_script
 from gbrain.text.sections import is_timeline_heading
 from gbrain.text.slug import fold_name

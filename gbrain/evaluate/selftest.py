@@ -20,7 +20,7 @@ from gbrain.evaluate.question_mining import (
     mine_questions,
     refresh_questions,
 )
-from gbrain.store import baselines, models
+from gbrain.store import evaluation_data, models
 from gbrain.store.pages import count_pages
 from gbrain.types import Progress, Scope, no_progress
 
@@ -236,7 +236,7 @@ def save_baseline(brain: Brain, report: SelftestReport) -> None:
         "asked": [[*one.question, one.rank] for one in report.results],
     }
     with brain.database.write_transaction() as connection:
-        baselines.save_baseline(
+        evaluation_data.save_baseline(
             connection, timestamp(), state.model, json.dumps(document, ensure_ascii=False)
         )
 
@@ -244,7 +244,7 @@ def save_baseline(brain: Brain, report: SelftestReport) -> None:
 def load_baseline(brain: Brain) -> Baseline | None:
     """Return the latest saved run, or None if there is none or it cannot be parsed."""
     with brain.database.read_transaction() as connection:
-        row = baselines.latest_baseline(connection)
+        row = evaluation_data.latest_baseline(connection)
     if row is None:
         return None
     try:

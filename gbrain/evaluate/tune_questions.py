@@ -12,8 +12,8 @@ from gbrain.brain import Brain
 from gbrain.errors import GbrainError, ModelUnavailable
 from gbrain.evaluate.datasets import Dataset, Grades
 from gbrain.evaluate.question_mining import mine_questions
+from gbrain.store.evaluation_data import opened_pages
 from gbrain.store.pages import all_slugs
-from gbrain.store.question_sources import opened_pages
 from gbrain.store.vectors import active_space, has_vectors
 from gbrain.types import NO_BOOSTS, LaneResult, Progress, Scope
 

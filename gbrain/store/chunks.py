@@ -1,4 +1,4 @@
-"""Store the chunks of pages, queue them for embedding, and read them with snippets."""
+"""Chunks of pages: read them, cut snippets from them, store them and queue them for embedding."""
 
 from __future__ import annotations
 
@@ -12,120 +12,22 @@ from typing import Any, NamedTuple
 from gbrain.store.vectors import active_space
 from gbrain.types import Chunk, ChunkKind
 
-_PLACE = "section = ?, part = ?, byte_start = ?, byte_stop = ?, first_line = ?, last_line = ?"
-
-
-def replace_chunks(
-    connection: sqlite3.Connection,
-    page_id: int,
-    title: str,
-    chunks: Iterable[Chunk],
-    *,
-    fresh: bool,
-) -> None:
-    """Store the page's chunks; unchanged ones keep their id. `fresh`: it has none yet."""
-    standing = {} if fresh else _stored_by_content(connection, page_id)
-    added, moved = [], []
-    for chunk in chunks:
-        place = (chunk.section, chunk.part, chunk.byte_start, chunk.byte_stop, chunk.first_line,
-                 chunk.last_line)  # fmt: skip
-        heading_path = _heading_path_json(chunk.heading_path)
-        same = standing.get((chunk.hash, chunk.kind, heading_path))
-        if not same:
-            added.append((page_id, *place, chunk.kind, chunk.date, chunk.first_day, chunk.last_day,
-                          chunk.hash, heading_path, chunk.text))  # fmt: skip
-            continue
-        chunk_id, old_place = same.pop()
-        if old_place != place:
-            moved.append((*place, chunk_id))
-    gone = [chunk_id for same in standing.values() for chunk_id, _ in same]
-    if not fresh:
-        _unindex(connection, gone)
-        connection.executemany("DELETE FROM chunks WHERE id = ?", [(number,) for number in gone])
-        connection.executemany(f"UPDATE chunks SET {_PLACE} WHERE id = ?", moved)
-    numbered = [(number, *row) for number, row in enumerate(added, last_chunk_id(connection) + 1)]
-    connection.executemany(
-        "INSERT INTO chunks (id, page_id, section, part, byte_start, byte_stop, first_line, "
-        "last_line, kind, date, first_day, last_day, hash, heading_path, text) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        numbered,
-    )
-    # Row by row: with INSERT … SELECT, FTS5 writes a tiny segment for every statement.
-    connection.executemany(
-        "INSERT INTO chunks_fts (rowid, title, heading_path, text) VALUES (?, ?, ?, ?)",
-        [(row[0], title, row[-2], row[-1]) for row in numbered],
-    )
-
-
-@lru_cache(256)
-def _heading_path_json(heading_path: tuple[str, ...]) -> str:
-    return json.dumps(heading_path, ensure_ascii=False)
-
-
-def _stored_by_content(
-    connection: sqlite3.Connection, page_id: int
-) -> dict[tuple[bytes, str, str], list[tuple[int, tuple[int, ...]]]]:
-    """Return (id, position) of the page's chunks by content, last on the page first."""
-    standing = defaultdict(list)
-    for chunk_id, content, kind, heading_path, *place in connection.execute(
-        "SELECT id, hash, kind, heading_path, section, part, byte_start, byte_stop, first_line, "
-        "last_line FROM chunks WHERE page_id = ? ORDER BY section DESC, part DESC",
-        (page_id,),
-    ):
-        standing[content, kind, heading_path].append((chunk_id, tuple(place)))
-    return standing
-
-
-def remove_chunks(connection: sqlite3.Connection, page_id: int) -> None:
-    """Remove all chunks of a page; call this before the page's title changes."""
-    ids = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
-    _unindex(connection, [row[0] for row in ids])
-    connection.execute("DELETE FROM chunks WHERE page_id = ?", (page_id,))
-
-
-def _unindex(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
-    """Remove chunks from the keyword index, while their rows still have the indexed text."""
-    connection.executemany(
-        "INSERT INTO chunks_fts (chunks_fts, rowid, title, heading_path, text) "
-        "SELECT 'delete', id, title, heading_path, text FROM chunk_search WHERE id = ?",
-        [(chunk_id,) for chunk_id in chunk_ids],
-    )
-
-
-def enqueue_page(connection: sqlite3.Connection, page_id: int, now: str) -> None:
-    """Queue the page's chunks that the active model has not embedded."""
-    _enqueue(connection, "page_id = ?", page_id, now)
-
-
-def enqueue_pages(connection: sqlite3.Connection, slugs: Iterable[str], now: str) -> None:
-    """Queue the chunks of many pages that the active model has not embedded."""
-    among = "SELECT pages.id FROM pages WHERE slug IN (SELECT value FROM json_each(?))"
-    _enqueue(connection, f"page_id IN ({among})", json.dumps(list(slugs)), now)
-
-
-def last_chunk_id(connection: sqlite3.Connection) -> int:
-    """Return the highest chunk id, 0 if there are none."""
-    number: int = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
-    return number
-
-
-def _enqueue(connection: sqlite3.Connection, which: str, value: int | str, now: str) -> None:
-    space = active_space(connection)
-    known = (
-        f"SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = {space.model_id} "
-        "AND v.hash = chunks.hash"
-        if space
-        else "SELECT 1 WHERE 0"
-    )
-    connection.execute(
-        "INSERT OR IGNORE INTO embedding_jobs (hash, enqueued_at) "
-        f"SELECT hash, ? FROM chunks WHERE {which} AND NOT EXISTS ({known})",
-        (now, value),
-    )
-
-
+# Control characters around the matched words of a snippet.
 MARK_ON, MARK_OFF = "\x02", "\x03"
+
+
 _SNIPPET_WORDS = 30
+
+
+_SET_POSITION = (
+    "section = ?, part = ?, byte_start = ?, byte_stop = ?, first_line = ?, last_line = ?"
+)
+
+
+_COLUMNS = (
+    "id, page_id, section, part, kind, heading_path, date, byte_start, byte_stop, first_line, "
+    "last_line, hash, text"
+)
 
 
 class StoredChunk(NamedTuple):
@@ -146,24 +48,13 @@ class StoredChunk(NamedTuple):
     text: str
 
 
-_COLUMNS = (
-    "id, page_id, section, part, kind, heading_path, date, byte_start, byte_stop, first_line, "
-    "last_line, hash, text"
-)
-
-
-def _chunk(row: tuple[Any, ...]) -> StoredChunk:
-    values = [*row[:5], tuple(json.loads(row[5])), *row[6:]]
-    return StoredChunk(*values)
-
-
 def read_chunks(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, StoredChunk]:
     """Return the chunks with these ids, by id."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(chunk_ids)),),
     )
-    return {row[0]: _chunk(row) for row in rows}
+    return {row[0]: _from_row(row) for row in rows}
 
 
 def first_chunk(connection: sqlite3.Connection, page_id: int) -> StoredChunk | None:
@@ -172,7 +63,7 @@ def first_chunk(connection: sqlite3.Connection, page_id: int) -> StoredChunk | N
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part LIMIT 1",
         (page_id,),
     ).fetchone()
-    return _chunk(row) if row else None
+    return _from_row(row) if row else None
 
 
 def chunk_at(connection: sqlite3.Connection, page_id: int, byte: int) -> StoredChunk | None:
@@ -182,7 +73,7 @@ def chunk_at(connection: sqlite3.Connection, page_id: int, byte: int) -> StoredC
         "ORDER BY section DESC, part DESC LIMIT 1",
         (page_id, byte),
     ).fetchone()
-    return _chunk(row) if row else None
+    return _from_row(row) if row else None
 
 
 def page_chunks(connection: sqlite3.Connection, page_id: int) -> list[StoredChunk]:
@@ -190,11 +81,11 @@ def page_chunks(connection: sqlite3.Connection, page_id: int) -> list[StoredChun
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part", (page_id,)
     )
-    return [_chunk(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def neighbouring_chunks(
-    connection: sqlite3.Connection, passage: StoredChunk, reach: int
+    connection: sqlite3.Connection, chunk: StoredChunk, reach: int
 ) -> list[StoredChunk]:
     """Return up to `reach` chunks before and after one on its page, in page order."""
     rows = connection.execute(
@@ -202,10 +93,16 @@ def neighbouring_chunks(
         "AND (section, part) < (?2, ?3) ORDER BY section DESC, part DESC LIMIT ?4) "
         f"UNION ALL SELECT * FROM (SELECT {_COLUMNS} FROM chunks WHERE page_id = ?1 "
         "AND (section, part) > (?2, ?3) ORDER BY section, part LIMIT ?4)",
-        (passage.page_id, passage.section, passage.part, reach),
+        (chunk.page_id, chunk.section, chunk.part, reach),
     )
-    found = [_chunk(row) for row in rows]
+    found = [_from_row(row) for row in rows]
     return sorted(found, key=lambda other: (other.section, other.part))
+
+
+def last_chunk_id(connection: sqlite3.Connection) -> int:
+    """Return the highest chunk id, 0 if there are none."""
+    number: int = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+    return number
 
 
 def highlighted_snippet(connection: sqlite3.Connection, chunk_id: int, match: str) -> str | None:
@@ -223,3 +120,114 @@ def plain_snippet(text: str) -> str:
     words = text[: 20 * _SNIPPET_WORDS].split()
     cut = len(words) > _SNIPPET_WORDS or len(text) > 20 * _SNIPPET_WORDS
     return " ".join(words[:_SNIPPET_WORDS]) + ("…" if cut else "")
+
+
+def replace_chunks(
+    connection: sqlite3.Connection,
+    page_id: int,
+    title: str,
+    chunks: Iterable[Chunk],
+    *,
+    fresh: bool,
+) -> None:
+    """Store the page's chunks; unchanged ones keep their id.
+
+    `fresh` says that the page has no chunks yet.
+    """
+    stored = {} if fresh else _stored_by_content(connection, page_id)
+    added, moved = [], []
+    for chunk in chunks:
+        position = (chunk.section, chunk.part, chunk.byte_start, chunk.byte_stop, chunk.first_line,
+                 chunk.last_line)  # fmt: skip
+        heading_path = _heading_path_json(chunk.heading_path)
+        same = stored.get((chunk.hash, chunk.kind, heading_path))
+        if not same:
+            added.append((page_id, *position, chunk.kind, chunk.date, chunk.first_day,
+                          chunk.last_day, chunk.hash, heading_path, chunk.text))  # fmt: skip
+            continue
+        chunk_id, old_position = same.pop()
+        if old_position != position:
+            moved.append((*position, chunk_id))
+    gone = [chunk_id for same in stored.values() for chunk_id, _ in same]
+    if not fresh:
+        _unindex(connection, gone)
+        connection.executemany("DELETE FROM chunks WHERE id = ?", [(number,) for number in gone])
+        connection.executemany(f"UPDATE chunks SET {_SET_POSITION} WHERE id = ?", moved)
+    numbered = [(number, *row) for number, row in enumerate(added, last_chunk_id(connection) + 1)]
+    connection.executemany(
+        "INSERT INTO chunks (id, page_id, section, part, byte_start, byte_stop, first_line, "
+        "last_line, kind, date, first_day, last_day, hash, heading_path, text) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        numbered,
+    )
+    # Row by row: with INSERT … SELECT, FTS5 writes a tiny segment for every statement.
+    connection.executemany(
+        "INSERT INTO chunks_fts (rowid, title, heading_path, text) VALUES (?, ?, ?, ?)",
+        [(row[0], title, row[-2], row[-1]) for row in numbered],
+    )
+
+
+def remove_chunks(connection: sqlite3.Connection, page_id: int) -> None:
+    """Remove all chunks of a page; call this before the page's title changes."""
+    ids = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
+    _unindex(connection, [row[0] for row in ids])
+    connection.execute("DELETE FROM chunks WHERE page_id = ?", (page_id,))
+
+
+def enqueue_page(connection: sqlite3.Connection, page_id: int, now: str) -> None:
+    """Queue the page's chunks that the active model has not embedded."""
+    _enqueue(connection, "page_id = ?", page_id, now)
+
+
+def enqueue_pages(connection: sqlite3.Connection, slugs: Iterable[str], now: str) -> None:
+    """Queue the chunks of many pages that the active model has not embedded."""
+    among = "SELECT pages.id FROM pages WHERE slug IN (SELECT value FROM json_each(?))"
+    _enqueue(connection, f"page_id IN ({among})", json.dumps(list(slugs)), now)
+
+
+def _from_row(row: tuple[Any, ...]) -> StoredChunk:
+    values = [*row[:5], tuple(json.loads(row[5])), *row[6:]]
+    return StoredChunk(*values)
+
+
+def _stored_by_content(
+    connection: sqlite3.Connection, page_id: int
+) -> dict[tuple[bytes, str, str], list[tuple[int, tuple[int, ...]]]]:
+    """Return (id, position) of the page's chunks by content, last on the page first."""
+    stored = defaultdict(list)
+    for chunk_id, content, kind, heading_path, *position in connection.execute(
+        "SELECT id, hash, kind, heading_path, section, part, byte_start, byte_stop, first_line, "
+        "last_line FROM chunks WHERE page_id = ? ORDER BY section DESC, part DESC",
+        (page_id,),
+    ):
+        stored[content, kind, heading_path].append((chunk_id, tuple(position)))
+    return stored
+
+
+@lru_cache(256)
+def _heading_path_json(heading_path: tuple[str, ...]) -> str:
+    return json.dumps(heading_path, ensure_ascii=False)
+
+
+def _unindex(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
+    """Remove chunks from the keyword index, while their rows still have the indexed text."""
+    connection.executemany(
+        "INSERT INTO chunks_fts (chunks_fts, rowid, title, heading_path, text) "
+        "SELECT 'delete', id, title, heading_path, text FROM chunk_search WHERE id = ?",
+        [(chunk_id,) for chunk_id in chunk_ids],
+    )
+
+
+def _enqueue(connection: sqlite3.Connection, which: str, value: int | str, now: str) -> None:
+    space = active_space(connection)
+    known = (
+        f"SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = {space.model_id} "
+        "AND v.hash = chunks.hash"
+        if space
+        else "SELECT 1 WHERE 0"
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO embedding_jobs (hash, enqueued_at) "
+        f"SELECT hash, ? FROM chunks WHERE {which} AND NOT EXISTS ({known})",
+        (now, value),
+    )

@@ -12,6 +12,7 @@ from gbrain.errors import BadBrain
 from gbrain.store.brain_files import (
     check_brain_file,
     connection_uri,
+    file_uri,
     make_brain_folder,
     place_brain,
 )
@@ -224,6 +225,35 @@ class Database:
             finally:
                 if nested:
                     connection.close()
+
+
+class ReadOnlyDatabase(Database):
+    """A brain through which nothing is written, while other programs may still write the file."""
+
+    def __init__(self, path: Path, *, busy_seconds: float = 10.0) -> None:
+        self._others_may_write = os.access(path, os.W_OK)
+        super().__init__(path, busy_seconds=busy_seconds)
+
+    def _connect(self) -> sqlite3.Connection:
+        self.read_only = True
+        return super()._connect()
+
+    def _locator(self) -> str:
+        # A file that this user cannot write is opened as immutable. With one that can be written,
+        # SQLite would then not see what other programs write.
+        return f"{file_uri(self.path)}?mode=ro" if self._others_may_write else super()._locator()
+
+    def _check_version(self, connection: sqlite3.Connection) -> None:
+        """Refuse a newer schema, and an older one in a file that another command can upgrade."""
+        super()._check_version(connection)
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if self._others_may_write and version < SCHEMA_VERSION:
+            raise BadBrain(
+                f"{self.path} was written by an older gbrain (schema {version}, "
+                f"this program needs {SCHEMA_VERSION})",
+                hint="Run gbrain stats once to upgrade it.",
+                code="brain_too_old",
+            )
 
 
 def create_brain(path: Path) -> None:

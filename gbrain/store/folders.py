@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+_SELECT_SOURCES = "SELECT slug, path, sha256, source_sha256, vault_id FROM pages"
+
 
 @dataclass(frozen=True, slots=True)
 class Folder:
@@ -46,32 +48,14 @@ def add_folder(connection: sqlite3.Connection, root: str, now: str) -> Folder:
     return Folder(*row)
 
 
-def record_written_files(
-    connection: sqlite3.Connection, root: str, files: Iterable[tuple[str, bytes]]
-) -> None:
-    """Record that these (path, sha256) files below `root` have the same text as their pages.
-
-    Only for pages that came from this folder: a page added by hand belongs to it once it is
-    imported.
-    """
-    connection.executemany(
-        "UPDATE pages SET source_sha256 = sha256 WHERE path = ? AND sha256 = ? "
-        "AND vault_id = (SELECT id FROM vaults WHERE root = ?)",
-        ((path, digest, root) for path, digest in files),
-    )
-
-
-_KNOWN = "SELECT slug, path, sha256, source_sha256, vault_id FROM pages"
-
-
 def page_sources(connection: sqlite3.Connection) -> dict[str, PageSource]:
     """Return the source of every page, by slug."""
-    return {row[0]: PageSource(*row) for row in connection.execute(_KNOWN)}
+    return {row[0]: PageSource(*row) for row in connection.execute(_SELECT_SOURCES)}
 
 
 def find_page_source(connection: sqlite3.Connection, slug: str) -> PageSource | None:
     """Return the source of the page with this slug; None if there is none."""
-    row = connection.execute(f"{_KNOWN} WHERE slug = ?", (slug,)).fetchone()
+    row = connection.execute(f"{_SELECT_SOURCES} WHERE slug = ?", (slug,)).fetchone()
     return PageSource(*row) if row else None
 
 
@@ -88,3 +72,18 @@ def page_file_paths(connection: sqlite3.Connection, slugs: Iterable[str]) -> dic
         (json.dumps(list(slugs)),),
     )
     return {slug: Path(root, path) for slug, root, path in rows}
+
+
+def record_written_files(
+    connection: sqlite3.Connection, root: str, files: Iterable[tuple[str, bytes]]
+) -> None:
+    """Record that these (path, sha256) files below `root` have the same text as their pages.
+
+    Only for pages that came from this folder: a page added by hand belongs to it once it is
+    imported.
+    """
+    connection.executemany(
+        "UPDATE pages SET source_sha256 = sha256 WHERE path = ? AND sha256 = ? "
+        "AND vault_id = (SELECT id FROM vaults WHERE root = ?)",
+        ((path, digest, root) for path, digest in files),
+    )

@@ -9,7 +9,7 @@ from typing import Literal
 
 from gbrain.errors import NotFound
 from gbrain.store.pages import StoredPage, find_page, page_text, require_page
-from gbrain.text.page import parse_page
+from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 
 Ending = Literal["replaced", "deleted", "renamed"]
 
@@ -40,6 +40,59 @@ def save_version(
     )  # fmt: skip
 
 
+def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
+    """Return all versions of the page, oldest first; also of a deleted page."""
+    rows = connection.execute(
+        "SELECT version, slug, sha256, bytes, written_at, ending, ended_at FROM versions "
+        "WHERE page_id = ? ORDER BY version",
+        (_page_id(connection, slug),),
+    )
+    versions = [Version(*row) for row in rows]
+    page = find_page(connection, slug)
+    if page:
+        versions.append(
+            Version(page.version, page.slug, page.sha256, page.size, page.updated_at, None)
+        )
+    return versions
+
+
+def version_text(connection: sqlite3.Connection, slug: str, version: int) -> str:
+    """Return the text of one version; raise NotFound, with the existing ones, if missing."""
+    return _path_and_text(connection, slug, version)[1]
+
+
+def page_at_version(
+    connection: sqlite3.Connection, slug: str, version: int
+) -> tuple[StoredPage, str, str]:
+    """Return a page as it was in a version: its row, its front matter as JSON, and its text."""
+    path, text = _path_and_text(connection, slug, version)
+    versions = list_versions(connection, slug)
+    then = next(each for each in versions if each.version == version)
+    page = parse_page(path, text.encode())
+    stored = StoredPage(
+        id=_page_id(connection, slug),
+        slug=then.slug,
+        path=path,
+        title=page.title,
+        type=page.type,
+        wing=page.wing,
+        wing_reason=page.wing_reason,
+        room=page.room,
+        room_reason=page.room_reason,
+        date=page.date,
+        version=version,
+        sha256=then.sha256,
+        size=then.size,
+        folder_id=None,
+        source_sha256=None,
+        created_at=versions[0].written_at,
+        updated_at=then.written_at,
+        tags=page.tags,
+        aliases=page.aliases,
+    )
+    return stored, page.meta, text
+
+
 def last_deleted(connection: sqlite3.Connection, slug: str) -> tuple[int, int] | None:
     """Return (page id, last version) of the page deleted last under this slug, if any."""
     # The page may have been restored and deleted again under another slug.
@@ -63,37 +116,24 @@ def had_content(connection: sqlite3.Connection, slug: str, sha256: bytes) -> boo
     return row.fetchone() is not None
 
 
-def _page_id(connection: sqlite3.Connection, slug: str) -> int:
-    """Return the id of the page with this slug, or of the last one deleted under it."""
-    page = find_page(connection, slug)
-    if page:
-        return page.id
-    holder = last_deleted(connection, slug)
-    return holder[0] if holder else require_page(connection, slug).id
+def decompress_version(content: bytes) -> str:
+    """Return the text of a stored version; raise ValueError or zlib.error if it is corrupt.
+
+    The size is limited, because a few bytes in a crafted file could expand to fill the memory.
+    """
+    decompressor = zlib.decompressobj()
+    data = decompressor.decompress(content, MAX_PAGE_BYTES + 1)
+    if not decompressor.eof or len(data) > MAX_PAGE_BYTES:
+        raise ValueError("the version is truncated or too large")
+    return data.decode()
 
 
-def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
-    """Return all versions of the page, oldest first; also of a deleted page."""
-    rows = connection.execute(
-        "SELECT version, slug, sha256, bytes, written_at, ending, ended_at FROM versions "
-        "WHERE page_id = ? ORDER BY version",
-        (_page_id(connection, slug),),
-    )
-    known = [Version(*row) for row in rows]
-    page = find_page(connection, slug)
-    if page:
-        known.append(
-            Version(page.version, page.slug, page.sha256, page.size, page.updated_at, None)
-        )
-    return known
+def delete_all_versions(connection: sqlite3.Connection) -> None:
+    """Delete the earlier versions of every page."""
+    connection.execute("DELETE FROM versions")
 
 
-def version_text(connection: sqlite3.Connection, slug: str, version: int) -> str:
-    """Return the text of one version; raise NotFound, with the existing ones, if missing."""
-    return _version(connection, slug, version)[1]
-
-
-def _version(connection: sqlite3.Connection, slug: str, version: int) -> tuple[str, str]:
+def _path_and_text(connection: sqlite3.Connection, slug: str, version: int) -> tuple[str, str]:
     """Return path and text of one version."""
     page = find_page(connection, slug)
     if page and page.version == version:
@@ -110,52 +150,10 @@ def _version(connection: sqlite3.Connection, slug: str, version: int) -> tuple[s
     return row[0], decompress_version(row[1])
 
 
-def page_at_version(
-    connection: sqlite3.Connection, slug: str, version: int
-) -> tuple[StoredPage, str, str]:
-    """Return a page as it was in a version: its row, its front matter as JSON, and its text."""
-    path, text = _version(connection, slug, version)
-    known = list_versions(connection, slug)
-    then = next(state for state in known if state.version == version)
-    page = parse_page(path, text.encode())
-    stored = StoredPage(
-        id=_page_id(connection, slug),
-        slug=then.slug,
-        path=path,
-        title=page.title,
-        type=page.type,
-        wing=page.wing,
-        wing_reason=page.wing_reason,
-        room=page.room,
-        room_reason=page.room_reason,
-        date=page.date,
-        version=version,
-        sha256=then.sha256,
-        size=then.size,
-        folder_id=None,
-        source_sha256=None,
-        created_at=known[0].written_at,
-        updated_at=then.written_at,
-        tags=page.tags,
-        aliases=page.aliases,
-    )
-    return stored, page.meta, text
-
-
-def decompress_version(content: bytes) -> str:
-    """Return the text of a stored version; raise ValueError or zlib.error if it is corrupt.
-
-    The size is limited, because a few bytes in a crafted file could expand to fill the memory.
-    """
-    from gbrain.text.page import MAX_PAGE_BYTES
-
-    unpacker = zlib.decompressobj()
-    data = unpacker.decompress(content, MAX_PAGE_BYTES + 1)
-    if not unpacker.eof or len(data) > MAX_PAGE_BYTES:
-        raise ValueError("the version is truncated or too large")
-    return data.decode()
-
-
-def delete_all_versions(connection: sqlite3.Connection) -> None:
-    """Delete the earlier versions of every page."""
-    connection.execute("DELETE FROM versions")
+def _page_id(connection: sqlite3.Connection, slug: str) -> int:
+    """Return the id of the page with this slug, or of the last one deleted under it."""
+    page = find_page(connection, slug)
+    if page:
+        return page.id
+    deleted = last_deleted(connection, slug)
+    return deleted[0] if deleted else require_page(connection, slug).id

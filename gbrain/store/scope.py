@@ -1,4 +1,4 @@
-"""Turn a scope into SQL conditions on pages and chunks."""
+"""Turn a scope (the filters of a query) into SQL conditions on pages and chunks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from gbrain.text.query_tree import day_before, wanted_terms
 from gbrain.types import Clause, Scope, Term
 
 _ANY_DAY = ("0000-01-01", "9999-12-31")
+_KEYWORD_MATCH = "pages.id IN (SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?)"
+_TEXT_COLUMNS = ("title", "compiled_truth", "timeline")
+_FIELD_CONDITIONS = {
+    "wing": "pages.wing = ?",
+    "room": "pages.room = ?",
+    "type": "pages.type = ? COLLATE NOCASE",
+    "tag": "pages.id IN (SELECT page_id FROM tags WHERE tag = ?)",
+}
 
 
 class Condition(NamedTuple):
@@ -56,8 +64,8 @@ def page_condition(scope: Scope) -> Condition:
     for slug in scope.exclude:
         require("pages.slug <> ?", slug)
     if scope.tree is not None:
-        asked = clause_condition(scope.tree)
-        require(asked.sql, *asked.values)
+        tree = clause_condition(scope.tree)
+        require(tree.sql, *tree.values)
     return Condition(" AND ".join(clauses) or "1", tuple(values))
 
 
@@ -101,65 +109,58 @@ def chunk_days_condition(scope: Scope) -> Condition:
     )
 
 
+def clause_condition(tree: Clause) -> Condition:
+    """Return the condition that a row of `pages` must meet to match a query tree."""
+    if has_only_words(tree) and not any(_is_unspaced(term) for term in wanted_terms(tree)):
+        return Condition(_KEYWORD_MATCH, (fts_tree(tree),))
+    if tree.kind == "field":
+        return _field_condition(tree)
+    if tree.term:
+        return _term_condition(tree.term, fts_term(tree.term, strict=True), _TEXT_COLUMNS)
+    if tree.kind == "not":
+        unwanted = clause_condition(tree.operands[0])
+        # NULL: a page without a type or date does not have the unwanted one.
+        return Condition(f"NOT coalesce({unwanted.sql}, 0)", unwanted.values)
+    if tree.kind == "loose":
+        words = [clause_condition(clause) for clause in tree.operands if has_only_words(clause)]
+        required = [
+            clause_condition(clause) for clause in tree.operands if not has_only_words(clause)
+        ]
+        return _join(" AND ", ([_join(" OR ", words)] if words else []) + required)
+    conditions = [clause_condition(clause) for clause in tree.operands]
+    return _join(" AND " if tree.kind == "all" else " OR ", conditions)
+
+
 def _json_path(key: str) -> str:
-    """`key` as a JSON path; a dot steps into a map."""
+    """Return a front matter key as a JSON path; a dot steps into a map."""
     return "$" + "".join(f'."{part.replace(chr(34), "")}"' for part in key.split("."))
 
 
-_MATCHED = "pages.id IN (SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?)"
-_TEXTS = ("title", "compiled_truth", "timeline")
-_COLUMNS = {
-    "wing": "pages.wing = ?",
-    "room": "pages.room = ?",
-    "type": "pages.type = ? COLLATE NOCASE",
-    "tag": "pages.id IN (SELECT page_id FROM tags WHERE tag = ?)",
-}
-
-
-def clause_condition(tree: Clause) -> Condition:
-    """What a row of `pages` must satisfy for the tree to hold."""
-    if has_only_words(tree) and not any(_is_unspaced(term) for term in wanted_terms(tree)):
-        return Condition(_MATCHED, (fts_tree(tree),))
-    if tree.kind == "field":
-        return _field(tree)
-    if tree.term:
-        return _term(tree.term, fts_term(tree.term, strict=True), _TEXTS)
-    if tree.kind == "not":
-        unwanted = clause_condition(tree.operands[0])
-        # What is not known of a page (a type, a date) is not unwanted.
-        return Condition(f"NOT coalesce({unwanted.sql}, 0)", unwanted.values)
-    if tree.kind == "loose":
-        words = [clause_condition(part) for part in tree.operands if has_only_words(part)]
-        demands = [clause_condition(part) for part in tree.operands if not has_only_words(part)]
-        return _joined(" AND ", ([_joined(" OR ", words)] if words else []) + demands)
-    conditions = [clause_condition(part) for part in tree.operands]
-    return _joined(" AND " if tree.kind == "all" else " OR ", conditions)
-
-
-def _field(field: Clause) -> Condition:
+def _field_condition(field: Clause) -> Condition:
     if field.term:
         match = f"title : ({fts_term(field.term, strict=True)})"
-        return _term(field.term, match, ("title",))
+        return _term_condition(field.term, match, ("title",))
     if field.name == "after":
         return days_condition(field.value, None)
     if field.name == "before":
         return days_condition(None, day_before(field.value))
-    return Condition(f"({_COLUMNS[field.name]})", (field.value,))
+    return Condition(f"({_FIELD_CONDITIONS[field.name]})", (field.value,))
 
 
-def _term(term: Term, match: str, texts: tuple[str, ...]) -> Condition:
-    """A term by its words, and letter for letter in a script that does not separate them."""
-    matched = Condition(_MATCHED, (match,))
+def _term_condition(term: Term, match: str, columns: tuple[str, ...]) -> Condition:
+    """Match a term in the keyword index, or as text in a script without spaces between words."""
+    matched = Condition(_KEYWORD_MATCH, (match,))
     if not _is_unspaced(term):
         return matched
-    inside = [Condition(f"instr(pages.{text}, ?) > 0", (" ".join(term.words),)) for text in texts]
-    return _joined(" OR ", [matched, *inside])
+    text = " ".join(term.words)
+    inside = [Condition(f"instr(pages.{column}, ?) > 0", (text,)) for column in columns]
+    return _join(" OR ", [matched, *inside])
 
 
 def _is_unspaced(term: Term) -> bool:
     return any(map(has_unspaced_script, term.words))
 
 
-def _joined(operator: str, conditions: list[Condition]) -> Condition:
+def _join(operator: str, conditions: list[Condition]) -> Condition:
     values = tuple(value for condition in conditions for value in condition.values)
     return Condition(f"({operator.join(c.sql for c in conditions)})", values)

@@ -1,4 +1,4 @@
-"""Read and write the settings that are stored in the brain."""
+"""Settings and query aliases (synonyms that a search adds to a word) stored in the brain."""
 
 from __future__ import annotations
 
@@ -38,18 +38,43 @@ def save_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
         from gbrain.trust import remember_trusted
 
         remember_trusted(brain_identity(connection), value)
-    _follow(connection, name)
+    _update_dependents(connection, name)
 
 
 def remove_setting(connection: sqlite3.Connection, name: str) -> None:
     """Remove a stored setting, so that its default applies."""
     if connection.execute("DELETE FROM config WHERE key = ?", (name,)).rowcount:
-        _follow(connection, name)
+        _update_dependents(connection, name)
 
 
-def _follow(connection: sqlite3.Connection, changed: str) -> None:
-    """Rebuild what depends on a setting that changed."""
+def _update_dependents(connection: sqlite3.Connection, changed: str) -> None:
+    """Rebuild the rows that depend on a setting that changed."""
     if changed == "hypothetical_questions":
         from gbrain.store.page_questions import rebuild_questions
 
         rebuild_questions(connection)
+
+
+def add_alias(connection: sqlite3.Connection, word: str, expansions: tuple[str, ...]) -> None:
+    """Add synonyms for a word."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO query_aliases (word, expansion) VALUES (?, ?)",
+        [(word.casefold(), expansion) for expansion in expansions],
+    )
+
+
+def remove_alias(connection: sqlite3.Connection, word: str) -> int:
+    """Remove all synonyms of a word; return how many there were."""
+    found = connection.execute("DELETE FROM query_aliases WHERE word = ?", (word.casefold(),))
+    return found.rowcount
+
+
+def read_aliases(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    """Return the synonyms by word, both sorted."""
+    known: dict[str, tuple[str, ...]] = {}
+    for word, expansion in connection.execute(
+        "SELECT word, expansion FROM query_aliases "
+        "WHERE typeof(word) = 'text' AND typeof(expansion) = 'text' ORDER BY word, expansion"
+    ):
+        known[word] = (*known.get(word, ()), expansion)
+    return known

@@ -6,9 +6,9 @@ import sqlite3
 from collections import Counter
 from dataclasses import dataclass
 
-from gbrain.store.aliases import read_aliases
 from gbrain.store.folders import list_folders
 from gbrain.store.models import active_model
+from gbrain.store.settings import read_aliases
 from gbrain.store.vectors import active_space
 
 MAX_RECENT_PAGES = 5

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from gbrain.store.connection import Database
+
+# A page opened this soon after a query counts as opened because of it.
+_MAX_TIME_AFTER_QUERY = timedelta(minutes=30)
 
 
 class ShownPage(NamedTuple):
@@ -46,19 +49,19 @@ def log_query(
     keep: int,
 ) -> None:
     """Log a query with the pages it showed, best first, and keep only the `keep` latest queries."""
-    number = connection.execute(
+    query_id = connection.execute(
         "INSERT INTO questions (text, asked_at, mode, verdict, hits) VALUES (?, ?, ?, ?, ?)",
         (text, now, mode, verdict, len(shown)),
     ).lastrowid
-    assert number is not None
+    assert query_id is not None
     connection.executemany(
         "INSERT INTO question_hits (question_id, rank, page_id, features) VALUES (?, ?, ?, ?)",
         [
-            (number, rank, page_id, json.dumps(list(features)))
+            (query_id, rank, page_id, json.dumps(list(features)))
             for rank, (page_id, features) in enumerate(shown, 1)
         ],
     )
-    connection.execute("DELETE FROM questions WHERE id <= ?", (number - keep,))
+    connection.execute("DELETE FROM questions WHERE id <= ?", (query_id - keep,))
 
 
 def logged_queries(connection: sqlite3.Connection) -> Iterator[LoggedQuery]:
@@ -67,26 +70,8 @@ def logged_queries(connection: sqlite3.Connection) -> Iterator[LoggedQuery]:
         "SELECT text, asked_at, verdict, hits, EXISTS (SELECT 1 FROM question_hits "
         "WHERE question_id = id AND opened_at IS NOT NULL) FROM questions ORDER BY id DESC"
     )
-    for text, asked_at, verdict, hits, log_open in rows:
-        yield LoggedQuery(text, asked_at, verdict, hits, bool(log_open))
-
-
-def save_last_hits(connection: sqlite3.Connection, places: Sequence[HitLocation]) -> None:
-    """Store the hits of this query in place of those of the previous one."""
-    connection.execute("DELETE FROM last_answer")
-    connection.executemany("INSERT INTO last_answer (rank, slug, line) VALUES (?, ?, ?)", places)
-
-
-def find_last_hit(connection: sqlite3.Connection, rank: int) -> HitLocation | None:
-    """Return the hit of the last query with this rank; None if there is none."""
-    row = connection.execute(
-        "SELECT rank, slug, line FROM last_answer WHERE rank = ?", (rank,)
-    ).fetchone()
-    return HitLocation(*row) if row else None
-
-
-# A page opened this soon after a query counts as opened because of it.
-_OPENED_AFTER_QUERY = timedelta(minutes=30)
+    for text, asked_at, verdict, hits, opened in rows:
+        yield LoggedQuery(text, asked_at, verdict, hits, bool(opened))
 
 
 def log_open(connection: sqlite3.Connection, page_id: int, now: str) -> None:
@@ -99,30 +84,22 @@ def log_open(connection: sqlite3.Connection, page_id: int, now: str) -> None:
     connection.executemany(
         "UPDATE question_hits SET opened_at = ? WHERE question_id = ? AND page_id = ? "
         "AND opened_at IS NULL",
-        [(now, question, page_id) for question in _recent_queries(connection, now)],
+        [(now, query_id, page_id) for query_id in _recent_query_ids(connection, now)],
     )
 
 
-def _recent_queries(connection: sqlite3.Connection, now: str) -> Iterator[int]:
-    """Yield the ids of recent queries, latest first."""
-    earliest = (datetime.fromisoformat(now) - _OPENED_AFTER_QUERY).isoformat(
-        timespec="milliseconds"
-    )
-    for question, asked_at in connection.execute(
-        "SELECT id, asked_at FROM questions ORDER BY id DESC"
-    ):
-        if asked_at < earliest:
-            return
-        yield question
+def save_last_hits(connection: sqlite3.Connection, hits: Sequence[HitLocation]) -> None:
+    """Store the hits of this query in place of those of the previous one."""
+    connection.execute("DELETE FROM last_answer")
+    connection.executemany("INSERT INTO last_answer (rank, slug, line) VALUES (?, ?, ?)", hits)
 
 
-def open_counts(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, int]:
-    """How often each of these pages was opened; those never opened are left out."""
-    rows = connection.execute(
-        "SELECT page_id, opens FROM page_use WHERE page_id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(page_ids)),),
-    )
-    return dict(rows.fetchall())
+def find_last_hit(connection: sqlite3.Connection, rank: int) -> HitLocation | None:
+    """Return the hit of the last query with this rank; None if there is none."""
+    row = connection.execute(
+        "SELECT rank, slug, line FROM last_answer WHERE rank = ?", (rank,)
+    ).fetchone()
+    return HitLocation(*row) if row else None
 
 
 def try_write(database: Database, write: Callable[[sqlite3.Connection], None]) -> bool:
@@ -133,8 +110,8 @@ def try_write(database: Database, write: Callable[[sqlite3.Connection], None]) -
     connection = database.connection
     if database.read_only or connection.in_transaction:
         return False
-    patience = connection.execute("PRAGMA busy_timeout").fetchone()[0]
-    safety = connection.execute("PRAGMA synchronous").fetchone()[0]
+    busy_timeout = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+    synchronous = connection.execute("PRAGMA synchronous").fetchone()[0]
     connection.execute("PRAGMA busy_timeout = 0")
     connection.execute("PRAGMA synchronous = NORMAL")
     try:
@@ -146,6 +123,19 @@ def try_write(database: Database, write: Callable[[sqlite3.Connection], None]) -
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        connection.execute(f"PRAGMA busy_timeout = {patience}")
-        connection.execute(f"PRAGMA synchronous = {safety}")
+        connection.execute(f"PRAGMA busy_timeout = {busy_timeout}")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
     return True
+
+
+def _recent_query_ids(connection: sqlite3.Connection, now: str) -> Iterator[int]:
+    """Yield the ids of recent queries, latest first."""
+    earliest = (datetime.fromisoformat(now) - _MAX_TIME_AFTER_QUERY).isoformat(
+        timespec="milliseconds"
+    )
+    for query_id, asked_at in connection.execute(
+        "SELECT id, asked_at FROM questions ORDER BY id DESC"
+    ):
+        if asked_at < earliest:
+            return
+        yield query_id

@@ -22,7 +22,7 @@ from gbrain.evaluate.selftest import (
     run_selftest,
     save_baseline,
 )
-from gbrain.store import baselines
+from gbrain.store import evaluation_data
 
 STATE = BrainState("1.0", None, 3, {})
 
@@ -127,7 +127,7 @@ def test_a_run_that_is_kept_reads_back_the_same(brain: Brain) -> None:
 )  # fmt: skip
 def test_a_baseline_that_cannot_be_read_is_none(brain: Brain, results: str) -> None:
     with brain.database.write_transaction() as connection:
-        baselines.save_baseline(connection, "2026-11-16", None, results)
+        evaluation_data.save_baseline(connection, "2026-11-16", None, results)
     assert load_baseline(brain) is None
 
 

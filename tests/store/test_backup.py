@@ -136,11 +136,11 @@ def spoil(copy: Path, sql: str) -> None:
         ("PRAGMA user_version = 99", "it was written by a newer gbrain"),
         (
             "CREATE TRIGGER t AFTER INSERT ON tags BEGIN SELECT 1; END",
-            "it holds a trigger t that is not gbrain's",
+            "it contains a trigger t that gbrain did not create",
         ),
         (
             "DROP TABLE pages; CREATE VIEW pages AS SELECT 1 AS id",
-            "it holds a view pages that is not gbrain's",
+            "it contains a view pages that gbrain did not create",
         ),
         ("DROP TABLE pages", "it has no pages table"),
         ("DROP TABLE tags", "tags is missing"),

@@ -275,3 +275,68 @@ def test_a_lost_update_is_refused(brain: Brain, brain_path: Path) -> None:
     with pytest.raises(Conflict, match="a is at version 2, not at version 1"):
         brain.put("a", b"three", expected_version=1)
     assert brain.text("a") == "two"
+
+
+# --- opened read-only -------------------------------------------------------------------------
+
+
+def test_every_write_is_refused_even_by_sql(sample: Path) -> None:
+    before = digest(sample)
+    with Brain.open(sample, read_only=True) as brain:
+        with pytest.raises(BadBrain) as caught:
+            brain.put("a", b"# A\n")
+        assert caught.value.code == "read_only"
+        for connection in (brain.database.connection, brain.database.open_second_connection()):
+            with pytest.raises(sqlite3.OperationalError, match="readonly database"):
+                connection.execute("DELETE FROM pages")
+        connection.close()
+    assert digest(sample) == before
+
+
+def test_use_is_not_recorded(sample: Path) -> None:
+    with Brain.open(sample) as brain:
+        brain.set("record_queries", "on")
+    with Brain.open(sample, read_only=True) as brain:
+        brain.record_open(brain.get("index").id)
+        assert brain.query("backup").hits
+    with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
+        for table in ("page_use", "questions"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def test_writes_of_other_programs_are_seen(sample: Path) -> None:
+    with Brain.open(sample, read_only=True) as reader:
+        total = reader.list()[1]
+        with Brain.open(sample) as writer:
+            writer.put("a", b"# A\n")
+        assert reader.list()[1] == total + 1
+
+
+def test_a_file_without_write_permission_is_read(sample: Path) -> None:
+    sample.chmod(0o400)
+    with Brain.open(sample, read_only=True) as brain:
+        assert brain.search("backup").hits
+    sample.chmod(0o600)
+
+
+def test_a_path_with_special_characters_is_opened(sample: Path) -> None:
+    place = sample.rename(sample.with_name("a #1? 100%.db"))
+    with Brain.open(place, read_only=True) as brain:
+        assert brain.list()[1] > 1
+
+
+def test_a_brain_of_an_older_schema_is_not_migrated(sample: Path) -> None:
+    connection = sqlite3.connect(sample)
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    before = digest(sample)
+    with pytest.raises(BadBrain) as caught:
+        Brain.open(sample, read_only=True)
+    assert caught.value.code == "brain_too_old"
+    assert digest(sample) == before
+
+
+def test_a_missing_brain_is_not_created(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        Brain.open(tmp_path / "none.db", read_only=True)
+    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Near-duplicates among pages with vectors."""
+"""Duplicates: all pairs of pages with similar vectors, and the duplicate of one page by wording."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain
 from gbrain.store import duplicates
-from gbrain.store.duplicates import DuplicateResult, find_duplicate_pairs, order_by_age, page_cosine
+from gbrain.store.duplicates import (
+    DuplicateResult,
+    find_duplicate_of,
+    find_duplicate_pairs,
+    order_by_age,
+    page_cosine,
+)
 from gbrain.store.vectors import active_space
 from gbrain.types import Scope
 
@@ -32,7 +38,7 @@ FORM = "# Day\n\n## Slept\n\n## Read\n\n## Walked\n\n## To do tomorrow and the d
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("near") / "brain.db"
-    pages = {
+    texts = {
         "ferry": NOTE.format(title="Ferry"),
         "inbox/ferry-copy": NOTE.format(title="Ferry").replace("seven in", "eight in"),
         "archive/boat": "---\ndate: 2020-01-01\n---\n" + NOTE.format(title="Boat to the island"),
@@ -43,14 +49,14 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "stub-2": "# Ferry\n",
     }
     with Brain.open(path, make=True) as brain:
-        for slug, text in pages.items():
+        for slug, text in texts.items():
             brain.put(slug, text.encode())
         brain.embed()
     return path
 
 
 @pytest.fixture
-def near(embedded: Path, brain_path: Path) -> Brain:
+def pages(embedded: Path, brain_path: Path) -> Brain:
     shutil.copy(embedded, brain_path)
     with Brain.open(brain_path) as brain:
         yield brain
@@ -67,8 +73,8 @@ def slugs(compared: DuplicateResult) -> set[frozenset[str]]:
     return {frozenset((pair.older.slug, pair.newer.slug)) for pair in compared.pairs}
 
 
-def test_copies_are_found_and_neither_stubs_nor_forms(near: Brain):
-    compared = pairs(near)
+def test_copies_are_found_and_neither_stubs_nor_forms(pages: Brain):
+    compared = pairs(pages)
     assert slugs(compared) >= {frozenset(("ferry", "inbox/ferry-copy"))}
     assert {slug for pair in slugs(compared) for slug in pair} <= {
         "ferry", "inbox/ferry-copy", "archive/boat",
@@ -78,45 +84,45 @@ def test_copies_are_found_and_neither_stubs_nor_forms(near: Brain):
     assert cosines == sorted(cosines, reverse=True)
 
 
-def test_a_lower_threshold_finds_more(near: Brain):
-    assert slugs(pairs(near, 0.999)) <= slugs(pairs(near)) <= slugs(pairs(near, 0.85))
-    assert len(slugs(pairs(near, 0.85))) == 3
+def test_a_lower_threshold_finds_more(pages: Brain):
+    assert slugs(pairs(pages, 0.999)) <= slugs(pairs(pages)) <= slugs(pairs(pages, 0.85))
+    assert len(slugs(pairs(pages, 0.85))) == 3
 
 
-def test_the_older_page_is_the_one_with_the_earlier_date_or_written_first(near: Brain):
-    by_slugs = {(p.older.slug, p.newer.slug): p.reason for p in pairs(near, 0.85).pairs}
+def test_the_older_page_is_the_one_with_the_earlier_date_or_written_first(pages: Brain):
+    by_slugs = {(p.older.slug, p.newer.slug): p.reason for p in pairs(pages, 0.85).pairs}
     assert ("ferry", "inbox/ferry-copy") in by_slugs
 
 
-def test_superseded_pages_are_done_with(near: Brain):
-    text = near.text("inbox/ferry-copy")
-    near.put("inbox/ferry-copy", f"---\nsuperseded_by: ferry\n---\n{text}".encode())
-    assert all("inbox/ferry-copy" not in pair for pair in slugs(pairs(near, 0.85)))
+def test_superseded_pages_are_done_with(pages: Brain):
+    text = pages.text("inbox/ferry-copy")
+    pages.put("inbox/ferry-copy", f"---\nsuperseded_by: ferry\n---\n{text}".encode())
+    assert all("inbox/ferry-copy" not in pair for pair in slugs(pairs(pages, 0.85)))
 
 
-def test_pages_without_vectors_are_counted(near: Brain):
-    near.put("new", NOTE.format(title="Quite new").encode())
-    before = pairs(near)
+def test_pages_without_vectors_are_counted(pages: Brain):
+    pages.put("new", NOTE.format(title="Quite new").encode())
+    before = pairs(pages)
     assert before.without_vectors == 1
-    near.embed()
-    after = pairs(near)
+    pages.embed()
+    after = pairs(pages)
     assert (after.pages, after.without_vectors) == (before.pages + 1, 0)
 
 
-def test_only_pages_of_the_scope(near: Brain):
-    assert slugs(pairs(near, 0.85, Scope(slug_prefix="inbox/"))) == set()
-    assert pairs(near, 0.85, Scope(slug_prefix="inbox/")).pages == 1
+def test_only_pages_of_the_scope(pages: Brain):
+    assert slugs(pairs(pages, 0.85, Scope(slug_prefix="inbox/"))) == set()
+    assert pairs(pages, 0.85, Scope(slug_prefix="inbox/")).pages == 1
 
 
-def test_damaged_vectors_are_named(near: Brain):
-    with near.database.write_transaction() as connection:
+def test_damaged_vectors_are_named(pages: Brain):
+    with pages.database.write_transaction() as connection:
         connection.execute("UPDATE page_embeddings_vec_384 SET vector = x'00'")
     with pytest.raises(BadBrain, match="vectors are damaged"):
-        pairs(near)
+        pairs(pages)
 
 
-def test_an_empty_scope(near: Brain):
-    assert pairs(near, 0.85, Scope(slug_prefix="zzz")) == DuplicateResult((), 0, 0)
+def test_an_empty_scope(pages: Brain):
+    assert pairs(pages, 0.85, Scope(slug_prefix="zzz")) == DuplicateResult((), 0, 0)
 
 
 def test_the_dated_page_wins_over_the_time_of_writing(brain: Brain):
@@ -159,7 +165,7 @@ def test_strips_find_what_one_product_finds(monkeypatch: pytest.MonkeyPatch):
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     products = rows @ rows.T
     expected = {(a, b) for a in range(60) for b in range(a + 1, 60) if products[a, b] >= 0.9}
-    monkeypatch.setattr(duplicates, "_STRIP", 7)
+    monkeypatch.setattr(duplicates, "_MATRIX_ROWS", 7)
     monkeypatch.setattr(duplicates, "_MAX_PAIRS_PER_PAGE", 60)
     steps: list[tuple[int, int]] = []
     found = duplicates._candidate_pairs(rows, 0.9, lambda done, total: steps.append((done, total)))
@@ -172,3 +178,78 @@ def test_a_form_that_all_share_makes_few_pairs_a_page():
     found = list(duplicates._candidate_pairs(rows, 0.9, lambda done, total: None))
     assert len(found) <= 50 * duplicates._MAX_PAIRS_PER_PAGE
     assert {a for a, _ in found} | {b for _, b in found} == set(range(50))
+
+
+# --- the duplicate of one page ---------------------------------------------------------------
+
+TEXT = (
+    "# Sourdough\n\nFeed the starter twice a day with equal weights of flour and water. Keep it "
+    "somewhere warm, around twenty-five degrees, until it doubles within six hours. Discard all "
+    "but two spoons before every feeding, and save the discard for pancakes.\n"
+)
+
+
+def duplicate_of(brain: Brain, slug: str) -> str | None:
+    with brain.database.read_transaction() as connection:
+        found = find_duplicate_of(connection, slug)
+    return found.slug if found else None
+
+
+@pytest.fixture
+def kitchen(brain: Brain) -> Brain:
+    brain.put("bread/sourdough", TEXT.encode())
+    brain.put("bread/rye", b"# Rye\n\nRye flour holds more water than wheat, and so bakes longer.")
+    return brain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT,
+        TEXT.upper(),
+        TEXT.replace("pancakes", "crackers"),
+        TEXT.replace("# Sourdough", "# How I keep a starter"),
+        "---\ntags: [bread]\n---\n" + TEXT.replace(" ", "\n"),
+        TEXT + "\n## Timeline\n- 2026-04-03 — Began\n",
+    ],
+)
+def test_copies_and_small_edits(kitchen: Brain, text: str):
+    kitchen.put("inbox/starter", text.encode())
+    assert duplicate_of(kitchen, "inbox/starter") == "bread/sourdough"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# Sourdough\n",
+        "# Starter\n\nWhat I bake with: a starter, fed twice a day, kept warm.\n",
+        TEXT + TEXT.replace("the", "that").replace("a ", "one ") + "And much more to say here." * 3,
+        " ".join(sorted(TEXT.split())),
+    ],
+)
+def test_what_is_another_page(kitchen: Brain, text: str):
+    kitchen.put("inbox/starter", text.encode())
+    assert duplicate_of(kitchen, "inbox/starter") is None
+
+
+def test_notes_of_different_days_are_one_form(brain: Brain):
+    brain.put("journal/2026-04-03", TEXT.encode())
+    brain.put("journal/2026-04-04", TEXT.encode())
+    brain.put("journal/thursday", TEXT.encode())
+    assert duplicate_of(brain, "journal/2026-04-04") == "journal/thursday"
+
+
+def test_what_is_superseded_is_known_already(kitchen: Brain):
+    kitchen.put("bread/starter", b"---\nsuperseded_by: bread/sourdough\n---\n" + TEXT.encode())
+    assert duplicate_of(kitchen, "bread/starter") is None
+    assert duplicate_of(kitchen, "bread/sourdough") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["\"'*^:(){}[] " * 30, "日本語の文章です。" * 40, "é" * 400, "0 " * 99]
+)
+def test_any_text_can_be_asked_about(brain: Brain, text: str):
+    brain.put("a", text.encode())
+    brain.put("b", text.encode())
+    assert duplicate_of(brain, "b") in (None, "a")

@@ -75,16 +75,14 @@ def test_an_open_counts_and_marks_the_questions_that_led_to_it(
     open_page(brain, pages[0], "2026-11-16T12:01:00.000Z")
     opened_at = "SELECT opened_at FROM question_hits WHERE opened_at IS NOT NULL"
     assert rows(brain, opened_at) == [(NOON,)]
-    with brain.database.read_transaction() as connection:
-        assert usage_log.open_counts(connection, pages) == {pages[0]: 2}
+    assert rows(brain, "SELECT page_id, opens FROM page_use") == [(pages[0], 2)]
 
 
 def test_a_page_that_went_away_cannot_be_opened(brain: Brain, pages: list[int]) -> None:
     open_page(brain, pages[0], NOON)
     brain.delete("a")
     open_page(brain, pages[0], NOON)
-    with brain.database.read_transaction() as connection:
-        assert usage_log.open_counts(connection, pages) == {}
+    assert rows(brain, "SELECT page_id, opens FROM page_use") == []
 
 
 def test_the_last_answer_is_the_only_one(brain: Brain) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -20,14 +18,6 @@ PAGES = {
     "often": "# Often\n\nplaner planer\n",
     "again": "# Again\n\nplaner\n",
 }
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
-    with Brain.open(tmp_path_factory.mktemp("vocabulary") / "brain.db", make=True) as brain:
-        for name, text in PAGES.items():
-            brain.put(name, text.encode())
-        yield brain
 
 
 def near(brain: Brain, word: str, least: float = 0.3) -> SimilarWord | None:

@@ -1,4 +1,4 @@
-"""Read the pages, chunks and links that test questions are mined from."""
+"""Data for evaluations: where test questions are mined from, and results of earlier self-tests."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import NamedTuple
 from gbrain.text.query_terms import fts_expression
 from gbrain.types import Term
 
+# Each baseline stores its questions: some hundred kilobytes in a large brain.
+_MAX_BASELINES = 5
+
 
 class SourcePage(NamedTuple):
     """A page that questions may be mined from."""
@@ -17,6 +20,15 @@ class SourcePage(NamedTuple):
     id: int
     slug: str
     title: str
+
+
+class BaselineRow(NamedTuple):
+    """One self-test; `results` is JSON, `model` is None if only the keyword lane ran."""
+
+    id: int
+    made_at: str
+    model: str | None
+    results: str
 
 
 def source_pages(connection: sqlite3.Connection) -> list[SourcePage]:
@@ -64,9 +76,8 @@ def timeline_chunks(connection: sqlite3.Connection) -> list[tuple[int, str, str]
 
 def chunk_text(connection: sqlite3.Connection, chunk_id: int) -> str:
     """Return the text of one chunk."""
-    text: str = connection.execute("SELECT text FROM chunks WHERE id = ?", (chunk_id,)).fetchone()[
-        0
-    ]
+    row = connection.execute("SELECT text FROM chunks WHERE id = ?", (chunk_id,)).fetchone()
+    text: str = row[0]
     return text
 
 
@@ -80,7 +91,7 @@ def count_pages_with(connection: sqlite3.Connection, word: str, limit: int) -> i
 
 
 def contains_any(connection: sqlite3.Connection, slug: str, words: Sequence[str]) -> bool:
-    """Tell whether the page contains at least one of the words."""
+    """Return whether the page contains at least one of the words."""
     terms = tuple(Term((word,), quoted=True) for word in words)
     row = connection.execute(
         "SELECT 1 FROM pages_fts JOIN pages ON pages.id = pages_fts.rowid "
@@ -91,7 +102,7 @@ def contains_any(connection: sqlite3.Connection, slug: str, words: Sequence[str]
 
 
 def contains_text(connection: sqlite3.Connection, slug: str, text: str) -> bool:
-    """Tell whether the page exists and contains `text` word for word."""
+    """Return whether the page exists and contains `text` word for word."""
     row = connection.execute(
         "SELECT 1 FROM pages WHERE slug = ?1 "
         "AND (instr(compiled_truth, ?2) OR instr(timeline, ?2))",
@@ -106,3 +117,25 @@ def opened_pages(connection: sqlite3.Connection) -> list[tuple[str, str]]:
         "SELECT text, slug FROM questions JOIN question_hits ON question_id = questions.id "
         "JOIN pages ON pages.id = page_id WHERE opened_at IS NOT NULL ORDER BY text, slug"
     ).fetchall()
+
+
+def save_baseline(
+    connection: sqlite3.Connection, made_at: str, model: str | None, results: str
+) -> None:
+    """Save a baseline and delete all but the newest."""
+    connection.execute(
+        "INSERT INTO baselines (made_at, model, results) VALUES (?, ?, ?)",
+        (made_at, model, results),
+    )
+    connection.execute(
+        "DELETE FROM baselines WHERE id NOT IN (SELECT id FROM baselines ORDER BY id DESC LIMIT ?)",
+        (_MAX_BASELINES,),
+    )
+
+
+def latest_baseline(connection: sqlite3.Connection) -> BaselineRow | None:
+    """Return the newest baseline; None if there is none."""
+    row = connection.execute(
+        "SELECT id, made_at, model, results FROM baselines ORDER BY id DESC LIMIT 1"
+    ).fetchone()
+    return BaselineRow(*row) if row else None
