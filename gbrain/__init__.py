@@ -16,7 +16,7 @@ __all__ = [
     "__version__",
 ]
 
-# By name, not from typing: every run of the program would pay for that import.
+# Not imported from typing, which would slow down every start of the program.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Loads a name when it is first asked for: `import gbrain` alone costs nothing."""
+        """Import a public name on first use, so that `import gbrain` is fast."""
         if name not in __all__:
             raise AttributeError(f"module 'gbrain' has no attribute {name!r}")
         from importlib import import_module
 
-        home = {"Brain": "brain", "GbrainError": "errors"}.get(name, "types")
-        return getattr(import_module(f"gbrain.{home}"), name)
+        module = {"Brain": "brain", "GbrainError": "errors"}.get(name, "types")
+        return getattr(import_module(f"gbrain.{module}"), name)

@@ -1,12 +1,12 @@
-"""The program: `gbrain`, and `python -m gbrain`."""
+"""Entry point of `gbrain` and `python -m gbrain`."""
 
 import gc
 import os
 
 
 def main() -> None:
-    """Runs a command; a shell that completes a word gets its answer without loading them."""
-    # Starting makes many objects and hardly any garbage.
+    """Run a command, or complete a word for a shell without importing the commands."""
+    # Startup creates many objects and little garbage: collect less often.
     gc.set_threshold(100_000, 50, 50)
     if "_GBRAIN_COMPLETE" in os.environ:
         from gbrain.cli.completer import main as run

@@ -1,4 +1,4 @@
-"""What the user can fix: every error carries a code, a message, a hint and an exit code."""
+"""Errors that users can act on: each has a code, a message, a hint and an exit code."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Self
 
 
 class GbrainError(Exception):
-    """Raised by the library; the command line turns it into a message, a hint and an exit code.
+    """The base of all errors that gbrain raises on purpose; the command line prints them.
 
-    `code` is a stable snake_case word for scripts, `hint` the next step for a person.
+    `code` is a stable snake_case word for scripts, `hint` is the next step for a person.
     """
 
     code = "error"
@@ -23,30 +23,30 @@ class GbrainError(Exception):
             self.code = code
 
     def __reduce__(self) -> tuple[partial[Self], tuple[str]]:
-        """An error may come from another process, pickled."""
+        """Support pickling: an error may come from a worker process."""
         return partial(type(self), hint=self.hint, code=self.code), (self.message,)
 
     @property
     def full_message(self) -> str:
-        """The message and the hint in one line."""
+        """Return the message and the hint on one line."""
         return f"{self.message.rstrip('.')}. {self.hint}"
 
 
 class UsageError(GbrainError):
-    """The command was called with words that make no sense together."""
+    """The arguments of a command are invalid."""
 
     code = "usage"
     exit_code = 2
 
 
 class NotFound(GbrainError):
-    """The thing the user named is not in the brain."""
+    """The brain does not contain what the user named."""
 
     code = "not_found"
 
 
 class BadPage(GbrainError):
-    """A page's text cannot be taken in; the message names the line."""
+    """The text of a page cannot be imported; the message names the line."""
 
     code = "bad_page"
 
@@ -58,18 +58,18 @@ class BadSetting(GbrainError):
 
 
 class Conflict(GbrainError):
-    """Somebody else changed the page first."""
+    """The page was changed in the meantime."""
 
     code = "conflict"
 
 
 class BadBrain(GbrainError):
-    """The file is not a brain, is newer than the program, read-only, locked or damaged."""
+    """The file is not a brain, or it is too new, read-only, locked or damaged."""
 
     code = "bad_brain"
 
 
 class ModelUnavailable(GbrainError):
-    """The embedding model is missing, altered or cannot be loaded."""
+    """The embedding model is missing, was modified or cannot be loaded."""
 
     code = "model_unavailable"

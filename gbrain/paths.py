@@ -1,4 +1,4 @@
-"""Where the platform wants a program's files to be."""
+"""Find the platform's folders for the brain, the state and the cache of gbrain."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gbrain.errors import UsageError
 
 
 def default_path() -> Path:
-    """Where the brain is when nobody says: $GBRAIN_DB, else the platform's data folder."""
-    named = os.environ.get("GBRAIN_DB")
-    if named:
-        return Path(named).expanduser()
+    """Return the path of the default brain: $GBRAIN_DB, else in the platform's data folder."""
+    given = os.environ.get("GBRAIN_DB")
+    if given:
+        return Path(given).expanduser()
     if sys.platform == "darwin":
         return _home() / "Library" / "Application Support" / "gbrain" / "brain.db"
     if sys.platform == "win32":
@@ -26,7 +26,7 @@ def default_path() -> Path:
 def _home(
     purpose: str = "look for the brain in", instead: str = "the brain with --db or $GBRAIN_DB"
 ) -> Path:
-    """Under cron or in a container there may be none; raises UsageError that says what to do."""
+    """Return the home folder; raise UsageError if there is none, as under cron."""
     try:
         return Path("~").expanduser()
     except RuntimeError:
@@ -36,33 +36,33 @@ def _home(
 
 
 def make_folder(folder: Path, mode: int = 0o700) -> None:
-    """Makes a folder and those that it lies in, none of them open to more than `mode` says."""
+    """Create a folder and its missing parents, all with permissions `mode`."""
     if folder.is_dir():
         return
-    for each in reversed(folder.parents):
-        if not each.exists():
-            each.mkdir(mode, exist_ok=True)
+    for parent in reversed(folder.parents):
+        if not parent.exists():
+            parent.mkdir(mode, exist_ok=True)
     folder.mkdir(mode, exist_ok=True)
 
 
 def state_folder() -> Path:
-    """The folder for what the program remembers of the user; it may not be there yet."""
+    """Return the folder for what gbrain remembers about the user; it may not exist yet."""
     return _user_folder("XDG_STATE_HOME", (".local", "state"), "Application Support", "State")
 
 
 def cache_folder() -> Path:
-    """The folder for what can be made again; it may not be there yet."""
+    """Return the folder for files that can be created again; it may not exist yet."""
     return _user_folder("XDG_CACHE_HOME", (".cache",), "Caches", "Cache")
 
 
-def _user_folder(variable: str, usual: tuple[str, ...], on_mac: str, on_windows: str) -> Path:
-    named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else variable)
-    # The standard has a relative path ignored: it would mean another folder in every folder.
-    if sys.platform != "darwin" and named and os.path.isabs(named):
-        return Path(named, "gbrain", *([on_windows] if sys.platform == "win32" else []))
+def _user_folder(variable: str, linux: tuple[str, ...], mac: str, windows: str) -> Path:
+    given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else variable)
+    # The XDG specification says to ignore relative paths.
+    if sys.platform != "darwin" and given and os.path.isabs(given):
+        return Path(given, "gbrain", *([windows] if sys.platform == "win32" else []))
     home = _home("keep its files in", f"a folder with ${variable}")
     if sys.platform == "darwin":
-        return home / "Library" / on_mac / "gbrain"
+        return home / "Library" / mac / "gbrain"
     if sys.platform == "win32":
-        return home / "AppData" / "Local" / "gbrain" / on_windows
-    return home.joinpath(*usual, "gbrain")
+        return home / "AppData" / "Local" / "gbrain" / windows
+    return home.joinpath(*linux, "gbrain")

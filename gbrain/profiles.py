@@ -1,4 +1,4 @@
-"""Profiles: named sets of settings that bring back the pipelines gbrain grew from."""
+"""Profiles: named sets of settings that reproduce the search of the projects gbrain builds on."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from gbrain.errors import NotFound
 
 
 class Profile(NamedTuple):
-    """What a profile says; `values` are written as `config set` takes them.
+    """A profile; `values` has settings by name, as `gbrain config set` accepts them.
 
-    They name each constant that its source has, also where the default is the same today.
+    It includes every constant of its source, even if the default is the same today.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Profile(NamedTuple):
     values: Mapping[str, str]
 
 
-# What no profile touches: how much is written down, waited for and shown around an answer.
+# Settings that do not change which pages are found and in which order.
 SETTINGS_OUTSIDE_PROFILES = frozenset(
     """default_token_budget chunk_k page_standing answer_bonus context_floor verdict_strong
     verdict_nothing rerank_command rerank_seconds noise_seed record_queries keep_queries
     record_access stale_days capture_page busy_seconds""".split()
 )
 
-# Without what the other sources have not: no short-circuit, no bias that they do not know.
+# Reciprocal rank fusion alone, without boosts: what the sources other than gigabrain share.
 _PLAIN = {
     "search_mode": "auto",
     "short_circuit": "off",
@@ -54,15 +54,15 @@ _PLAIN = {
 }
 
 PROFILES = (
-    Profile("default", GBRAIN, "What measured best: short-circuit, set-union, dates", {}),
+    Profile("default", GBRAIN, "What measured best: short-circuit, set-union, date boost", {}),
     Profile(
         "gigabrain", GIGABRAIN,
-        "The same with a bias by wing: names favour people and companies, how-to concepts",
+        "The default with a wing boost: people and companies for names, concepts for how-to",
         {"wing_boost": "1.15"},
     ),
     Profile(
         "jeffs", JEFFS,
-        "Two lanes by rrf, retry ladder, intent reweighting, rerank of the head",
+        "Two lanes merged by rrf, retry ladder, boosts by intent, cross-encoder",
         {
             **_PLAIN, "retry_ladder": "on", "fuzzy_similarity": "0.3",
             "preference_boost": "on", "preference_stated_factor": "2.35",
@@ -74,7 +74,7 @@ PROFILES = (
     ),
     Profile(
         "engram", ENGRAM,
-        "Four lanes by intent-weighted rrf, boosts by use and time, rerank, noise and gate",
+        "Four lanes merged by rrf with weights by intent, boosts, rerank, noise, threshold",
         {
             **_PLAIN, "intent_weights": "on", "graph_weight": "1", "associative_weight": "1",
             "hopfield_beta": "8", "hypothetical_questions": "authored", "candidate_pool": "30",
@@ -87,12 +87,12 @@ PROFILES = (
     ),
     Profile(
         "fusion", FUSION,
-        "Semantic and keyword weights by rrf, keywords off until one turns them up",
+        "Vector lane alone; set keyword_weight above 0 to merge the keyword lane by rrf",
         {**_PLAIN, "keyword_weight": "0"},
     ),
     Profile(
         "sift", SIFT,
-        "Two lanes by rrf, scores fade by exp(-age / 7 days), five hits, superseded dropped",
+        "Two lanes merged by rrf, recency of 7 days, five hits, no superseded pages",
         {
             **_PLAIN, "candidate_pool": "50", "default_limit": "5", "recency_tau_days": "7",
             "recency_of": "all", "recency_floor": "0", "drop_superseded": "on",
@@ -102,7 +102,7 @@ PROFILES = (
 
 
 def find_profile(name: str) -> Profile:
-    """The profile called `name`; raises NotFound with the names there are."""
+    """Return the profile called `name`; raise NotFound with all names if there is none."""
     for profile in PROFILES:
         if profile.name == name:
             return profile
@@ -111,9 +111,10 @@ def find_profile(name: str) -> Profile:
 
 
 def profile_values(name: str) -> dict[str, str]:
-    """Every setting that has a say in the order of pages; the default where a profile is silent.
+    """Return the value of every setting that affects results; the default if the profile has none.
 
-    So a profile answers alike whatever else is set, and leaves no trace in the next.
+    A profile then gives the same results on any brain, and none of its values stay behind when
+    another profile is used.
     """
     profile = find_profile(name)
     defaults = {
@@ -125,6 +126,6 @@ def profile_values(name: str) -> dict[str, str]:
 
 
 def is_active_profile(settings: Settings, name: str) -> bool:
-    """Whether the settings are those of the profile."""
+    """Tell whether the settings are those of the profile."""
     values = profile_values(name)
     return all(getattr(settings, key) == parse_value(key, value) for key, value in values.items())

@@ -1,6 +1,6 @@
-"""A function on a thread beside this one; what it raises is raised where its result is asked for.
+"""Run a function in a background thread and get its result or exception later.
 
-Smaller than the standard library's executors, which take longer to load than most of our work.
+Not concurrent.futures: importing it takes longer than most of the calls made here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class BackgroundCall(Generic[Result]):
-    """Starts at once; `result()` waits for the end."""
+    """A call of `work` in a thread that starts at once."""
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._done: list[Result] = []
@@ -29,6 +29,7 @@ class BackgroundCall(Generic[Result]):
         self._thread.start()
 
     def result(self) -> Result:
+        """Wait for the call to end; return its result or raise its exception."""
         self._thread.join()
         if self._failed:
             raise self._failed[0]

@@ -1,4 +1,4 @@
-"""What each stage of a query did and how long it took."""
+"""Record the stages of a query: their names, times and details."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Detail = str | int | float | bool | None | list[str]
 
 
 class Stage:
-    """One line of the trace; `ms` is wall time, `detail` what the stage has to say."""
+    """A stage of a query; `ms` is wall-clock time in milliseconds, `detail` is for `--explain`."""
 
     __slots__ = ("detail", "ms", "name")
 
@@ -21,7 +21,7 @@ class Stage:
 
 
 class Trace:
-    """The stages in the order they began, and when the first could."""
+    """The stages of a query in the order they began; `began` is the start of the query."""
 
     __slots__ = ("began", "stages")
 
@@ -31,7 +31,7 @@ class Trace:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[dict[str, Detail]]:
-        """Times the block and yields the stage's detail to be filled in."""
+        """Time the block as a stage and yield its detail, to be filled in."""
         stage = Stage(name)
         self.stages.append(stage)
         began = perf_counter()

@@ -1,4 +1,4 @@
-"""Commands and models that the user has agreed to: kept with the user, never in a brain file."""
+"""Remember which commands and models the user has confirmed, outside the brain file."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from gbrain.paths import make_folder, state_folder
 
 
 def is_trusted(brain: str, thing: str) -> bool:
-    """Whether the user has chosen this very thing for the brain of that identity."""
-    return _mark(brain, thing) in _marks(_file())
+    """Tell whether the user has confirmed this command or model for the brain with this id."""
+    return _hash(brain, thing) in _read_hashes(_file())
 
 
 def remember_trusted(brain: str, thing: str) -> None:
-    """Remembers that the user wants it; raises GbrainError where that cannot be kept."""
+    """Remember that the user confirmed the command or model for this brain.
+
+    Raises GbrainError if the file cannot be written.
+    """
     file = _file()
     try:
         make_folder(file.parent)
         handle = os.open(file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-        with open(handle, "a", encoding="ascii") as kept:
-            kept.write(f"{_mark(brain, thing)}\n")
+        with open(handle, "a", encoding="ascii") as stream:
+            stream.write(f"{_hash(brain, thing)}\n")
     except OSError as error:
         raise GbrainError(
-            f"Cannot remember what you agreed to in {file}: {error.strerror}",
-            hint="$XDG_STATE_HOME names another folder for what belongs to you and not to a brain.",
+            f"Cannot write your confirmation to {file}: {error.strerror}",
+            hint="Set $XDG_STATE_HOME to a folder that you can write to.",
             code="cannot_write",
         ) from None
 
@@ -35,19 +38,19 @@ def _file() -> Path:
     return state_folder() / "agreed"
 
 
-def _mark(brain: str, thing: str) -> str:
-    """Commands may hold keys, and nobody but gbrain needs to read the list."""
+def _hash(brain: str, thing: str) -> str:
+    """Return the line of the file; a hash, because a command may contain an API key."""
     return sha256(f"{brain}\0{thing}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _marks(file: Path) -> list[str]:
-    """What is in the file, unless somebody else may have written it."""
+def _read_hashes(file: Path) -> list[str]:
+    """Return the lines of the file; none if another user owns it or can write to it."""
     try:
-        with file.open(encoding="ascii", errors="replace") as kept:
-            status = os.fstat(kept.fileno())
-            others = os.name == "posix" and (
+        with file.open(encoding="ascii", errors="replace") as stream:
+            status = os.fstat(stream.fileno())
+            is_unsafe = os.name == "posix" and (
                 status.st_uid != os.geteuid() or bool(status.st_mode & 0o022)
             )
-            return [] if others else kept.read().splitlines()
+            return [] if is_unsafe else stream.read().splitlines()
     except OSError:
         return []

@@ -1,7 +1,7 @@
-"""The frozen values that flow: a page's parts on the way in, a query's stages on the way out.
+"""Immutable values that layers pass to each other: parsed pages, queries, candidates and hits.
 
-Named tuples, because a search pays for every class at its start and they cost the least; without
-postponed annotations, of which each would be compiled then.
+All are named tuples, which are the cheapest classes to create at startup. Annotations are not
+postponed because typing would compile each of them again.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ StopReason = Literal["budget", "coverage", "exhausted"]
 Grade = Literal["strong", "partial", "nothing"]
 ClauseKind = Literal["term", "field", "not", "all", "any", "loose"]
 
-# Called with how much of a long task is done, and of how much.
+# Called with the number of items that a long task has done, and the number of all items.
 Progress = Callable[[int, int], None]
 
 NO_BOOSTS: Mapping[str, float] = MappingProxyType({})
@@ -32,10 +32,10 @@ def no_progress(done: int, total: int) -> None:
 
 
 class Section(NamedTuple):
-    """A stretch of a page's body under one heading, or one timeline entry.
+    """The text under one heading of a page, or one timeline entry.
 
-    Offsets count characters of the body, `start` inclusive and `stop` exclusive; `text_start`
-    is where the words begin after the section's own heading line.
+    Offsets count characters of the body, `start` inclusive and `stop` exclusive; `text_start` is
+    the offset after the heading line. Days are ISO dates.
     """
 
     kind: ChunkKind
@@ -49,10 +49,10 @@ class Section(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A passage of a section: what the keyword lane scores and the model embeds.
+    """A piece of a section that is indexed and embedded.
 
-    Bytes count from the page's first byte (front matter included), lines from 1, both ends of
-    `lines` inclusive. `hash` names the exact text that is embedded.
+    `section` and `part` count from 0, bytes from the first byte of the page (front matter
+    included), lines from 1 with both ends inclusive. `hash` is the hash of the embedded text.
     """
 
     section: int
@@ -71,7 +71,7 @@ class Chunk(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link as written on `line` (from 1); `target` is the page named, without heading."""
+    """A link as written on `line` (from 1); `target` is the page that it names, without heading."""
 
     line: int
     kind: LinkKind
@@ -81,9 +81,10 @@ class Link(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page parsed from its own text; `front_matter + compiled_truth + timeline` is that text.
+    """A parsed page; `front_matter + compiled_truth + timeline` is its text.
 
-    `blocks` are the names of its paragraphs that links on other pages may lead to.
+    `meta` is the front matter as JSON, `sha256` the hash of the text, `blocks` the ids of
+    paragraphs that other pages can link to.
     """
 
     slug: str
@@ -110,14 +111,15 @@ class Page(NamedTuple):
 
     @property
     def text(self) -> str:
+        """Return the whole text of the page."""
         return self.front_matter + self.compiled_truth + self.timeline
 
 
 class Scope(NamedTuple):
-    """Which pages a command may see; every lane applies it before its cut.
+    """Filters that a page must pass; every lane applies them before it limits its candidates.
 
-    Days are ISO and inclusive. `where` holds front-matter keys with the value they must have,
-    `tree` what the query's own fields and NOTs demand.
+    Days are ISO dates, inclusive. `where` has front matter keys with required values, `tree` the
+    fields and NOTs of the query itself.
     """
 
     wing: str | None = None
@@ -133,13 +135,14 @@ class Scope(NamedTuple):
 
     @property
     def unlimited(self) -> bool:
+        """Tell whether there is no filter."""
         return self == Scope()
 
 
 class Term(NamedTuple):
-    """One word or phrase of a query: `words` stand next to each other in that order.
+    """A word or phrase of a query; `words` must be adjacent and in this order.
 
-    `also` holds other spellings that count as this term: the brain's aliases for it.
+    With `prefix`, the word matches all words that start with it. `synonyms` match as well.
     """
 
     words: tuple[str, ...]
@@ -149,10 +152,10 @@ class Term(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """A node of a query's tree; one class for all kinds, because a search pays for each at start.
+    """A node of a query's tree; one class for all kinds, because every class slows the start.
 
-    `term` has a term. `field` has a name, and a term if that is title, else a value. `not` has one
-    part. `all` (AND), `any` (OR) and `loose` (side by side) have two parts or more.
+    A `term` has a term. A `field` has a name, and a term if that name is title, else a value. `not`
+    has one operand. `all` (AND), `any` (OR) and `loose` (side by side) have two or more.
     """
 
     kind: ClauseKind
@@ -163,11 +166,11 @@ class Clause(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A question, read once: `text` as normalised, `terms` as the keyword lane wants them.
+    """A parsed query: its normalised `text`, and the `terms` for the keyword lane.
 
-    `meaning` is what to embed: the words without operators, fields and what is unwanted. With
-    operators or fields there is a `tree`; `expression` is how the keyword lane must match, any of
-    the terms if there is none; `listed` says that pages need not hold any of them.
+    `semantic_text` is the text to embed, without operators, fields and excluded words. A query
+    with operators or fields has a `tree`. `fts_expression` is the FTS5 expression that pages must
+    match; without one, any term suffices. With `filter_only`, pages need not contain any term.
     """
 
     text: str
@@ -181,7 +184,7 @@ class Query(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """One lane's opinion of a page, best first: `rank` counts from 1, `score` is the lane's own."""
+    """A page found by one lane; `rank` counts from 1, `score` is on the scale of the lane."""
 
     page_id: int
     slug: str
@@ -191,7 +194,7 @@ class Candidate(NamedTuple):
 
 
 class ScoredChunk(NamedTuple):
-    """One lane's opinion of a passage."""
+    """A chunk found by one lane; `score` is on the scale of the lane."""
 
     chunk_id: int
     page_id: int
@@ -199,13 +202,13 @@ class ScoredChunk(NamedTuple):
 
 
 class LaneResult(NamedTuple):
-    """What a lane found: pages best first, and the passages that spoke for them, best first.
+    """The candidates of one lane and the chunks that matched, both best first.
 
-    `floor` is the lowest score it gave to any page, the pool's and those beyond it: the measure of
-    what is nothing to this query. `unknown` are the query's terms that no page of the brain holds;
-    `terms` those that found the pages, if they are not the query's own. `beyond` are the pages
-    scored after those of the pool, best first: they enter only if another lane's pool has them.
-    `shared` says from 0 to 1 how well a page's best passage does by words and meaning together.
+    `lowest_score` is the lowest score of any page, also below the candidates; the merge scales
+    scores from there. `unknown_terms` are terms that no page contains, `terms` those that found
+    the pages if they differ from the query's. `overflow` has pages scored below the candidates,
+    best first; they count only if another lane has them as candidates. `combined_chunk_scores` is
+    by page the mean of its best chunk's scores in the keyword and vector lanes, from 0 to 1.
     """
 
     pages: tuple[Candidate, ...]
@@ -218,7 +221,7 @@ class LaneResult(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A page after fusion; keeps the candidates it came from, by lane."""
+    """A page after the merge, with its candidates by lane and its boost factors by name."""
 
     page_id: int
     slug: str
@@ -228,7 +231,7 @@ class Ranked(NamedTuple):
 
     @property
     def chunk_id(self) -> int | None:
-        """The passage that speaks for the page: the keyword lane's, which can be highlighted."""
+        """Return the best chunk; the keyword lane's if possible, to highlight its words."""
         for lane in ("fts", "vector", "associative"):
             if lane in self.lanes and self.lanes[lane].chunk_id is not None:
                 return self.lanes[lane].chunk_id
@@ -236,10 +239,10 @@ class Ranked(NamedTuple):
 
 
 class BoostData(NamedTuple):
-    """What the brain knows of a fused page beside its scores, as far as a boost asks for it.
+    """The properties of a page that boosts depend on.
 
-    Days are ISO. `importance` is from 0 to 1. What begins with `passage` is of the passage that
-    speaks for the page; it and `phrase`, `opens` are read only on request.
+    Days are ISO dates, `importance` is from 0 to 1. Fields that start with `chunk_` describe the
+    best chunk; these, `has_phrase` and `opens` are read only if a boost needs them.
     """
 
     title: str
@@ -261,7 +264,7 @@ class BoostData(NamedTuple):
 
 
 class HitChunk(NamedTuple):
-    """The passage that speaks for a hit; `lines` are inclusive, `hash` is hexadecimal."""
+    """The best chunk of a hit; `lines` are inclusive, `hash` is hexadecimal."""
 
     kind: ChunkKind
     heading_path: tuple[str, ...]
@@ -271,7 +274,7 @@ class HitChunk(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A ranked page with its text; matched words in `snippet` stand between \x02 and \x03."""
+    """A page in the results; matched words in `snippet` are between \x02 and \x03."""
 
     rank: int
     slug: str
@@ -288,7 +291,7 @@ class Hit(NamedTuple):
 
 
 class TermStatistics(NamedTuple):
-    """A word of a query: about how many pages hold it, and whether the best hit's passages do."""
+    """A query word: about how many pages contain it, and whether the best hit does."""
 
     word: str
     pages: int
@@ -296,7 +299,7 @@ class TermStatistics(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """How well a query was answered; `confidence` is how likely the first five hold the answer."""
+    """How well a query was answered; `confidence` is the chance that the first 5 hits answer it."""
 
     grade: Grade
     confidence: float
@@ -304,7 +307,7 @@ class Verdict(NamedTuple):
 
 
 class ContextChunk(NamedTuple):
-    """A stretch of a page in an assembled context; `role` says why it is there."""
+    """Text of a page in an assembled context; `role` says why it was included."""
 
     slug: str
     title: str
@@ -318,14 +321,14 @@ class ContextChunk(NamedTuple):
 
 
 class DroppedChunk(NamedTuple):
-    """A piece that did not fit."""
+    """A chunk that did not fit into the token budget."""
 
     slug: str
     tokens: int
 
 
 class Budget(NamedTuple):
-    """The receipt of an assembled context, in tokens."""
+    """The token budget of a context: limit, use, what did not fit, and why assembly stopped."""
 
     limit: int
     used: int
@@ -334,10 +337,10 @@ class Budget(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Everything a query returns; `context` and `budget` only with depth auto.
+    """The result of a query; `context` and `budget` are only set with depth auto.
 
-    `superseded` are the slugs of pages left out because another replaces them. `read_as` are the
-    words that found the pages, if they are not those of the query.
+    `superseded` has the slugs of pages left out because another page supersedes them. `read_as` is
+    the query that found the hits, if it is not the given one.
     """
 
     query: str

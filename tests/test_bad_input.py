@@ -98,8 +98,8 @@ def test_an_empty_file_is_a_page_with_a_name(brain: Brain, tmp_path: Path) -> No
 def test_front_matter_that_does_not_end(brain: Brain, tmp_path: Path) -> None:
     assert problem(brain, tmp_path, b"---\ntitle: x\n\n# Text\n") == (
         "bad_page",
-        "front matter starts on line 1 and never ends",
-        "End the front matter with a line that holds only ---.",
+        "front matter starts on line 1 and has no end",
+        "End the front matter with a line that contains only ---.",
     )
 
 
@@ -123,7 +123,7 @@ def test_anchors_that_explode_are_counted_as_written_out(brain: Brain, tmp_path:
 )
 def test_nesting_200_deep_in_front_matter(brain: Brain, tmp_path: Path, yaml: str) -> None:
     _, reason, _ = problem(brain, tmp_path, f"---\n{yaml}\n---\n".encode())
-    assert reason == "line 2: front matter is nested more than 50 deep"
+    assert reason == "line 2: front matter is nested more than 50 levels deep"
 
 
 @pytest.mark.parametrize("mark", ["- ", "> ", "1. ", "* > "])

@@ -188,8 +188,8 @@ def test_a_profile_for_good_ends_where_a_setting_of_its_own_begins(run, brain_pa
     run("config", "set", "rrf_k", "10")
     used = run("profile", "use", "jeffs")
     assert used.stderr.splitlines() == [
-        "The brain now answers as jeffs; gbrain profile use default goes back to the defaults.",
-        "It was set before and is no more: rrf_k 10.",
+        "This brain now uses the profile jeffs. To undo: gbrain profile use default",
+        "It replaced your own settings: rrf_k 10.",
     ]
     run("config", "set", "rrf_k", "10")
     rows = run("profile", "list", "--json").json["profiles"]
@@ -197,7 +197,7 @@ def test_a_profile_for_good_ends_where_a_setting_of_its_own_begins(run, brain_pa
     back = run("profile", "use", "default", "--json").json
     assert back["replaced"]["rrf_k"] == "10"
     assert run("config", "get", "rrf_k").stdout.strip() == "60"
-    assert run("profile", "use", "default").stderr == "The brain now answers as default.\n"
+    assert run("profile", "use", "default").stderr == "This brain now uses the profile default.\n"
 
 
 def test_engram_keeps_its_own_factors_for_dates() -> None:

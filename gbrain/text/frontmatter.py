@@ -1,4 +1,4 @@
-"""Front matter: where it ends and what its YAML says, without ever rewriting a character of it."""
+"""Read the YAML front matter of a page, and set or remove one key without touching other text."""
 
 from __future__ import annotations
 
@@ -16,43 +16,49 @@ FrontMatterValue: TypeAlias = (
 
 MAX_FRONT_MATTER_BYTES = 1_000_000
 MAX_DEPTH = 50
-MAX_NODES = 10_000
+MAX_VALUES = 10_000
 
 _BOM = "\ufeff"
 _FIRST_YAML_LINE = 2
-_OPENING = re.compile(r"---[ \t]*(?:\r\n?|\n)")
+_NEWLINE = re.compile(r"\r\n?|\n")
+_OPENING = re.compile(r"\ufeff?---[ \t]*(\r\n?|\n)")
 _CLOSING = re.compile(r"[\r\n](?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
-_ENTRY = re.compile(r"""["']?[\w.-]+["']?[ \t]*:(?:\s|\Z)""")
-_LINE_END = re.compile(r"\r\n?|\n")
+_CLOSING_AT_END = re.compile(r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n)?\Z")
+_KEY_LINE = re.compile(r"""["']?[\w.-]+["']?[ \t]*:(?:\s|\Z)""")
 _FORBIDDEN = re.compile(
     r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]|[\ud800-\udfff]|[\ufffe\uffff]"
 )
 _DIRECTIVE = re.compile(r"(?:[ \t]*+(?:#[^\r\n]*+)?+[\r\n]++)*+%")
 _NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(\.[0-9]*)?|(\.[0-9]+))([eE][-+]?[0-9]+)?")
 
-# YAML 1.1 ends a line at these; YAML 1.2 and editors do not.
-_OLD_LINE_ENDS = "\x85\u2028\u2029"
-# More characters than a front matter of MAX_BYTES has room for: one is always free.
-_STAND_INS = range(0x10FFFF, 0xFFFF, -1)
+# The parser follows YAML 1.1, which ends a line at these; YAML 1.2 and editors do not.
+_YAML_1_1_LINE_ENDS = "\x85\u2028\u2029"
+# More characters than fit into MAX_FRONT_MATTER_BYTES: one is always unused.
+_PLACEHOLDERS = range(0x10FFFF, 0xFFFF, -1)
 
-_WORDS: dict[str, bool | None] = {"": None, "~": None}
-_WORDS |= {"null": None, "Null": None, "NULL": None}
-_WORDS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_CONSTANTS: dict[str, bool | None] = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
 
-_HINT_CLOSE = "End the front matter with a line that holds only ---."
-_HINT_QUOTE = "Put quotes around text that holds ': ' or ' #', or starts with one of {[*&!|>%@`."
-_HINT_TAB = "Indent with spaces: YAML takes no tabs."
+_NEEDS_NO_QUOTES = re.compile(r"[^\W\d_][\w./-]*")
+# Words that some YAML parsers do not read as text.
+_RESERVED_WORDS = frozenset("true false null yes no on off y n".split())
+
+_HINT_CLOSE = "End the front matter with a line that contains only ---."
+_HINT_QUOTE = "Put quotes around text that contains ': ' or ' #', or starts with one of {[*&!|>%@`."
+_HINT_TAB = "Indent with spaces: YAML does not allow tabs."
 _HINT_SMALLER = "Move long or deep data out of the front matter, into the page or another file."
 _HINT_MAP = "Write front matter as 'key: value' lines."
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """A page's front matter as written and as read.
+    """The front matter of a page: its text, its values and the lines of its keys.
 
-    `raw` runs from the page's first character to the end of the closing line, line end included;
-    without front matter it holds at most a byte order mark. `values` keeps the page's order and
-    can be written as JSON. `lines` gives the 1-based page line of each top-level key.
+    `raw` is the page from its first character to the newline after the closing `---`; without
+    front matter it is empty or a byte order mark. `values` are in the order of the page and can be
+    written as JSON. `lines` has the line of each top-level key in the page, counted from 1.
     """
 
     raw: str
@@ -61,55 +67,59 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, str]:
-    """Divide a page into front matter and the rest; `front.raw + rest == text` always.
+    """Split a page into front matter and body; `front.raw + body == text` always.
 
-    Raises BadPage, and nothing else, for front matter that never ends or cannot be read.
+    Raises BadPage for front matter that has no end or is not valid YAML.
     """
     start = len(_BOM) if text.startswith(_BOM) else 0
-    opening = _OPENING.match(text, start)
+    opening = _OPENING.match(text)
     if opening is None:
         return FrontMatter(text[:start], {}, {}), text[start:]
     closing = _CLOSING.search(text, opening.end() - 1)
-    has_entry = _ENTRY.match(text, opening.end()) is not None
-    if closing is None and has_entry:
-        raise BadPage("front matter starts on line 1 and never ends", hint=_HINT_CLOSE)
+    has_key = _KEY_LINE.match(text, opening.end()) is not None
+    if closing is None and has_key:
+        raise BadPage("front matter starts on line 1 and has no end", hint=_HINT_CLOSE)
     if closing is not None:
         end = closing.end()
         if len(text[:end].encode("utf-8", "surrogatepass")) <= MAX_FRONT_MATTER_BYTES:
-            read = _read(text[opening.end() : closing.start() + 1])
-            if read is not None:
-                return FrontMatter(text[:end], *read), text[end:]
-        elif has_entry:
+            parsed = _parse_yaml(text[opening.end() : closing.start() + 1])
+            if parsed is not None:
+                return FrontMatter(text[:end], *parsed), text[end:]
+        elif has_key:
             raise _bad(1, "front matter is longer than 1 MB", _HINT_SMALLER)
     return FrontMatter(text[:start], {}, {}), text[start:]
 
 
-def _read(source: str) -> tuple[dict[str, FrontMatterValue], dict[str, int]] | None:
-    """Values and key lines of the YAML between the delimiters; None if it is ordinary text."""
+def _parse_yaml(source: str) -> tuple[dict[str, FrontMatterValue], dict[str, int]] | None:
+    """Return values and key lines of the YAML between the delimiters; None if it is plain text."""
     import yaml
 
     if forbidden := _FORBIDDEN.search(source):
-        line = _FIRST_YAML_LINE + len(_LINE_END.findall(source, 0, forbidden.start()))
+        line = _FIRST_YAML_LINE + len(_NEWLINE.findall(source, 0, forbidden.start()))
         raise _not_allowed(forbidden[0], line)
     if directive := _DIRECTIVE.match(source):
-        line = _FIRST_YAML_LINE + len(_LINE_END.findall(directive[0]))
-        raise _bad(line, "front matter takes no YAML directives", "Leave out the line with %.")
-    hidden = _hidden_line_ends(source)
-    if hidden:
-        source = source.translate(hidden)
+        line = _FIRST_YAML_LINE + len(_NEWLINE.findall(directive[0]))
+        raise _bad(
+            line,
+            "front matter must not contain YAML directives",
+            "Remove the line that starts with %.",
+        )
+    replaced = _line_end_placeholders(source)
+    if replaced:
+        source = source.translate(replaced)
     parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    reader = _Reader(yaml, {new: old for old, new in hidden.items()})
+    builder = _ValueBuilder(yaml, {new: old for old, new in replaced.items()})
     try:
-        return reader.page(parser(source).get_event)
+        return builder.build(parser(source).get_event)
     except yaml.YAMLError as error:
         raise _malformed(error, source) from None
     except (ValueError, OverflowError):
-        # The parser written in Python lets chr() fail on an escape such as "\UFFFFFFFF".
-        raise _bad(reader.line, "an escape names no character", _HINT_QUOTE) from None
+        # In the pure-Python parser, chr() fails on an escape such as "\UFFFFFFFF".
+        raise _bad(builder.line, "an escape stands for no character", _HINT_QUOTE) from None
 
 
-class _Reader:
-    """Builds values from YAML events in one pass, within the limits on depth and nodes."""
+class _ValueBuilder:
+    """Builds values from YAML events in one pass; enforces MAX_DEPTH and MAX_VALUES."""
 
     def __init__(self, yaml: Any, restore: dict[int, int]) -> None:
         self._yaml = yaml
@@ -119,10 +129,10 @@ class _Reader:
         self._nodes = 0
         self.line = _FIRST_YAML_LINE
 
-    def page(
+    def build(
         self, next_event: Callable[[], Any]
     ) -> tuple[dict[str, FrontMatterValue], dict[str, int]] | None:
-        """Top-level values with the page line of each key; None if the root is only text."""
+        """Return the top-level values and the line of each key; None if the root is plain text."""
         self._next = next_event
         self._next()
         if type(self._next()) is self._yaml.StreamEndEvent:
@@ -161,8 +171,8 @@ class _Reader:
                 raise _bad(_line(event), what, _HINT_QUOTE)
             key = self._scalar(event)[0]
             if key in lines:
-                what = f"a key is there twice, first on line {lines[key]}"
-                raise _bad(self.line, what, "Keep one of the two.")
+                what = f"a duplicate key, first on line {lines[key]}"
+                raise _bad(self.line, what, "Remove one of the two.")
             lines[key] = self.line
             values[key] = self._value(self._next(), depth + 1)
         self._anchor(start, values)
@@ -177,20 +187,20 @@ class _Reader:
         return values
 
     def _scalar(self, event: Any) -> tuple[str, FrontMatterValue]:
-        """The text of a scalar and the value it stands for."""
+        """Return the text of a scalar and its value."""
         self._count(event, 1)
         text: str = event.value
         if event.style == '"' and (escaped := _FORBIDDEN.search(text)):
             raise _not_allowed(escaped[0], self.line)
         if self._restore:
             text = text.translate(self._restore)
-        value = text if event.style or event.tag is not None else _plain(text)
+        value = text if event.style or event.tag is not None else _parse_plain(text)
         self._anchor(event, value)
         return text, value
 
     def _alias(self, event: Any, depth: int) -> FrontMatterValue:
         if event.anchor not in self._anchored:
-            what = "an alias names no value that ends above it"
+            what = "an alias without an anchor above it"
             raise _bad(_line(event), what, _HINT_QUOTE)
         value = self._anchored[event.anchor]
         nodes, height = _measure(value)
@@ -210,32 +220,32 @@ class _Reader:
     def _count(self, event: Any, nodes: int) -> None:
         self.line = _line(event)
         self._nodes += nodes
-        if self._nodes > MAX_NODES:
-            what = f"front matter holds more than {MAX_NODES} values, aliases written out"
+        if self._nodes > MAX_VALUES:
+            what = f"front matter has more than {MAX_VALUES} values with aliases expanded"
             raise _bad(self.line, what, _HINT_SMALLER)
 
     def _limit_depth(self, depth: int) -> None:
         if depth > MAX_DEPTH:
-            what = f"front matter is nested more than {MAX_DEPTH} deep"
+            what = f"front matter is nested more than {MAX_DEPTH} levels deep"
             raise _bad(self.line, what, _HINT_SMALLER)
 
 
-def _plain(text: str) -> FrontMatterValue:
-    """What an unquoted scalar stands for: text unless it surely is a word or number of JSON."""
-    if text in _WORDS:
-        return _WORDS[text]
+def _parse_plain(text: str) -> FrontMatterValue:
+    """Return the value of an unquoted scalar: text, unless it is a constant or number of JSON."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
     number = _NUMBER.fullmatch(text)
     if number is None:
         return text
     if number.lastindex is None:
-        # Twenty characters hold every 64-bit integer.
+        # A 64-bit integer has at most twenty characters.
         return int(text) if len(text) <= 20 and -(2**63) <= int(text) < 2**63 else text
     value = float(text)
     return text if value in (float("inf"), float("-inf")) else value
 
 
 def _measure(value: FrontMatterValue) -> tuple[int, int]:
-    """Nodes in a value, keys included, and how deep its lists and maps are nested."""
+    """Return how many values and keys a value contains, and how deep it is nested."""
     if isinstance(value, dict):
         children, keys = list(value.values()), len(value)
     elif isinstance(value, list):
@@ -246,13 +256,13 @@ def _measure(value: FrontMatterValue) -> tuple[int, int]:
     return 1 + keys + sum(n for n, _ in measured), 1 + max((h for _, h in measured), default=0)
 
 
-def _hidden_line_ends(source: str) -> dict[int, int]:
-    """Stand-ins, absent from the source, for characters that only old YAML takes as line ends."""
+def _line_end_placeholders(source: str) -> dict[int, int]:
+    """Return an unused character for each one that only YAML 1.1 takes as the end of a line."""
     if source.isascii():
         return {}
     used = set(source)
-    free = (code for code in _STAND_INS if chr(code) not in used)
-    return {ord(mark): next(free) for mark in _OLD_LINE_ENDS if mark in used}
+    unused = (code for code in _PLACEHOLDERS if chr(code) not in used)
+    return {ord(mark): next(unused) for mark in _YAML_1_1_LINE_ENDS if mark in used}
 
 
 def _line(event: Any) -> int:
@@ -270,67 +280,58 @@ def _not_allowed(character: str, line: int) -> BadPage:
 
 
 def _malformed(error: Any, source: str) -> BadPage:
-    """The parser's complaint, at the line where a person would look for the mistake."""
+    """Return the parser's error, at the line where a person would look for the mistake."""
     mark = error.problem_mark
-    # What is left open is best named by its start; but a block may have started far above.
+    # Report an unclosed quote or bracket where it starts; a block may start far above the error.
     if error.context_mark and "block" not in error.context and "tab" not in error.problem:
         mark = error.context_mark
-    text = _LINE_END.split(source)[mark.line]
+    text = _NEWLINE.split(source)[mark.line]
     indent = text[: len(text) - len(text.lstrip(" \t"))]
     hint = _HINT_TAB if "\t" in indent else _HINT_QUOTE
-    # The line says where to look; words of the page have no place in an error.
+    # Errors must not quote the page's text; the line number says where to look.
     problem = re.sub(r"'[^']{2,}'|\"[^\"]{2,}\"", "…", error.problem)
     return _bad(mark.line + _FIRST_YAML_LINE, f"not valid YAML: {problem}", hint)
 
 
-_EDIT_BOM = "\ufeff"
-_NEWLINE = re.compile(r"\r\n?|\n")
-_EDIT_OPENING = re.compile(r"\ufeff?---[ \t]*(\r\n?|\n)")
-_EDIT_CLOSING = re.compile(r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n)?\Z")
-_NEEDS_NO_QUOTES = re.compile(r"[^\W\d_][\w./-]*")
-# Words that some reader of YAML takes for something other than text.
-_RESERVED_WORDS = frozenset("true false null yes no on off y n".split())
-
-
 def set_key(text: str, key: str, value: str) -> str:
-    """The page with `key: value` in its front matter, which is made if there is none.
+    """Return the page with `key: value` in its front matter, which is added if there is none.
 
-    A key that is there gets the new value. `remove_key` gives back the bytes as they were
-    without the key. Raises BadPage for front matter that takes no further line.
+    An existing key gets the new value. `remove_key` restores the text exactly. Raises BadPage if
+    the line cannot be added without changing other values.
     """
     if split_front_matter(text)[0].values.get(key) == value:
         return text
     bare = remove_key(text, key)
     front, body = split_front_matter(bare)
     wanted = {**front.values, key: value}
-    for edited in _with_line(front, body, key, value):
-        if _reads_as(edited, wanted, body):
+    for edited in _add_key_variants(front, body, key, value):
+        if _parses_to(edited, wanted, body):
             return edited
     raise BadPage(
-        f"line 1: {key} cannot be written into this front matter",
-        hint=f"Write '{key}: {value}' into it by hand.",
+        f"line 1: {key} cannot be added to this front matter",
+        hint=f"Add '{key}: {value}' in an editor: gbrain edit SLUG",
     )
 
 
 def remove_key(text: str, key: str) -> str:
-    """The page without that key; front matter that held nothing else goes with it.
+    """Return the page without the key; front matter that is empty then is removed too.
 
-    Raises BadPage where the key cannot be told from what is around it.
+    Raises BadPage if the key cannot be removed without changing other values.
     """
     front, body = split_front_matter(text)
     if key not in front.values:
         return text
     wanted = {name: value for name, value in front.values.items() if name != key}
-    for edited in _without_line(front, body, key):
-        if _reads_as(edited, wanted, body):
+    for edited in _remove_key_variants(front, body, key):
+        if _parses_to(edited, wanted, body):
             return edited
     raise BadPage(
-        f"line {front.lines[key]}: {key} cannot be taken out of this front matter",
-        hint="Take it out by hand.",
+        f"line {front.lines[key]}: {key} cannot be removed from this front matter",
+        hint="Remove it in an editor: gbrain edit SLUG",
     )
 
 
-def _reads_as(text: str, values: Mapping[str, FrontMatterValue], body: str) -> bool:
+def _parses_to(text: str, values: Mapping[str, FrontMatterValue], body: str) -> bool:
     try:
         front, rest = split_front_matter(text)
     except BadPage:
@@ -338,10 +339,10 @@ def _reads_as(text: str, values: Mapping[str, FrontMatterValue], body: str) -> b
     return dict(front.values) == values and rest == body
 
 
-def _with_line(front: FrontMatter, body: str, key: str, value: str) -> Iterator[str]:
-    """Pages that may hold the key, the best place first."""
-    opening, closing = _EDIT_OPENING.match(front.raw), _EDIT_CLOSING.search(front.raw)
-    line = f"{key}: {_spelled(value)}"
+def _add_key_variants(front: FrontMatter, body: str, key: str, value: str) -> Iterator[str]:
+    """Yield the page with the key in different places, the best place first."""
+    opening, closing = _OPENING.match(front.raw), _CLOSING_AT_END.search(front.raw)
+    line = f"{key}: {_quote_if_needed(value)}"
     if opening is None or closing is None:
         found = _NEWLINE.search(body)
         newline = found[0] if found else "\n"
@@ -349,8 +350,8 @@ def _with_line(front: FrontMatter, body: str, key: str, value: str) -> Iterator[
         return
     top, bottom = opening.end(), closing.start()
     if top == bottom:
-        # Single quotes tell a front matter that was there, and empty, from one made for the key.
-        line = f"{key}: {_single_quoted(value)}"
+        # Single quotes mark a front matter that was empty before, so that remove_key keeps it.
+        line = f"{key}: {_single_quote(value)}"
     first = _NEWLINE.split(front.raw)[min(front.lines.values(), default=1) - 1]
     indents = dict.fromkeys((first[: len(first) - len(first.lstrip(" "))], ""))
     for place in (bottom, top):
@@ -361,11 +362,11 @@ def _with_line(front: FrontMatter, body: str, key: str, value: str) -> Iterator[
     yield f"{front.raw[:brace]}{line}, {front.raw[brace:]}{body}"
 
 
-def _without_line(front: FrontMatter, body: str, key: str) -> Iterator[str]:
-    """Pages that may be without the key, the whole front matter gone first."""
+def _remove_key_variants(front: FrontMatter, body: str, key: str) -> Iterator[str]:
+    """Yield the page without the key: without front matter, line or lines, flow-style entry."""
     written = rf'{key}: (?:[^\s"\'][^\r\n]*|"[^\r\n]*")'
     if re.fullmatch(rf"\ufeff?---(\r\n?|\n){written}\1---\1", front.raw):
-        yield (_EDIT_BOM if front.raw.startswith(_EDIT_BOM) else "") + body
+        yield (_BOM if front.raw.startswith(_BOM) else "") + body
     starts = [0, *(end.end() for end in _NEWLINE.finditer(front.raw))]
     line = front.lines[key] - 1
     yield front.raw[: starts[line]] + front.raw[starts[line + 1] :] + body
@@ -378,10 +379,10 @@ def _without_line(front: FrontMatter, body: str, key: str) -> Iterator[str]:
     yield re.sub(rf"(\{{){key}: (?:[\w./-]+|\"[^\r\n]*?\"), ", r"\1", front.raw, count=1) + body
 
 
-def _spelled(value: str) -> str:
+def _quote_if_needed(value: str) -> str:
     plain = _NEEDS_NO_QUOTES.fullmatch(value) and value.casefold() not in _RESERVED_WORDS
     return value if plain else json.dumps(value, ensure_ascii=False)
 
 
-def _single_quoted(value: str) -> str:
+def _single_quote(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"

@@ -37,8 +37,8 @@ def test_bad_files_are_listed_after_the_others_are_in(run, brain_path, vault):
     assert taken.stderr == (
         "bad.md: line 1: not UTF-8 (byte 0xff at offset 0) "
         "(The file looks like UTF-16: convert it to UTF-8 first.)\n"
-        "open.md: front matter starts on line 1 and never ends "
-        "(End the front matter with a line that holds only ---.)\n"
+        "open.md: front matter starts on line 1 and has no end "
+        "(End the front matter with a line that contains only ---.)\n"
         "2 new, 0 changed, 0 unchanged, 2 not imported.\n"
     )
     assert len(run("list").stdout.splitlines()) == 2

@@ -18,14 +18,14 @@ from gbrain.text.frontmatter import (
     split_front_matter,
 )
 
-QUOTE = "Put quotes around text that holds ': ' or ' #', or starts with one of {[*&!|>%@`."
-TABS = "Indent with spaces: YAML takes no tabs."
+QUOTE = "Put quotes around text that contains ': ' or ' #', or starts with one of {[*&!|>%@`."
+TABS = "Indent with spaces: YAML does not allow tabs."
 SMALLER = "Move long or deep data out of the front matter, into the page or another file."
 REMOVE = "Remove it."
-PERCENT = "Leave out the line with %."
-KEEP_ONE = "Keep one of the two."
+PERCENT = "Remove the line that starts with %."
+KEEP_ONE = "Remove one of the two."
 MAP = "Write front matter as 'key: value' lines."
-CLOSE = "End the front matter with a line that holds only ---."
+CLOSE = "End the front matter with a line that contains only ---."
 
 
 def values(source: str) -> dict[str, FrontMatterValue]:
@@ -160,27 +160,27 @@ def test_lines_are_those_of_the_page(end: str) -> None:
 
 @pytest.mark.parametrize("page", ["---\ntitle: Ada\n", "\ufeff---\r\n'title':", "---\na-b : 1"])
 def test_front_matter_that_never_ends(page: str) -> None:
-    assert refusal(page) == ("front matter starts on line 1 and never ends", CLOSE)
+    assert refusal(page) == ("front matter starts on line 1 and has no end", CLOSE)
 
 
 @pytest.mark.parametrize(
     ("source", "message", "hint"),
     [
         ("- a\n- b", "line 2: front matter is a list, not a map", MAP),
-        ("a: 1\nb: 2\na: 3", "line 4: a key is there twice, first on line 2", KEEP_ONE),
-        ("a:\n  b: 1\n  'b': 2", "line 4: a key is there twice, first on line 3", KEEP_ONE),
+        ("a: 1\nb: 2\na: 3", "line 4: a duplicate key, first on line 2", KEEP_ONE),
+        ("a:\n  b: 1\n  'b': 2", "line 4: a duplicate key, first on line 3", KEEP_ONE),
         ("a: 1\nt: {{title}}", "line 3: a key must be text, not a list, a map or an alias", QUOTE),
         ("? [a]\n: 1", "line 2: a key must be text, not a list, a map or an alias", QUOTE),
         ("a: &x 1\n*x : 2", "line 3: a key must be text, not a list, a map or an alias", QUOTE),
-        ("a: *x", "line 2: an alias names no value that ends above it", QUOTE),
-        ("a: &x 1\nb: &x [*x]", "line 3: an alias names no value that ends above it", QUOTE),
+        ("a: *x", "line 2: an alias without an anchor above it", QUOTE),
+        ("a: &x 1\nb: &x [*x]", "line 3: an alias without an anchor above it", QUOTE),
         ("a: 1\n--- b", "line 3: a second YAML document starts here", CLOSE),
         ("a: 1\nb: x\0y", "line 3: the character U+0000 is not allowed in front matter", REMOVE),
         ("a: 1\r\n\r\x1b", "line 4: the character U+001B is not allowed in front matter", REMOVE),
         ('a: 1\nb: "\\0"', "line 3: the character U+0000 is not allowed in front matter", REMOVE),
         ("a: \ufffe", "line 2: the character U+FFFE is not allowed in front matter", REMOVE),
-        ("%YAML 1.2\na: 1", "line 2: front matter takes no YAML directives", PERCENT),
-        ("# x\n\n%TAG ! x\na: 1", "line 4: front matter takes no YAML directives", PERCENT),
+        ("%YAML 1.2\na: 1", "line 2: front matter must not contain YAML directives", PERCENT),
+        ("# x\n\n%TAG ! x\na: 1", "line 4: front matter must not contain YAML directives", PERCENT),
     ],
 )  # fmt: skip
 def test_what_is_refused(source: str, message: str, hint: str) -> None:
@@ -225,17 +225,17 @@ def nested(depth: int) -> str:
 
 def test_fifty_levels_are_deep_enough() -> None:
     assert values(nested(50))
-    too_deep = ("line 2: front matter is nested more than 50 deep", SMALLER)
+    too_deep = ("line 2: front matter is nested more than 50 levels deep", SMALLER)
     assert refusal(f"---\n{nested(51)}\n---\n") == too_deep
     assert refusal("---\na: " + "[" * 900_000 + "\n---\n") == too_deep
-    assert refusal("---\na:\n" + "- " * 400_000 + "\n---\n")[0].endswith("more than 50 deep")
+    assert refusal("---\na:\n" + "- " * 400_000 + "\n---\n")[0].endswith("more than 50 levels deep")
 
 
 def test_depth_counts_what_aliases_stand_for() -> None:
     lists = "a: &x " + "[" * 25 + "]" * 25 + "\nb: "
     assert values(lists + "[" * 24 + "*x" + "]" * 24)
     assert refusal("---\n" + lists + "[" * 25 + "*x" + "]" * 25 + "\n---\n") == (
-        "line 3: front matter is nested more than 50 deep",
+        "line 3: front matter is nested more than 50 levels deep",
         SMALLER,
     )
 
@@ -244,7 +244,7 @@ def test_ten_thousand_values_are_enough() -> None:
     # The map, its key, the list and 9 997 items.
     assert len(str(values("a: [" + "x," * 9_997 + "]"))) > 9_997
     assert refusal("---\na:\n" + "- x\n" * 9_998 + "---\n") == (
-        "line 10000: front matter holds more than 10000 values, aliases written out",
+        "line 10000: front matter has more than 10000 values with aliases expanded",
         SMALLER,
     )
 
@@ -253,7 +253,7 @@ def test_a_billion_laughs_are_refused() -> None:
     lines = ["a0: &a0 ha"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
     assert refusal("\n".join(["---", *lines, "---"])) == (
-        "line 6: front matter holds more than 10000 values, aliases written out",
+        "line 6: front matter has more than 10000 values with aliases expanded",
         SMALLER,
     )
 
@@ -407,7 +407,7 @@ def test_what_a_person_wrote_is_taken_out_too(page, edited):
     ],
 )
 def test_what_cannot_be_told_apart_is_refused_with_its_line(page):
-    with pytest.raises(BadPage, match="superseded_by cannot be taken out"):
+    with pytest.raises(BadPage, match="superseded_by cannot be removed"):
         remove_key(page, KEY)
 
 
