@@ -13,7 +13,7 @@ from gbrain.cli.options import Db, ExitCode, Given, Json, Quiet, open_brain, tod
 from gbrain.errors import Conflict, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.duplicates import compared_document, pair_rows, show_pair
+from gbrain.output.duplicates import duplicates_document, pair_rows, show_pair
 from gbrain.output.screen import show_progress
 from gbrain.query_options import parse_scope
 from gbrain.store.duplicates import DuplicatePair, DuplicateResult
@@ -62,7 +62,7 @@ def dedupe(
             for pair in compared.pairs:
                 _mark(brain, pair.older.slug, pair.newer.slug, marked)
         if json:
-            screen.write_json(compared_document(compared, marked))
+            screen.write_json(duplicates_document(compared, marked))
         elif screen.on_terminal():
             _review_pairs(brain, compared.pairs, marked, asking=asking)
         else:

@@ -16,7 +16,7 @@ from gbrain.output.graph import (
     build_tree,
     dot_text,
     graph_document,
-    graph_page,
+    graph_html,
     show_tree,
     tree_lines,
 )
@@ -78,7 +78,7 @@ def graph(
     elif dot:
         screen.write(dot_text(found, root))
     elif html:
-        _write_page(html, graph_page(found, root), quiet)
+        _write_page(html, graph_html(found, root), quiet)
     elif root and screen.on_terminal():
         there = {name: file for name, file in files.items() if file.is_file()}
         show_tree(build_tree(found, root), there, pager=not no_pager)

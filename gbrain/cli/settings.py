@@ -77,7 +77,7 @@ def config_get(name: Name, json: Json = False, db: Db = None) -> None:
     if json:
         screen.write_json(value_document(row))
     else:
-        screen.write(row.written)
+        screen.write(row.formatted)
 
 
 # A negative number is a value, not an option.

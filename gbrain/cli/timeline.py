@@ -23,7 +23,7 @@ from gbrain.cli.options import (
 )  # fmt: skip
 from gbrain.errors import UsageError
 from gbrain.output import screen
-from gbrain.output.timeline import entry_document, entry_rows, show_chronicle, show_timeline
+from gbrain.output.timeline import entry_document, entry_rows, show_all_timelines, show_timeline
 from gbrain.query_options import FILTERS, parse_scope
 from gbrain.store.page_writer import WriteResult
 
@@ -71,7 +71,7 @@ def timeline(
     if json:
         screen.write_json({"entries": [entry_document(entry) for entry in entries], "total": total})
     elif entries and screen.on_terminal():
-        show = show_chronicle if slug is None else show_timeline
+        show = show_all_timelines if slug is None else show_timeline
         show(entries, pager=not no_pager)
     else:
         headers = ("Date", "Slug", "Source", "Text")

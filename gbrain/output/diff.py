@@ -1,4 +1,4 @@
-"""Two texts as a unified diff, exact to the last line end and never slow."""
+"""Write the difference of two texts as a unified diff, in bounded time."""
 
 from __future__ import annotations
 
@@ -7,50 +7,47 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-CONTEXT = 3
-# Lines are first paired where both texts have them once, then between such pairs again; what is
-# left is compared line by line. What exceeds these bounds is shown as replaced.
+CONTEXT_LINES = 3
+# Lines that stand once in both texts are matched first (anchors), then lines between anchors, and
+# so on; the rest is compared line by line. Ranges over these bounds are shown as fully changed.
 MAX_LINES = 200_000
-MAX_DEPTH = 12
+MAX_ANCHOR_DEPTH = 12
 MAX_COMPARISONS = 2_000_000
-_FEW_COMPARISONS = 64
+_MIN_COMPARISONS_FOR_ANCHORS = 64
 
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
-# A stretch of the old lines and the stretch of the new ones it is compared with.
-_Stretch = tuple[int, int, int, int]
+# (start, stop) in the old lines, then (start, stop) in the new ones.
+_ChangedRange = tuple[int, int, int, int]
 
 
 def unified_diff(old: str, new: str, old_name: str, new_name: str) -> Iterator[str]:
-    """The lines of a unified diff, each with its line end; none if the texts are the same.
+    """Yield the lines of a unified diff, each with its newline; none if the texts are equal.
 
-    A line ends with a newline and nothing else, so that `patch` makes one text of the other.
+    Only "\\n" ends a line, so that `patch` turns the old text into exactly the new one.
     """
-    before, after = _lines(old), _lines(new)
-    for number, hunk in enumerate(_hunks(changed_ranges(before, after))):
+    before, after = _split_lines(old), _split_lines(new)
+    for number, hunk in enumerate(_group_hunks(changed_ranges(before, after))):
         if number == 0:
             yield f"--- {old_name}\n"
             yield f"+++ {new_name}\n"
-        yield from _written(hunk, before, after)
+        yield from _format_hunk(hunk, before, after)
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
 
 
-def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[_Stretch]:
-    """Where two texts differ, in order: a stretch of the old lines and what stands in its place.
-
-    Each is (start, stop) in the old lines, then in the new ones.
-    """
-    edges = [(-1, -1), *sorted(_pairs(old, new)), (len(old), len(new))]
+def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[_ChangedRange]:
+    """Return where two texts differ, in order, as ranges of old lines and of new lines."""
+    edges = [(-1, -1), *sorted(_match_lines(old, new)), (len(old), len(new))]
     return [(a + 1, c, b + 1, d) for (a, b), (c, d) in pairwise(edges) if (c - a, d - b) != (1, 1)]
 
 
-def _pairs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Lines that both texts have in the same order, as pairs of numbers; in no order."""
+def _match_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield (old line number, new line number) of lines that are equal; the pairs are unsorted."""
     comparisons = MAX_COMPARISONS
     pending = [(0, len(old), 0, len(new), 0)]
     while pending:
@@ -64,8 +61,8 @@ def _pairs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
         size = (c - a) * (d - b)
         if size == 0 or c - a + d - b > MAX_LINES:
             continue
-        searched = depth < MAX_DEPTH and size > _FEW_COMPARISONS
-        anchors = _anchors(old, new, (a, c, b, d)) if searched else []
+        use_anchors = depth < MAX_ANCHOR_DEPTH and size > _MIN_COMPARISONS_FOR_ANCHORS
+        anchors = _find_anchors(old, new, (a, c, b, d)) if use_anchors else []
         if anchors:
             yield from anchors
             edges = [(a - 1, b - 1), *anchors, (c, d)]
@@ -75,21 +72,23 @@ def _pairs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
             yield from ((a + i, b + j) for i, j in _longest_common(old[a:c], new[b:d]))
 
 
-def _anchors(old: Sequence[str], new: Sequence[str], stretch: _Stretch) -> list[tuple[int, int]]:
-    """Lines that stand once on either side, as many as keep one order."""
-    a, c, b, d = stretch
+def _find_anchors(
+    old: Sequence[str], new: Sequence[str], bounds: _ChangedRange
+) -> list[tuple[int, int]]:
+    """Match lines that stand once on each side; return the most that keep their order."""
+    a, c, b, d = bounds
     old_counts, new_counts = Counter(old[a:c]), Counter(new[b:d])
-    places = {new[at]: at for at in range(b, d) if new_counts[new[at]] == 1}
+    new_lines = {new[at]: at for at in range(b, d) if new_counts[new[at]] == 1}
     shared = [
-        (at, places[old[at]])
+        (at, new_lines[old[at]])
         for at in range(a, c)
-        if old_counts[old[at]] == 1 and old[at] in places
+        if old_counts[old[at]] == 1 and old[at] in new_lines
     ]
-    return _rising(shared)
+    return _longest_rising_run(shared)
 
 
-def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run of pairs, in their order, whose second numbers rise."""
+def _longest_rising_run(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest subsequence of pairs whose second numbers rise."""
     ends: list[int] = []
     tails: list[int] = []
     before: list[int] = []
@@ -107,7 +106,7 @@ def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _longest_common(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The longest common subsequence, in time and space of the product of the lengths."""
+    """Yield index pairs of a longest common subsequence; time and memory grow as O(n * m)."""
     table = [[0] * (len(new) + 1)]
     for line in reversed(old):
         below = table[-1]
@@ -130,11 +129,11 @@ def _longest_common(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[in
             j += 1
 
 
-def _hunks(changes: Sequence[_Stretch]) -> Iterator[list[_Stretch]]:
-    """Changes that stand near enough to share their context."""
-    hunk: list[_Stretch] = []
+def _group_hunks(changes: Sequence[_ChangedRange]) -> Iterator[list[_ChangedRange]]:
+    """Yield groups of changes that are near enough to share their context lines."""
+    hunk: list[_ChangedRange] = []
     for change in changes:
-        if hunk and change[0] - hunk[-1][1] > 2 * CONTEXT:
+        if hunk and change[0] - hunk[-1][1] > 2 * CONTEXT_LINES:
             yield hunk
             hunk = []
         hunk.append(change)
@@ -142,27 +141,29 @@ def _hunks(changes: Sequence[_Stretch]) -> Iterator[list[_Stretch]]:
         yield hunk
 
 
-def _written(hunk: Sequence[_Stretch], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+def _format_hunk(
+    hunk: Sequence[_ChangedRange], old: Sequence[str], new: Sequence[str]
+) -> Iterator[str]:
     (a, _, b, _), (_, c, _, d) = hunk[0], hunk[-1]
-    above, below = min(a, CONTEXT), min(len(old) - c, CONTEXT)
-    yield f"@@ -{_range(a - above, c + below)} +{_range(b - above, d + below)} @@\n"
+    above, below = min(a, CONTEXT_LINES), min(len(old) - c, CONTEXT_LINES)
+    yield f"@@ -{_format_range(a - above, c + below)} +{_format_range(b - above, d + below)} @@\n"
     done = a - above
     for start, stop, new_start, new_stop in hunk:
-        yield from _marked(" ", old[done:start])
-        yield from _marked("-", old[start:stop])
-        yield from _marked("+", new[new_start:new_stop])
+        yield from _prefix_lines(" ", old[done:start])
+        yield from _prefix_lines("-", old[start:stop])
+        yield from _prefix_lines("+", new[new_start:new_stop])
         done = stop
-    yield from _marked(" ", old[done : c + below])
+    yield from _prefix_lines(" ", old[done : c + below])
 
 
-def _range(start: int, stop: int) -> str:
-    """Lines as a hunk's head names them: counted from 1, an empty range by the line before it."""
+def _format_range(start: int, stop: int) -> str:
+    """Return lines as a hunk header names them: from 1, an empty range by the line before it."""
     length = stop - start
     first = start + 1 if length else start
     return f"{first}" if length == 1 else f"{first},{length}"
 
 
-def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+def _prefix_lines(mark: str, lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         if line.endswith("\n"):
             yield mark + line
@@ -172,7 +173,7 @@ def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def show_diff(lines: Iterable[str], *, line_ends: bool, pager: bool = True) -> None:
-    """A diff in colour; with `line_ends` a carriage return at the end of a line is made visible."""
+    """Print a diff in colour; `line_ends` shows a carriage return at the end of a line as ␍."""
     from rich.text import Text
 
     from gbrain.output.pager import open_pager

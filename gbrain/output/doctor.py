@@ -1,4 +1,4 @@
-"""Renders the findings of `gbrain doctor` as JSON documents, plain lines and terminal tables."""
+"""Render the findings of `gbrain doctor` as JSON documents, plain lines and terminal tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gbrain.store.doctor.findings import Finding
 
 # Details of a finding that are shown without --verbose.
-SHOWN_DETAILS = 5
+MAX_SHOWN_DETAILS = 5
 
 _MARKS = {
     "ok": ("✓", "green"),
@@ -23,8 +23,8 @@ _MARKS = {
 
 
 def finding_document(name: str, finding: Finding, *, verbose: bool) -> Document:
-    """Return a finding as JSON; `details` has the first places, or all of them with `verbose`."""
-    details = finding.details if verbose else finding.details[:SHOWN_DETAILS]
+    """Return a finding as JSON with its first 5 details, or all of them with `verbose`."""
+    details = finding.details if verbose else finding.details[:MAX_SHOWN_DETAILS]
     return {
         "name": name,
         "status": finding.status,
@@ -37,7 +37,7 @@ def finding_document(name: str, finding: Finding, *, verbose: bool) -> Document:
 
 def show_finding(name: str, finding: Finding, *, verbose: bool) -> None:
     """Print a finding: with a mark and the fix below on a terminal, tab-separated in a pipe."""
-    details = finding.details if verbose else finding.details[:SHOWN_DETAILS]
+    details = finding.details if verbose else finding.details[:MAX_SHOWN_DETAILS]
     if not screen.on_terminal():
         screen.write(tab_separated([(finding.status, name, finding.message, finding.fix)]))
         for detail in details:
@@ -54,7 +54,7 @@ def show_finding(name: str, finding: Finding, *, verbose: bool) -> None:
     grid.add_row(Text(mark, style), name, Text(prefix + one_line(finding.message)))
     lines = [Text(one_line(detail), "dim") for detail in details]
     if len(details) < len(finding.details):
-        lines.append(Text("… all of them with -v", "dim"))
+        lines.append(Text(f"… {len(finding.details) - len(details):,} more; -v shows all", "dim"))
     if finding.fix:
         lines.append(Text(one_line(finding.fix), "cyan"))
     for line in lines:

@@ -1,4 +1,4 @@
-"""Pages, versions and import reports as JSON documents; gbrain/schemas describes each."""
+"""Render pages, versions and import reports as JSON; gbrain/schemas describes the keys."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def page_document(page: StoredPage, front_matter: Mapping[str, object], text: st
     }
 
 
-def duplicate_document(near: SimilarPage | None) -> Document | None:
-    """Return a page that says nearly the same as the one just written; None if there is none."""
-    if near is None:
+def duplicate_document(page: SimilarPage | None) -> Document | None:
+    """Return a near-duplicate of the page just written; None if there is none."""
+    if page is None:
         return None
-    return {"slug": near.slug, "title": near.title, "words": round(near.words, 3)}
+    return {"slug": page.slug, "title": page.title, "words": round(page.words, 3)}
 
 
 def version_document(version: Version) -> Document:

@@ -1,4 +1,4 @@
-"""Pages that say nearly the same, as a document and side by side on a terminal."""
+"""Render near-duplicate pages as JSON, rows, and side by side on a terminal."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from gbrain.store.pages import StoredPage
 if TYPE_CHECKING:
     from rich.text import Text
 
-_CONTEXT = 8
-_MOST_WORDS = 120
+_CONTEXT_WORDS = 8
+_MAX_SHOWN_WORDS = 120
 
 
 class WordRun(NamedTuple):
-    """Words of one page; `own` where the other page does not have them."""
+    """Consecutive words of one page; `own` if the other page does not have them."""
 
     words: str
     own: bool
 
 
-def compared_document(compared: DuplicateResult, marked: Sequence[tuple[str, str]]) -> Document:
-    """All pairs, the nearest first, and what was marked."""
+def duplicates_document(result: DuplicateResult, marked: Sequence[tuple[str, str]]) -> Document:
+    """Return all pairs, most similar first; `marked` pairs were just marked as superseded."""
     done = set(marked)
     return {
-        "pages": compared.pages,
-        "without_vectors": compared.without_vectors,
+        "pages": result.pages,
+        "without_vectors": result.without_vectors,
         "pairs": [
             {
-                "older": _page(pair.older),
-                "newer": _page(pair.newer),
+                "older": _page_document(pair.older),
+                "newer": _page_document(pair.newer),
                 "cosine": round(pair.cosine, 4),
                 "words": round(pair.words, 4),
                 "reason": pair.reason,
                 "marked": (pair.older.slug, pair.newer.slug) in done,
             }
-            for pair in compared.pairs
+            for pair in result.pairs
         ],
     }
 
 
-def _page(page: StoredPage) -> Document:
+def _page_document(page: StoredPage) -> Document:
     return {
         "slug": page.slug,
         "title": page.title,
@@ -56,7 +56,7 @@ def _page(page: StoredPage) -> Document:
 
 
 def pair_rows(pairs: Sequence[DuplicatePair]) -> list[tuple[object, ...]]:
-    """Each pair as a row: cosine, share of words, the older page, the newer one, why."""
+    """Return a row for each pair: cosine, share of words, older slug, newer slug, reason."""
     return [
         (f"{pair.cosine:.3f}", f"{pair.words:.2f}", pair.older.slug, pair.newer.slug, pair.reason)
         for pair in pairs
@@ -64,47 +64,47 @@ def pair_rows(pairs: Sequence[DuplicatePair]) -> list[tuple[object, ...]]:
 
 
 def compare_words(old: str, new: str) -> tuple[list[WordRun], list[WordRun]]:
-    """Both texts as pieces: what they share cut short around what only one of them has."""
+    """Return both texts as runs of words; shared runs are shortened around the differences."""
     before, after = old.split(), new.split()
     left: list[WordRun] = []
     right: list[WordRun] = []
     done = 0
     for a, c, b, d in changed_ranges(before, after):
-        same = WordRun(_cut(before[done:a], head=done > 0, tail=True), False)
+        same = WordRun(_shorten_shared(before[done:a], head=done > 0, tail=True), False)
         left += [same, WordRun(" ".join(before[a:c]), True)]
         right += [same, WordRun(" ".join(after[b:d]), True)]
         done = c
-    rest = WordRun(_cut(before[done:], head=done > 0, tail=False), False)
-    return _short([*left, rest]), _short([*right, rest])
+    rest = WordRun(_shorten_shared(before[done:], head=done > 0, tail=False), False)
+    return _limit_words([*left, rest]), _limit_words([*right, rest])
 
 
-def _cut(words: Sequence[str], *, head: bool, tail: bool) -> str:
-    """Words shared by both sides: only those beside a difference, which is before or after them."""
+def _shorten_shared(words: Sequence[str], *, head: bool, tail: bool) -> str:
+    """Join shared words; keep the first if a difference is before (`head`), the last if after."""
     if not (head or tail):
         head = True
-    kept = _CONTEXT * (head + tail)
+    kept = _CONTEXT_WORDS * (head + tail)
     if len(words) <= kept + 2:
         return " ".join(words)
-    first, last = words[: _CONTEXT * head], words[len(words) - _CONTEXT * tail :]
+    first, last = words[: _CONTEXT_WORDS * head], words[len(words) - _CONTEXT_WORDS * tail :]
     return " ".join([*first, "…", *last])
 
 
-def _short(pieces: Sequence[WordRun]) -> list[WordRun]:
-    """The first pieces, as many as fit beside each other on a screen."""
+def _limit_words(runs: Sequence[WordRun]) -> list[WordRun]:
+    """Return the first runs, at most 120 words in total."""
     kept: list[WordRun] = []
-    left = _MOST_WORDS
-    for piece in pieces:
-        words = piece.words.split()
+    left = _MAX_SHOWN_WORDS
+    for run in runs:
+        words = run.words.split()
         if len(words) > left:
-            return [*kept, WordRun(" ".join([*words[:left], "…"]), piece.own)]
+            return [*kept, WordRun(" ".join([*words[:left], "…"]), run.own)]
         left -= len(words)
         if words:
-            kept.append(piece)
+            kept.append(run)
     return kept
 
 
 def show_pair(number: int, total: int, pair: DuplicatePair, old: str, new: str) -> None:
-    """A pair in two columns, the older page on the left, with what differs highlighted."""
+    """Print a pair in two columns, the older page on the left, with differences highlighted."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -114,18 +114,18 @@ def show_pair(number: int, total: int, pair: DuplicatePair, old: str, new: str) 
     left, right = compare_words(old, new)
     table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, header_style="")
     for page, age in ((pair.older, "older"), (pair.newer, "newer")):
-        table.add_column(Text("\n").join(_head(page, age)), ratio=1, overflow="fold")
-    if any(piece.own for piece in left + right):
-        table.add_row(_body(left, "red"), _body(right, "green"))
+        table.add_column(Text("\n").join(_header_lines(page, age)), ratio=1, overflow="fold")
+    if any(run.own for run in left + right):
+        table.add_row(_highlighted_text(left, "red"), _highlighted_text(right, "green"))
     else:
-        table.add_row(*[Text("The same words.", style="dim")] * 2)
+        table.add_row(*[Text("Both pages have the same words.", style="dim")] * 2)
     screen = console()
-    near = f"{number} of {total}  cosine {pair.cosine:.3f}, {pair.words:.0%} of the words shared"
-    screen.print(Text(near, style="dim"))
+    summary = f"{number} of {total}  cosine {pair.cosine:.3f}, {pair.words:.0%} of the words shared"
+    screen.print(Text(summary, style="dim"))
     screen.print(table)
 
 
-def _head(page: StoredPage, age: str) -> Iterator[Text]:
+def _header_lines(page: StoredPage, age: str) -> Iterator[Text]:
     from rich.text import Text
 
     yield Text(one_line(page.title), style="bold")
@@ -134,8 +134,8 @@ def _head(page: StoredPage, age: str) -> Iterator[Text]:
     )
 
 
-def _body(pieces: Sequence[WordRun], style: str) -> Text:
+def _highlighted_text(runs: Sequence[WordRun], style: str) -> Text:
     from rich.text import Text
 
-    shown = [Text(printable(piece.words), style=style if piece.own else "") for piece in pieces]
+    shown = [Text(printable(run.words), style=style if run.own else "") for run in runs]
     return Text(" ").join(shown)

@@ -1,4 +1,4 @@
-"""A graph of pages as a tree, as a document, for Graphviz and as a page for a browser."""
+"""Render a graph of linked pages as JSON, a tree, Graphviz DOT and a web page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from gbrain.output.plain_text import one_line
 from gbrain.store.graph import GraphPage, LinkGraph
 
 _TEMPLATE = Path(__file__).with_name("graph.html")
-_OUT, _BACK, _BOTH = "→", "←", "↔"
-_WAYS = (_BOTH, _OUT, _BACK)
+_TO, _FROM, _BOTH = "→", "←", "↔"
+_DIRECTION_ORDER = (_BOTH, _TO, _FROM)
 
 
 def graph_document(graph: LinkGraph, root: str | None) -> Document:
+    """Return the graph as JSON; `root` is the slug it starts from, if any."""
     return {
         "root": root,
         "pages": [page._asdict() for page in graph.pages],
@@ -26,62 +27,62 @@ def graph_document(graph: LinkGraph, root: str | None) -> Document:
     }
 
 
-# --- a tree ----------------------------------------------------------------------------------
+# --- tree ------------------------------------------------------------------------------------
 
 
 class Branch(NamedTuple):
-    """A page in the tree: which way the link to it leads, and what is linked with it in turn.
+    """A page in the tree, the direction of its link with the page above, and its branches.
 
-    A page that stands elsewhere in the tree is `repeated`, and has no branches here.
+    A page that stands elsewhere in the tree too is `repeated` and has no branches here.
     """
 
     page: GraphPage
-    way: str
+    direction: str
     branches: tuple[Branch, ...]
     repeated: bool = False
 
 
 def build_tree(graph: LinkGraph, root: str) -> Branch:
-    """The graph as a tree: each page with branches once, where it is nearest to the root."""
+    """Return the graph as a tree; a page has its branches where it is nearest to the root."""
     pages = {page.slug: page for page in graph.pages}
-    ways = _ways(graph)
-    parents = _parents(ways, root)
+    linked = _link_directions(graph)
+    parents = _find_parents(linked, root)
 
-    def grown(slug: str, way: str, above: str | None) -> Branch:
+    def branch_of(slug: str, direction: str, above: str | None) -> Branch:
         branches = []
-        for other in _in_order(ways[slug]):
+        for other in _sort_linked(linked[slug]):
             if other == above:
                 continue
             if parents.get(other) == slug:
-                branches.append(grown(other, ways[slug][other], slug))
+                branches.append(branch_of(other, linked[slug][other], slug))
             elif (pages[other].distance or 0) > (pages[slug].distance or 0):
-                branches.append(Branch(pages[other], ways[slug][other], (), repeated=True))
-        return Branch(pages[slug], way, tuple(branches))
+                branches.append(Branch(pages[other], linked[slug][other], (), repeated=True))
+        return Branch(pages[slug], direction, tuple(branches))
 
-    return grown(root, "", None)
+    return branch_of(root, "", None)
 
 
-def _ways(graph: LinkGraph) -> Mapping[str, dict[str, str]]:
-    """For each page the pages linked with it, and which way."""
-    ways: dict[str, dict[str, str]] = defaultdict(dict)
+def _link_directions(graph: LinkGraph) -> Mapping[str, dict[str, str]]:
+    """Return, for each page, the pages linked with it and the direction of the links."""
+    linked: dict[str, dict[str, str]] = defaultdict(dict)
     for link in graph.links:
-        both = link.target in ways[link.source]
-        ways[link.source][link.target] = _BOTH if both else _OUT
-        ways[link.target][link.source] = _BOTH if both else _BACK
-    return ways
+        both = link.target in linked[link.source]
+        linked[link.source][link.target] = _BOTH if both else _TO
+        linked[link.target][link.source] = _BOTH if both else _FROM
+    return linked
 
 
-def _in_order(ways: Mapping[str, str]) -> list[str]:
-    """Pages linked both ways first, then those linked to."""
-    return sorted(ways, key=lambda slug: (_WAYS.index(ways[slug]), slug))
+def _sort_linked(directions: Mapping[str, str]) -> list[str]:
+    """Return slugs: pages linked both ways first, then link targets, then backlinks."""
+    return sorted(directions, key=lambda slug: (_DIRECTION_ORDER.index(directions[slug]), slug))
 
 
-def _parents(ways: Mapping[str, Mapping[str, str]], root: str) -> dict[str, str]:
-    """The page through which each is reached from the root, by the shortest way."""
+def _find_parents(linked: Mapping[str, Mapping[str, str]], root: str) -> dict[str, str]:
+    """Return, for each page, the page before it on the shortest path from the root."""
     parents: dict[str, str] = {root: ""}
     waiting = [root]
     for slug in waiting:
-        for other in _in_order(ways[slug]):
+        for other in _sort_linked(linked[slug]):
             if other not in parents:
                 parents[other] = slug
                 waiting.append(other)
@@ -89,9 +90,14 @@ def _parents(ways: Mapping[str, Mapping[str, str]], root: str) -> dict[str, str]
 
 
 def tree_lines(tree: Branch, indent: str = "") -> Iterator[str]:
-    """The tree as lines, two spaces deeper at each link."""
-    named = (tree.way, tree.page.slug, "" if tree.page.missing else tree.page.title, _state(tree))
-    yield indent + "  ".join(one_line(part) for part in named if part)
+    """Yield the tree as lines, indented by two spaces for each link."""
+    fields = (
+        tree.direction,
+        tree.page.slug,
+        "" if tree.page.missing else tree.page.title,
+        _state(tree),
+    )
+    yield indent + "  ".join(one_line(part) for part in fields if part)
     for branch in tree.branches:
         yield from tree_lines(branch, indent + "  ")
 
@@ -103,7 +109,7 @@ def _state(branch: Branch) -> str:
 
 
 def show_tree(tree: Branch, files: Mapping[str, Path], *, pager: bool = True) -> None:
-    """The tree, drawn."""
+    """Print the tree on the terminal; titles of pages in `files` open their file."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -113,56 +119,58 @@ def show_tree(tree: Branch, files: Mapping[str, Path], *, pager: bool = True) ->
 
     def label(branch: Branch) -> Text:
         page, state = branch.page, _state(branch)
-        style = "dim" if branch.repeated or page.missing else "" if branch.way else "bold"
-        text = Text(overflow="fold").append(f"{branch.way} " if branch.way else "", "dim")
+        style = "dim" if branch.repeated or page.missing else "" if branch.direction else "bold"
+        text = Text(overflow="fold").append(
+            f"{branch.direction} " if branch.direction else "", "dim"
+        )
         text.append(one_line(page.title), file_link_style(style, files.get(page.slug)))
         if not page.missing:
             text.append(f"  {one_line(page.slug)}", "cyan")
         return text.append(f"  {state}" if state else "", "dim")
 
-    def grow(drawn: Tree, branch: Branch) -> None:
+    def add_branches(drawn: Tree, branch: Branch) -> None:
         for each in branch.branches:
-            grow(drawn.add(label(each)), each)
+            add_branches(drawn.add(label(each)), each)
 
     drawn = Tree(label(tree), guide_style="dim")
-    grow(drawn, tree)
+    add_branches(drawn, tree)
     screen = console()
     with open_pager(screen, wanted=pager):
         screen.print(drawn)
         if not tree.branches:
-            screen.print(Text("No links lead from it or to it.", style="dim"))
+            screen.print(Text("This page has no links and no backlinks.", style="dim"))
 
 
-# --- for other programs ----------------------------------------------------------------------
+# --- Graphviz and web page -------------------------------------------------------------------
 
 
 def dot_text(graph: LinkGraph, root: str | None) -> str:
-    """The graph in Graphviz's language."""
+    """Return the graph in Graphviz DOT."""
     lines = [
         "digraph gbrain {",
         "  rankdir=LR;",
         '  node [shape=box, style=rounded, fontname="sans-serif"];',
     ]
     for page in graph.pages:
-        about = [f"label={_quoted(page.title)}", f"tooltip={_quoted(page.slug)}"]
+        attributes = [f"label={_quote_dot(page.title)}", f"tooltip={_quote_dot(page.slug)}"]
         if page.missing:
-            about.append('style="rounded,dashed"')
+            attributes.append('style="rounded,dashed"')
         if page.slug == root:
-            about.append("penwidth=2")
-        lines.append(f"  {_quoted(page.slug)} [{', '.join(about)}];")
-    lines += [f"  {_quoted(link.source)} -> {_quoted(link.target)};" for link in graph.links]
+            attributes.append("penwidth=2")
+        lines.append(f"  {_quote_dot(page.slug)} [{', '.join(attributes)}];")
+    lines += [f"  {_quote_dot(link.source)} -> {_quote_dot(link.target)};" for link in graph.links]
     return "\n".join([*lines, "}"])
 
 
-def _quoted(text: str) -> str:
+def _quote_dot(text: str) -> str:
     return '"' + one_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def graph_page(graph: LinkGraph, root: str | None) -> str:
-    """One page of HTML that draws the graph by itself: nothing is fetched, it works offline."""
+def graph_html(graph: LinkGraph, root: str | None) -> str:
+    """Return a web page that draws the graph; it is self-contained and works offline."""
     titles = [page.title for page in graph.pages if page.slug == root]
     title = f"{titles[0] if titles else 'All pages'} · gbrain"
-    # What is in a page must not end the script that holds it.
+    # A page's text must not end the <script> element that contains it.
     data = dumps(graph_document(graph, root)).replace("<", "\\u003c").replace(">", "\\u003e")
     before, _, rest = _TEMPLATE.read_text("utf-8").partition("@TITLE@")
     between, _, after = rest.partition("@GRAPH@")

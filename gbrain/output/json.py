@@ -1,4 +1,4 @@
-"""Answers and errors as JSON documents: keys never change, and a missing value is null."""
+"""Render answers and errors as JSON; every key is always present, a missing value is null."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _BOLD = str.maketrans({MARK_ON: "**", MARK_OFF: "**"})
 
 
 def dumps(document: Any) -> str:
-    """Return one line of JSON: not ASCII only, but control characters are escaped."""
+    """Return one line of JSON in UTF-8, with control characters escaped."""
     text = json.dumps(document, ensure_ascii=False)
     if text.isprintable():
         return text
-    return re.sub(CONTROL, lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub(CONTROL, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def error_document(error: GbrainError) -> str:
-    """Return an error as the line of JSON that commands print."""
+    """Return an error as one line of JSON."""
     return dumps({"error": error_fields(error)})
 
 

@@ -1,4 +1,4 @@
-"""What led to a page, as a tree on a terminal, as indented lines and as a document."""
+"""Render the causes of a page (`gbrain why`) as JSON, indented lines and a terminal tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree
 
-_STATES = {
+_STATE_NOTES = {
     "repeated": "elsewhere in this tree",
     "missing": "no such page",
     "page": None,
@@ -22,7 +22,7 @@ _STATES = {
 
 
 def origin_document(origin: Origin) -> Document:
-    """The page asked for with what led to it, nested."""
+    """Return the page and its causes, nested, as JSON."""
     return {
         "slug": origin.cause.name,
         "title": origin.cause.title,
@@ -47,30 +47,30 @@ def _cause_document(origin: Origin) -> Document:
 
 
 def origin_lines(origin: Origin) -> list[str]:
-    """The tree as lines, two spaces deeper at each step back."""
-    return [_line(origin.cause.name, origin.cause.title), *_lines_below(origin, "  ")]
+    """Return the tree as lines, indented by two spaces for each step back."""
+    return [_join_fields(origin.cause.name, origin.cause.title), *_lines_below(origin, "  ")]
 
 
 def _lines_below(origin: Origin, indent: str) -> Iterator[str]:
     for each in origin.causes:
-        yield f"{indent}{each.cause.kind}  {_line(*_told(each.cause))}"
+        yield f"{indent}{each.cause.kind}  {_join_fields(*_describe_cause(each.cause))}"
         yield from _lines_below(each, indent + "  ")
     if origin.more:
         yield f"{indent}and {origin.more} more"
 
 
-def _told(cause: Cause) -> tuple[str | None, ...]:
+def _describe_cause(cause: Cause) -> tuple[str | None, ...]:
     where = f"line {cause.line}" if cause.line is not None else None
-    state = _STATES[cause.state]
+    state = _STATE_NOTES[cause.state]
     return cause.name, cause.title, where, f"({state})" if state else None
 
 
-def _line(*parts: str | None) -> str:
+def _join_fields(*parts: str | None) -> str:
     return "  ".join(one_line(part) for part in parts if part)
 
 
 def show_origin(origin: Origin, *, pager: bool = True) -> None:
-    """The tree, drawn."""
+    """Print the tree on the terminal."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -79,16 +79,16 @@ def show_origin(origin: Origin, *, pager: bool = True) -> None:
 
     top = origin.cause
     root = Tree(Text.assemble((one_line(top.title), "bold"), "  ", (top.name, "cyan")))
-    _grow(root, origin)
+    _add_causes(root, origin)
     with open_pager(terminal := console(), wanted=pager):
         terminal.print(root)
 
 
-def _grow(tree: Tree, origin: Origin) -> None:
+def _add_causes(tree: Tree, origin: Origin) -> None:
     from rich.text import Text
 
     for each in origin.causes:
-        _grow(tree.add(_label(each.cause)), each)
+        _add_causes(tree.add(_label(each.cause)), each)
     if origin.more:
         tree.add(Text(f"and {origin.more} more", style="dim"))
 
@@ -96,7 +96,7 @@ def _grow(tree: Tree, origin: Origin) -> None:
 def _label(cause: Cause) -> Text:
     from rich.text import Text
 
-    name, title, where, state = (one_line(part) if part else "" for part in _told(cause))
+    name, title, where, state = (one_line(part) if part else "" for part in _describe_cause(cause))
     known = cause.state in ("page", "repeated")
     parts = [(cause.kind, "dim"), (name, "cyan" if known else ""), (title, ""), (where, "dim")]
     return Text("  ").join(Text(*part) for part in [*parts, (state, "yellow")] if part[0])

@@ -1,4 +1,4 @@
-"""Settings as documents, plain lines and a terminal screen."""
+"""Render settings as JSON, plain lines and a terminal screen."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from gbrain.output.plain_text import tab_separated
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """A setting with the value that holds; `set` says whether the brain has one of its own."""
+    """A setting and its value in this brain; `set` is False if that is the default."""
 
     setting: Setting
     value: SettingValue
     set: bool
 
     @property
-    def written(self) -> str:
+    def formatted(self) -> str:
+        """Return the value as a user types it."""
         return format_value(self.value)
 
 
 def setting_row(setting: Setting, stored: Mapping[str, str]) -> SettingRow:
-    """The setting under the values a brain has stored; one that cannot be counts as the default."""
+    """Return a setting with its stored value; an invalid value counts as the default."""
     try:
         value = parse_value(setting.name, stored[setting.name])
     except (KeyError, BadSetting):
@@ -35,6 +36,7 @@ def setting_row(setting: Setting, stored: Mapping[str, str]) -> SettingRow:
 
 
 def value_document(row: SettingRow) -> Document:
+    """Return the value of a setting as JSON, for `config get` and `config set`."""
     return {
         "name": row.setting.name,
         "value": row.value,
@@ -44,6 +46,7 @@ def value_document(row: SettingRow) -> Document:
 
 
 def setting_document(row: SettingRow) -> Document:
+    """Return all about a setting as JSON, for `config list`."""
     return {
         "name": row.setting.name,
         "value": row.value,
@@ -57,11 +60,11 @@ def setting_document(row: SettingRow) -> Document:
 
 
 def settings_text(rows: Sequence[SettingRow]) -> str:
-    """A setting a line: name, value, default, allowed, source, whether it is set, help."""
+    """Return a line for each setting: name, value, default, allowed, source, set, help."""
     return tab_separated(
         (
             row.setting.name,
-            row.written,
+            row.formatted,
             format_value(row.setting.default),
             row.setting.allowed,
             row.setting.source,
@@ -73,7 +76,7 @@ def settings_text(rows: Sequence[SettingRow]) -> str:
 
 
 def show_settings(rows: Sequence[SettingRow], *, pager: bool = True) -> None:
-    """Two lines a setting: name, value and what it takes; then what it does."""
+    """Print two lines for each setting: name, value and allowed values; then its help."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -81,12 +84,12 @@ def show_settings(rows: Sequence[SettingRow], *, pager: bool = True) -> None:
 
     terminal = screen.console()
     names = max(len(row.setting.name) for row in rows)
-    values = max(len(row.written) for row in rows)
+    values = max(len(row.formatted) for row in rows)
     with open_pager(terminal, wanted=pager):
         for row in rows:
             line = Text.assemble(
                 (f"{row.setting.name:{names}}  ", "cyan"),
-                (f"{row.written:{values}}", "bold" if row.set else ""),
+                (f"{row.formatted:{values}}", "bold" if row.set else ""),
                 (f"  {row.setting.allowed}", "dim"),
             )
             terminal.print(line)

@@ -1,4 +1,4 @@
-"""Renders the numbers of `gbrain stats` as a JSON document, plain lines and a terminal screen."""
+"""Render the numbers of `gbrain stats` as a JSON document, plain lines and a terminal screen."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _WIDTH_FOR_TWO_CHARTS = 90
 
 
 def stats_document(path: Path, stats: Stats) -> Document:
+    """Return the numbers of the brain at `path` as JSON."""
     return {
         "path": str(path),
         "file_bytes": stats.file_bytes,
@@ -36,7 +37,7 @@ def stats_document(path: Path, stats: Stats) -> Document:
         "dangling_links": stats.dangling_links,
         "tags": stats.tags,
         "aliases": stats.aliases,
-        "vaults": [{"root": vault.name, "pages": vault.pages} for vault in stats.folders],
+        "vaults": [{"root": folder.name, "pages": folder.pages} for folder in stats.folders],
         "vectors": stats.vectors,
         "jobs": stats.jobs,
         "model": {"name": stats.model_name, "dimension": stats.model_dimension}
@@ -82,24 +83,24 @@ def show_stats(path: Path, stats: Stats, month: str) -> None:
     numbers = Table(box=None, show_header=False, pad_edge=False)
     numbers.add_column(justify="right", no_wrap=True)
     numbers.add_column(overflow="fold")
-    for value, about in _number_lines(stats):
-        numbers.add_row(Text(value, style="bold"), Text(one_line(about)))
+    for value, description in _number_lines(stats):
+        numbers.add_row(Text(value, style="bold"), Text(one_line(description)))
     terminal.print(numbers)
     charts = [
-        _bars(title, counted)
-        for title, counted in (("Wings", stats.wings), ("Rooms", stats.rooms))
-        if counted
+        _bar_chart(title, counts)
+        for title, counts in (("Wings", stats.wings), ("Rooms", stats.rooms))
+        if counts
     ]
     side_by_side = terminal.width >= _WIDTH_FOR_TWO_CHARTS
     for row in [charts] if side_by_side else [[chart] for chart in charts]:
         grid = Table.grid(padding=(0, 4, 0, 0))
         grid.add_row(*row)
         terminal.print(Text(), grid)
-    run = fill_months(stats.months, month)
-    if len(run) > 1:
+    months = fill_months(stats.months, month)
+    if len(months) > 1:
         terminal.print(Text("\nPages by month", style="bold"))
-        line = sparkline([one.pages for one in run])
-        terminal.print(Text.assemble(run[0].name, " ", (line, "cyan"), " ", run[-1].name))
+        line = sparkline([one.pages for one in months])
+        terminal.print(Text.assemble(months[0].name, " ", (line, "cyan"), " ", months[-1].name))
     if stats.newest:
         terminal.print(Text("\nLast changed", style="bold"))
         newest = Table(box=None, show_header=False, pad_edge=False)
@@ -113,20 +114,21 @@ def show_stats(path: Path, stats: Stats, month: str) -> None:
 
 
 def _number_lines(stats: Stats) -> Iterator[tuple[str, str]]:
+    """Yield each number with its description."""
     yield f"{stats.pages:,}", f"pages, {_format_size(stats.page_bytes)} of text"
     yield f"{stats.chunks:,}", f"chunks, {stats.timeline_entries:,} of them timeline entries"
-    yield f"{stats.versions:,}", "earlier versions"
-    yield f"{stats.links:,}", f"links, {stats.dangling_links:,} of them lead to no page"
+    yield f"{stats.versions:,}", "earlier versions of pages"
+    yield f"{stats.links:,}", f"links, {stats.dangling_links:,} of them to pages that do not exist"
     yield f"{stats.tags:,}", f"tags, {stats.aliases:,} query aliases"
     model = f" by {stats.model_name}" if stats.model_name else ""
-    waiting = f"{stats.jobs:,} chunks wait for one" if stats.jobs else "none is missing"
-    yield f"{stats.vectors:,}", f"vectors{model}, {waiting}"
-    for vault in stats.folders:
-        yield f"{vault.pages:,}", f"pages from {vault.name}"
-    yield _format_size(stats.file_bytes), f"in the file, schema {stats.schema_version}"
+    pending = f"{stats.jobs:,} chunks still to embed" if stats.jobs else "every chunk is embedded"
+    yield f"{stats.vectors:,}", f"vectors{model}, {pending}"
+    for folder in stats.folders:
+        yield f"{folder.pages:,}", f"pages from {folder.name}"
+    yield _format_size(stats.file_bytes), f"file size, schema version {stats.schema_version}"
 
 
-def _bars(title: str, counted: Sequence[PageCount]) -> Table:
+def _bar_chart(title: str, counts: Sequence[PageCount]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -137,19 +139,19 @@ def _bars(title: str, counted: Sequence[PageCount]) -> Table:
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
-    for one in counted[:_MAX_BARS]:
-        length = bar(one.pages, counted[0].pages, _BAR_WIDTH)
+    for one in counts[:_MAX_BARS]:
+        length = bar(one.pages, counts[0].pages, _BAR_WIDTH)
         table.add_row(Text(one_line(one.name)), f"{one.pages:,}", Text(length, style="cyan"))
-    if counted[_MAX_BARS:]:
-        rest = sum(one.pages for one in counted[_MAX_BARS:])
-        table.add_row(Text(f"{len(counted) - _MAX_BARS} others", style="dim"), f"{rest:,}", "")
+    if counts[_MAX_BARS:]:
+        rest = sum(one.pages for one in counts[_MAX_BARS:])
+        table.add_row(Text(f"{len(counts) - _MAX_BARS} others", style="dim"), f"{rest:,}", "")
     return table
 
 
 def fill_months(months: Sequence[PageCount], last: str) -> list[PageCount]:
     """Return every month from the first to the last with pages, at most 36, oldest first.
 
-    Months after `last` count only when all pages lie there.
+    Months after `last` count only if every page has such a month.
     """
     pages = {_month_number(month.name): month.pages for month in months}
     if not pages:

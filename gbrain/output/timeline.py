@@ -1,4 +1,4 @@
-"""Timelines as JSON, as rows and for a person at a terminal."""
+"""Render timeline entries as JSON, rows and a terminal screen."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ _MONTHS = (
 
 
 def entry_document(entry: TimelineEntry) -> Document:
+    """Return a timeline entry as JSON."""
     return {
         "slug": entry.slug,
         "title": entry.title,
@@ -33,12 +34,12 @@ def entry_document(entry: TimelineEntry) -> Document:
 
 
 def entry_rows(entries: Iterable[TimelineEntry]) -> list[tuple[str | None, ...]]:
-    """Date, slug, source and words of each entry."""
+    """Return the date, slug, source and text of each entry."""
     return [(entry.date, entry.slug, entry.source, entry.text) for entry in entries]
 
 
 def show_timeline(entries: Sequence[TimelineEntry], *, pager: bool = True) -> None:
-    """One page's entries beside their dates."""
+    """Print the entries of one page, each next to its date."""
     from rich.table import Table
     from rich.text import Text
 
@@ -48,14 +49,14 @@ def show_timeline(entries: Sequence[TimelineEntry], *, pager: bool = True) -> No
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     for entry in entries:
-        table.add_row(Text(entry.date, style="bold"), _words(entry))
+        table.add_row(Text(entry.date, style="bold"), _entry_text(entry))
     screen = console()
     with open_pager(screen, wanted=pager):
         screen.print(table)
 
 
-def show_chronicle(entries: Sequence[TimelineEntry], *, pager: bool = True) -> None:
-    """The entries of many pages under their months, beside their days, below their pages."""
+def show_all_timelines(entries: Sequence[TimelineEntry], *, pager: bool = True) -> None:
+    """Print the entries of many pages, grouped by month and day."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -66,53 +67,53 @@ def show_chronicle(entries: Sequence[TimelineEntry], *, pager: bool = True) -> N
 
     screen = console()
     with open_pager(screen, wanted=pager):
-        for number, (period, of_period) in enumerate(groupby(entries, key=_period)):
+        for number, (period, period_entries) in enumerate(groupby(entries, key=_period)):
             screen.print(Text(("\n" if number else "") + _period_name(period), style="bold"))
             table = Table.grid(padding=(0, 2, 0, 0))
             table.add_column(no_wrap=True)
             table.add_column(overflow="fold")
-            for day, of_day in groupby(of_period, key=lambda entry: entry.date[:_DAY]):
+            for day, day_entries in groupby(period_entries, key=lambda entry: entry.date[:_DAY]):
                 shown = _day_name(day)
-                for entry in of_day:
+                for entry in day_entries:
                     page = Text(one_line(entry.title), style="cyan").append(
                         f"  {entry.slug}", "dim"
                     )
                     if entry.date[_DAY:]:
                         page.append(f"  {entry.date[_DAY + 1 :]}", "dim")
-                    table.add_row(shown, page.append("\n").append(_words(entry)))
+                    table.add_row(shown, page.append("\n").append(_entry_text(entry)))
                     shown = ""
             screen.print(Padding(table, (0, 0, 0, 2)))
 
 
 def _period(entry: TimelineEntry) -> str:
-    """The month of an entry, or what it has instead: a quarter or a year."""
-    return entry.date[:_MONTH] if _date(entry.date[:_DAY]) else entry.date
+    """Return the month of an entry, or its date if that is only a quarter or a year."""
+    return entry.date[:_MONTH] if _parse_date(entry.date[:_DAY]) else entry.date
 
 
 def _period_name(period: str) -> str:
-    month = _date(f"{period}-01")
+    month = _parse_date(f"{period}-01")
     return f"{_MONTHS[month.month - 1]} {month.year}" if month else period
 
 
 def _day_name(day: str) -> str:
-    """The day within its month; a dash for what is known to the month or year only."""
-    known = _date(day)
-    return f"{_WEEKDAYS[known.weekday()]} {known.day:>2}" if known else f"{'—':>6}"
+    """Return the weekday and day; a dash if only the month or year is known."""
+    parsed = _parse_date(day)
+    return f"{_WEEKDAYS[parsed.weekday()]} {parsed.day:>2}" if parsed else f"{'—':>6}"
 
 
-def _date(text: str) -> date | None:
+def _parse_date(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
         return None
 
 
-def _words(entry: TimelineEntry) -> Text:
+def _entry_text(entry: TimelineEntry) -> Text:
     from rich.text import Text
 
     from gbrain.output.plain_text import one_line, printable
 
-    words = Text()
+    text = Text()
     if entry.source:
-        words.append(f"{one_line(entry.source)} — ", "dim")
-    return words.append(printable(entry.text))
+        text.append(f"{one_line(entry.source)} — ", "dim")
+    return text.append(printable(entry.text))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.output import diff as difference
+from gbrain.output import diff
 from gbrain.output.diff import unified_diff
 
 
-def diff(old: str, new: str) -> list[str]:
+def make_diff(old: str, new: str) -> list[str]:
     return list(unified_diff(old, new, "old", "new"))
 
 
@@ -42,28 +42,28 @@ def applied(old: str, lines: Sequence[str]) -> str:
 
 def test_a_changed_line_stands_in_its_context() -> None:
     old = "".join(f"{n}\n" for n in range(1, 21))
-    assert "".join(diff(old, old.replace("10\n", "ten\n"))) == (
+    assert "".join(make_diff(old, old.replace("10\n", "ten\n"))) == (
         "--- old\n+++ new\n@@ -7,7 +7,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n 12\n 13\n"
     )
 
 
 def test_the_same_text_has_no_diff() -> None:
-    assert diff("a\nb", "a\nb") == []
-    assert diff("", "") == []
+    assert make_diff("a\nb", "a\nb") == []
+    assert make_diff("", "") == []
 
 
 def test_a_missing_last_line_end_is_told() -> None:
-    assert diff("a\nb", "a\nb\n") == [
+    assert make_diff("a\nb", "a\nb\n") == [
         "--- old\n", "+++ new\n", "@@ -1,2 +1,2 @@\n", " a\n",
         "-b\n", "\\ No newline at end of file\n", "+b\n",
     ]  # fmt: skip
-    assert diff("a", "") == [
+    assert make_diff("a", "") == [
         "--- old\n", "+++ new\n", "@@ -1 +0,0 @@\n", "-a\n", "\\ No newline at end of file\n",
     ]  # fmt: skip
 
 
 def test_only_newlines_end_lines() -> None:
-    assert diff("a\x0b\u2028b\rc\r\n", "a\x0b\u2028b\rc\n")[3:] == [
+    assert make_diff("a\x0b\u2028b\rc\r\n", "a\x0b\u2028b\rc\n")[3:] == [
         "-a\x0b\u2028b\rc\r\n", "+a\x0b\u2028b\rc\n",
     ]  # fmt: skip
 
@@ -71,12 +71,12 @@ def test_only_newlines_end_lines() -> None:
 def test_far_changes_have_hunks_of_their_own() -> None:
     lines = [f"{n}\n" for n in range(40)]
     changed = [*lines[:5], "x\n", *lines[6:11], "y\n", *lines[12:35], *lines[36:]]
-    heads = [line for line in diff("".join(lines), "".join(changed)) if line.startswith("@@")]
+    heads = [line for line in make_diff("".join(lines), "".join(changed)) if line.startswith("@@")]
     assert heads == ["@@ -3,13 +3,13 @@\n", "@@ -33,7 +33,6 @@\n"]
 
 
 def test_repeated_lines_are_matched_too() -> None:
-    changed = diff("- a\n\n- a\n\nx\n- a\n", "- a\n\n- b\n- a\n\n- a\n")
+    changed = make_diff("- a\n\n- a\n\nx\n- a\n", "- a\n\n- b\n- a\n\n- a\n")
     assert changed[3:] == [" - a\n", " \n", "+- b\n", " - a\n", " \n", "-x\n", " - a\n"]
 
 
@@ -87,21 +87,21 @@ TEXTS = st.lists(
 
 @given(TEXTS, TEXTS)
 def test_applied_to_the_old_text_it_gives_the_new(old: str, new: str) -> None:
-    assert applied(old, diff(old, new)) == new
+    assert applied(old, make_diff(old, new)) == new
 
 
 @given(TEXTS, TEXTS)
 def test_so_it_does_where_the_work_is_cut_short(old: str, new: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(difference, "MAX_COMPARISONS", 10)
-        patch.setattr(difference, "MAX_DEPTH", 1)
-        assert applied(old, diff(old, new)) == new
+        patch.setattr(diff, "MAX_COMPARISONS", 10)
+        patch.setattr(diff, "MAX_ANCHOR_DEPTH", 1)
+        assert applied(old, make_diff(old, new)) == new
 
 
 def test_large_texts_of_bad_shape_are_replaced_as_a_block() -> None:
     chance = random.Random(1)
     old, new = ("".join(chance.choice("ab") + "\n" for _ in range(150_000)) for _ in range(2))
-    lines = diff(f"first\n{old}last\n", f"first\n{new}last\n")
+    lines = make_diff(f"first\n{old}last\n", f"first\n{new}last\n")
     assert sum(line.startswith("@@") for line in lines) == 1
     assert applied(f"first\n{old}last\n", lines) == f"first\n{new}last\n"
 
@@ -109,16 +109,16 @@ def test_large_texts_of_bad_shape_are_replaced_as_a_block() -> None:
 def test_a_small_change_of_a_large_text_stays_small() -> None:
     lines = [f"{n % 977}\n" for n in range(300_000)]
     changed = [*lines[:1000], "new\n", *lines[1000:]]
-    assert len(diff("".join(lines), "".join(changed))) == 10
+    assert len(make_diff("".join(lines), "".join(changed))) == 10
 
 
 def test_on_a_terminal_a_page_cannot_speak_to_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lines = diff("[red]a[/red]\r\n", "\x1b[31ma\n")
-    difference.show_diff(lines, line_ends=True)
+    lines = make_diff("[red]a[/red]\r\n", "\x1b[31ma\n")
+    diff.show_diff(lines, line_ends=True)
     assert capsys.readouterr().out == (
         "--- old\n+++ new\n@@ -1 +1 @@\n-[red]a[/red]␍\n+\ufffd[31ma\n"
     )
-    difference.show_diff(["--- a\n", "+++ b\n", " same\r\n"], line_ends=False)
+    diff.show_diff(["--- a\n", "+++ b\n", " same\r\n"], line_ends=False)
     assert capsys.readouterr().out == "--- a\n+++ b\n same\n"

@@ -56,4 +56,4 @@ def test_a_pair_stands_in_two_columns(brain: Brain, capsys):
 def test_a_pair_of_the_same_words(brain: Brain, capsys):
     brain.put("a", b"x")
     show_pair(1, 1, DuplicatePair(brain.get("a"), brain.get("a"), 1.0, 1.0, ""), "x y", "x  y")
-    assert capsys.readouterr().out.count("The same words.") == 2
+    assert capsys.readouterr().out.count("Both pages have the same words.") == 2

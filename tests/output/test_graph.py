@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.output.graph import build_tree, dot_text, graph_document, graph_page, tree_lines
+from gbrain.output.graph import build_tree, dot_text, graph_document, graph_html, tree_lines
 from gbrain.store.graph import GraphLink, GraphPage, LinkGraph
 
 
@@ -86,16 +86,16 @@ class Reader(HTMLParser):
 @given(st.text() | st.sampled_from(["</script><img src=x>", "<!--<script>", "@GRAPH@", "&lt;"]))
 def test_the_page_holds_what_the_document_says_and_fetches_nothing(title: str) -> None:
     graph = SQUARE._replace(pages=(page("a", 0, title=title), *SQUARE.pages[1:]))
-    read = Reader(graph_page(graph, "a"))
+    read = Reader(graph_html(graph, "a"))
     data, program = read.texts["script"]
     assert json.loads(data) == json.loads(json.dumps(graph_document(graph, "a")))
     assert read.fetched == []
-    assert read.tags == Reader(graph_page(SQUARE, "a")).tags
+    assert read.tags == Reader(graph_html(SQUARE, "a")).tags
     assert "import" not in program.replace("!important", "")
 
 
 def test_the_page_may_fetch_nothing_even_if_it_wanted_to() -> None:
-    text = graph_page(SQUARE, None)
+    text = graph_html(SQUARE, None)
     assert "default-src 'none'" in text
     assert "<title>All pages · gbrain</title>" in text
 
@@ -104,7 +104,7 @@ def test_the_page_may_fetch_nothing_even_if_it_wanted_to() -> None:
 def test_pages_are_arranged_apart_and_linked_ones_nearer() -> None:
     pages = [{"slug": str(n), "distance": None} for n in range(40)]
     links = [{"source": "0", "target": str(n), "times": 1} for n in range(1, 5)]
-    _, program = Reader(graph_page(SQUARE, "a")).texts["script"]
+    _, program = Reader(graph_html(SQUARE, "a")).texts["script"]
     asked = (
         f"{program}\nconst pages = {json.dumps(pages)}, links = {json.dumps(links)};\n"
         "const at = arranged(pages, links), fit = fitting(at, 800, 600, {left: 0, right: 0});\n"

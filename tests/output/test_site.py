@@ -74,7 +74,7 @@ def test_every_link_of_the_sample_leads_to_a_file_of_the_site(sample: Path) -> N
          '<p>See <a href="https://example.org/a?b=1&amp;c">https://example.org/a?b=1&amp;c</a>.</p>'),
         ("`https://a.org`", "<p><code>https://a.org</code></p>"),
         ("[https://a.org](https://b.org)", '<p><a href="https://b.org">https://a.org</a></p>'),
-        ("[[nowhere]]", '<p><span class="nowhere">nowhere</span></p>'),
+        ("[[nowhere]]", '<p><span class="no-page">nowhere</span></p>'),
         ("[x](file.txt)", "<p><a>x</a></p>"),
         ("[x](https://example.org/?a=1&b=2)",
          '<p><a href="https://example.org/?a=1&amp;b=2">x</a></p>'),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.output.timeline import show_chronicle, show_timeline
+from gbrain.output.timeline import show_all_timelines, show_timeline
 from gbrain.store.timeline import TimelineEntry
 
 ENTRIES = [
@@ -19,7 +19,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_many_pages_by_month_and_day(capsys: pytest.CaptureFixture[str]) -> None:
-    show_chronicle(ENTRIES)
+    show_all_timelines(ENTRIES)
     assert told(capsys) == [
         "April 2026",
         "  Fri  3  Ann [b]  a  09:30",
@@ -35,7 +35,7 @@ def test_many_pages_by_month_and_day(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_what_has_no_day_stands_beside_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
-    show_chronicle(
+    show_all_timelines(
         [
             TimelineEntry("a", "Ann", "2026-04-01", None, "First", (1, 1)),
             TimelineEntry("a", "Ann", "2026-04", None, "Month", (2, 2)),
