@@ -68,7 +68,7 @@ def test_a_page_beyond_the_pool(run, embedded):
     run("config", "set", "candidate_pool", "3")
     found = explained(run, "notes", "--why-not", "concepts/spaced-repetition")["why_not"]
     assert found["stage"] == "lanes"
-    assert "in the vector lane, and each lane hands on 3 pages." in found["reason"]
+    assert "in the vector lane; candidate_pool keeps the first 3 of each lane." in found["reason"]
     assert found["remedy"].startswith("gbrain config set candidate_pool ")
 
 

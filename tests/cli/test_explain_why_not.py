@@ -26,7 +26,7 @@ def test_fading_is_named_with_its_factor(run, embedded):
     stage, reason, remedy = lost(run, TABLET, slug, "--profile", "sift")
     assert stage == "boost"
     assert reason.startswith("recency × ")
-    assert " took it from 1st to " in reason
+    assert " moved it from 1st to " in reason
     assert remedy.startswith("Ask with --no-decay, or with --limit ")
     assert is_shown(run, TABLET, slug, "--profile", "sift", "--no-decay")
     assert is_shown(run, TABLET, slug, "--profile", "sift", "--limit", remedy.split()[-1])
@@ -35,7 +35,7 @@ def test_fading_is_named_with_its_factor(run, embedded):
 def test_a_boost_of_one_s_own_is_named_as_it_was_given(run, embedded):
     slug, given = "projects/home-backup", ("--boost", "slug:projects/=0")
     stage, reason, remedy = lost(run, "home backup plan", slug, *given)
-    assert (stage, reason.split(" took ")[0]) == ("boost", "slug:projects/ × 0")
+    assert (stage, reason.split(" moved ")[0]) == ("boost", "slug:projects/ × 0")
     assert remedy.startswith("Ask without --boost slug:projects/=0, or with --limit ")
     assert is_shown(run, "home backup plan", slug)
 
@@ -61,8 +61,8 @@ def test_the_reranker_is_named_with_its_opinion(run, embedded):
     slug = "projects/field-notebook"
     stage, reason, remedy = lost(run, SEARCH, slug, "--rerank", "--limit", "3")
     assert stage == "rerank"
-    assert reason.startswith("The reranker's opinion 0.")
-    assert ", of weight 0.85, took it from 1st to 4th of " in reason
+    assert reason.startswith("The reranker's score 0.")
+    assert " (weight 0.85) moved it from 1st to 4th of " in reason
     assert remedy == "Ask without --rerank, or with --limit 4"
     assert is_shown(run, SEARCH, slug, "--limit", "3")
     assert is_shown(run, SEARCH, slug, "--rerank", "--limit", "4")
@@ -91,7 +91,7 @@ def test_the_pool_is_the_one_that_the_query_had(run, embedded):
     run("config", "set", "candidate_pool", "3")
     slug = "concepts/spaced-repetition"
     stage, reason, remedy = lost(run, "notes", slug)
-    assert (stage, "each lane hands on 3 pages." in reason) == ("lanes", True)
+    assert (stage, "candidate_pool keeps the first 3 of each lane." in reason) == ("lanes", True)
     for command in remedy.partition(", or ")[0].split(" and ask "):
         if command.startswith("gbrain "):
             assert run(*shlex.split(command)[1:]).exit_code == 0
@@ -129,7 +129,7 @@ def test_an_and_that_it_does_not_fulfil(run, embedded):
     asked, slug = "sourdough AND backup", "resources/sourdough-starter"
     stage, reason, remedy = lost(run, asked, slug, "--mode", "bm25")
     assert stage == "lanes"
-    assert "The query asks for sourdough AND backup; it holds sourdough, not backup." in reason
+    assert "The query asks for sourdough AND backup; it contains sourdough, not backup." in reason
     assert remedy == "Ask without --mode bm25, or with OR: sourdough OR backup"
     assert is_shown(run, "sourdough OR backup", slug, "--mode", "bm25")
     more = lost(run, asked, "packing-list", "--mode", "bm25", "--limit", "2")[2]
@@ -155,7 +155,8 @@ def test_a_lane_that_was_shut_out_is_named(run, embedded, options, cause, remedy
         options = ()
     assert lost(run, asked, slug, *options) == (
         "lanes",
-        f"{cause} shuts the vector lane out, where it is 1st. It holds none of the query's words.",
+        f"It is 1st in the vector lane, which {cause} switches off. "
+        "It contains none of the query's words.",
         remedy,
     )
 
@@ -163,7 +164,7 @@ def test_a_lane_that_was_shut_out_is_named(run, embedded, options, cause, remedy
 def test_keywords_can_be_shut_out_too(run, embedded):
     run("config", "set", "candidate_pool", "1")
     reason, remedy = lost(run, "sqlite", "people/wen-okoye", "--mode", "semantic")[1:]
-    assert "in the vector lane, and each lane hands on 1 pages." in reason
+    assert "in the vector lane; candidate_pool keeps the first 1 of each lane." in reason
     assert remedy.startswith("gbrain config set candidate_pool ")
 
 
@@ -176,23 +177,23 @@ def test_a_brain_without_vectors_says_so(run, sample):
     ("text", "slug", "options", "reason", "remedy"),
     [
         ("river before:2020-01-01", "companies/river-ai", (),
-         "It is outside what was asked for by before:2020-01-01.",
+         "It does not match before:2020-01-01.",
          "Ask without before:2020-01-01."),
         ("river after:2027", "companies/river-ai", ("--wing", "people"),
-         "It is outside what was asked for by --wing and after:2027-01-01.",
+         "It does not match --wing and after:2027-01-01.",
          "Ask without --wing and after:2027-01-01."),
         ("river", "companies/river-ai", ("--since", "2027-01"),
-         "It is outside what was asked for by --since.", "Ask without --since."),
+         "It does not match --since.", "Ask without --since."),
         ("river", "companies/river-ai", ("--since", "2026-03", "--until", "2026-03-02"),
-         "It is outside what was asked for by --since and --until.",
+         "It does not match --since and --until.",
          "Ask without --since and --until."),
         ("river NOT hybrid", "concepts/hybrid-search", (),
-         "It holds hybrid, which NOT hybrid keeps out.", "Ask without NOT hybrid."),
+         "It contains hybrid, which NOT hybrid excludes.", "Ask without NOT hybrid."),
         ("river NOT (hybrid OR zebra)", "concepts/hybrid-search", (),
-         "It holds hybrid, which NOT (hybrid OR zebra) keeps out.",
+         "It contains hybrid, which NOT (hybrid OR zebra) excludes.",
          "Ask without NOT (hybrid OR zebra)."),
         ("river NOT wing:people", "people/noor-haddad", (),
-         "It is kept out by NOT wing:people.", "Ask without NOT wing:people."),
+         "NOT wing:people excludes it.", "Ask without NOT wing:people."),
     ],
 )  # fmt: skip
 def test_what_leaves_a_page_out_is_named_as_it_was_asked(
@@ -205,7 +206,7 @@ def test_the_page_that_replaces_it_is_named(run, embedded):
     run("supersede", "people/noor-haddad", "people/alice-chen")
     stage, reason, _ = lost(run, LUKEWARM, "people/noor-haddad")
     assert stage == "superseded"
-    assert reason.startswith("people/alice-chen replaces it")
+    assert reason.startswith("people/alice-chen supersedes it")
     assert is_shown(run, LUKEWARM, "people/noor-haddad", "--include-superseded")
 
 
