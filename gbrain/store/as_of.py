@@ -1,4 +1,4 @@
-"""Roll a copy of a brain back to the end of a day."""
+"""Roll a copy of a brain back to the end of a day: find what changed since, and undo it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import NamedTuple
 from gbrain.errors import BadPage
 from gbrain.store import page_writer, pages
 from gbrain.store.history import decompress_version
+from gbrain.store.schema import KEYWORD_INDEXES
 from gbrain.text.dates import parse_date
 from gbrain.text.page import DATE_KEYS, parse_page
 from gbrain.text.slug import slug_from_path
 from gbrain.text.timeline import drop_later_entries
 from gbrain.types import Page, Progress
 
-_COPIED_PAGES = 4096
+_SQLITE_PAGES_PER_STEP = 4096
 _SHARED_TABLES = ("config", "query_aliases")
-_KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
-# Taking a page out of the keyword indexes takes about as long as writing five into new ones.
+# Removing a page from the keyword indexes takes as long as writing about five into new ones.
 _REMOVAL_COST = 5
 
 
 class PageState(NamedTuple):
-    """One state of a page: a version, or what the page is now if `current`."""
+    """One state of a page: an earlier version, or the page as it is now if `current`."""
 
     page_id: int
     version: int
@@ -35,14 +35,17 @@ class PageState(NamedTuple):
 
 
 class PageRollback(NamedTuple):
-    """What has to be done to one page: `now` is its slug in the copy, `then` what it is to be."""
+    """A change to one page: `now` is its slug in the copy, `then` the state it must get.
+
+    Without `now` the page is created, without `then` it is deleted.
+    """
 
     now: str | None
     then: PageState | None
 
 
-class _Known(NamedTuple):
-    """A page that is there, or that was (`slug` and `updated_at` None); `days` are its own."""
+class _KnownPage(NamedTuple):
+    """A page, or a deleted one (`slug` and `updated_at` are None); `days` are dates in its text."""
 
     page_id: int
     slug: str | None
@@ -76,7 +79,7 @@ def copy_brain(source: sqlite3.Connection, target: sqlite3.Connection, progress:
     """Copy a whole brain; in a read transaction, concurrent writes are not included."""
     source.backup(
         target,
-        pages=_COPIED_PAGES,
+        pages=_SQLITE_PAGES_PER_STEP,
         progress=lambda status, left, total: progress(total - left, total),
     )
 
@@ -105,43 +108,40 @@ def skip_sync(connection: sqlite3.Connection) -> None:
 
 
 def drop_embedding_jobs(connection: sqlite3.Connection) -> None:
-    """Empty the embedding queue of a copy: what is queued today is not what was missing then."""
+    """Empty the embedding queue of a copy: its jobs are for the pages of today."""
     connection.execute("DELETE FROM embedding_jobs")
 
 
-# --- what has to change ------------------------------------------------------------------------
-
-
 def find_rollbacks(connection: sqlite3.Connection, day: str, moment: str) -> Iterator[PageRollback]:
-    """What turns the brain back to the end of `day`; that is before `moment`, as times are kept.
+    """Yield the changes that roll the brain back to the end of `day`, just before `moment`.
 
-    A page stands as it was written last before that. One that was written first after it, but has
-    a date of its own up to that day, is older than the brain: it stands as it is known earliest.
+    A page gets its last state before `moment`, an ISO 8601 time in UTC. A page that was imported
+    later, but has a date up to that day, is older than the brain: it gets its earliest state.
     """
-    late = _pages_with_later_entries(connection, day)
+    has_later_entries = _pages_with_later_entries(connection, day)
     taken: set[str] = set()
-    older_than_brain: list[_Known] = []
-    for page in _pages_ever(connection):
+    older_than_brain: list[_KnownPage] = []
+    for page in _all_known_pages(connection):
         if page.slug is not None and page.updated_at is not None and page.updated_at < moment:
             taken.add(page.slug)
-            if page.page_id in late:
-                yield PageRollback(page.slug, _current(connection, page.page_id))
+            if page.page_id in has_later_entries:
+                yield PageRollback(page.slug, _current_state(connection, page.page_id))
         elif not page.has_versions:
             older_than_brain.append(page)
-        elif (stood := _stood(connection, page.page_id, moment)) is not None:
-            taken.add(slug_from_path(stood.path))
-            yield PageRollback(page.slug, stood)
-        elif _known_since(connection, page.page_id) >= moment:
+        elif (state := _state_before(connection, page.page_id, moment)) is not None:
+            taken.add(slug_from_path(state.path))
+            yield PageRollback(page.slug, state)
+        elif _first_written_at(connection, page.page_id) >= moment:
             older_than_brain.append(page)
         elif page.slug is not None:
             yield PageRollback(page.slug, None)
     for page in older_than_brain:
-        earliest = _earliest(connection, page.page_id)
+        earliest = _earliest_state(connection, page.page_id)
         first_slug = slug_from_path(earliest.path)
-        days = page.days if earliest.current else _days_then(connection, earliest)
+        days = page.days if earliest.current else _days_in_state(connection, earliest)
         if first_slug not in taken and any(first <= day for first in days):
             taken.add(first_slug)
-            if not earliest.current or page.page_id in late:
+            if not earliest.current or page.page_id in has_later_entries:
                 yield PageRollback(page.slug, earliest)
         elif page.slug is not None:
             yield PageRollback(page.slug, None)
@@ -152,9 +152,9 @@ def _pages_with_later_entries(connection: sqlite3.Connection, day: str) -> set[i
     return {row[0] for row in rows}
 
 
-def _pages_ever(connection: sqlite3.Connection) -> Iterator[_Known]:
-    """The pages that are there, then those that were deleted."""
-    told = dict(
+def _all_known_pages(connection: sqlite3.Connection) -> Iterator[_KnownPage]:
+    """Yield all pages, then the deleted ones."""
+    first_days = dict(
         connection.execute(
             "SELECT page_id, min(first_day) FROM chunks WHERE first_day IS NOT NULL "
             "GROUP BY page_id"
@@ -165,12 +165,12 @@ def _pages_ever(connection: sqlite3.Connection) -> Iterator[_Known]:
     for page_id, slug, updated_at, first_day, meta in connection.execute(
         "SELECT id, slug, updated_at, first_day, meta FROM pages ORDER BY id"
     ):
-        days = tuple(filter(None, (first_day, told.get(page_id), *_front_matter_days(meta))))
+        days = tuple(filter(None, (first_day, first_days.get(page_id), *_front_matter_days(meta))))
         has_versions = page_id in versioned
         versioned.pop(page_id, None)
-        yield _Known(page_id, slug, updated_at, days, has_versions)
+        yield _KnownPage(page_id, slug, updated_at, days, has_versions)
     for page_id in versioned:
-        yield _Known(page_id, None, None, (), True)
+        yield _KnownPage(page_id, None, None, (), True)
 
 
 def _front_matter_days(meta: str) -> Iterator[str]:
@@ -182,104 +182,105 @@ def _front_matter_days(meta: str) -> Iterator[str]:
             yield period.first
 
 
-def _days_then(connection: sqlite3.Connection, then: PageState) -> tuple[str, ...]:
-    """The dates that a page has of its own in one of its versions."""
-    page = parse_page(then.path, _text(connection, then).encode())
+def _days_in_state(connection: sqlite3.Connection, then: PageState) -> tuple[str, ...]:
+    """Return the dates in the text and front matter of an earlier state of a page."""
+    page = parse_page(then.path, _state_text(connection, then).encode())
     days = (page.first_day, *(chunk.first_day for chunk in page.chunks))
     return (*filter(None, days), *_front_matter_days(page.meta))
 
 
-def _current(connection: sqlite3.Connection, page_id: int) -> PageState:
+def _current_state(connection: sqlite3.Connection, page_id: int) -> PageState:
     version, path, written_at, created_at = connection.execute(
         "SELECT version, path, updated_at, created_at FROM pages WHERE id = ?", (page_id,)
     ).fetchone()
     return PageState(page_id, version, path, written_at, created_at, True)
 
 
-_VERSION = "SELECT version, path, written_at FROM versions WHERE page_id = ?"
+_SELECT_VERSION = "SELECT version, path, written_at FROM versions WHERE page_id = ?"
 
 
-def _stood(connection: sqlite3.Connection, page_id: int, moment: str) -> PageState | None:
-    """What a page was just before `moment`; None if it was not there."""
+def _state_before(connection: sqlite3.Connection, page_id: int, moment: str) -> PageState | None:
+    """Return the state of a page just before `moment`; None if it did not exist."""
     row = connection.execute(
-        f"{_VERSION} AND written_at < ? AND ended_at >= ? ORDER BY version DESC LIMIT 1",
+        f"{_SELECT_VERSION} AND written_at < ? AND ended_at >= ? ORDER BY version DESC LIMIT 1",
         (page_id, moment, moment),
     ).fetchone()
-    return _then(connection, page_id, row) if row else None
+    return _version_state(connection, page_id, row) if row else None
 
 
-def _earliest(connection: sqlite3.Connection, page_id: int) -> PageState:
-    row = connection.execute(f"{_VERSION} ORDER BY version LIMIT 1", (page_id,)).fetchone()
-    return _then(connection, page_id, row) if row else _current(connection, page_id)
+def _earliest_state(connection: sqlite3.Connection, page_id: int) -> PageState:
+    row = connection.execute(f"{_SELECT_VERSION} ORDER BY version LIMIT 1", (page_id,)).fetchone()
+    return _version_state(connection, page_id, row) if row else _current_state(connection, page_id)
 
 
-def _then(connection: sqlite3.Connection, page_id: int, row: tuple[int, str, str]) -> PageState:
-    return PageState(page_id, *row, created_at=_known_since(connection, page_id), current=False)
+def _version_state(
+    connection: sqlite3.Connection, page_id: int, row: tuple[int, str, str]
+) -> PageState:
+    return PageState(
+        page_id, *row, created_at=_first_written_at(connection, page_id), current=False
+    )
 
 
-def _known_since(connection: sqlite3.Connection, page_id: int) -> str:
-    """When the brain first had the page."""
+def _first_written_at(connection: sqlite3.Connection, page_id: int) -> str:
+    """Return when the page was first written to the brain."""
     row = connection.execute(
         "SELECT min(written_at) FROM (SELECT written_at FROM versions WHERE page_id = ?1 "
         "UNION ALL SELECT updated_at FROM pages WHERE id = ?1)",
         (page_id,),
     ).fetchone()
-    since: str = row[0]
-    return since
-
-
-# --- changing it -------------------------------------------------------------------------------
+    written_at: str = row[0]
+    return written_at
 
 
 def apply_rollbacks(
     connection: sqlite3.Connection,
-    changes: Iterable[PageRollback],
+    rollbacks: Iterable[PageRollback],
     day: str,
     now: str,
     progress: Progress,
 ) -> None:
     """Apply the rollbacks to a copy; call this in a write transaction."""
-    made = list(changes)
-    # A page that keeps its name is written over; one that had another makes way for it first.
-    leaving = [
+    changes = list(rollbacks)
+    # A page that had another slug is removed first, so that a slug in use becomes free.
+    removed = [
         change.now
-        for change in made
+        for change in changes
         if change.now is not None
         and (change.then is None or slug_from_path(change.then.path) != change.now)
     ]
-    _remove(connection, leaving, now)
-    for number, change in enumerate(made, 1):
+    _remove_pages(connection, removed, now)
+    for number, change in enumerate(changes, 1):
         if change.then is not None:
-            page = _page(change.then.path, _text(connection, change.then), day)
+            page = _parse_until(change.then.path, _state_text(connection, change.then), day)
             page_writer.write_page(connection, page, now)
             connection.execute(
                 "UPDATE pages SET version = ?, updated_at = ?, created_at = ? WHERE slug = ?",
                 (change.then.version, change.then.written_at, change.then.created_at, page.slug),
             )
-        progress(number, len(made))
+        progress(number, len(changes))
     connection.execute("DELETE FROM versions")
 
 
-def _remove(connection: sqlite3.Connection, slugs: list[str], now: str) -> None:
+def _remove_pages(connection: sqlite3.Connection, slugs: list[str], now: str) -> None:
     left = connection.execute("SELECT count(*) FROM pages").fetchone()[0] - len(slugs)
     if len(slugs) * _REMOVAL_COST < left:
         for slug in slugs:
             page_writer.delete_page(connection, slug, now)
         return
     connection.executemany("DELETE FROM pages WHERE slug = ?", [(slug,) for slug in slugs])
-    for index in _KEYWORD_INDEXES:
+    for index in KEYWORD_INDEXES:
         connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
 
 
-def _page(path: str, text: str, day: str) -> Page:
+def _parse_until(path: str, text: str, day: str) -> Page:
     try:
         return parse_page(path, drop_later_entries(text, day).encode())
     except BadPage:
-        # What is left can read as front matter that never ends.
+        # Without its later entries, the text can look like front matter without an end.
         return parse_page(path, text.encode())
 
 
-def _text(connection: sqlite3.Connection, then: PageState) -> str:
+def _state_text(connection: sqlite3.Connection, then: PageState) -> str:
     if then.current:
         return pages.page_text(connection, then.page_id)
     row = connection.execute(

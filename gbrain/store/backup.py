@@ -163,7 +163,7 @@ def _check_integrity(copy: sqlite3.Connection, target: Path) -> None:
     if found:
         raise BadBrain(
             f"The brain is damaged, so its copy {target} would be, too: {found[0]}",
-            hint="gbrain doctor --repair fixes what it can.",
+            hint="gbrain doctor --repair repairs what it can.",
             code="damaged",
         )
 

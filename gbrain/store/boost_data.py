@@ -36,13 +36,13 @@ def read_boost_data(
 ) -> dict[int, BoostData]:
     """Return boost data by page id; `chosen` maps each page to its best chunk."""
     pages = json.dumps(list(chosen))
-    known = {row[0]: _facts(row) for row in connection.execute(_PAGES, (pages,))}
+    known = {row[0]: _from_row(row) for row in connection.execute(_PAGES, (pages,))}
     if wanted.passages:
-        speaking = json.dumps([chunk for chunk in chosen.values() if chunk is not None])
+        best_chunks = json.dumps([chunk for chunk in chosen.values() if chunk is not None])
         rows = connection.execute(
             "SELECT page_id, kind, first_day, last_day, text FROM chunks "
             "WHERE id IN (SELECT value FROM json_each(?))",
-            (speaking,),
+            (best_chunks,),
         )
         for page_id, kind, first, last, text in rows:
             if page_id in known:
@@ -72,7 +72,7 @@ def read_boost_data(
     return known
 
 
-def _facts(row: tuple[Any, ...]) -> BoostData:
+def _from_row(row: tuple[Any, ...]) -> BoostData:
     _, title, wing, room, tags, first_day, last_day, written, meta = row
     superseded_by, pinned, importance = json.loads(meta) if meta else (None, None, None)
     return BoostData(

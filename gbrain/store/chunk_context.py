@@ -40,8 +40,8 @@ def overlapping_chunks(
         (json.dumps(list(chunk_ids)),),
     )
     found: dict[int, list[ChunkSpan]] = defaultdict(list)
-    for chunk_id, *placed in rows:
-        found[chunk_id].append(ChunkSpan(*placed))
+    for chunk_id, *span in rows:
+        found[chunk_id].append(ChunkSpan(*span))
     return found
 
 
@@ -52,7 +52,7 @@ def texts_with_next_chunk(
 
     A chunk that matches a question is often a question or an announcement; the answer follows it.
     """
-    texts = {passage.id: passage.text for passage in chosen}
+    texts = {chunk.id: chunk.text for chunk in chosen}
     rows = connection.execute(
         "SELECT one.id, substr(CAST(front_matter || compiled_truth || timeline AS BLOB), "
         "one.byte_stop + 1, next.byte_stop - one.byte_stop) FROM json_each(?) AS wanted "
@@ -62,8 +62,8 @@ def texts_with_next_chunk(
         "CROSS JOIN pages ON pages.id = one.page_id",
         (json.dumps(list(texts)),),
     )
-    for passage_id, after in rows:
-        texts[passage_id] += f"\n{after.decode(errors='replace').strip()}"
+    for chunk_id, after in rows:
+        texts[chunk_id] += f"\n{after.decode(errors='replace').strip()}"
     return texts
 
 
@@ -73,12 +73,12 @@ def related_chunks(
     """Yield the neighbours of the chunks, in order, then the first chunks of pages they link to."""
     known = read_chunks(connection, chunk_ids)
     here = [known[chunk_id] for chunk_id in chunk_ids if chunk_id in known]
-    for passage in here:
-        for other in neighbouring_chunks(connection, passage, 1):
+    for chunk in here:
+        for other in neighbouring_chunks(connection, chunk, 1):
             if other.id not in known:
                 yield other, "neighbour"
-    seen = {passage.page_id for passage in here}
-    for page_id in dict.fromkeys(passage.page_id for passage in here):
+    seen = {chunk.page_id for chunk in here}
+    for page_id in dict.fromkeys(chunk.page_id for chunk in here):
         for linked in linked_pages(connection, page_id):
             first = first_chunk(connection, linked)
             if linked not in seen and first and _in_scope(connection, linked, scope):

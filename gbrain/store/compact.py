@@ -9,15 +9,11 @@ from typing import NamedTuple
 
 from gbrain.errors import BadBrain
 from gbrain.store.connection import Database
-from gbrain.store.schema import (
-    KEYWORD_INDEXES,
-)
+from gbrain.store.schema import KEYWORD_INDEXES
 from gbrain.store.sqlite_errors import explain_errors
 
 # Index pages merged per transaction, so that other writers do not wait long.
 _MERGE_PAGES = 500
-
-
 # Folders that SQLite tries for its temporary files, in this order.
 _TEMPORARY_FOLDERS = ("/var/tmp", "/usr/tmp", "/tmp", ".")
 
@@ -35,9 +31,6 @@ class CompactResult(NamedTuple):
     waits: bool
 
 
-# --- restore ---------------------------------------------------------------------------------
-
-
 def compact_brain(database: Database) -> CompactResult:
     """Drop orphaned vectors and jobs, merge the keyword indexes and vacuum the file.
 
@@ -45,8 +38,8 @@ def compact_brain(database: Database) -> CompactResult:
     `busy_seconds` for them.
     """
     before = _size(database.path)
-    _check_room(database)
-    vectors, jobs = _prune(database)
+    _check_disk_space(database)
+    vectors, jobs = _drop_orphans(database)
     _merge_indexes(database)
     with explain_errors(database.path):
         database.connection.execute("VACUUM")
@@ -60,7 +53,7 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _check_room(database: Database) -> None:
+def _check_disk_space(database: Database) -> None:
     """Raise BadBrain if the disk has no room for the temporary copy that VACUUM makes."""
     with database.read_transaction() as connection:
         pages, unused, size = (
@@ -68,10 +61,10 @@ def _check_room(database: Database) -> None:
             for name in ("page_count", "freelist_count", "page_size")
         )
     needed = (pages - unused) * size
-    beside = database.path.parent
+    brain_folder = database.path.parent
     temporary = _temporary_folder()
-    same_disk = os.stat(beside).st_dev == os.stat(temporary).st_dev
-    for folder, wanted in ((beside, needed * (2 if same_disk else 1)), (temporary, needed)):
+    same_disk = os.stat(brain_folder).st_dev == os.stat(temporary).st_dev
+    for folder, wanted in ((brain_folder, needed * (2 if same_disk else 1)), (temporary, needed)):
         free = shutil.disk_usage(folder).free
         if free < wanted:
             raise BadBrain(
@@ -89,7 +82,7 @@ def _temporary_folder() -> str:
     return next(usable, ".")
 
 
-def _prune(database: Database) -> tuple[int, int]:
+def _drop_orphans(database: Database) -> tuple[int, int]:
     """Drop vectors and jobs whose chunk text is on no page; return how many of each."""
     from gbrain.store.jobs import drop_orphaned_jobs
     from gbrain.store.vectors import all_spaces, remove_orphaned_vectors

@@ -8,15 +8,15 @@ import sqlite3
 from gbrain.messages import counted
 from gbrain.store.schema import APPLICATION_ID
 
-# So many names fit on a screen; of more slugs only the folders are offered.
+# More names do not fit on a screen; instead of more slugs, their folders are offered.
 MAX_VALUES = 200
-# A person waits for this, and never for a writer.
-_PATIENCE_SECONDS = 0.2
-# Sorts behind all that may follow the beginning of a name.
-_LAST = "\U0010ffff"
+# The user is waiting at the prompt.
+_BUSY_SECONDS = 0.2
+# Sorts after every other character.
+_LAST_CHARACTER = "\U0010ffff"
 
-# Each kind of name, with something to tell it by.
-_NAMES = {
+# Names of each kind, with a description.
+_SELECT_NAMES = {
     "wing": "SELECT wing, count(*) FROM pages GROUP BY wing",
     "room": "SELECT room, count(*) FROM pages GROUP BY room",
     "type": "SELECT type, count(*) FROM pages WHERE type NOT NULL GROUP BY type",
@@ -30,27 +30,27 @@ Completion = tuple[str, str | None]
 
 
 def completion_values(path: str, kind: str, begin: str) -> list[Completion]:
-    """The names of a kind that begin so, in order, each with a word about it.
+    """Return the names of a kind that start with `begin`, in order, each with a description.
 
-    Slugs: the folders alone when there are too many, and a page whose name further down begins so
-    when no slug does and it is the only one. Raises sqlite3.Error for what is not a brain.
+    If there are too many slugs, only their folders are returned. If no slug starts so, the only
+    page whose file name does is returned. Raises sqlite3.Error if the file is not a brain.
     """
-    with _opened(path) as connection:
+    with _open_for_reading(path) as connection:
         if kind in ("slug", "prefix"):
-            return _slugs(connection, begin, folders=kind == "prefix")
-        rows = connection.execute(_NAMES[kind]).fetchall()
+            return _slug_values(connection, begin, folders=kind == "prefix")
+        rows = connection.execute(_SELECT_NAMES[kind]).fetchall()
         found = [(name, about) for name, about in rows if name.startswith(begin)][:MAX_VALUES]
-        return [(name, _pages(a) if isinstance(a, int) else a) for name, a in found]
+        return [(name, _count_pages(a) if isinstance(a, int) else a) for name, a in found]
 
 
-class _opened:
-    """The file for reading; one that nobody has open is read as it lies, and nothing put beside."""
+class _open_for_reading:
+    """Open the brain read-only; immutable without a -wal file, so that SQLite creates no files."""
 
     def __init__(self, path: str) -> None:
-        written = "".join(f"%{ord(char):02x}" if char in "%?#" else char for char in path)
-        alone = "" if os.path.exists(f"{path}-wal") else "&immutable=1"
+        escaped = "".join(f"%{ord(char):02x}" if char in "%?#" else char for char in path)
+        immutable = "" if os.path.exists(f"{path}-wal") else "&immutable=1"
         self.connection = sqlite3.connect(
-            f"file:{written}?mode=ro{alone}", uri=True, timeout=_PATIENCE_SECONDS
+            f"file:{escaped}?mode=ro{immutable}", uri=True, timeout=_BUSY_SECONDS
         )
 
     def __enter__(self) -> sqlite3.Connection:
@@ -62,16 +62,16 @@ class _opened:
         self.connection.close()
 
 
-def _slugs(connection: sqlite3.Connection, begin: str, *, folders: bool) -> list[Completion]:
+def _slug_values(connection: sqlite3.Connection, begin: str, *, folders: bool) -> list[Completion]:
     slugs = [
         slug
         for (slug,) in connection.execute(
             "SELECT slug FROM pages WHERE slug BETWEEN ? AND ? ORDER BY slug",
-            (begin, begin + _LAST),
+            (begin, begin + _LAST_CHARACTER),
         )
     ]
     if folders or len(slugs) > MAX_VALUES:
-        return _next_step(slugs, begin, pages=not folders)
+        return _next_folders(slugs, begin, pages=not folders)
     if not slugs and begin:
         slugs = [
             slug for (slug,) in connection.execute("SELECT slug FROM pages") if f"/{begin}" in slug
@@ -80,18 +80,18 @@ def _slugs(connection: sqlite3.Connection, begin: str, *, folders: bool) -> list
     return [(slug, _title(connection, slug)) for slug in slugs]
 
 
-def _next_step(slugs: list[str], begin: str, *, pages: bool) -> list[Completion]:
-    """The slugs cut behind the next slash after `begin`, each once."""
+def _next_folders(slugs: list[str], begin: str, *, pages: bool) -> list[Completion]:
+    """Return the slugs up to the next slash after `begin`, each once."""
     steps: dict[str, int] = {}
     for slug in slugs:
         slash = slug.find("/", len(begin))
         if slash >= 0 or pages:
             step = slug[: slash + 1] if slash >= 0 else slug
             steps[step] = steps.get(step, 0) + 1
-    return [(step, _pages(n) if step.endswith("/") else None) for step, n in steps.items()]
+    return [(step, _count_pages(n) if step.endswith("/") else None) for step, n in steps.items()]
 
 
-def _pages(count: int) -> str:
+def _count_pages(count: int) -> str:
     return counted(count, "page")
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from gbrain.store.links import links_between, links_from
+from gbrain.store.page_names import slugs_by_id
 from gbrain.store.pages import StoredPage, find_page
 
-_LINKS_READ = 100_000
+_MAX_LINKS = 100_000
 
 
 class GraphPage(NamedTuple):
-    """A page of the graph, `distance` links from the one it is about; None in a graph of all.
+    """A page, `distance` links from the start page; None in the graph of the whole brain.
 
-    One that links name but that is not written has neither wing nor date; its slug is the name.
+    `missing` marks the target of a link that does not exist: its slug is the target as written, and
+    it has neither wing nor date.
     """
 
     slug: str
@@ -29,7 +29,7 @@ class GraphPage(NamedTuple):
 
 
 class GraphLink(NamedTuple):
-    """That the page `source` links to `target`, so many `times`."""
+    """The page `source` links to `target`, `times` times."""
 
     source: str
     target: str
@@ -37,7 +37,7 @@ class GraphLink(NamedTuple):
 
 
 class LinkGraph(NamedTuple):
-    """Pages by distance and slug, links by their ends; `left_out` pages found no room."""
+    """Pages by distance and slug, links by source and target; `left_out` counts omitted pages."""
 
     pages: tuple[GraphPage, ...]
     links: tuple[GraphLink, ...]
@@ -51,7 +51,7 @@ def graph_around(
     distances = {page.id: 0}
     frontier, left_out = [page.id], 0
     for distance in range(1, depth + 1):
-        pairs = links_between(connection, frontier, _LINKS_READ)
+        pairs = links_between(connection, frontier, _MAX_LINKS)
         reached = sorted({other for _, other in pairs} - set(distances))
         room = max(most - len(distances), 0)
         left_out += len(reached[room:])
@@ -59,25 +59,25 @@ def graph_around(
         distances |= dict.fromkeys(frontier, distance)
         if not frontier:
             break
-    return _graph(connection, distances, left_out)
+    return _build_graph(connection, distances, left_out)
 
 
 def full_graph(connection: sqlite3.Connection, most: int) -> LinkGraph:
     """Return all pages, or the `most` pages with the most links."""
     rows = connection.execute(
-        "SELECT id, (SELECT count(*) FROM links WHERE page_id = id) AS held FROM pages "
-        "ORDER BY held DESC, id"
+        "SELECT id, (SELECT count(*) FROM links WHERE page_id = id) AS link_count FROM pages "
+        "ORDER BY link_count DESC, id"
     ).fetchall()
-    return _graph(connection, {row[0]: None for row in rows[:most]}, len(rows[most:]))
+    return _build_graph(connection, {row[0]: None for row in rows[:most]}, len(rows[most:]))
 
 
-def _graph(
+def _build_graph(
     connection: sqlite3.Connection, distances: dict[int, int] | dict[int, None], left_out: int
 ) -> LinkGraph:
     pages: list[GraphPage] = []
     unwritten: dict[str, GraphPage] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    slugs = _slugs(connection, distances)
+    slugs = slugs_by_id(connection, distances)
     known = set(slugs.values())
     for page_id, slug in slugs.items():
         page, distance = find_page(connection, slug), distances[page_id]
@@ -94,11 +94,3 @@ def _graph(
     nodes = sorted([*pages, *unwritten.values()], key=lambda node: (node.distance or 0, node.slug))
     links = tuple(GraphLink(*ends, times) for ends, times in sorted(counts.items()))
     return LinkGraph(tuple(nodes), links, left_out)
-
-
-def _slugs(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, str]:
-    rows = connection.execute(
-        "SELECT id, slug FROM pages WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(page_ids)),),
-    )
-    return dict(rows.fetchall())

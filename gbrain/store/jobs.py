@@ -1,4 +1,4 @@
-"""Queue of chunk texts to embed; one worker claims a job at a time."""
+"""The embedding queue: chunk texts that have no vector yet, claimed by one worker each."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from gbrain.store.atomic_files import process_is_alive
 from gbrain.store.vectors import VectorSpace
 
-# A claim outlives its worker only so long; a dead worker on this machine is noticed at once.
+# After this time another worker can take over a claimed job; jobs of a dead worker on this machine
+# are released at once.
 LEASE_SECONDS = 120.0
-_LONGEST_WAIT = 24 * 3600.0
+_MAX_RETRY_WAIT_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class QueuedJob:
 
 
 def worker_name() -> str:
+    """Return the name of this process in the queue: HOST:PID."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
@@ -89,14 +91,14 @@ def claim_jobs(
     of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
     values = () if page_id is None else (page_id,)
     jobs: list[EmbeddingJob] = []
-    gone: list[bytes] = []
+    orphaned: list[bytes] = []
     for (digest,) in connection.execute(
         f"SELECT hash FROM embedding_jobs WHERE due_at <= ? {of_page} ORDER BY due_at, hash",
         (now, *values),
     ):
-        job = _job(connection, digest)
+        job = _read_job(connection, digest)
         if job is None:
-            gone.append(digest)
+            orphaned.append(digest)
         else:
             jobs.append(job)
         if len(jobs) >= count:
@@ -105,11 +107,11 @@ def claim_jobs(
         "UPDATE embedding_jobs SET claimed_by = ?, due_at = ? WHERE hash = ?",
         [(worker, now + LEASE_SECONDS, job.hash) for job in jobs],
     )
-    finish_jobs(connection, gone)
+    finish_jobs(connection, orphaned)
     return jobs
 
 
-def _job(connection: sqlite3.Connection, digest: bytes) -> EmbeddingJob | None:
+def _read_job(connection: sqlite3.Connection, digest: bytes) -> EmbeddingJob | None:
     row = connection.execute(
         "SELECT title, heading_path, chunks.date, text FROM chunks "
         "JOIN pages ON pages.id = page_id WHERE hash = ? LIMIT 1",
@@ -122,6 +124,7 @@ def _job(connection: sqlite3.Connection, digest: bytes) -> EmbeddingJob | None:
 
 
 def finish_jobs(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
+    """Remove jobs that are done from the queue."""
     connection.executemany("DELETE FROM embedding_jobs WHERE hash = ?", [(h,) for h in hashes])
 
 
@@ -138,7 +141,7 @@ def fail_job(connection: sqlite3.Connection, digest: bytes, reason: str, now: fl
     connection.execute(
         "UPDATE embedding_jobs SET claimed_by = NULL, error = ?, attempts = attempts + 1, "
         "due_at = ? + min(60.0 * (1 << min(attempts, 20)), ?) WHERE hash = ?",
-        (reason, now, _LONGEST_WAIT, digest),
+        (reason, now, _MAX_RETRY_WAIT_SECONDS, digest),
     )
 
 

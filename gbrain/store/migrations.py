@@ -7,10 +7,10 @@ from contextlib import closing
 
 from gbrain.store.schema import (
     APPLICATION_ID,
+    RENAMED_SETTINGS_3,
     SCHEMA_VERSION,
     TABLES_1,
     TABLES_2,
-    THIRD,
     VECTOR_TABLES,
 )
 from gbrain.store.vectors import all_spaces, create_vector_tables
@@ -35,16 +35,16 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     @steps(name="0003_setting_names")
     def third(db: Database) -> None:
-        _run(db, THIRD)
+        _run(db, RENAMED_SETTINGS_3)
         db.conn.execute("PRAGMA user_version = 3")
 
     steps.apply(Database(connection))
-    # In a spoilt header it may be any; the migrations that were applied are recorded elsewhere.
+    # A damaged header can have any number; applied migrations are recorded in a table.
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _run(db: object, script: str) -> None:
-    """Statements one by one: executescript would commit the transaction they belong to."""
+    """Run the statements one by one: executescript would commit the open transaction."""
     for statement in script.split(";\n"):
         if statement.strip():
             db.conn.execute(statement)  # type: ignore[attr-defined]

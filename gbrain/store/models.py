@@ -10,10 +10,10 @@ from gbrain.store.vectors import VectorSpace, create_vector_tables
 
 
 class ModelRow(NamedTuple):
-    """A model as the brain keeps it; `folder` is None for a packaged one.
+    """A registered model; `folder` is None for a packaged one.
 
-    `description` is the JSON from which the program opens it again, `files_stamp` the state in
-    which its files were last found to be intact.
+    `description` is the JSON from which the model is opened; `files_stamp` is the stamp of its
+    files when they were last verified.
     """
 
     id: int
@@ -41,19 +41,21 @@ _COLUMNS = (
 )
 
 
-def _model(row: tuple[Any, ...]) -> ModelRow:
+def _from_row(row: tuple[Any, ...]) -> ModelRow:
     values = [*row[:-1], bool(row[-1])]
     return ModelRow(*values)
 
 
 def list_models(connection: sqlite3.Connection) -> list[ModelRow]:
+    """Return all registered models in the order they were added."""
     rows = connection.execute(f"SELECT {_COLUMNS} FROM embedding_models ORDER BY id")
-    return [_model(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def active_model(connection: sqlite3.Connection) -> ModelRow | None:
+    """Return the active model; None if there is none."""
     row = connection.execute(f"SELECT {_COLUMNS} FROM embedding_models WHERE active").fetchone()
-    return _model(row) if row else None
+    return _from_row(row) if row else None
 
 
 def require_model(connection: sqlite3.Connection, name: str) -> ModelRow:
@@ -87,8 +89,8 @@ def add_model(
     ).fetchone()
     if taken:
         raise Conflict(
-            f"Another model is called {name} already",
-            hint="Give this one a name of its own with --name.",
+            f"Another model is already called {name}",
+            hint="Choose another name with --name.",
             code="name_taken",
         )
     create_vector_tables(connection, dimension)
@@ -104,6 +106,7 @@ def add_model(
 
 
 def save_files_stamp(connection: sqlite3.Connection, model: ModelRow, stamp: str) -> None:
+    """Record the stamp of a model's files, which were verified just now."""
     connection.execute(
         "UPDATE embedding_models SET files_stamp = ? WHERE id = ?", (stamp, model.id)
     )
@@ -118,9 +121,9 @@ def activate_model(connection: sqlite3.Connection, model: ModelRow) -> None:
 def remove_model(connection: sqlite3.Connection, model: ModelRow) -> int:
     """Remove a model and its vectors; return how many vectors were deleted."""
     space = model.space
-    gone = connection.execute(
-        f"DELETE FROM {space.vectors} WHERE model_id = ? ", (model.id,)
+    deleted = connection.execute(
+        f"DELETE FROM {space.vectors} WHERE model_id = ?", (model.id,)
     ).rowcount
     connection.execute(f"DELETE FROM {space.codes} WHERE model_id = ?", (model.id,))
     connection.execute("DELETE FROM embedding_models WHERE id = ?", (model.id,))
-    return gone
+    return deleted

@@ -46,10 +46,10 @@ def find_by_names(connection: sqlite3.Connection, keys: Iterable[str]) -> list[N
     return [NamedPage(*row) for row in rows]
 
 
-def find_similar_names(connection: sqlite3.Connection, key: str, kept: int) -> list[NamedPage]:
-    """Return names of similar length that start or end with the same `kept` letters as `key`."""
+def find_similar_names(connection: sqlite3.Connection, key: str, letters: int) -> list[NamedPage]:
+    """Return names of similar length that start or end with the same `letters` letters as `key`."""
     found: list[NamedPage] = []
-    for column, start in (("key", key[:kept]), ("reversed", key[::-1][:kept])):
+    for column, start in (("key", key[:letters]), ("reversed", key[::-1][:letters])):
         rows = connection.execute(
             f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
             f"WHERE {column} >= ? AND {column} < ? AND length(key) BETWEEN ? AND ? LIMIT ?",

@@ -16,11 +16,11 @@ def replace_questions(
     """Store the page's questions; `fresh` says that it has none stored yet."""
     if not fresh:
         remove_questions(connection, page_id)
-    wanted = _wanted(connection)
-    if wanted == "off" or (wanted == "authored" and '"questions"' not in page.meta):
+    mode = _question_mode(connection)
+    if mode == "off" or (mode == "authored" and '"questions"' not in page.meta):
         return
-    parts = [QuestionSource(chunk.heading_path, chunk.date, chunk.text) for chunk in page.chunks]
-    _keep(connection, wanted, page_id, page.meta, page.title, page.wing, parts)
+    sources = [QuestionSource(chunk.heading_path, chunk.date, chunk.text) for chunk in page.chunks]
+    _store(connection, mode, page_id, page.meta, page.title, page.wing, sources)
 
 
 def remove_questions(connection: sqlite3.Connection, page_id: int) -> None:
@@ -37,23 +37,23 @@ def rebuild_questions(connection: sqlite3.Connection) -> int:
     """Rebuild the questions of all pages; return how many pages have any."""
     connection.execute("INSERT INTO questions_fts (questions_fts) VALUES ('delete-all')")
     connection.execute("DELETE FROM page_questions")
-    wanted = _wanted(connection)
-    if wanted == "off":
+    mode = _question_mode(connection)
+    if mode == "off":
         return 0
-    authors = " WHERE meta LIKE '%\"questions\"%'" if wanted == "authored" else ""
+    authors = " WHERE meta LIKE '%\"questions\"%'" if mode == "authored" else ""
     pages = connection.execute(f"SELECT id, meta, title, wing FROM pages{authors} ORDER BY id")
     for page_id, meta, title, wing in pages.fetchall():
         rows = connection.execute(
             "SELECT heading_path, date, text FROM chunks WHERE page_id = ? ORDER BY section, part",
             (page_id,),
         )
-        parts = [QuestionSource(tuple(json.loads(path)), date, text) for path, date, text in rows]
-        _keep(connection, wanted, page_id, meta, title, wing, parts)
+        sources = [QuestionSource(tuple(json.loads(path)), date, text) for path, date, text in rows]
+        _store(connection, mode, page_id, meta, title, wing, sources)
     count: int = connection.execute("SELECT count(*) FROM page_questions").fetchone()[0]
     return count
 
 
-def _wanted(connection: sqlite3.Connection) -> str:
+def _question_mode(connection: sqlite3.Connection) -> str:
     """Return the setting hypothetical_questions: off, authored or derived."""
     row = connection.execute(
         "SELECT value FROM config WHERE key = 'hypothetical_questions'"
@@ -61,18 +61,18 @@ def _wanted(connection: sqlite3.Connection) -> str:
     return row[0] if row else Settings().hypothetical_questions
 
 
-def _keep(
+def _store(
     connection: sqlite3.Connection,
-    wanted: str,
+    mode: str,
     page_id: int,
     meta: str,
     title: str,
     wing: str,
-    parts: list[QuestionSource],
+    sources: list[QuestionSource],
 ) -> None:
     questions = authored_questions(meta)
-    if wanted == "derived":
-        questions += derive_questions(title, wing, parts)
+    if mode == "derived":
+        questions += derive_questions(title, wing, sources)
     if not questions:
         return
     row = (page_id, "\n".join(questions))

@@ -14,7 +14,7 @@ from gbrain.text.slug import fold_name
 CauseKind = Literal["derived_from", "source", "supersedes", "superseded_by", "link"]
 CauseState = Literal["page", "repeated", "missing", "outside"]
 
-# Strongest first: what a page says of itself comes before what others say of it.
+# Strongest first: what a page says about itself comes before what others say about it.
 CAUSE_KINDS: tuple[CauseKind, ...] = (
     "derived_from",
     "source",
@@ -23,15 +23,15 @@ CAUSE_KINDS: tuple[CauseKind, ...] = (
     "link",
 )
 
-_OWN: dict[str, CauseKind] = {
+_KIND_BY_KEY: dict[str, CauseKind] = {
     "derived_from": "derived_from",
     "source": "source",
     "sources": "source",
     "supersedes": "supersedes",
     "superseded_by": "superseded_by",
 }
-# The same relation told from its other end; None where it leads away from the page.
-_OF_OTHERS: dict[str, CauseKind | None] = {
+# The kind of a link from another page's front matter; None if this page is the source there.
+_BACKLINK_KIND_BY_KEY: dict[str, CauseKind | None] = {
     "derived_from": None,
     "source": None,
     "sources": None,
@@ -41,9 +41,9 @@ _OF_OTHERS: dict[str, CauseKind | None] = {
 
 
 class Cause(NamedTuple):
-    """One step back: `name` is a slug, or what is written where that is no page of the brain.
+    """A page or source that led to a page; `name` is its slug, or as written if it is no page.
 
-    `line` counts from 1 on the page that holds the link: a linking page's own, else the child's.
+    `line` is the line of the link on the linking page, from 1; None for front matter.
     """
 
     kind: CauseKind
@@ -54,10 +54,10 @@ class Cause(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """A page with what led to it, strongest first; `more` causes are there and left out.
+    """A cause with its own causes, strongest first; `more` is the number of causes left out.
 
-    A page that stands elsewhere in the tree is `repeated` and has nothing below it; where only a
-    link leads to it again, that is left out.
+    A page that is elsewhere in the tree has the state `repeated` and no causes here. A plain link
+    to such a page is left out.
     """
 
     cause: Cause
@@ -66,9 +66,10 @@ class Origin(NamedTuple):
 
 
 def trace_provenance(connection: sqlite3.Connection, slug: str, depth: int, limit: int) -> Origin:
-    """What led to a page, `depth` steps back, at most `limit` causes of each page.
+    """Return what led to a page, `depth` steps back, with at most `limit` causes of each page.
 
-    Every page is followed once, where it is nearest. Raises NotFound with the nearest slugs.
+    Every page is followed once, at its shortest distance. Raises NotFound, with similar slugs, if
+    there is no such page.
     """
     page = pages.require_page(connection, slug)
     shown: dict[str, list[Cause]] = {}
@@ -78,7 +79,7 @@ def trace_provenance(connection: sqlite3.Connection, slug: str, depth: int, limi
     while waiting:
         name, child, steps = waiting.popleft()
         causes = _causes(connection, name, child) if steps < depth else []
-        # In a vault that links much, telling each link to a page again would bury the rest.
+        # With many links, repeating every link to a page would hide the rest.
         causes = [c for c in causes if c.kind != "link" or c.name not in seen]
         shown[name], left_out[name] = [], max(len(causes) - limit, 0)
         for cause in causes[:limit]:
@@ -88,35 +89,35 @@ def trace_provenance(connection: sqlite3.Connection, slug: str, depth: int, limi
                 seen.add(cause.name)
                 waiting.append((cause.name, name, steps + 1))
             shown[name].append(cause)
-    return _tree(Cause("link", page.slug, page.title, None, "page"), shown, left_out)
+    return _build_tree(Cause("link", page.slug, page.title, None, "page"), shown, left_out)
 
 
-def _tree(cause: Cause, shown: dict[str, list[Cause]], left_out: dict[str, int]) -> Origin:
+def _build_tree(cause: Cause, shown: dict[str, list[Cause]], left_out: dict[str, int]) -> Origin:
     if cause.state != "page":
         return Origin(cause, (), 0)
-    causes = tuple(_tree(each, shown, left_out) for each in shown[cause.name])
+    causes = tuple(_build_tree(each, shown, left_out) for each in shown[cause.name])
     return Origin(cause, causes, left_out[cause.name])
 
 
 def _causes(connection: sqlite3.Connection, slug: str, child: str) -> list[Cause]:
-    """Each page or source that led to a page once, by its strongest kind, strongest first.
+    """Return the causes of a page, each once by its strongest kind, strongest first.
 
-    `child`, which it was reached from, is left out: their relation is told there.
+    The page `child`, from which it was reached, is left out: it shows their relation already.
     """
     page = pages.require_page(connection, slug)
     found: dict[str, Cause] = {}
-    causes = [*_own(connection, page), *_of_others(connection, page)]
+    causes = [*_front_matter_causes(connection, page), *_backlink_causes(connection, page)]
     for cause in sorted(causes, key=lambda cause: CAUSE_KINDS.index(cause.kind)):
         if cause.name not in (page.slug, child):
             found.setdefault(cause.name, cause)
     return list(found.values())
 
 
-def _own(connection: sqlite3.Connection, page: pages.StoredPage) -> Iterator[Cause]:
-    """What the page's front matter says, in its order."""
+def _front_matter_causes(connection: sqlite3.Connection, page: pages.StoredPage) -> Iterator[Cause]:
+    """Yield the causes in the page's front matter, in its order."""
     for key, value in pages.front_matter_values(connection, page.id).items():
-        kind = _OWN.get(key.casefold())
-        for written in _names(value) if kind else ():
+        kind = _KIND_BY_KEY.get(key.casefold())
+        for written in _written_names(value) if kind else ():
             assert kind is not None
             inside = next(parse_front_matter_links({key: written}, {}), None)
             if inside is None:
@@ -132,8 +133,8 @@ def _own(connection: sqlite3.Connection, page: pages.StoredPage) -> Iterator[Cau
                 yield Cause(kind, inside.target, None, None, "missing")
 
 
-def _names(value: object) -> Iterator[str]:
-    """The names in a value, in its order; YAML reads [[x]] without quotes as a list in a list."""
+def _written_names(value: object) -> Iterator[str]:
+    """Yield the names in a value, in order; YAML reads [[x]] without quotes as a nested list."""
     pending = [(value, 0)]
     while pending:
         item, depth = pending.pop()
@@ -144,10 +145,10 @@ def _names(value: object) -> Iterator[str]:
             yield f"[[{name}]]" if depth > 1 and "[[" not in name else name
 
 
-def _of_others(connection: sqlite3.Connection, page: pages.StoredPage) -> Iterator[Cause]:
-    """What the links on other pages say, by slug and line."""
+def _backlink_causes(connection: sqlite3.Connection, page: pages.StoredPage) -> Iterator[Cause]:
+    """Yield the causes in the links of other pages, by slug and line."""
     for link in links.links_to(connection, page):
         key = (link.label or "").casefold() if link.kind == "front_matter" else ""
-        kind = _OF_OTHERS.get(key, "link")
+        kind = _BACKLINK_KIND_BY_KEY.get(key, "link")
         if kind is not None:
             yield Cause(kind, link.slug, link.title, link.line, "page")

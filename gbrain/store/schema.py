@@ -1,4 +1,4 @@
-"""The tables of a brain as they stand after the last migration, and how others are told apart."""
+"""The tables of a brain after the last migration, and which objects gbrain did not create."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ CREATE TABLE embedding_jobs (
 CREATE INDEX embedding_jobs_due ON embedding_jobs(due_at);
 """
 
-# What a brain learns from its use, and the questions that its pages answer.
+# The usage log, what is learned from it, and the questions that pages answer.
 TABLES_2 = """
 CREATE TABLE questions (
     id INTEGER PRIMARY KEY,
@@ -205,13 +205,13 @@ CREATE VIRTUAL TABLE questions_fts USING fts5(
 """
 
 # Settings renamed since schema 2; a brain that stores an old name keeps its value.
-THIRD = """
+RENAMED_SETTINGS_3 = """
 UPDATE OR REPLACE config SET key = 'chunk_bonus' WHERE key = 'passage_bonus';
 UPDATE OR REPLACE config SET key = 'chunk_k' WHERE key = 'passage_k';
 """
 
-# Vectors of one dimension: exact ones by slot, and the small codes that are scanned, packed so
-# that one read brings a thousand of them.
+# Vectors of one dimension: exact ones by slot, and the small codes that a query scans, about a
+# thousand in each row.
 VECTOR_TABLES = """
 CREATE TABLE IF NOT EXISTS page_embeddings_vec_{dim} (
     model_id INTEGER NOT NULL REFERENCES embedding_models(id),
@@ -229,19 +229,19 @@ CREATE TABLE IF NOT EXISTS page_embeddings_codes_{dim} (
 );
 """
 
-# Words that let a table compute something, or follow what another one does.
-_COMPUTING = frozenset(
+# Keywords with which a table definition can compute a value or depend on another table.
+_COMPUTING_KEYWORDS = frozenset(
     "AS CHECK COLLATE CONSTRAINT DEFAULT FOREIGN GENERATED REFERENCES VIRTUAL WHERE".split()
 )
-# As SQLite and the library for migrations spell them today: others are looked at more closely.
-_OF_LIBRARIES = (
+# As SQLite and sqlite-utils write them today; other spellings are examined more closely.
+_LIBRARY_STATEMENTS = (
     "CREATE TABLE sqlite_sequence(name,seq)",
     'CREATE TABLE "_sqlite_migrations" (\n   "id" INTEGER PRIMARY KEY,\n   "migration_set" TEXT,\n'
     '   "name" TEXT,\n   "applied_at" TEXT\n)',
     'CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"\n'
     '    ON "_sqlite_migrations" ("migration_set", "name")',
 )
-_OF_AN_INDEX = (
+_INDEX_TABLE_ENDINGS = (
     "_data'(id INTEGER PRIMARY KEY, block BLOB)",
     "_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID",
     "_docsize'(id INTEGER PRIMARY KEY, sz BLOB)",
@@ -253,74 +253,74 @@ SchemaRow = tuple[str, str, str, str | None]
 
 
 def own_objects(names: Iterable[str] = ()) -> dict[str, str]:
-    """The SQL of every table, index and view of a brain, by name.
+    """Return the SQL of every table, index and view of a brain, by name.
 
-    Those that hold vectors depend on the models: they are taken from the `names` that are there.
+    `names` are the objects in the file: they tell which vector tables belong to its models.
     """
-    return {_name(sql): sql for sql in _own_statements(names)}
+    return {_object_name(sql): sql for sql in _own_statements(names)}
 
 
 def _own_statements(names: Iterable[str]) -> list[str]:
     numbers = {name.rpartition("_")[2] for name in names if name.startswith("page_embeddings_")}
-    # As SQLite writes them down.
+    # SQLite stores the statement without these words.
     vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "")
     script = TABLES_1 + TABLES_2 + "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 
 
-def _name(statement: str) -> str:
+def _object_name(statement: str) -> str:
     words = statement.split(maxsplit=4)
     return words[3] if words[1] == "VIRTUAL" else words[2]
 
 
 def find_foreign_objects(rows: Iterable[SchemaRow]) -> list[tuple[str, str]]:
-    """Kind and name of what could run when gbrain reads or writes, and is not gbrain's.
+    """Return (kind, name) of objects gbrain did not create that could run when it uses the file.
 
-    A trigger; an index on one of its tables; whatever has the name of a part of a brain and is
-    not made as that is. Other tables and views are never touched and may be there. `rows` are
-    those of sqlite_schema: type, name, table, SQL.
+    These are triggers, indexes on its tables, and objects with the name of one of its own but
+    another definition. Other tables and views are never used, so they may exist. `rows` are those
+    of sqlite_schema: type, name, table, SQL.
     """
     known = list(rows)
     names = [name for _, name, _, _ in known]
     usual = _usual_statements(names)
-    unusual = [row for row in known if row[3] not in usual and not _of_sqlite(*row)]
+    unusual = [row for row in known if row[3] not in usual and not _is_library_object(*row)]
     own = own_objects(names) if unusual else {}
     return [
         (kind, name)
         for kind, name, table, _ in unusual
         if kind == "trigger"
         or any(
-            one in own or _named_by_sqlite(one)
+            one in own or _is_library_name(one)
             for one in (name.lower(), *((table.lower(),) if kind == "index" else ()))
         )
     ]
 
 
 def _usual_statements(names: Iterable[str]) -> set[str]:
-    """What a brain is made of, spelt as it is mostly: nothing else needs a closer look."""
+    """Return the statements of an unchanged brain; only others need a closer look."""
     own = _own_statements(names)
-    indexes = [_name(sql) for sql in own if sql.startswith("CREATE VIRTUAL")]
-    parts = (f"CREATE TABLE '{index}{rest}" for index in indexes for rest in _OF_AN_INDEX)
-    return {*own, *parts, *_OF_LIBRARIES}
+    indexes = [_object_name(sql) for sql in own if sql.startswith("CREATE VIRTUAL")]
+    parts = (f"CREATE TABLE '{index}{rest}" for index in indexes for rest in _INDEX_TABLE_ENDINGS)
+    return {*own, *parts, *_LIBRARY_STATEMENTS}
 
 
-def _named_by_sqlite(name: str) -> bool:
-    """Whether SQLite, its keyword index or the library for migrations would use the name."""
+def _is_library_name(name: str) -> bool:
+    """Return whether SQLite, its keyword index or sqlite-utils uses such a name."""
     return "_fts_" in name or name.startswith(("sqlite_", "_sqlite_"))
 
 
-def _of_sqlite(kind: str, name: str, table: str, sql: str | None) -> bool:
-    """Whether one of those made it, as far as one sees.
+def _is_library_object(kind: str, name: str, table: str, sql: str | None) -> bool:
+    """Return whether SQLite or sqlite-utils may have created the object.
 
-    Their spelling may change between versions, but none of their tables computes anything.
+    Its spelling may differ between versions, but none of their tables computes anything.
     """
     if kind == "index":
-        return sql is None or (table == "_sqlite_migrations" and _is_plain(sql))
-    return kind == "table" and _named_by_sqlite(name) and _is_plain(sql or "")
+        return sql is None or (table == "_sqlite_migrations" and _has_only_columns(sql))
+    return kind == "table" and _is_library_name(name) and _has_only_columns(sql or "")
 
 
-def _is_plain(sql: str) -> bool:
-    """Whether it only lists columns, with their types and keys: no word or sign of more."""
+def _has_only_columns(sql: str) -> bool:
+    """Return whether a table definition only lists columns with their types and keys."""
     import re
     from itertools import pairwise
 
@@ -329,7 +329,7 @@ def _is_plain(sql: str) -> bool:
     signs = {token for token in tokens if not token.replace("_", "a").isalnum()}
     return (
         signs <= set("(),'\"")
-        and _COMPUTING.isdisjoint(tokens)
+        and _COMPUTING_KEYWORDS.isdisjoint(tokens)
         and all(before == "KEY" for before in called[1:])
     )
 

@@ -79,6 +79,6 @@ def damaged_error(path: Path, what: str) -> BadBrain:
     """Return the error for a corrupt brain file; `what` says what is wrong."""
     return BadBrain(
         f"{path} is damaged: {what}",
-        hint="gbrain doctor --repair fixes what it can; or restore a backup, or import again.",
+        hint="gbrain doctor --repair repairs what it can; or restore a backup, or import again.",
         code="damaged",
     )

@@ -16,7 +16,7 @@ MAX_RECENT_PAGES = 5
 
 @dataclass(frozen=True, slots=True)
 class PageCount:
-    """How many pages share a name: a wing, a room, a month (`2026-04`) or a vault's folder."""
+    """How many pages share a name: a wing, a room, a month (`2026-04`) or a folder."""
 
     name: str
     pages: int
@@ -24,7 +24,7 @@ class PageCount:
 
 @dataclass(frozen=True, slots=True)
 class RecentPage:
-    """A page that was written lately."""
+    """A page that was written recently."""
 
     slug: str
     title: str
@@ -33,11 +33,11 @@ class RecentPage:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """A brain in numbers.
+    """What a brain contains, as numbers.
 
-    Wings and rooms stand largest first, months in order and only those that have pages, vaults in
-    the order they were imported, the newest page first. `vectors` are the active model's, `tags`
-    and `aliases` count different ones, `versions` the earlier texts that are kept.
+    Wings and rooms: largest first. Months: in order, only those with pages. Folders: in the order
+    they were imported. Pages: newest first. `vectors` are those of the active model, `tags` and
+    `aliases` count different ones, `versions` counts earlier texts of pages.
     """
 
     file_bytes: int
@@ -99,7 +99,7 @@ def read_stats(connection: sqlite3.Connection) -> Stats:
         tags=number("SELECT count(DISTINCT tag) FROM tags"),
         aliases=len(read_aliases(connection)),
         folders=tuple(
-            PageCount(vault.root, owners[vault.id]) for vault in list_folders(connection)
+            PageCount(folder.root, owners[folder.id]) for folder in list_folders(connection)
         ),
         vectors=number(
             f"SELECT count(*) FROM {space.vectors} WHERE model_id = ? AND hash IS NOT NULL",
@@ -110,8 +110,8 @@ def read_stats(connection: sqlite3.Connection) -> Stats:
         jobs=number("SELECT count(*) FROM embedding_jobs"),
         model_name=model.name if model else None,
         model_dimension=model.dimension if model else None,
-        wings=_counted(connection, "wing"),
-        rooms=_counted(connection, "room"),
+        wings=_page_counts(connection, "wing"),
+        rooms=_page_counts(connection, "room"),
         months=tuple(PageCount(month, months[month]) for month in sorted(months)),
         newest=tuple(
             RecentPage(*row)
@@ -124,6 +124,6 @@ def read_stats(connection: sqlite3.Connection) -> Stats:
     )
 
 
-def _counted(connection: sqlite3.Connection, column: str) -> tuple[PageCount, ...]:
+def _page_counts(connection: sqlite3.Connection, column: str) -> tuple[PageCount, ...]:
     rows = connection.execute(f"SELECT {column}, count(*) FROM pages GROUP BY 1 ORDER BY 2 DESC, 1")
     return tuple(PageCount(*row) for row in rows)

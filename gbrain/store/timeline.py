@@ -108,7 +108,7 @@ def add_timeline_entry(
         near = pages.nearest_slugs(connection, slug)
         meant = f"{did_you_mean(near)} " if near else ""
         raise NotFound(
-            f"There is no page {slug}", hint=f"{meant}gbrain put {slug} FILE makes the page first."
+            f"There is no page {slug}", hint=f"{meant}gbrain put {slug} FILE creates the page."
         )
     grown = add_entry(pages.page_text(connection, page.id), date, words, source)
     return page_writer.write_page(

@@ -1,7 +1,7 @@
-"""Vectors of the active model: exact ones by slot, and packed codes that are scanned for a query.
+"""Vectors of embedding models: exact ones by slot, and packed codes that are scanned for a query.
 
-A code is a vector in 8-bit steps of its own scale, 4 + dimension bytes. A thousand codes stand in
-one row, so that a query reads a few large blobs; writing one vector changes its own bytes in there.
+A code is a vector in 8-bit steps with a scale, 4 + dimension bytes. A row (segment) has 1,024
+codes, so that a query reads a few large blobs; writing a vector changes only its own bytes there.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 SEGMENT_SLOTS = 1024
 
 
-class _Numbers(NamedTuple):
+class _SpaceNumbers(NamedTuple):
     model_id: int
     dimension: int
 
 
-class VectorSpace(_Numbers):
+class VectorSpace(_SpaceNumbers):
     """The tables that store the vectors of one model."""
 
     __slots__ = ()
 
     def __new__(cls, model_id: int, dimension: int) -> Self:
-        # Both become part of SQL, and the file they come from may be anybody's.
+        # Both become part of SQL, and a crafted file could have anything in their place.
         if not isinstance(model_id, int) or not isinstance(dimension, int):
             raise BadBrain(
                 "The brain's record of its model is damaged",
-                hint="gbrain doctor says what is wrong; gbrain restore FILE puts a backup back.",
+                hint="gbrain doctor shows what is wrong; gbrain restore FILE restores a backup.",
                 code="damaged",
             )
         return super().__new__(cls, model_id, dimension)
@@ -64,6 +64,7 @@ def create_vector_tables(connection: sqlite3.Connection, dimension: int) -> None
 
 
 def active_space(connection: sqlite3.Connection) -> VectorSpace | None:
+    """Return the vector space of the active model; None if no model is active."""
     row = connection.execute("SELECT id, dimension FROM embedding_models WHERE active").fetchone()
     return VectorSpace(*row) if row else None
 
@@ -75,6 +76,7 @@ def all_spaces(connection: sqlite3.Connection) -> list[VectorSpace]:
 
 
 def has_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
+    """Return whether `space` has at least one vector."""
     found = connection.execute(
         f"SELECT 1 FROM {space.vectors} WHERE model_id = ? AND hash IS NOT NULL LIMIT 1",
         (space.model_id,),
@@ -83,7 +85,7 @@ def has_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
 
 
 def has_all_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
-    """Tell whether every chunk has a vector in `space`."""
+    """Return whether every chunk has a vector in `space`."""
     missing = connection.execute(
         "SELECT 1 FROM chunks WHERE NOT EXISTS "
         f"(SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = ? AND v.hash = chunks.hash) "
@@ -122,11 +124,12 @@ def store_vectors(
     _write_codes(
         connection,
         space,
-        {slot: _code(vector) for slot, (_, vector) in zip(slots, fresh, strict=True)},
+        {slot: _encode(vector) for slot, (_, vector) in zip(slots, fresh, strict=True)},
     )
 
 
 def _free_slots(connection: sqlite3.Connection, space: VectorSpace, count: int) -> list[int]:
+    """Return `count` unused slots: freed ones first, then new ones."""
     free = connection.execute(
         f"SELECT slot FROM {space.vectors} WHERE model_id = ? AND hash IS NULL LIMIT ?",
         (space.model_id, count),
@@ -139,7 +142,8 @@ def _free_slots(connection: sqlite3.Connection, space: VectorSpace, count: int) 
     return slots + list(range(last + 1, last + 1 + count - len(slots)))
 
 
-def _code(vector: Floats) -> bytes:
+def _encode(vector: Floats) -> bytes:
+    """Return the code of a vector: a float32 scale, then one signed byte for each number."""
     import numpy as np
 
     scale = np.float32(np.abs(vector).max() / 127 or 1.0)
@@ -188,9 +192,9 @@ def remove_orphaned_vectors(connection: sqlite3.Connection, space: VectorSpace) 
 def approximate_cosines(
     connections: tuple[sqlite3.Connection, sqlite3.Connection], space: VectorSpace, query: Floats
 ) -> Floats:
-    """About the cosine of each slot's vector with `query`; 0 for a free slot.
+    """Return the approximate cosine of each slot's vector with `query`; 0 for a free slot.
 
-    Each connection scans every other segment, on a thread of its own.
+    Each connection scans every other segment, in a separate thread.
     """
     import numpy as np
 
@@ -228,7 +232,8 @@ def _check_size(blob: object, size: int) -> None:
     if not isinstance(blob, bytes) or len(blob) != size:
         raise BadBrain(
             "The brain's vectors are damaged",
-            hint="gbrain query --mode bm25 does without them; import afresh to have them again.",
+            hint="gbrain doctor --repair queues them for embedding again; "
+            "gbrain query --mode bm25 works without them.",
             code="damaged",
         )
 
@@ -273,8 +278,8 @@ def chunk_vectors(
             (space.model_id, json.dumps(list(chunk_ids))),
         ).fetchall()
     )
-    held, vectors = vectors_at(connection, space, slot_of.values())
-    row_of = {slot: row for row, slot in enumerate(held)}
+    used, vectors = vectors_at(connection, space, slot_of.values())
+    row_of = {slot: row for row, slot in enumerate(used)}
     return {chunk: vectors[row_of[slot]] for chunk, slot in slot_of.items() if slot in row_of}
 
 
@@ -286,12 +291,12 @@ def exact_cosines(
     scope: Scope,
 ) -> list[ScoredChunk]:
     """Return the chunks in `scope` stored in `slots`, by cosine with `query`, best first."""
-    held, vectors = vectors_at(connection, space, slots)
-    if not held:
+    used, vectors = vectors_at(connection, space, slots)
+    if not used:
         return []
-    cosine_of = dict(zip(held, (vectors @ query).tolist(), strict=True))
-    chosen = json.dumps(held)
-    # One statement for all: the pages of a scope are looked up once.
+    cosine_of = dict(zip(used, (vectors @ query).tolist(), strict=True))
+    chosen = json.dumps(used)
+    # One statement for all slots, so that the pages in scope are looked up once.
     within = chunk_condition(scope)
     narrowed = "" if scope.unlimited else f"AND {within.sql}"
     found = [

@@ -29,10 +29,10 @@ def term_statistics(
     connection: sqlite3.Connection, terms: Sequence[Term], chunk_ids: Sequence[int], pages: int
 ) -> tuple[TermStatistics, ...]:
     """Return for each term about how many pages have it, and whether one of the chunks does."""
-    return tuple(_statistics(connection, term, chunk_ids, pages) for term in terms[:_MAX_TERMS])
+    return tuple(_one_term(connection, term, chunk_ids, pages) for term in terms[:_MAX_TERMS])
 
 
-def _statistics(
+def _one_term(
     connection: sqlite3.Connection, term: Term, chunk_ids: Sequence[int], pages: int
 ) -> TermStatistics:
     match = fts_whole_term(term)
@@ -42,8 +42,8 @@ def _statistics(
     ).fetchone()[0]
     if counted == _MAX_COUNTED_PAGES:
         counted = max(counted, int(math.sqrt(_MAX_COUNTED_PAGES * pages)))
-    held = any(_contains(connection, term, match, chunk_id) for chunk_id in chunk_ids)
-    return TermStatistics(" ".join(term.words), max(counted, int(held)), held)
+    contained = any(_contains(connection, term, match, chunk_id) for chunk_id in chunk_ids)
+    return TermStatistics(" ".join(term.words), max(counted, int(contained)), contained)
 
 
 def _contains(connection: sqlite3.Connection, term: Term, match: str, chunk_id: int) -> bool:

@@ -12,25 +12,25 @@ from typing import NamedTuple
 from gbrain.text.similarity import dice, edit_distance, jaccard, trigrams
 from gbrain.text.slug import fold_name
 
-_SHORTEST, _LONGEST = 4, 60
-_START = 4
+_MIN_LETTERS, _MAX_LETTERS = 4, 60
+_START_LETTERS = 4
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_LAST = "\U0010ffff"
+_LAST_CHARACTER = "\U0010ffff"
 
-# The index holds stems, and a word's end may make all the difference: so many of them are looked
-# at as some page writes them.
-_LOOKED_AT = 16
-_PLACES = 3
-# Shorter stems are one slip away from too many others.
-_TELLING_STEM = 5
+# The index has stems only, but the end of a word can matter: for this many stems, the words are
+# read as pages write them, each in a few places.
+_MAX_STEMS = 16
+_MAX_PLACES = 3
+# Shorter stems are one edit away from too many others.
+_MIN_STEM_LETTERS = 5
 
 
 class SimilarWord(NamedTuple):
-    """A word of some page, lower case, and its likeness to the one looked for, from 0 to 1.
+    """A word from a page, in lower case, and its similarity to the misspelled word, from 0 to 1.
 
-    `slip` is 1 where one slip of the pen is all the difference, a half where it is so of their
-    stems, else 0. The likeness is that of the words or of their stems, whichever is greater, and
-    at least half of `slip`.
+    `slip` is 1 if the words are one edit apart, 0.5 if their stems are, else 0. `likeness` is the
+    similarity of the words or of their stems, the greater of the two, and at least half of `slip`.
+    `pages` is the number of pages with the word's stem.
     """
 
     word: str
@@ -42,36 +42,37 @@ class SimilarWord(NamedTuple):
 def find_similar_word(
     connection: sqlite3.Connection, word: str, least: float
 ) -> SimilarWord | None:
-    """The brain's word that is one slip away from `word`, else most like it; at least `least`.
+    """Return the word one edit away from `word`, else the most similar; None below `least`.
 
-    Looked at are words whose first four letters are the same or one slip away: to read all would
-    take a second in a large brain. Of several one slip away the one on most pages is taken.
+    Only words whose first four letters are the same or one edit away are compared: reading all
+    would take a second in a large brain. Of several words one edit away, the one on most pages is
+    returned.
     """
     meant = fold_name(word)
-    if not (_SHORTEST <= len(meant) <= _LONGEST and meant.isalpha()):
+    if not (_MIN_LETTERS <= len(meant) <= _MAX_LETTERS and meant.isalpha()):
         return None
     stem = _stem(connection, meant)
-    near = _most_alike(connection, meant, stem, starts_one_edit_away(meant))
-    return near if near and near.likeness >= least else None
+    similar = _most_similar(connection, meant, stem, starts_one_edit_away(meant))
+    return similar if similar and similar.likeness >= least else None
 
 
 def starts_one_edit_away(word: str) -> list[str]:
-    """The first letters of words that `word` may be a slip from, its own among them."""
+    """Return the first letters that words one edit away from `word` can have, sorted."""
     letters = _LETTERS if word.isascii() else sorted(set(word))
-    starts = {word[:_START]}
-    for at in range(_START):
+    starts = {word[:_START_LETTERS]}
+    for at in range(_START_LETTERS):
         before, after = word[:at], word[at:]
-        starts.add((before + after[1:])[:_START])
-        starts.add((before + after[1:2] + after[:1] + after[2:])[:_START])
+        starts.add((before + after[1:])[:_START_LETTERS])
+        starts.add((before + after[1:2] + after[:1] + after[2:])[:_START_LETTERS])
         for letter in letters:
-            starts.add((before + letter + after)[:_START])
-            starts.add((before + letter + after[1:])[:_START])
+            starts.add((before + letter + after)[:_START_LETTERS])
+            starts.add((before + letter + after[1:])[:_START_LETTERS])
     return sorted(starts)
 
 
 def _stem(connection: sqlite3.Connection, word: str) -> str:
-    """The word as the index would hold it."""
-    # Temporary tables: gone when the read or the connection ends, and the brain is not written.
+    """Return the stem of a word as the keyword index stores it."""
+    # Temporary tables: the brain file is not written.
     connection.execute(
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.misspelt "
         "USING fts5(word, tokenize = 'porter unicode61')"
@@ -85,10 +86,10 @@ def _stem(connection: sqlite3.Connection, word: str) -> str:
     return row[0] if row else word
 
 
-def _most_alike(
+def _most_similar(
     connection: sqlite3.Connection, word: str, stem: str, starts: list[str]
 ) -> SimilarWord | None:
-    """The best of the words that begin so, by how they are written or by their stems."""
+    """Return the most similar word that starts with one of `starts`, by spelling or by stem."""
     for form in ("row", "instance"):
         connection.execute(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary_{form} "
@@ -97,53 +98,55 @@ def _most_alike(
     terms = connection.execute(
         "SELECT term, doc FROM json_each(?) AS start CROSS JOIN temp.vocabulary_row "
         "ON term >= start.value AND term < start.value || ?",
-        (json.dumps(starts), _LAST),
+        (json.dumps(starts), _LAST_CHARACTER),
     ).fetchall()
-    pieces, forms = trigrams(word), (_pairs(word), _pairs(stem))
+    word_trigrams, forms = trigrams(word), (_letter_pairs(word), _letter_pairs(stem))
     likely = nlargest(
-        _LOOKED_AT,
-        ((max(dice(form, _pairs(term)) for form in forms), pages, term) for term, pages in terms),
+        _MAX_STEMS,
+        (
+            (max(dice(form, _letter_pairs(term)) for form in forms), pages, term)
+            for term, pages in terms
+        ),
     )
-    near = [
-        _compared(word, stem, _spelling(connection, term, pieces), term, pages)
+    similar = [
+        _compare(word, stem, _spelling(connection, term, word_trigrams), term, pages)
         for _, pages, term in likely
     ]
-    # Equals stay in the order they had: by their letters.
-    return max(near, key=_nearness, default=None)
+    return max(similar, key=_similarity, default=None)
 
 
-def _compared(word: str, stem: str, spelled: str, term: str, pages: int) -> SimilarWord:
+def _compare(word: str, stem: str, spelled: str, term: str, pages: int) -> SimilarWord:
     written = jaccard(trigrams(word), trigrams(spelled))
     stems = jaccard(trigrams(stem), trigrams(term))
     slip = 0.0
     if edit_distance(word, spelled, 1):
         slip = 1.0
-    elif len(stem) >= _TELLING_STEM and edit_distance(stem, term, 1):
+    elif len(stem) >= _MIN_STEM_LETTERS and edit_distance(stem, term, 1):
         slip = 0.5
-    # A letter in the middle of a short word is in half of its pieces: that says too little.
+    # One letter in the middle of a short word changes half of its trigrams.
     return SimilarWord(spelled, max(written, stems, slip / 2), slip, pages)
 
 
-def _nearness(near: SimilarWord) -> tuple[float, int, float]:
-    return near.slip, near.pages if near.slip else 0, near.likeness
+def _similarity(word: SimilarWord) -> tuple[float, int, float]:
+    return word.slip, word.pages if word.slip else 0, word.likeness
 
 
-def _pairs(word: str) -> frozenset[str]:
-    """Two letters each, with a mark where the word begins but none where it ends."""
+def _letter_pairs(word: str) -> frozenset[str]:
+    """Return the pairs of letters of a word, with a mark at its start but none at its end."""
     return frozenset(map("".join, pairwise("$" + word)))
 
 
-def _spelling(connection: sqlite3.Connection, term: str, pieces: frozenset[str]) -> str:
-    """A word behind a stem as pages write it: on the first few such pages, the one most alike."""
+def _spelling(connection: sqlite3.Connection, term: str, word_trigrams: frozenset[str]) -> str:
+    """Return the most similar word with this stem, as the first few pages with it write it."""
     places = connection.execute(
         "SELECT DISTINCT doc, col FROM temp.vocabulary_instance WHERE term = ? LIMIT ?",
-        (term, _PLACES),
+        (term, _MAX_PLACES),
     ).fetchall()
     words: set[str] = set()
-    # A stem may end in another letter than the word does there: happi, happy.
+    # The last letter of a stem can differ from that of the word: happi, happy.
     start = re.escape(term[: max(3, len(term) - 1)])
     for page_id, column in places:
         row = connection.execute(f'SELECT "{column}" FROM pages WHERE id = ?', (page_id,))
         for (text,) in row.fetchall():
             words.update(map(fold_name, re.findall(rf"(?i)\b{start}[^\W_]*", text)))
-    return max(words or {term}, key=lambda word: (jaccard(pieces, trigrams(word)), word))
+    return max(words or {term}, key=lambda word: (jaccard(word_trigrams, trigrams(word)), word))

@@ -93,7 +93,10 @@ def test_repair_restricts_a_file_that_others_can_read(run: Run, sample: Path) ->
     sample.chmod(0o644)
     found = run("doctor")
     assert found.exit_code == 1
-    assert "problem\tfile_mode\tfiles that other users can open: " in found.stdout
+    assert (
+        "problem\tfile_mode\tfiles that other users can open: 3\tgbrain doctor --repair\n"
+        in found.stdout
+    )
     assert run("doctor", "--repair", "--quiet").stderr == ""
     assert sample.stat().st_mode & 0o777 == 0o600
 
@@ -188,7 +191,7 @@ def test_a_wrong_row_is_reported_as_damage_and_repaired(
     assert ran.exit_code in (0, 1)
     if ran.exit_code:
         assert ran.error["code"] == "damaged"
-        assert ran.error["hint"].startswith("gbrain doctor --repair fixes what it can")
+        assert ran.error["hint"].startswith("gbrain doctor --repair repairs what it can")
     assert run("doctor", "--full", "--repair").exit_code == 0
     assert run(*words.split(), "--json").exit_code == 0
     assert run("doctor", "--full").exit_code == 0

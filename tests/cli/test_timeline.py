@@ -130,7 +130,7 @@ def test_a_page_must_be_there(run, two):
     error = run("timeline-add", "people/an", "x", "--json").error
     assert error == {
         "code": "not_found", "message": "There is no page people/an",
-        "hint": "Did you mean people/ann? gbrain put people/an FILE makes the page first.",
+        "hint": "Did you mean people/ann? gbrain put people/an FILE creates the page.",
     }  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     old_brain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = old_brain.read_bytes()
-    for script in ("TABLES_2", "THIRD"):
+    for script in ("TABLES_2", "RENAMED_SETTINGS_3"):
         monkeypatch.setattr(migrations, script, "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")
     with pytest.raises(BadBrain, match="table pages already exists"):
         Database(old_brain)
