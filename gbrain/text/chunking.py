@@ -1,4 +1,4 @@
-"""Sections into passages: the pieces that are keyword-indexed, embedded and shown."""
+"""Split the sections of a page into chunks, and estimate how many tokens a text has."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ from gbrain.types import Chunk, Section
 if TYPE_CHECKING:
     from gbrain.text.markdown import Structure
 
-
-# Filled to at most 120 tokens, passages come out at about 100.
+# Filled to at most 120 tokens, chunks have about 100 on average.
 MAX_UNSPLIT_TOKENS = 130
 MAX_CHUNK_TOKENS = 120
 MAX_OVERLAP_TOKENS = MAX_CHUNK_TOKENS // 2
 
-# A text of so few characters is whole without counting.
-_SURELY_WHOLE = 2 * MAX_UNSPLIT_TOKENS
+# A text of at most so many characters is not split, without counting its tokens.
+_MAX_UNCOUNTED_CHARACTERS = 2 * MAX_UNSPLIT_TOKENS
 
-# What rules are made of.
-_RULES = " \t\r\n-*_"
+# A section of nothing but these is a thematic break or empty.
+_RULE_CHARACTERS = " \t\r\n-*_"
 
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*")
-# A line that ends a thought ends a unit; a hard-wrapped line runs on into the next.
+# Break after a line that ends with punctuation or comes before a list item: a hard-wrapped line
+# continues on the next one.
 _LINE_END = re.compile(r"[.!?:;…)\]\"'”’»|>*`}][ \t\r]*\n|\n(?=[ \t]*(?:[-*+]|\d+[.)])[ \t])")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]|\n")
-_LEVELS = (_PARAGRAPH_END, _LINE_END, _SENTENCE_END)
+_BREAKS = (_PARAGRAPH_END, _LINE_END, _SENTENCE_END)
 
 Span = tuple[int, int]
 
 
 def split_section(text: str, section: Section) -> tuple[Span, ...]:
-    """The passages of a section as spans of the body, in order, each within the section.
+    """Return the chunks of a section as spans of the body, in order; together they cover it.
 
-    A section of up to about 130 tokens is one passage. A longer one is cut into passages of about
-    100 tokens: whole paragraphs, list items, lines or sentences, each passage beginning with the
-    last unit of the one before. Together they cover the section.
+    A section of up to about 130 tokens is one chunk. A longer one is split into chunks of about 100
+    tokens at paragraphs, list items, lines or sentences. Each chunk begins with the last unit of
+    the chunk before it.
     """
     start, stop = section.text_start, section.stop
-    if stop - start <= _SURELY_WHOLE:
+    if stop - start <= _MAX_UNCOUNTED_CHARACTERS:
         return ((section.start, stop),)
     tokens = estimate_tokens(text[start:stop])
     if tokens <= MAX_UNSPLIT_TOKENS:
         return ((section.start, stop),)
-    spans = _packed(_units(text, start, stop, tokens))
+    spans = _pack_units(_split_units(text, start, stop, tokens))
     spans[0] = (section.start, spans[0][1])
     return tuple(spans)
 
 
-def _units(text: str, start: int, stop: int, tokens: int) -> list[tuple[int, int, float]]:
-    """Units from `start` to `stop` without a gap, as (start, stop, tokens).
+def _split_units(text: str, start: int, stop: int, tokens: int) -> list[tuple[int, int, float]]:
+    """Return the units from `start` to `stop` as (start, stop, tokens), in order, without gaps.
 
-    Whole paragraphs where they are short, else lines, else sentences, else slices.
+    A unit is a paragraph if that is short enough, else a line, else a sentence, else a slice.
     """
     ascii_only = text[start:stop].isascii()
     per_letter = tokens / (stop - start)
@@ -64,23 +64,23 @@ def _units(text: str, start: int, stop: int, tokens: int) -> list[tuple[int, int
     pending = [(start, stop, 0)]
     while pending:
         first, last, level = pending.pop()
-        # One script keeps about one measure throughout; a mixed text is counted piece by piece.
+        # ASCII text has about the same tokens per letter throughout; other text is counted again.
         size = (last - first) * per_letter if ascii_only else estimate_tokens(text[first:last])
         if units and text[first:last].isspace():
             units[-1] = (units[-1][0], last, units[-1][2])
         elif size <= MAX_CHUNK_TOKENS:
             units.append((first, last, size))
-        elif level < len(_LEVELS):
-            ends = [match.end() for match in _LEVELS[level].finditer(text, first, last)]
+        elif level < len(_BREAKS):
+            ends = [match.end() for match in _BREAKS[level].finditer(text, first, last)]
             edges = [first, *(end for end in ends if first < end < last), last]
             pending += [(a, b, level + 1) for a, b in pairwise(edges)][::-1]
         else:
-            units += _slices(text, first, last, size)
+            units += _slice_text(text, first, last, size)
     return units
 
 
-def _slices(text: str, start: int, stop: int, tokens: float) -> list[tuple[int, int, float]]:
-    """A stretch without sentences, cut at spaces where there are any."""
+def _slice_text(text: str, start: int, stop: int, tokens: float) -> list[tuple[int, int, float]]:
+    """Split text without sentence ends into units, at spaces if there are any."""
     per_letter = tokens / (stop - start)
     letters = max(int(MAX_CHUNK_TOKENS / per_letter), 1)
     slices = []
@@ -93,8 +93,8 @@ def _slices(text: str, start: int, stop: int, tokens: float) -> list[tuple[int, 
     return slices
 
 
-def _packed(units: list[tuple[int, int, float]]) -> list[Span]:
-    """Runs of units of at most PASSAGE_TOKENS; a short last unit is repeated in the next run."""
+def _pack_units(units: list[tuple[int, int, float]]) -> list[Span]:
+    """Join units to spans of at most MAX_CHUNK_TOKENS; each starts with the last unit if short."""
     spans: list[Span] = []
     first, size = 0, 0.0
     for index, (start, _, tokens) in enumerate(units):
@@ -118,19 +118,18 @@ def chunk_body(
     first_line: int,
     first_byte: int,
 ) -> tuple[Chunk, ...]:
-    """A page's passages in order; the body begins on `first_line` at `first_byte` of the page.
+    """Return the chunks of a page in order; the body starts on `first_line`, at `first_byte`.
 
-    A heading or rule with nothing under it is no passage of its own, unless the page has nothing
-    else.
+    A section without text below its heading becomes no chunk, unless the page has nothing else.
     """
     chunks: list[Chunk] = []
-    written = [s for s in sections if body[s.text_start : s.stop].strip().strip(_RULES)]
+    with_text = [s for s in sections if body[s.text_start : s.stop].strip().strip(_RULE_CHARACTERS)]
     byte_at = _byte_counter(body, first_byte)
-    for number, section in enumerate(written or sections[:1]):
+    for number, section in enumerate(with_text or sections[:1]):
         for part, (start, stop) in enumerate(split_section(body, section)):
-            words = body[max(start, section.text_start) : stop].strip()
-            written_stop = start + len(body[start:stop].rstrip())
-            embedded = embedding_text(title, section.heading_path, section.date, words)
+            text = body[max(start, section.text_start) : stop].strip()
+            text_stop = start + len(body[start:stop].rstrip())
+            embedded = embedding_text(title, section.heading_path, section.date, text)
             chunks.append(
                 Chunk(
                     section=number,
@@ -143,8 +142,8 @@ def chunk_body(
                     byte_start=byte_at(start),
                     byte_stop=byte_at(stop),
                     first_line=first_line + bisect_right(structure.starts, start) - 1,
-                    last_line=first_line + bisect_left(structure.starts, written_stop) - 1,
-                    text=words,
+                    last_line=first_line + bisect_left(structure.starts, text_stop) - 1,
+                    text=text,
                     hash=content_hash(embedded),
                 )
             )
@@ -152,7 +151,7 @@ def chunk_body(
 
 
 def _byte_counter(body: str, first_byte: int) -> Callable[[int], int]:
-    """A function from character to byte offsets, fast when called for places near each other."""
+    """Return a function from character to byte offsets; fast if called with ascending offsets."""
     if body.isascii():
         return lambda at: first_byte + at
     last, bytes_there = 0, first_byte
@@ -170,22 +169,22 @@ def _byte_counter(body: str, first_byte: int) -> Callable[[int], int]:
 
 
 def embedding_text(title: str, heading_path: tuple[str, ...], date: str | None, text: str) -> str:
-    """What the model is given for a passage: where it stands, then what it says."""
+    """Return the text to embed for a chunk: title, date and headings, then the chunk's text."""
     names = heading_path[1:] if heading_path[:1] == (title,) else heading_path
     header = " · ".join(part for part in (title, date, " > ".join(names)) if part)
     return f"{header}\n{text}" if header else text
 
 
 def content_hash(embedded: str) -> bytes:
-    """The name of an embedded text; the same text has one vector wherever it stands."""
+    """Return the hash of an embedded text; equal texts share one vector."""
     return blake2b(embedded.encode(), digest_size=16).digest()
 
 
-# A word costs about one token per seven letters, digits one per three, any other sign one:
-# within a tenth of the model's own tokenizer on prose, chat, abstracts and code.
-_PIECE = re.compile(r"[A-Za-z\u00c0-\u024f]{1,7}|\d{1,3}|[^\sA-Za-z\d\u00c0-\u024f]")
+# Seven letters, three digits or one other character make about one token: within 10 % of the
+# model's tokenizer on prose, chat, abstracts and code.
+_ABOUT_ONE_TOKEN = re.compile(r"[A-Za-z\u00c0-\u024f]{1,7}|\d{1,3}|[^\sA-Za-z\d\u00c0-\u024f]")
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens the model makes of `text`, without its special ones."""
-    return len(_PIECE.findall(text))
+    """Return about how many tokens the model makes of `text`, without special tokens."""
+    return len(_ABOUT_ONE_TOKEN.findall(text))

@@ -1,4 +1,4 @@
-"""Citations of a page's lines, as they are written into an answer and read back from one."""
+"""Write citations of a page's lines, and find them in texts and JSON documents."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-# Digits of a hash that a person can stand to read; two texts of a brain never share so many.
+# Short enough to read, long enough to be unique among the texts of a brain.
 SHORT_HASH_DIGITS = 12
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-# Begins at the sign in the middle: a slug before it is looked for only where there is one.
-_PLACE = re.compile(r"#L(\d{1,9})(?:[-\u2013]L?(\d{1,9}))?[\s:@,]{1,3}([0-9a-fA-F]{8,64})(?!\w)")
+# Starts at the `#L` in the middle, which is rare; the slug before it is found afterwards.
+_LINES_HASH = re.compile(
+    r"#L(\d{1,9})(?:[-\u2013]L?(\d{1,9}))?[\s:@,]{1,3}([0-9a-fA-F]{8,64})(?!\w)"
+)
 _HASH = re.compile(r"[0-9a-fA-F]{8,64}")
 _BEFORE_SLUG = re.compile(r"[\s\[\]()<>{}\"'`*|,;:]")
-_LONGEST_SLUG = 400
+_MAX_SLUG_CHARACTERS = 400
 
 
 class Citation(NamedTuple):
-    """Lines of a page (from 1, both ends inclusive) with the beginning of their hash.
+    """A citation of lines of a page (from 1, both ends inclusive), with a prefix of their hash.
 
-    `text` is what was quoted, where that is known: a part of those lines or all of them.
+    `text` is the quoted text if it is known: all of those lines or a part.
     """
 
     slug: str
@@ -31,24 +33,24 @@ class Citation(NamedTuple):
     text: str | None = None
 
     def __str__(self) -> str:
-        """The form that is pasted into an answer: `[people/alice#L12-18 ab12cd34ef56]`."""
+        """Return the form for answers: `[people/alice#L12-18 ab12cd34ef56]`."""
         first, last = self.lines
-        place = f"L{first}" if first == last else f"L{first}-{last}"
-        return f"[{self.slug}#{place} {self.hash[:SHORT_HASH_DIGITS]}]"
+        lines = f"L{first}" if first == last else f"L{first}-{last}"
+        return f"[{self.slug}#{lines} {self.hash[:SHORT_HASH_DIGITS]}]"
 
 
 def split_lines(text: str) -> list[str]:
-    """A page's lines as they are numbered, each without the blanks at its end."""
+    """Return the lines of a page, without trailing whitespace."""
     return [line.rstrip() for line in _LINE_END.split(text)]
 
 
 def lines_hash(lines: Sequence[str]) -> str:
-    """The hash of some lines, hexadecimal; how they end makes no difference to it."""
+    """Return the hexadecimal hash of some lines; it does not depend on their line endings."""
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
 def hash_enclosing_lines(page: bytes, start: int, stop: int) -> str:
-    """The hash of the whole lines that hold the bytes of a page from `start` to `stop`."""
+    """Return the hash of the whole lines that contain the bytes from `start` to `stop`."""
     first = max(page.rfind(b"\n", 0, start), page.rfind(b"\r", 0, start)) + 1
     ends = (page.find(b"\n", stop), page.find(b"\r", stop))
     last = min((end for end in ends if end >= 0), default=len(page))
@@ -56,23 +58,23 @@ def hash_enclosing_lines(page: bytes, start: int, stop: int) -> str:
 
 
 def find_citations(text: str) -> Iterator[Citation]:
-    """The citations that stand in any text, in order."""
-    for place in _PLACE.finditer(text):
-        before = text[max(0, place.start() - _LONGEST_SLUG) : place.start()]
+    """Yield the citations in a text, in order."""
+    for match in _LINES_HASH.finditer(text):
+        before = text[max(0, match.start() - _MAX_SLUG_CHARACTERS) : match.start()]
         slug = _BEFORE_SLUG.split(before)[-1]
-        first = int(place[1])
-        last = int(place[2]) if place[2] else first
+        first = int(match[1])
+        last = int(match[2]) if match[2] else first
         if slug and 1 <= first <= last:
-            yield Citation(slug, (first, last), place[3].lower())
+            yield Citation(slug, (first, last), match[3].lower())
 
 
 def parse_citations(text: str) -> list[Citation]:
-    """The citations of a JSON document, of JSON lines or of any other text, each once, in order.
+    """Return the citations in a JSON document, JSON lines or any other text, in order, each once.
 
-    In JSON, an object with `slug`, `lines` and `hash` is one, as a context's pieces are.
+    In JSON, an object with `slug`, `lines` and `hash` is a citation, such as a chunk of a context.
     """
     values = _json_values(text)
-    found = find_citations(text) if values is None else _cited_in(values)
+    found = find_citations(text) if values is None else _citations_in(values)
     return list({(c.slug, c.lines, c.hash): c for c in found}.values())
 
 
@@ -87,7 +89,7 @@ def _json_values(text: str) -> list[Any] | None:
     return None
 
 
-def _cited_in(values: Sequence[Any]) -> Iterator[Citation]:
+def _citations_in(values: Sequence[Any]) -> Iterator[Citation]:
     pending = list(reversed(values))
     while pending:
         value = pending.pop()
@@ -96,16 +98,16 @@ def _cited_in(values: Sequence[Any]) -> Iterator[Citation]:
         elif isinstance(value, list):
             pending += reversed(value)
         elif isinstance(value, dict):
-            citation = _piece_citation(value)
+            citation = _citation_from_object(value)
             if citation:
                 yield citation
             else:
                 pending += reversed(value.values())
 
 
-def _piece_citation(piece: Mapping[str, Any]) -> Citation | None:
-    slug, lines, digest = piece.get("slug"), piece.get("lines"), piece.get("hash")
-    text = piece.get("text")
+def _citation_from_object(value: Mapping[str, Any]) -> Citation | None:
+    slug, lines, digest = value.get("slug"), value.get("lines"), value.get("hash")
+    text = value.get("text")
     if not (isinstance(slug, str) and isinstance(digest, str) and _HASH.fullmatch(digest)):
         return None
     match lines:
@@ -116,9 +118,9 @@ def _piece_citation(piece: Mapping[str, Any]) -> Citation | None:
 
 
 def find_lines_with_hash(hash_prefix: str, lines: Sequence[str], count: int) -> Iterator[int]:
-    """The first lines (from 1) of every stretch of `count` lines that has the hash."""
+    """Yield the first line (from 1) of each group of `count` lines that has the hash."""
     for start in range(len(lines) - count + 1):
-        # What is cited neither begins nor ends with a blank line.
+        # Cited lines neither begin nor end with a blank line.
         if (
             lines[start]
             and lines[start + count - 1]

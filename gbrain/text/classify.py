@@ -1,4 +1,4 @@
-"""Give every page a wing (what it is about) and a room (what shape it has), each with a reason."""
+"""Classify a page by wing (what it is about) and room (the kind of text), each with a reason."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from gbrain.messages import plural
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the content looks like, counted once while parsing.
-
-    `lines` are the non-blank lines of the body: headings, code, list items and prose alike.
-    """
+    """Counts that describe the text of a page; `lines` are its non-blank lines of any kind."""
 
     words: int
     lines: int
-    headings: tuple[str, ...]  # heading texts, in order, the title's own among them
-    bullets: int  # top-level list items in the truth part, tasks and ordered ones included
+    headings: tuple[str, ...]  # heading texts, in order, including the title
+    bullets: int  # unordered top-level list items of the compiled truth, tasks included
     tasks: int  # '- [ ]' and '- [x]' items
     ordered: int  # ordered top-level items
     code_lines: int  # non-blank lines of code blocks, their fences included
@@ -29,23 +26,25 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The name of a wing or room, and one short clause a person can check."""
+    """The name of a wing or room, and a short reason that a person can check."""
 
     name: str
     reason: str
 
 
-MAX_NAME_CHARACTERS = 40  # characters; a longer `wing` or `room` is a sentence, not a name
+# A longer `wing` or `room` in front matter is a sentence, not a name.
+MAX_NAME_CHARACTERS = 40
 MAX_FOLDERS = 4
 MAX_HEADINGS = 100
-MAX_KNOWN_HEADING_CHARACTERS = 24  # characters; every heading in the tables below is shorter
+# Every heading in the tables below is shorter.
+MAX_KNOWN_HEADING_CHARACTERS = 24
 
 
-def _by_name(table: Mapping[str, str]) -> dict[str, str]:
+def _invert(table: Mapping[str, str]) -> dict[str, str]:
     return {name: group for group, names in table.items() for name in names.split()}
 
 
-# Wing -> names that mean it as folder, type or tag, written without spaces and dashes.
+# Folders, types and tags of each wing, without spaces and dashes.
 _WINGS = {
     "people": "person people persons contact contacts",
     "companies": """company companies organisation organisations organization organizations
@@ -62,7 +61,7 @@ _WINGS = {
     "concepts": "concept concepts topic topics zettel definition definitions mentalmodels",
     "areas": "area areas",
 }
-# Names that mean it as folder only: as a tag they are as often a subject ('startups', 'log').
+# Folders of each wing; as a tag, these words are as often a subject ('startups', 'log').
 _WING_FOLDERS = {
     "people": "team teams staff family friends colleagues coworkers crm profiles",
     "companies": """startups business businesses client clients customer customers vendor
@@ -91,7 +90,7 @@ _ROOM_TYPES = {
     "essay": "essay",
     "timeline": "timeline",
 }
-# What a heading tells of its page; some tell enough alone, some only in twos.
+# Groups of headings that reveal what a page is; some groups need two headings.
 _HEADINGS = {
     "attendance": "attendees attendants participants minutes meetingnotes whowasthere",
     "agenda": "agenda actionitems",
@@ -102,10 +101,10 @@ _HEADINGS = {
     "steps": "steps step1 instructions directions method ingredients prerequisites installation",
 }
 
-_WING_OF_NAME = _by_name(_WINGS)
-_WING_OF_FOLDER = _WING_OF_NAME | _by_name(_WING_FOLDERS)
-_ROOM_OF_TYPE = _by_name(_ROOM_TYPES)
-_GROUP_OF_HEADING = _by_name(_HEADINGS)
+_WING_OF_NAME = _invert(_WINGS)
+_WING_OF_FOLDER = _WING_OF_NAME | _invert(_WING_FOLDERS)
+_ROOM_OF_TYPE = _invert(_ROOM_TYPES)
+_GROUP_OF_HEADING = _invert(_HEADINGS)
 _WING_ORDER = tuple(_WINGS)
 
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -119,24 +118,25 @@ _DATE_NAME = re.compile(
 def classify_wing(
     path: str, front: Mapping[str, object], tags: Collection[str], shape: Shape
 ) -> Placement:
-    """The wing of the page at `path` (a path or slug, folders parted by '/').
+    """Return the wing of the page at `path` (a path or slug with '/' between folders).
 
-    In order: front matter, the first folder, the type, the tags, the other folders, the shape.
+    The first of these that is known decides: `wing` in front matter, the first folder, the type,
+    the tags, the other folders, the shape.
     """
-    if given := _given_name(front.get("wing")):
+    if given := _name_from_front_matter(front.get("wing")):
         return Placement(given, "front matter says so")
     folders = path.split("/", MAX_FOLDERS)[:-1]
     if folders and (wing := _look_up(folders[0], _WING_OF_FOLDER)):
-        return Placement(wing, f"first folder {_quoted(folders[0])}")
+        return Placement(wing, f"first folder {_quote(folders[0])}")
     for kind in _strings(front.get("type")):
         if wing := _look_up(kind, _WING_OF_NAME):
-            return Placement(wing, f"type {_quoted(kind)}")
+            return Placement(wing, f"type {_quote(kind)}")
     if tags and (tagged := _wing_of_tags(tags)):
         return tagged
     for folder in folders[1:]:
         if wing := _look_up(folder, _WING_OF_FOLDER):
-            return Placement(wing, f"folder {_quoted(folder)}")
-    page = _Page(path, "", shape)
+            return Placement(wing, f"folder {_quote(folder)}")
+    page = _PageFeatures(path, "", shape)
     for name, rule in _WING_RULES:
         if reason := rule(page):
             return Placement(name, reason)
@@ -144,19 +144,18 @@ def classify_wing(
 
 
 def classify_room(path: str, title: str, front: Mapping[str, object], shape: Shape) -> Placement:
-    """The room of a page: the one front matter names, else the first rule that holds.
+    """Return the room of a page: `room` in front matter, else the first rule that applies.
 
-    A type that names a shape ('person' a profile) comes before the rules, unless the page is a
-    stub.
+    A known type ('person' means profile) comes before the rules, unless the page is a stub.
     """
-    if given := _given_name(front.get("room")):
+    if given := _name_from_front_matter(front.get("room")):
         return Placement(given, "front matter says so")
-    page = _Page(path, title, shape)
+    page = _PageFeatures(path, title, shape)
     if reason := _is_stub(page):
         return Placement("stub", reason)
     for kind in _strings(front.get("type")):
         if room := _look_up(kind, _ROOM_OF_TYPE):
-            return Placement(room, f"type {_quoted(kind)}")
+            return Placement(room, f"type {_quote(kind)}")
     for name, rule in _ROOM_RULES:
         if reason := rule(page):
             return Placement(name, reason)
@@ -164,7 +163,7 @@ def classify_room(path: str, title: str, front: Mapping[str, object], shape: Sha
     return Placement("note", f"{words} in {lines}, no clearer shape")
 
 
-def _given_name(value: object) -> str | None:
+def _name_from_front_matter(value: object) -> str | None:
     if not isinstance(value, str):
         return None
     name = "-".join(value.lower().split())
@@ -179,13 +178,13 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _look_up(name: str, table: Mapping[str, str]) -> str | None:
-    """Find a name whatever its case, spacing, punctuation and leading number ('01 People')."""
+    """Look up a name, ignoring case, spaces, punctuation and a leading number ('01 People')."""
     bare = _NOT_WORD.sub("", name).lower()
     return table.get(bare) or table.get(bare.lstrip("0123456789"))
 
 
 def _wing_of_tags(tags: Collection[str]) -> Placement | None:
-    """The tag of the wing that stands first in the table, whatever order the tags came in."""
+    """Return the wing of the tags; of several, the one that comes first in the table."""
     found = [
         (_WING_ORDER.index(wing), tag, wing)
         for tag in tags
@@ -195,10 +194,10 @@ def _wing_of_tags(tags: Collection[str]) -> Placement | None:
     if not found:
         return None
     _, tag, wing = min(found)
-    return Placement(wing, f"tag {_quoted(tag)}")
+    return Placement(wing, f"tag {_quote(tag)}")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     text = " ".join(text.split())
     return (
         f"'{text}'" if len(text) <= MAX_NAME_CHARACTERS else f"'{text[: MAX_NAME_CHARACTERS - 1]}…'"
@@ -209,10 +208,10 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {plural(number, noun)}"
 
 
-class _Page:
-    """What the rules look at: the shape, and what names and headings tell."""
+class _PageFeatures:
+    """The properties of a page that the rules use."""
 
-    __slots__ = ("file_name", "shape", "telling", "text_lines", "title")
+    __slots__ = ("file_name", "known_headings", "shape", "text_lines", "title")
 
     def __init__(self, path: str, title: str, shape: Shape) -> None:
         file_name = path.rpartition("/")[2]
@@ -220,30 +219,35 @@ class _Page:
         self.title = f" {(title or self.file_name).lower().replace('-', ' ')} "
         self.shape = shape
         self.text_lines = max(0, shape.lines - shape.code_lines - len(shape.headings))
-        self.telling: dict[str, list[str]] = {}  # group of _HEADINGS -> headings as written
+        self.known_headings: dict[str, list[str]] = {}  # group of _HEADINGS -> headings as written
         for heading in shape.headings[:MAX_HEADINGS]:
             if len(heading) <= MAX_KNOWN_HEADING_CHARACTERS and (
                 group := _look_up(heading, _GROUP_OF_HEADING)
             ):
-                self.telling.setdefault(group, []).append(heading)
+                self.known_headings.setdefault(group, []).append(heading)
 
 
-_Rule = Callable[[_Page], str | None]
+# Returns the reason why the rule applies, or None.
+_Rule = Callable[[_PageFeatures], str | None]
 
 
-def _headed(group: str, at_least: int = 1) -> _Rule:
-    def rule(page: _Page) -> str | None:
-        found = page.telling.get(group, ())
+def _has_heading(group: str, at_least: int = 1) -> _Rule:
+    """Return a rule for pages with enough headings of a group."""
+
+    def rule(page: _PageFeatures) -> str | None:
+        found = page.known_headings.get(group, ())
         if len(found) < at_least:
             return None
-        named = " and ".join(_quoted(heading) for heading in found[:at_least])
+        named = " and ".join(_quote(heading) for heading in found[:at_least])
         return f"{plural(at_least, 'heading')} {named}"
 
     return rule
 
 
-def _titled(*phrases: str) -> _Rule:
-    def rule(page: _Page) -> str | None:
+def _title_contains(*phrases: str) -> _Rule:
+    """Return a rule for pages whose title contains one of the phrases."""
+
+    def rule(page: _PageFeatures) -> str | None:
         for phrase in phrases:
             if f" {phrase} " in page.title:
                 return f"name says '{phrase}'"
@@ -252,8 +256,10 @@ def _titled(*phrases: str) -> _Rule:
     return rule
 
 
-def _mostly(what: str, count: Callable[[Shape], int], percent: int) -> _Rule:
-    def rule(page: _Page) -> str | None:
+def _is_mostly(what: str, count: Callable[[Shape], int], percent: int) -> _Rule:
+    """Return a rule for pages where at least 3 and `percent` of the text lines are of one kind."""
+
+    def rule(page: _PageFeatures) -> str | None:
         number, lines = count(page.shape), page.text_lines
         if number < 3 or number * 100 < lines * percent:
             return None
@@ -262,45 +268,45 @@ def _mostly(what: str, count: Callable[[Shape], int], percent: int) -> _Rule:
     return rule
 
 
-def _is_stub(page: _Page) -> str | None:
+def _is_stub(page: _PageFeatures) -> str | None:
     shape = page.shape
     has_shape = shape.entries or shape.code_lines or shape.tasks or shape.links > 2
     return None if shape.words > 15 or has_shape else f"only {_count(shape.words, 'word')}"
 
 
-def _is_named_by_date(page: _Page) -> str | None:
+def _is_named_by_date(page: _PageFeatures) -> str | None:
     if _DATE_NAME.fullmatch(page.file_name):
-        return f"file name {_quoted(page.file_name)} is a date"
+        return f"file name {_quote(page.file_name)} is a date"
     return None
 
 
-def _is_mostly_links(page: _Page) -> str | None:
+def _is_mostly_links(page: _PageFeatures) -> str | None:
     links, words, lines = page.shape.links, page.shape.words, page.text_lines
     if links < 5 or links * 5 < lines * 3 or words > links * 20 or page.shape.code_lines:
         return None
     return f"{links} links in {_count(lines, 'text line')} and {words} words"
 
 
-def _is_mostly_code(page: _Page) -> str | None:
+def _is_mostly_code(page: _PageFeatures) -> str | None:
     code, lines = page.shape.code_lines, page.text_lines
     if not code or lines > 5 or code < lines or len(page.shape.headings) > 2:
         return None
     return f"{_count(code, 'code line')} and {_count(lines, 'text line')}"
 
 
-def _has_code(page: _Page) -> str | None:
+def _has_code(page: _PageFeatures) -> str | None:
     code, lines = page.shape.code_lines, page.shape.lines
     return f"{code} of {lines} lines are code" if code and code * 6 >= lines else None
 
 
-def _has_many_short_parts(page: _Page) -> str | None:
-    parts, lines = len(page.shape.headings), page.text_lines
-    if parts < 8 or lines > parts * 4:
+def _has_many_short_sections(page: _PageFeatures) -> str | None:
+    headings, lines = len(page.shape.headings), page.text_lines
+    if headings < 8 or lines > headings * 4:
         return None
-    return f"{parts} headings over {_count(lines, 'text line')}"
+    return f"{headings} headings over {_count(lines, 'text line')}"
 
 
-def _is_long_prose(page: _Page) -> str | None:
+def _is_long_prose(page: _PageFeatures) -> str | None:
     words, items = page.shape.words, page.shape.bullets
     if words < 200 or words < items * 25:
         return None
@@ -308,34 +314,34 @@ def _is_long_prose(page: _Page) -> str | None:
 
 
 _WING_RULES: tuple[tuple[str, _Rule], ...] = (
-    ("meetings", _headed("attendance")),
+    ("meetings", _has_heading("attendance")),
     ("journal", _is_named_by_date),
-    ("meetings", _headed("agenda")),
-    ("people", _headed("person")),
-    ("companies", _headed("company", 2)),
-    ("projects", _headed("project", 2)),
-    ("resources", _titled("how to", "howto", "cheat sheet", "cheatsheet")),
-    ("resources", _headed("steps")),
+    ("meetings", _has_heading("agenda")),
+    ("people", _has_heading("person")),
+    ("companies", _has_heading("company", 2)),
+    ("projects", _has_heading("project", 2)),
+    ("resources", _title_contains("how to", "howto", "cheat sheet", "cheatsheet")),
+    ("resources", _has_heading("steps")),
     ("resources", _has_code),
 )
 
 _ROOM_RULES: tuple[tuple[str, _Rule], ...] = (
-    ("meeting", _headed("attendance")),
+    ("meeting", _has_heading("attendance")),
     ("journal", _is_named_by_date),
-    ("meeting", _headed("agenda")),
-    ("profile", _headed("person")),
-    ("profile", _headed("company", 2)),
-    ("plan", _headed("project", 2)),
-    ("tasks", _mostly("tasks", lambda shape: shape.tasks, 50)),
-    ("timeline", _mostly("dated entries", lambda shape: shape.entries, 50)),
+    ("meeting", _has_heading("agenda")),
+    ("profile", _has_heading("person")),
+    ("profile", _has_heading("company", 2)),
+    ("plan", _has_heading("project", 2)),
+    ("tasks", _is_mostly("tasks", lambda shape: shape.tasks, 50)),
+    ("timeline", _is_mostly("dated entries", lambda shape: shape.entries, 50)),
     ("index", _is_mostly_links),
-    ("how-to", _titled("how to", "howto")),
-    ("reference", _titled("cheat sheet", "cheatsheet", "reference", "glossary")),
-    ("how-to", _headed("steps")),
+    ("how-to", _title_contains("how to", "howto")),
+    ("reference", _title_contains("cheat sheet", "cheatsheet", "reference", "glossary")),
+    ("how-to", _has_heading("steps")),
     ("snippet", _is_mostly_code),
-    ("reference", _has_many_short_parts),
-    ("how-to", _mostly("numbered steps", lambda shape: shape.ordered, 35)),
+    ("reference", _has_many_short_sections),
+    ("how-to", _is_mostly("numbered steps", lambda shape: shape.ordered, 35)),
     ("how-to", _has_code),
-    ("list", _mostly("list items", lambda shape: shape.bullets, 60)),
+    ("list", _is_mostly("list items", lambda shape: shape.bullets, 60)),
     ("essay", _is_long_prose),
 )

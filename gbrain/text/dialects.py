@@ -1,4 +1,4 @@
-"""What Logseq adds to Markdown: properties, blocks with a name, and names of files."""
+"""Parse what Logseq and Obsidian add to Markdown: properties, journals, comments, attachments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROPERTY = re.compile(
 _BLOCK_PROPERTY = re.compile(
     r"^[ \t]*+(?:[-*+][ \t]++)?+(id|tags)::[ \t]++([^\r\n]++)", re.MULTILINE
 )
-_LISTED = frozenset(("tags", "tag", "alias", "aliases"))
+_LIST_KEYS = frozenset(("tags", "tag", "alias", "aliases"))
 _NAME = re.compile(r"\[\[([^\[\]]++)\]\]|([^,\[\]]++)")
 _ONE_LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
 _DAY = re.compile(r"(\d{4})_(\d{2})_(\d{2})")
@@ -25,45 +25,48 @@ _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
 def parse_page_properties(body: str) -> dict[str, str | list[str]]:
-    """The `key:: value` lines that a body begins with; tags and aliases are lists."""
+    """Return the `key:: value` lines at the start of a body; tags and aliases become lists."""
     values: dict[str, str | list[str]] = {}
     at = 0
     while at < len(body) and (line := _PROPERTY.match(body, at)):
         at = line.end()
         key, written = line[1].lower(), (line[2] or "").strip()
-        link = _ONE_LINK.fullmatch(written)
-        values[key] = _names(written) if key in _LISTED else link[1].strip() if link else written
+        if key in _LIST_KEYS:
+            values[key] = _split_names(written)
+        else:
+            link = _ONE_LINK.fullmatch(written)
+            values[key] = link[1].strip() if link else written
     return values
 
 
 def parse_block_properties(body: str, structure: Structure) -> tuple[list[str], list[str]]:
-    """The names that blocks have by `id::`, and the tags they have by `tags::`, in order."""
+    """Return the ids (`id::`) and the tags (`tags::`) of all blocks, in order."""
     ids: list[str] = []
     tags: list[str] = []
     for found in _BLOCK_PROPERTY.finditer(body):
         if is_within(structure.code, bisect_right(structure.starts, found.start()) - 1):
             continue
         if found[1] == "tags":
-            tags += _names(found[2])
+            tags += _split_names(found[2])
         elif re.fullmatch(BLOCK_UUID, found[2].strip()):
             ids.append(found[2].strip())
     return ids, tags
 
 
-def _names(written: str) -> list[str]:
-    """Names with commas between them, each plain, as #tag or as [[link]]."""
+def _split_names(written: str) -> list[str]:
+    """Split names at commas; each is plain, a #tag or a [[link]]."""
     names = ((found[1] or found[2]).strip().lstrip("#") for found in _NAME.finditer(written))
     return [name for name in names if name]
 
 
 def journal_day(name: str) -> str | None:
-    """The day of a journal's file name without its ending: 2026_04_03 is 2026-04-03."""
+    """Return the ISO date of a journal's file name without suffix: 2026-04-03 for 2026_04_03."""
     day = _DAY.fullmatch(name)
     return "-".join(day.groups()) if day else None
 
 
 def journal_link_titles(day: str) -> Iterator[str]:
-    """How links name a day as long as nobody sets another format: Apr 3rd, 2026."""
+    """Yield the title that links use for a journal day by default: Apr 3rd, 2026."""
     year, month, number = (int(part) for part in day.split("-"))
     if 1 <= month <= 12:
         last = number % 10 if number not in (11, 12, 13) else 0
@@ -72,7 +75,7 @@ def journal_link_titles(day: str) -> Iterator[str]:
 
 
 def decode_page_name(name: str) -> str:
-    """A page's name from that of its file, where signs that no file may have are spelled out."""
+    """Return the page name of a file name, in which Logseq encodes `/` and special characters."""
     plain = name.replace("___", "/")
     if _ESCAPE.search(plain):
         from urllib.parse import unquote
@@ -83,7 +86,7 @@ def decode_page_name(name: str) -> str:
 
 _CODE_OR_MARK = re.compile(r"`[^`\n]*`|%%")
 _FIRST_ON_LINE = re.compile(r"[ \t]*+%%")
-# The formats that Obsidian shows in place, and its own that hold no Markdown.
+# Media that Obsidian embeds, and its own formats that are not Markdown.
 _ATTACHMENT = re.compile(
     r"\.(?:avif|bmp|gif|jpe?g|png|svg|webp|flac|m4a|mp3|ogg|wav|3gp|mkv|mov|mp4|ogv|webm|pdf"
     r"|canvas|base)$",
@@ -92,10 +95,10 @@ _ATTACHMENT = re.compile(
 
 
 def find_comments(text: str, structure: Structure) -> Iterator[tuple[int, int]]:
-    """Where `%%comments%%` stand in a body, as (start, stop), in order.
+    """Yield the `%%comments%%` of a body as (start, stop) offsets, in order.
 
-    One that begins a line runs to the next mark, over any number of lines; one inside a line ends
-    on it. Code is not read, and a mark without a second one is two percent signs.
+    A comment at the start of a line may span several lines; one inside a line ends on that line.
+    Code is skipped. A `%%` without a second one is not a comment.
     """
     at, line, margin_end = 0, -1, -1
     while mark := _CODE_OR_MARK.search(text, at):
@@ -118,5 +121,5 @@ def find_comments(text: str, structure: Structure) -> Iterator[tuple[int, int]]:
 
 
 def is_attachment(target: str) -> bool:
-    """Whether a link leads to a picture, a recording or the like, which no page can be."""
+    """Tell whether a link target is a media file or another file that is not a page."""
     return _ATTACHMENT.search(target) is not None

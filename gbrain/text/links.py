@@ -1,4 +1,4 @@
-"""Links and tags as they are written in a page's body and front matter."""
+"""Find links and inline tags in the body and the front matter of a page."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gbrain.text.dialects import find_comments, is_attachment
 from gbrain.text.markdown import Structure, is_within
 from gbrain.types import Link
 
-# One pass over the body. Each alternative begins with its own sign, so that the search skips
-# plain text; code spans come first, so that nothing inside them counts.
+# Each alternative begins with a character of its own, so that the search skips plain text fast.
+# Code spans come first, so that nothing inside them matches.
 _REFERENCE = re.compile(
     r"`[^`\n]*`"
-    r"|\[\[(?P<wiki>[^\[\]|#\n]*)(?:#(?P<part>[^\[\]|\n]*))?(?:\|(?P<label>[^\[\]\n]*))?\]\]"
+    r"|\[\[(?P<wiki>[^\[\]|#\n]*)(?:#(?P<heading>[^\[\]|\n]*))?(?:\|(?P<label>[^\[\]\n]*))?\]\]"
     r"|\[(?P<text>[^\[\]\n]*)\]\((?:<(?P<angle>[^<>\n]*)>|(?P<url>[^()\s<>]*))"
     r"(?:[ \t]+\"[^\"\n]*\")?\)"
     r"|#(?P<tag>[^\s#,.;:!?()\[\]{}<>'\"`*|\\/+=~^&%$@]+(?:/[^\s#,.;:!?()\[\]{}<>'\"`*|\\/+=~^&%$@]+)*)"
 )
-# A tag of several words, as Bear closes it; a lone letter at its end belongs to C# or F#.
+# A tag of several words with a closing #, as Bear writes it; a single last letter means C# or F#.
 _SPACED_TAG = re.compile(
     r"#([^\s#,.;:!?()\[\]{}<>\"`*|\\=~^%$@]++(?: [^\s#,.;:!?()\[\]{}<>\"`*|\\=~^%$@]++){1,4}+)"
     r"(?<! .)#(?![\w#])"
@@ -37,15 +37,15 @@ _LINK_KEYS = frozenset(
 def parse_body_links(
     text: str, structure: Structure, first_line: int, path: str
 ) -> tuple[list[Link], list[str]]:
-    """The links and inline tags of a body, in order; `first_line` is the body's line in the page.
+    """Return the links and inline tags of a body, in order; the body starts on `first_line`.
 
-    Code and `%%comments%%` are not read. Links out of the vault are left alone.
+    Code, `%%comments%%` and links to web pages and other files are skipped.
     """
     links: list[Link] = []
     tags: list[str] = []
     starts, code = structure.starts, structure.code
     hidden = tuple(find_comments(text, structure)) if "%%" in text else ()
-    pattern = _with_block_references() if "((" in text else _REFERENCE
+    pattern = _pattern_with_blocks() if "((" in text else _REFERENCE
     for match in pattern.finditer(text):
         kind = match.lastgroup
         if kind is None:
@@ -54,16 +54,16 @@ def parse_body_links(
         if is_within(code, line) or (hidden and is_within(hidden, match.start())):
             continue
         if kind == "tag":
-            if _begins_word(text, match.start()):
+            if _starts_word(text, match.start()):
                 spaced = _SPACED_TAG.match(text, match.start())
                 tag = spaced[1] if spaced else match["tag"]
                 if not tag.isdecimal():
                     tags.append(tag)
         elif match["wiki"] is not None:
             before = text[max(match.start() - 8, 0) : match.start()]
-            if link := _wiki_link(match, before, first_line + line):
+            if link := _parse_wiki_link(match, before, first_line + line):
                 links.append(link)
-                if before.endswith("#") and _begins_word(text, match.start() - 1):
+                if before.endswith("#") and _starts_word(text, match.start() - 1):
                     tags.append(link.target)
         elif kind == "block":
             links.append(Link(first_line + line, "block", match["block"], None, None))
@@ -75,33 +75,36 @@ def parse_body_links(
 
 
 @cache
-def _with_block_references() -> re.Pattern[str]:
-    """References, and the blocks that Logseq names as ((uuid)): apart, since few pages have any."""
+def _pattern_with_blocks() -> re.Pattern[str]:
+    """Return the pattern with Logseq's ((uuid)) references; separate because few pages need it."""
     from gbrain.text.dialects import BLOCK_UUID
 
     return re.compile(rf"{_REFERENCE.pattern}|\(\((?P<block>{BLOCK_UUID})\)\)")
 
 
-def _begins_word(text: str, at: int) -> bool:
+def _starts_word(text: str, at: int) -> bool:
     return at == 0 or text[at - 1] in " \t\r\n(,;"
 
 
-def _wiki_link(match: re.Match[str], before: str, line: int) -> Link | None:
-    """The link of `[[target#part|label]]`; `before` are the eight characters before it."""
-    target, part, label = match["wiki"].strip(), match["part"], match["label"]
+def _parse_wiki_link(match: re.Match[str], before: str, line: int) -> Link | None:
+    """Return the link `[[target#heading|label]]`; `before` has the eight characters before it."""
+    target, heading, label = match["wiki"].strip(), match["heading"], match["label"]
     if label is not None:
-        # In a table the bar is written \\|.
-        target = target.removesuffix("\\").rstrip() if part is None else target
-        part = part.removesuffix("\\") if part is not None else None
+        # In a table, the bar is escaped as \\|.
+        target = target.removesuffix("\\").rstrip() if heading is None else target
+        heading = heading.removesuffix("\\") if heading is not None else None
     target = PAGE_FILE_ENDING.sub("", target)
     if not target or is_attachment(target):
         return None
     embedded = before.endswith(("!", "{{embed "))
-    return Link(line, "embed" if embedded else "wiki", target, part, label)
+    return Link(line, "embed" if embedded else "wiki", target, heading, label)
 
 
 def resolve_page_link(url: str, path: str) -> tuple[str, str | None] | None:
-    """The page that a Markdown link names, as a path from the vault's root, and the heading."""
+    """Return the page of a Markdown link, as a path from the root of the folder, and the heading.
+
+    None for a link to a web page, a heading of the same page or another kind of file.
+    """
     if _SCHEME.match(url) or url.startswith(("//", "#", "?")):
         return None
     if "%" in url:
@@ -120,13 +123,13 @@ def resolve_page_link(url: str, path: str) -> tuple[str, str | None] | None:
 def parse_front_matter_links(
     values: Mapping[str, object], lines: Mapping[str, int]
 ) -> Iterator[Link]:
-    """Wikilinks in any front-matter value, and plain page names under the keys that hold links."""
+    """Yield wikilinks in any front matter value, and plain page names under known link keys."""
     for key, value in values.items():
         for written in _strings(value):
             line = lines.get(key, 1)
             wiki = [m for m in _REFERENCE.finditer(written) if m["wiki"]]
             for match in wiki:
-                yield Link(line, "front_matter", match["wiki"].strip(), match["part"], key)
+                yield Link(line, "front_matter", match["wiki"].strip(), match["heading"], key)
             if not wiki and key.casefold() in _LINK_KEYS and not _SCHEME.match(written):
                 target = PAGE_FILE_ENDING.sub("", written.strip())
                 if target and "\n" not in target:

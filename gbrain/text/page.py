@@ -1,4 +1,4 @@
-"""A page's bytes into its parts: the one place where Markdown becomes values."""
+"""Parse the bytes of a Markdown file into a Page, with its metadata, links and chunks."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ MAX_PAGE_BYTES = 10_000_000
 MAX_LINE_BYTES = 1_000_000
 MAX_TITLE_CHARACTERS = 300
 
-# Markup beyond this is not looked at for a title: a line of signs would take for ever.
-_LONGEST_INLINE = 4 * MAX_TITLE_CHARACTERS
+# Longer Markdown is cut before a title is made of it: some lines would take quadratic time.
+_MAX_INLINE_CHARACTERS = 4 * MAX_TITLE_CHARACTERS
 
 _INLINE_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\]|!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _EMPHASIS = re.compile(r"[`*]+|(?<!\w)_+|_+(?!\w)")
@@ -41,7 +41,7 @@ DATE_KEYS = ("date", "updated", "modified", "created", "day")
 
 
 def decode_page(data: bytes) -> str:
-    """The text of a page's bytes. Raises BadPage, naming the line, for what is not text."""
+    """Return the text of a page; raise BadPage with the line if the bytes are not UTF-8 text."""
     if len(data) > MAX_PAGE_BYTES:
         raise BadPage(
             f"The page has {len(data):,} bytes; the limit is {MAX_PAGE_BYTES:,}",
@@ -71,7 +71,10 @@ def decode_page(data: bytes) -> str:
 
 
 def parse_page(path: str, data: bytes) -> Page:
-    """The page kept at `path` (relative to its vault) with the content `data`."""
+    """Return the page at `path` (relative to its folder) with the content `data`.
+
+    Raises BadPage if the content is no page, with the line of the problem.
+    """
     text = decode_page(data)
     front, body = split_front_matter(text)
     structure = scan_blocks(body)
@@ -85,15 +88,18 @@ def parse_page(path: str, data: bytes) -> Page:
     if ":: " in body:
         values = {**parse_page_properties(body), **values}
         blocks, block_tags = parse_block_properties(body, structure)
-    title = _title(values, structure, path)
+    title = _find_title(values, structure, path)
     links, inline_tags = parse_body_links(body, structure, first_line, path)
     links = [*parse_front_matter_links(front.values, front.lines), *links]
-    tags = _unique(*_listed(values, ("tags", "tag"), r"[,\s]+"), *inline_tags, *block_tags)
-    day = journal_day(_name(path))
-    aliases = _unique(
-        *_listed(values, ("aliases", "alias"), r","), *(journal_link_titles(day) if day else ())
+    tags = _unique_names(
+        *_list_values(values, ("tags", "tag"), r"[,\s]+"), *inline_tags, *block_tags
     )
-    shape = _shape(body, structure, timeline, sections, len(links))
+    day = journal_day(_file_stem(path))
+    aliases = _unique_names(
+        *_list_values(values, ("aliases", "alias"), r","),
+        *(journal_link_titles(day) if day else ()),
+    )
+    shape = _count_shape(body, structure, timeline, sections, len(links))
     wing = classify_wing(path, values, tags, shape)
     room = classify_room(path, title, values, shape)
     period = _page_date(values, path, sections)
@@ -141,34 +147,38 @@ def _count_lines(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
-def _title(values: Mapping[str, object], structure: Structure, path: str) -> str:
+def _find_title(values: Mapping[str, object], structure: Structure, path: str) -> str:
     given = values.get("title")
     if isinstance(given, str | int | float) and str(given).strip():
-        return _plain(str(given))
+        return _plain_text(str(given))
     for heading in structure.headings:
-        if heading.level == 1 and _plain(heading.text):
-            return _plain(heading.text)
-    name = _name(path)
+        if heading.level == 1 and _plain_text(heading.text):
+            return _plain_text(heading.text)
+    name = _file_stem(path)
     name = journal_day(name) or decode_page_name(name)
-    name = _plain(name.replace("-", " ").replace("_", " ")) if parse_date(name) is None else name
+    name = (
+        _plain_text(name.replace("-", " ").replace("_", " ")) if parse_date(name) is None else name
+    )
     return name[:1].upper() + name[1:]
 
 
-def _name(path: str) -> str:
-    """The file's name without its ending."""
+def _file_stem(path: str) -> str:
+    """Return the name of the file without its suffix."""
     return path.rpartition("/")[2].rpartition(".")[0] or path
 
 
-def _plain(inline: str) -> str:
-    """Inline Markdown as the words a reader sees, on one line."""
-    inline = inline[:_LONGEST_INLINE]
+def _plain_text(inline: str) -> str:
+    """Return inline Markdown as plain text on one line, without links and emphasis."""
+    inline = inline[:_MAX_INLINE_CHARACTERS]
     if "[" in inline:
         inline = _INLINE_LINK.sub(lambda m: m[1] or m[2] or "", inline)
     return " ".join(_EMPHASIS.sub("", inline).split())[:MAX_TITLE_CHARACTERS]
 
 
-def _listed(values: Mapping[str, object], keys: tuple[str, ...], separator: str) -> Iterator[str]:
-    """The strings under `keys`, given as a YAML list or as one string with separators."""
+def _list_values(
+    values: Mapping[str, object], keys: tuple[str, ...], separator: str
+) -> Iterator[str]:
+    """Yield the values of `keys`, each a YAML list or a string with separators."""
     for key in keys:
         value = values.get(key)
         if isinstance(value, str):
@@ -177,8 +187,8 @@ def _listed(values: Mapping[str, object], keys: tuple[str, ...], separator: str)
             yield from (str(item) for item in value if isinstance(item, str | int | float))
 
 
-def _unique(*names: str) -> tuple[str, ...]:
-    """Names without doubles or blanks, the first spelling kept; a leading '#' goes."""
+def _unique_names(*names: str) -> tuple[str, ...]:
+    """Return names without duplicates, in their first spelling, without a leading '#'."""
     seen: dict[str, str] = {}
     for name in names:
         plain = " ".join(name.split()).lstrip("#").strip("/")
@@ -190,14 +200,14 @@ def _unique(*names: str) -> tuple[str, ...]:
 def _page_date(
     values: Mapping[str, object], path: str, sections: tuple[Section, ...]
 ) -> Period | None:
-    """A page's own date: what its front matter says, else its name, else its last entry."""
+    """Return the date of a page: from front matter, else its name, else its last entry."""
     for key in DATE_KEYS:
         value = values.get(key)
         period = parse_date(str(value)) if isinstance(value, str | int) else None
         if period:
             return period
     named = _DATED_NAME.search(path.rpartition("/")[2])
-    day = named[0] if named else journal_day(_name(path))
+    day = named[0] if named else journal_day(_file_stem(path))
     period = parse_date(day) if day else None
     if period:
         return period
@@ -210,7 +220,7 @@ def _page_date(
     return found[0] if found else None
 
 
-def _shape(
+def _count_shape(
     body: str,
     structure: Structure,
     timeline: int,

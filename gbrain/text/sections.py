@@ -1,4 +1,4 @@
-"""Where a page's timeline begins, and the sections that its body falls into without a gap."""
+"""Find where the timeline of a page begins, and split the body into sections without gaps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gbrain.types import ChunkKind, Section
 
 MAX_ENTRIES = 100_000
 MAX_HEADINGS = 100_000
-# Every section below a heading repeats its name.
+# Every section below a heading stores its text again.
 MAX_HEADING_CHARACTERS = 300
 
 _BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\*\*|__)?")
@@ -25,9 +25,9 @@ _LONE_RULE = re.compile(r" {0,3}---[ \t]*$")
 
 
 def parse_entry_date(line: str) -> Period | None:
-    """The date of a timeline entry whose first line is `line`, or None if it is not an entry.
+    """Return the date of the timeline entry that starts with `line`; None if it is not an entry.
 
-    Three spellings: `- DATE — text`, `- **DATE** | source — text`, `- DATE: text`.
+    An entry is written `- DATE — text`, `- **DATE** | source — text` or `- DATE: text`.
     """
     bullet = _BULLET.match(line)
     if bullet is None:
@@ -40,13 +40,13 @@ def parse_entry_date(line: str) -> Period | None:
 
 
 def find_timeline_line(text: str, structure: Structure) -> int:
-    """The line on which the timeline begins; the number of lines when there is none."""
+    """Return the line on which the timeline begins; the number of lines if there is none."""
     candidates: list[int] = []
     for heading in structure.headings:
         if is_timeline_heading(heading.text):
             candidates.append(heading.line)
-        # A `---` right under a paragraph reads as an underlined heading to Markdown; to the
-        # person who wrote dated entries below it, it is the line between the two halves.
+        # In Markdown, `---` right below a paragraph makes it a heading; above dated entries it is
+        # meant as the line between compiled truth and timeline.
         elif heading.end > heading.line + 1 and _opens_timeline(text, structure, heading.end - 1):
             candidates.append(heading.end - 1)
     candidates += [line for line in structure.rules if _opens_timeline(text, structure, line)]
@@ -54,7 +54,7 @@ def find_timeline_line(text: str, structure: Structure) -> int:
 
 
 def is_timeline_heading(heading: str) -> bool:
-    """Whether a heading says that the timeline begins there."""
+    """Tell whether a heading begins the timeline."""
     return heading.strip("*_ :").casefold() == "timeline"
 
 
@@ -65,7 +65,7 @@ def _line(text: str, structure: Structure, line: int) -> str:
 def _opens_timeline(text: str, structure: Structure, rule: int) -> bool:
     if not _LONE_RULE.match(_line(text, structure, rule)):
         return False
-    following = _next_written(text, structure, rule + 1)
+    following = _next_nonblank_line(text, structure, rule + 1)
     if following == len(structure.starts) - 1:
         return False
     written = _line(text, structure, following)
@@ -74,31 +74,31 @@ def _opens_timeline(text: str, structure: Structure, rule: int) -> bool:
 
 
 def split_sections(text: str, structure: Structure, timeline: int) -> tuple[Section, ...]:
-    """The sections of a body in page order; joined together they are the body.
+    """Return the sections of a body in order; joined together they are the body.
 
-    Truth is cut at every heading; below line `timeline` each dated entry stands alone as well.
+    Every heading starts a section; from line `timeline` on, every dated entry does too.
     """
-    cuts = _cuts(text, structure, timeline)
-    lines = sorted(cuts)
+    section_starts = _find_section_starts(text, structure, timeline)
+    lines = sorted(section_starts)
     starts = structure.starts
     return tuple(
         Section(
-            kind=cut.kind,
-            heading_path=cut.heading_path,
+            kind=start.kind,
+            heading_path=start.heading_path,
             start=starts[line],
-            text_start=starts[cut.text_line],
+            text_start=starts[start.text_line],
             stop=starts[following],
-            date=cut.period.text if cut.period else None,
-            first_day=cut.period.first if cut.period else None,
-            last_day=cut.period.last if cut.period else None,
+            date=start.period.text if start.period else None,
+            first_day=start.period.first if start.period else None,
+            last_day=start.period.last if start.period else None,
         )
         for line, following in pairwise([*lines, len(starts) - 1])
-        for cut in (cuts[line],)
+        for start in (section_starts[line],)
     )
 
 
-class _Cut(NamedTuple):
-    """A line on which a section begins; its words begin on `text_line`."""
+class _SectionStart(NamedTuple):
+    """The start of a section; its text begins on `text_line`, after the heading."""
 
     text_line: int
     heading_path: tuple[str, ...]
@@ -106,14 +106,16 @@ class _Cut(NamedTuple):
     kind: ChunkKind
 
 
-def _cuts(text: str, structure: Structure, timeline: int) -> dict[int, _Cut]:
+def _find_section_starts(
+    text: str, structure: Structure, timeline: int
+) -> dict[int, _SectionStart]:
     headings = [*structure.headings, *_block_headings(text, structure, timeline)]
     if len(headings) > MAX_HEADINGS:
         raise _too_many(len(headings), "headings", MAX_HEADINGS)
     last = len(structure.starts) - 1
-    cuts = {0: _Cut(0, (), None, "truth")} if last else {}
+    section_starts = {0: _SectionStart(0, (), None, "truth")} if last else {}
     if timeline < last:
-        cuts[timeline] = _Cut(timeline, (), None, "truth")
+        section_starts[timeline] = _SectionStart(timeline, (), None, "truth")
     below = structure.items[bisect_left(structure.items, timeline, key=lambda item: item.line) :]
     path: list[tuple[int, str]] = []
     names: tuple[str, ...] = ()
@@ -128,23 +130,25 @@ def _cuts(text: str, structure: Structure, timeline: int) -> dict[int, _Cut]:
             path.append((block.level, block.text[:MAX_HEADING_CHARACTERS]))
             names = tuple(name for _, name in path if name)
             dated = leading_date(block.text)
-            cuts[block.line] = _Cut(block.end, names, dated[0] if dated else None, "truth")
+            section_starts[block.line] = _SectionStart(
+                block.end, names, dated[0] if dated else None, "truth"
+            )
             continue
         period = None if block.ordered else parse_entry_date(_line(text, structure, block.line))
         if period is None:
             continue
         entries += 1
-        cuts[block.line] = _Cut(block.line, names, period, "timeline")
-        after = _next_written(text, structure, block.end)
+        section_starts[block.line] = _SectionStart(block.line, names, period, "timeline")
+        after = _next_nonblank_line(text, structure, block.end)
         if after < last:
-            cuts.setdefault(after, _Cut(after, names, None, "truth"))
+            section_starts.setdefault(after, _SectionStart(after, names, None, "truth"))
     if entries > MAX_ENTRIES:
         raise _too_many(entries, "timeline entries", MAX_ENTRIES)
-    return cuts
+    return section_starts
 
 
 def _block_headings(text: str, structure: Structure, timeline: int) -> Iterator[Heading]:
-    """Headings of an outline above the timeline, where every block is an item: `- ## Decisions`."""
+    """Yield headings in list items above the timeline, as in Logseq: `- ## Decisions`."""
     if not _BLOCK_HEADING.search(text):
         return
     items = {item.line for item in structure.items if item.line < timeline}
@@ -154,16 +158,16 @@ def _block_headings(text: str, structure: Structure, timeline: int) -> Iterator[
             yield Heading(line, line + 1, len(found[1]), found[2].strip(" \t"))
 
 
-def _too_many(count: int, things: str, most: int) -> BadPage:
+def _too_many(count: int, things: str, limit: int) -> BadPage:
     return BadPage(
-        f"{count:,} {things}; a page may hold {most:,}",
-        hint="Split the page: one page a year, say.",
+        f"The page has {count:,} {things}; the limit is {limit:,}",
+        hint="Split the page, for example into one page per year.",
         code="page_too_large",
     )
 
 
-def _next_written(text: str, structure: Structure, line: int) -> int:
-    """The first line from `line` on that is not blank."""
+def _next_nonblank_line(text: str, structure: Structure, line: int) -> int:
+    """Return the first non-blank line from `line` on."""
     starts = structure.starts
     while line < len(starts) - 1 and not text[starts[line] : starts[line + 1]].strip():
         line += 1

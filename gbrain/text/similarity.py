@@ -1,35 +1,38 @@
-"""How alike two words look: by the pieces they have in common, or by slips of the pen."""
+"""Measure how similar two words or texts are: trigrams, edit distance, word shingles."""
 
 from __future__ import annotations
 
 import re
 
-# Two slips need a word so long, and so does one in the first letter, which few get wrong.
-_TWO_SLIPS = 11
-_FIRST_LETTER = 8
+# Minimum letters of a word that may have two typos, or one in the first letter, which is rare.
+_MIN_LETTERS_FOR_TWO_TYPOS = 11
+_MIN_LETTERS_FOR_FIRST_TYPO = 8
 
 
 def trigrams(word: str) -> frozenset[str]:
-    """The pieces of `$word$`, three characters each."""
+    """Return all groups of three adjacent characters in `$word$`."""
     marked = f"${word}$"
     return frozenset(marked[at : at + 3] for at in range(len(marked) - 2))
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """What both hold as a share of what either holds; 0 for two that hold nothing."""
+    """Return the size of the intersection divided by that of the union; 0 for empty sets."""
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared) if shared else 0.0
 
 
 def dice(one: frozenset[str], other: frozenset[str]) -> float:
-    """Twice what both hold as a share of what each holds; kinder than `jaccard` to a part."""
+    """Return twice the intersection divided by the sum of the sizes; 0 for empty sets.
+
+    Higher than `jaccard` if one set is a part of the other.
+    """
     both = len(one) + len(other)
     return 2 * len(one & other) / both if both else 0.0
 
 
-def edit_distance(a: str, b: str, most: int) -> int | None:
-    """Letters to insert, drop, replace or swap with a neighbour; None beyond `most`."""
-    if abs(len(a) - len(b)) > most:
+def edit_distance(a: str, b: str, limit: int) -> int | None:
+    """Return how many letters to insert, delete, replace or swap; None if more than `limit`."""
+    if abs(len(a) - len(b)) > limit:
         return None
     before_last: list[int] = []
     last = list(range(len(b) + 1))
@@ -40,24 +43,24 @@ def edit_distance(a: str, b: str, most: int) -> int | None:
             if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
                 cost = min(cost, before_last[j - 2] + 1)
             row.append(cost)
-        if min(row) > most:
+        if min(row) > limit:
             return None
         before_last, last = last, row
-    return last[-1] if last[-1] <= most else None
+    return last[-1] if last[-1] <= limit else None
 
 
 def is_likely_typo(word: str, meant: str) -> bool:
-    """Whether `word`, folded as `meant` is, is that word with a slip of the pen and no other."""
-    slips = edit_distance(word, meant, 2)
-    if slips is None or (slips > 1 and len(word) < _TWO_SLIPS):
+    """Tell whether `word` is `meant` with a typo or two; both must be folded by `fold_name`."""
+    typos = edit_distance(word, meant, 2)
+    if typos is None or (typos > 1 and len(word) < _MIN_LETTERS_FOR_TWO_TYPOS):
         return False
-    return meant[0] == word[0] or len(word) >= _FIRST_LETTER
+    return meant[0] == word[0] or len(word) >= _MIN_LETTERS_FOR_FIRST_TYPO
 
 
-# Fewer say too little to be a copy of anything.
+# A text of fewer words is too short to be called a duplicate.
 MIN_WORDS = 12
-# What is beyond this changes nothing about two texts being near to each other.
-_LONGEST = 200_000
+# The rest of a longer text hardly changes its similarity to others.
+_MAX_TEXT_CHARACTERS = 200_000
 
 _WORD = re.compile(r"\w+")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d{2}(?:-\d{2})?(?!\d)")
@@ -66,31 +69,31 @@ Shingles = frozenset[tuple[str, ...]]
 
 
 def word_shingles(text: str) -> Shingles:
-    """Every run of three words of a text, case aside; none for a text of too few words."""
-    words = _WORD.findall(text[:_LONGEST].casefold())
+    """Return all groups of three adjacent words, case-folded; none for a text of few words."""
+    words = _WORD.findall(text[:_MAX_TEXT_CHARACTERS].casefold())
     if len(words) < MIN_WORDS:
         return frozenset()
     return frozenset(zip(words, words[1:], words[2:], strict=False))
 
 
 def shingle_overlap(one: Shingles, other: Shingles) -> float:
-    """The share of the longer text's word runs that the shorter has too, from 0 to 1."""
+    """Return the share of the longer text's shingles that the shorter has too, from 0 to 1."""
     longer = max(len(one), len(other))
     return len(one & other) / longer if longer else 0.0
 
 
 def have_different_dates(slug: str, other: str) -> bool:
-    """Whether two pages are named by different days: notes of one form, never copies."""
+    """Tell whether two slugs contain different dates, as daily notes do; they are no duplicates."""
     days = [_DAY.findall(name.rpartition("/")[2]) for name in (slug, other)]
     return bool(days[0] and days[1]) and days[0] != days[1]
 
 
 def distinctive_phrases(text: str, count: int) -> list[str]:
-    """Up to `count` phrases of three words, spread over the text, of its longest words.
+    """Return up to `count` phrases of three long words, spread over the text.
 
-    Short words are common ones: a phrase of them would be found everywhere and take long.
+    Short words are common: a phrase of them is in many pages and slow to search for.
     """
-    words = _WORD.findall(text[:_LONGEST])
+    words = _WORD.findall(text[:_MAX_TEXT_CHARACTERS])
     runs = list(zip(words, words[1:], words[2:], strict=False))
     size = max(len(runs) // count, 1)
     phrases = []

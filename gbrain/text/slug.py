@@ -1,4 +1,4 @@
-"""Slugs: the name of a page, made from its path, and the folded keys that names are found by."""
+"""Make slugs from paths, and fold names to keys so that lookups ignore case and accents."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ MAX_SLUG_CHARACTERS = 400
 
 PAGE_ENDINGS = (".md", ".markdown")
 
-# Compiled when first used: a search folds one name and needs few of them.
+# Strings, compiled on first use: a search needs few of them.
 _EXTENSION = r"(?i)\.(md|markdown)$"
 _DASHED = r"[\s#|<>\[\]{}:*?\\^%$;,!()-]+"
 _PUNCTUATION = r"[^\w\s+#]|_|(?<![^\W_])(?<![+#])[+#]+"
 _DROPPED = str.maketrans("", "", "'\"`’‘“”")
 
-# Python sorts the marks on a letter in quadratic time. Unicode's stream-safe texts have no more.
-_MOST_MARKS = 30
-_SURELY_FAST = 1000
+# Python sorts the combining marks on a letter in quadratic time; 30 is the limit of Unicode's
+# stream-safe text format. Texts up to 1,000 characters are fast in any case.
+_MAX_MARKS = 30
+_MAX_UNCHECKED_CHARACTERS = 1000
 
 
 def is_page_file(path: str) -> bool:
-    """Whether a file of this name holds a page."""
+    """Tell whether a file with this name is a page."""
     return path.lower().endswith(PAGE_ENDINGS)
 
 
 def slug_from_path(path: str) -> str:
-    """The slug of a page kept at `path` ('Notes/My Page.md' becomes 'notes/my-page').
+    """Return the slug of the page at `path`: 'notes/my-page' for 'Notes/My Page.md'.
 
-    Raises BadPage for a path that leaves its folder or holds nothing to name a page by.
+    Raises BadPage for a path that leaves its folder or has a name without letters and digits.
     """
-    plain = _visible(normalise_unicode("NFC", re.sub(_EXTENSION, "", path))).lower()
+    plain = _remove_invisible(normalise_unicode("NFC", re.sub(_EXTENSION, "", path))).lower()
     # lower() can undo NFC (dotted capital I): compose again.
-    segments = [_segment(part) for part in normalise_unicode("NFC", plain).split("/")]
+    segments = [_slug_segment(part) for part in normalise_unicode("NFC", plain).split("/")]
     if not all(segments):
         raise BadPage(
             f"{path!r} does not name a page",
@@ -49,41 +50,41 @@ def slug_from_path(path: str) -> str:
             hint="Shorten the name of the file or of its folders.",
             code="bad_slug",
         )
-    # What was dropped may have hidden an extension or an accent: the slug of a slug is itself.
-    settled = not re.search(_EXTENSION, slug) and unicodedata.is_normalized("NFC", slug)
-    return slug if settled else slug_from_path(slug)
+    # Removing characters may uncover a suffix or an accent; the slug of a slug must be itself.
+    is_stable = not re.search(_EXTENSION, slug) and unicodedata.is_normalized("NFC", slug)
+    return slug if is_stable else slug_from_path(slug)
 
 
-def _segment(part: str) -> str:
+def _slug_segment(part: str) -> str:
     segment = re.sub(_DASHED, "-", part.translate(_DROPPED)).strip("-")
     return "" if segment.strip(".") == "" else segment
 
 
-def _visible(text: str) -> str:
-    """`text` without control, format and private characters, which nobody can see or type."""
+def _remove_invisible(text: str) -> str:
+    """Return the text without control, format and private-use characters."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(char for char in text if char.isspace() or unicodedata.category(char)[0] != "C")
 
 
 def normalise_unicode(form: Literal["NFC", "NFKD"], text: str) -> str:
-    """The text in a normal form of Unicode; of the marks on one letter the first thirty count."""
-    if len(text) > _SURELY_FAST and not text.isascii():
+    """Return the text in a Unicode normal form; a long text keeps 30 marks per letter at most."""
+    if len(text) > _MAX_UNCHECKED_CHARACTERS and not text.isascii():
         marks = 0
         kept = []
         for char in text:
             marks = marks + 1 if unicodedata.combining(char) else 0
-            if marks <= _MOST_MARKS:
+            if marks <= _MAX_MARKS:
                 kept.append(char)
         text = "".join(kept)
     return unicodedata.normalize(form, text)
 
 
 def fold_name(name: str) -> str:
-    """The key a name is looked up by: case, accents, punctuation and spacing do not count.
+    """Return the key of a name for lookups, without case, accents, punctuation and extra spaces.
 
-    A plus or hash that belongs to a word stays, so that C, C++ and C# are three names. A name of
-    nothing but symbols is its own key.
+    A plus or hash at the end of a word stays, so that C, C++ and C# differ. A name of symbols only
+    is its own key.
     """
     if name.isascii():
         plain = name.lower()
