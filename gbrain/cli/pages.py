@@ -94,7 +94,8 @@ def get(
     """Show a page: formatted on a terminal, unchanged in a pipe."""
     with open_brain(db) as brain:
         page, meta, text = brain.page(slug, version)
-        if version is None:
+        # A pipe, a preview or a script is nobody who reads.
+        if version is None and not json and sys.stdout.isatty():
             brain.record_open(page.id)
     if json:
         screen.write_json(page_document(page, meta, text))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from time import sleep
 
@@ -219,9 +221,6 @@ def test_an_answer_in_a_pipe_is_not_the_last_one(run, sample, at_terminal, edito
 
 
 def test_opening_counts_while_that_is_recorded(run, sample, at_terminal, editor, brain_path):
-    import sqlite3
-    from contextlib import closing
-
     def opened():
         with closing(sqlite3.connect(brain_path)) as connection:
             return dict(
@@ -231,7 +230,8 @@ def test_opening_counts_while_that_is_recorded(run, sample, at_terminal, editor,
             )
 
     def open_both_ways():
-        assert run("open", "1").exit_code == run("get", "people/alice-chen").exit_code == 0
+        shown, _ = at_terminal("get", "people/alice-chen", "--no-pager")
+        assert run("open", "1").exit_code == shown == 0
 
     editor("")
     at_terminal("search", "river", "--limit", "1", "--no-pager")
@@ -243,6 +243,18 @@ def test_opening_counts_while_that_is_recorded(run, sample, at_terminal, editor,
     run("config", "set", "record_access", "on")
     open_both_ways()
     assert opened() == {"companies/river-ai": 2, "people/alice-chen": 2}
+
+
+def test_get_in_a_pipe_or_as_json_is_no_opening(run, sample, at_terminal, brain_path):
+    assert run("get", "people/alice-chen").exit_code == 0
+    assert run("get", "people/alice-chen", "--json").exit_code == 0
+    assert at_terminal("get", "people/alice-chen", "--json")[0] == 0
+    assert at_terminal("get", "people/alice-chen", "--version", "1", "--no-pager")[0] == 0
+    with closing(sqlite3.connect(brain_path)) as connection:
+        assert connection.execute("SELECT count(*) FROM page_use").fetchone() == (0,)
+    assert at_terminal("get", "people/alice-chen", "--raw")[0] == 0
+    with closing(sqlite3.connect(brain_path)) as connection:
+        assert connection.execute("SELECT opens FROM page_use").fetchall() == [(1,)]
 
 
 def test_a_hit_that_is_not_there(run, sample, at_terminal, editor):
