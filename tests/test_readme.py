@@ -119,7 +119,8 @@ def notes(run, brain_path: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="jq is not installed")
 @pytest.mark.parametrize("line", lines_for("jq"))
-def test_what_is_shown_with_jq(shell, sample: Path, line: str) -> None:
+def test_what_is_shown_with_jq(shell, sample: Path, embedded_sample: Path, line: str) -> None:
+    shutil.copy(embedded_sample, sample)
     ran = shell(line)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.strip() not in ("", "null", "false")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gbrain.models.reranker import CrossEncoder
     from gbrain.models.tokenizer import ModelTokenizer
     from gbrain.store.connection import Database
-    from gbrain.store.jobs import QueuedJob
+    from gbrain.store.jobs import Backlog, QueuedJob
     from gbrain.store.models import ModelRow
 
 # A model may count a very long word, or a run of blanks, as one token or none.
@@ -230,6 +230,21 @@ class ModelMethods(BrainFile):
             limits=EmbedLimits(limit, max_seconds),
             progress=progress,
         )
+
+    def embed_before_query(self) -> Backlog:
+        """Embed chunks that were just written, if they are few; return what still waits."""
+        from gbrain.importing.embed_worker import embed_before_query
+
+        return embed_before_query(
+            self.database, lambda: self.active_model().space, lambda: self.embedder
+        )
+
+    def backlog(self) -> Backlog:
+        """Return how many chunks have no vector yet, and how many there are."""
+        from gbrain.store import jobs
+
+        with self.database.read_transaction() as connection:
+            return jobs.count_backlog(connection)
 
     def jobs(self, limit: int) -> tuple[list[QueuedJob], int]:
         """Return the first `limit` embedding jobs, failed ones first, and how many there are."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
     from gbrain.search.explain.why_not import WhyNot
     from gbrain.search.rerank.interface import RerankResources
+    from gbrain.store.jobs import Backlog
     from gbrain.store.reranker_weights import TrainingExample
     from gbrain.store.usage_log import HitLocation
     from gbrain.store.vectors import Floats
@@ -93,6 +94,7 @@ class QueryMethods(ModelMethods):
             settings=chosen,
             today=day,
             embed=self._embed_query,
+            embed_new_chunks=lambda: self._embed_new_chunks(trace),
             count_tokens=self.count_tokens,
             rerank_resources=self._rerank_resources,
             budget=(budget or chosen.default_token_budget) if depth else None,
@@ -133,6 +135,15 @@ class QueryMethods(ModelMethods):
         if self.active_model().folder is None:
             return self.embedder.embed_query_averaged(text)
         return self.embedder.embed_query(text)
+
+    def _embed_new_chunks(self, trace: Trace) -> Backlog:
+        backlog = self.backlog()
+        if backlog.waiting:
+            with trace.stage("embed_new") as detail:
+                left = self.embed_before_query()
+                detail["chunks"] = backlog.waiting - left.waiting
+            return left
+        return backlog
 
     def _rerank_resources(self) -> RerankResources:
         from gbrain.search.rerank.interface import RerankResources

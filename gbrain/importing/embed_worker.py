@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from gbrain.errors import ModelUnavailable
 from gbrain.store import jobs, vectors
 from gbrain.store.connection import Database
-from gbrain.store.jobs import EmbeddingJob
+from gbrain.store.jobs import Backlog, DuePage, EmbeddingJob
+from gbrain.store.usage_log import try_write
 from gbrain.store.vectors import VectorSpace
 from gbrain.text.chunking import embedding_text
 from gbrain.types import Progress, no_progress
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
     from gbrain.store.vectors import Floats
 
 _BATCH_CHUNKS = 64
+# A query waits for so many: 16 take about a fifth of a second on two cores.
+_CHUNKS_BEFORE_QUERY = 16
+# A page that was just written may have more; each of the next queries embeds some of them.
+_MAX_CHUNKS_OF_WRITE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,10 @@ def embed_due_chunks(
     limits: EmbedLimits = EmbedLimits(),
     progress: Progress = no_progress,
 ) -> EmbedReport:
-    """Embed the chunks that are due, of one page or all, and report the numbers."""
+    """Embed the chunks that are due, of one page or all, and report the numbers.
+
+    Of all pages, the newest come first: by date, or else by the time their file was changed.
+    """
     result, began = EmbedReport(), monotonic()
     with database.write_transaction() as connection:
         jobs.release_dead_workers(connection)
@@ -81,6 +92,70 @@ def embed_due_chunks(
     return result
 
 
+def embed_before_query(
+    database: Database,
+    open_space: Callable[[], VectorSpace],
+    open_model: Callable[[], Embedder],
+) -> Backlog:
+    """Embed chunks that were just written, if they are few; return what still waits.
+
+    The jobs are not claimed: if two queries embed the same chunk, it is stored once. Nothing is
+    stored while another program writes, or if the caller's read transaction could not see it.
+    """
+    snapshot = database.in_transaction
+    with database.read_transaction() as connection:
+        backlog = jobs.count_backlog(connection)
+        if snapshot or database.read_only or not _is_few(backlog):
+            return backlog
+        latest = jobs.latest_jobs(connection, time(), _CHUNKS_BEFORE_QUERY)
+    if not latest:
+        return backlog
+    try:
+        space, model = open_space(), open_model()
+    except ModelUnavailable:
+        return backlog
+    batch: list[tuple[EmbeddingJob, Floats]] = []
+    reason = None
+    try:
+        for vector in model.embed_chunks(map(_text, latest)):
+            batch.append((latest[len(batch)], vector))
+    except ModelUnavailable as error:
+        reason = error.message
+
+    def store(connection: sqlite3.Connection) -> None:
+        _store_batch(connection, space, batch)
+        if reason is not None:
+            jobs.fail_job(connection, latest[len(batch)].hash, reason, time())
+
+    try_write(database, store)
+    with database.read_transaction() as connection:
+        return jobs.count_backlog(connection)
+
+
+def _is_few(backlog: Backlog) -> bool:
+    """Tell whether a query can wait for the backlog, or for a part that makes a difference.
+
+    If most chunks have no vector, a few more would only favour their pages.
+    """
+    waiting, chunks = backlog
+    return waiting <= _CHUNKS_BEFORE_QUERY or waiting <= min(_MAX_CHUNKS_OF_WRITE, chunks // 2)
+
+
+def _last_changed(page: DuePage) -> str:
+    """Return the page's last day, or else when its file or the page was last changed."""
+    if page.last_day is None and page.root is not None:
+        try:
+            changed = os.stat(os.path.join(page.root, page.path)).st_mtime
+            return datetime.fromtimestamp(changed, UTC).isoformat()
+        except (OSError, ValueError, OverflowError):
+            pass
+    return page.last_day or page.updated_at
+
+
+def _text(job: EmbeddingJob) -> str:
+    return embedding_text(job.title, job.heading_path, job.date, job.text)
+
+
 class _Queue:
     """Claims jobs one batch ahead of the model, and knows which are claimed but not stored."""
 
@@ -94,6 +169,7 @@ class _Queue:
     ) -> None:
         self.database, self.space, self.page_id = database, space, page_id
         self.limits, self.began = limits, began
+        self.pages: deque[int] = deque()
         self.claimed: set[bytes] = set()
         self.with_model: deque[EmbeddingJob] = deque()
         self.claimed_count = 0
@@ -103,7 +179,7 @@ class _Queue:
         while batch := self._claim():
             for job in batch:
                 self.with_model.append(job)
-                yield embedding_text(job.title, job.heading_path, job.date, job.text)
+                yield _text(job)
 
     def _claim(self) -> list[EmbeddingJob]:
         """Claim the next batch; empty at a limit or after a switch to another model."""
@@ -119,10 +195,33 @@ class _Queue:
         with self.database.write_transaction() as connection:
             if vectors.active_space(connection) != self.space:
                 return []
-            batch = jobs.claim_jobs(connection, jobs.worker_name(), time(), count, self.page_id)
+            batch = self._claim_newest(connection, count)
         self.claimed_count += len(batch)
         self.claimed |= {job.hash for job in batch}
         return batch
+
+    def _claim_newest(self, connection: sqlite3.Connection, count: int) -> list[EmbeddingJob]:
+        """Claim up to `count` jobs, page after page; look for due pages again at their end."""
+        batch: list[EmbeddingJob] = []
+        while len(batch) < count:
+            if not self.pages:
+                self.pages = self._due_pages(connection)
+                if not self.pages:
+                    break
+            wanted = count - len(batch)
+            found = jobs.claim_jobs(connection, jobs.worker_name(), time(), wanted, self.pages[0])
+            batch += found
+            if len(found) < wanted:
+                self.pages.popleft()
+        return batch
+
+    def _due_pages(self, connection: sqlite3.Connection) -> deque[int]:
+        """Return the ids of the pages that have due jobs, newest first."""
+        due = jobs.pages_with_due_jobs(connection, time())
+        if self.page_id is not None:
+            return deque(page.id for page in due if page.id == self.page_id)
+        newest_first = sorted(due, key=lambda page: (_last_changed(page), page.id), reverse=True)
+        return deque(page.id for page in newest_first)
 
     def give_back(self, reason: str | None) -> None:
         """Release unfinished jobs; a reason is stored with the job that the model failed on."""
@@ -160,8 +259,14 @@ def _store(
 ) -> None:
     """Write a batch of vectors and remove its jobs."""
     with database.write_transaction() as connection:
-        vectors.store_vectors(connection, space, [(job.hash, vector) for job, vector in batch])
-        # After a switch of models the queue belongs to the other model.
-        if vectors.active_space(connection) == space:
-            jobs.finish_jobs(connection, [job.hash for job, _ in batch])
+        _store_batch(connection, space, batch)
     result.done += len(batch)
+
+
+def _store_batch(
+    connection: sqlite3.Connection, space: VectorSpace, batch: list[tuple[EmbeddingJob, Floats]]
+) -> None:
+    vectors.store_vectors(connection, space, [(job.hash, vector) for job, vector in batch])
+    # After a switch of models the queue belongs to the other model.
+    if vectors.active_space(connection) == space:
+        jobs.finish_jobs(connection, [job.hash for job, _ in batch])

@@ -18,7 +18,14 @@ from gbrain.search.boosts import BoostResult, apply_boosts, needs_intent
 from gbrain.search.fusion import fuse
 from gbrain.search.hits import build_hits
 from gbrain.search.name_match import NO_MATCH, NameMatch, match_name
-from gbrain.search.run_lanes import EmbedQuery, LaneInputs, LaneResults, run_lanes
+from gbrain.search.run_lanes import (
+    EmbedQuery,
+    LaneInputs,
+    LaneResults,
+    backlog_notice,
+    run_lanes,
+    wants_vectors,
+)
 from gbrain.search.threshold import ThresholdResult, apply_threshold
 from gbrain.search.verdict import grade_answer
 from gbrain.store.connection import Database
@@ -30,11 +37,13 @@ if TYPE_CHECKING:
     from gbrain.search.intent import Intent
     from gbrain.search.rerank.interface import RerankResources
     from gbrain.search.rerank.rerank import RerankResult
+    from gbrain.store.jobs import Backlog
 
 
 class QueryPlan(NamedTuple):
     """How to answer a query; the callables load a model only when a stage calls them.
 
+    `embed_new_chunks` embeds what was just written, if that is little, and returns what waits.
     `budget` is the number of tokens of context to assemble, None for no context.
     """
 
@@ -43,6 +52,7 @@ class QueryPlan(NamedTuple):
     settings: Settings
     today: date
     embed: EmbedQuery
+    embed_new_chunks: Callable[[], Backlog]
     count_tokens: Callable[[str], int]
     rerank_resources: Callable[[], RerankResources]
     budget: int | None = None
@@ -83,15 +93,38 @@ def run_query(
     parallel = not database.in_transaction
     with database.read_transaction() as connection:
         version = database.data_version()
-        found = _find_candidates(database, connection, query, plan, trace, parallel=parallel)
+        match = _match_name(connection, query, plan, trace)
+    # Outside of a transaction, since it writes. Only writes of others change `data_version`.
+    backlog = None
+    if not match.answer and wants_vectors(query, plan.mode, plan.settings.lane_weights):
+        backlog = plan.embed_new_chunks()
+    with database.read_transaction() as connection:
+        found = _find_candidates(database, connection, query, plan, match, trace, parallel=parallel)
     with database.read_transaction() as connection:
         if database.data_version() != version:
             # Another program wrote meanwhile. The lanes may have read different snapshots, in which
             # one chunk id can mean two chunks: search again, in this transaction alone.
             del trace.stages[parsed:]
-            found = _find_candidates(database, connection, query, plan, trace, parallel=False)
+            match = _match_name(connection, query, plan, trace)
+            found = _find_candidates(
+                database, connection, query, plan, match, trace, parallel=False
+            )
+        if backlog and backlog.waiting:
+            found = found._replace(lanes=found.lanes._replace(backlog=backlog))
         results = _rank(connection, query, plan, found, trace)
         return _build_answer(connection, results, trace), results
+
+
+def _match_name(
+    connection: sqlite3.Connection, query: Query, plan: QueryPlan, trace: Trace
+) -> NameMatch:
+    """Return the page that the query names, or several that it may name."""
+    if not plan.settings.short_circuit:
+        return NO_MATCH
+    with trace.stage("short_circuit") as detail:
+        match = match_name(connection, query)
+        detail["how"], detail["pages"] = match.how, len(match.candidates)
+    return match
 
 
 def _find_candidates(
@@ -99,16 +132,13 @@ def _find_candidates(
     connection: sqlite3.Connection,
     query: Query,
     plan: QueryPlan,
+    match: NameMatch,
     trace: Trace,
     *,
     parallel: bool,
 ) -> Candidates:
     """Return the page that the query names, or the candidates of every lane that is on."""
-    settings, match = plan.settings, NO_MATCH
-    if settings.short_circuit:
-        with trace.stage("short_circuit") as detail:
-            match = match_name(connection, query)
-            detail["how"], detail["pages"] = match.how, len(match.candidates)
+    settings = plan.settings
     if match.answer:
         return Candidates(match, None, {}, LaneResults({}, plan.mode))
     intent, weights = None, settings.lane_weights
@@ -188,7 +218,10 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
                 connection, query, ranked, lanes.by_name, settings, plan.budget, plan.count_tokens
             )
             detail["pieces"], detail["tokens"] = len(context), budget.used
-    notices = (lanes.notice, results.reranked.notice if results.reranked else None)
+    notices = (
+        lanes.notice or backlog_notice(lanes),
+        results.reranked.notice if results.reranked else None,
+    )
     return Answer(
         query=query.text,
         mode=lanes.mode,

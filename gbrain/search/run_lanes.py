@@ -22,6 +22,7 @@ from gbrain.trace import Trace
 from gbrain.types import LaneResult, Mode, Query
 
 if TYPE_CHECKING:
+    from gbrain.store.jobs import Backlog
     from gbrain.store.vectors import Floats, VectorSpace
 
 # A query with more unknown words than this is about something new, not misspelt.
@@ -39,11 +40,15 @@ _NO_VECTORS = "The brain has no vectors yet: run gbrain embed."
 
 
 class LaneResults(NamedTuple):
-    """The result of each lane by name, the mode that was used, and why it is not the one asked."""
+    """The result of each lane by name, the mode that was used, and why it is not the one asked.
+
+    `backlog` counts the chunks that the vector lane could not see, if there are any.
+    """
 
     by_name: dict[str, LaneResult]
     mode: Mode
     notice: str | None = None
+    backlog: Backlog | None = None
 
 
 class LaneInputs(NamedTuple):
@@ -73,6 +78,21 @@ def run_lanes(inputs: LaneInputs, mode: Mode, weights: Mapping[str, float]) -> L
             lanes.by_name["graph"] = result
             detail["pages"] = len(result.pages)
     return lanes
+
+
+def wants_vectors(query: Query, mode: Mode, weights: Mapping[str, float]) -> bool:
+    """Tell whether a lane that compares vectors is asked for."""
+    on = weights["vector"] > 0 or weights["associative"] > 0
+    return on and mode != "bm25" and bool(query.semantic_text)
+
+
+def backlog_notice(lanes: LaneResults) -> str | None:
+    """Return a sentence about chunks that have no vector yet; None if there are none."""
+    if lanes.backlog is None:
+        return None
+    waiting, chunks = lanes.backlog
+    verb = "is" if waiting == 1 else "are"
+    return f"{waiting:,} of {chunks:,} chunks {verb} not embedded yet: gbrain embed."
 
 
 def _run_keyword_and_vector(

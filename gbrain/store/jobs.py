@@ -8,6 +8,7 @@ import socket
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gbrain.store.atomic_files import process_is_alive
 from gbrain.store.vectors import VectorSpace
@@ -16,6 +17,8 @@ from gbrain.store.vectors import VectorSpace
 # are released at once.
 LEASE_SECONDS = 120.0
 _MAX_RETRY_WAIT_SECONDS = 24 * 3600.0
+# Looking up the chunk of each of 1,000 jobs takes a millisecond.
+_MAX_JOBS_JOINED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,23 @@ class QueuedJob:
     claimed_by: str | None
     error: str | None
     enqueued_at: str
+
+
+class Backlog(NamedTuple):
+    """How many of the brain's chunks have no vector yet."""
+
+    waiting: int
+    chunks: int
+
+
+class DuePage(NamedTuple):
+    """A page with due jobs: its last day, when it was written, and its file, if it has one."""
+
+    id: int
+    last_day: str | None
+    updated_at: str
+    root: str | None
+    path: str
 
 
 def worker_name() -> str:
@@ -84,43 +104,55 @@ def enqueue_missing(
     )
 
 
+def pages_with_due_jobs(connection: sqlite3.Connection, now: float) -> list[DuePage]:
+    """Return the pages that have due jobs, in no order."""
+    rows = connection.execute(
+        "SELECT pages.id, last_day, updated_at, root, path FROM pages "
+        "LEFT JOIN vaults ON vaults.id = vault_id WHERE pages.id IN "
+        "(SELECT page_id FROM embedding_jobs CROSS JOIN chunks USING (hash) WHERE due_at <= ?)",
+        (now,),
+    )
+    return [DuePage(*row) for row in rows]
+
+
 def claim_jobs(
     connection: sqlite3.Connection, worker: str, now: float, count: int, page_id: int | None
 ) -> list[EmbeddingJob]:
-    """Claim up to `count` due jobs for this worker; drop jobs whose text is on no page."""
-    of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
+    """Claim up to `count` due jobs of one page, or of any, for this worker, in page order."""
+    of_page = "" if page_id is None else "AND page_id = ?"
     values = () if page_id is None else (page_id,)
-    jobs: list[EmbeddingJob] = []
-    orphaned: list[bytes] = []
-    for (digest,) in connection.execute(
-        f"SELECT hash FROM embedding_jobs WHERE due_at <= ? {of_page} ORDER BY due_at, hash",
-        (now, *values),
-    ):
-        job = _read_job(connection, digest)
-        if job is None:
-            orphaned.append(digest)
-        else:
-            jobs.append(job)
-        if len(jobs) >= count:
-            break
+    jobs = _read_jobs(
+        connection,
+        f"due_at <= ? {of_page} GROUP BY hash ORDER BY min(section), min(part)",
+        (now, *values, count),
+    )
     connection.executemany(
         "UPDATE embedding_jobs SET claimed_by = ?, due_at = ? WHERE hash = ?",
         [(worker, now + LEASE_SECONDS, job.hash) for job in jobs],
     )
-    finish_jobs(connection, orphaned)
     return jobs
 
 
-def _read_job(connection: sqlite3.Connection, digest: bytes) -> EmbeddingJob | None:
-    row = connection.execute(
-        "SELECT title, heading_path, chunks.date, text FROM chunks "
-        "JOIN pages ON pages.id = page_id WHERE hash = ? LIMIT 1",
-        (digest,),
-    ).fetchone()
-    if row is None:
-        return None
-    title, heading_path, date, text = row
-    return EmbeddingJob(digest, title, tuple(json.loads(heading_path)), date, text)
+def latest_jobs(connection: sqlite3.Connection, now: float, count: int) -> list[EmbeddingJob]:
+    """Return up to `count` due jobs without claiming them, the last written first."""
+    return _read_jobs(
+        connection,
+        "due_at <= ? GROUP BY hash ORDER BY enqueued_at DESC, min(chunks.id)",
+        (now, count),
+    )
+
+
+def _read_jobs(
+    connection: sqlite3.Connection, which: str, values: tuple[float, ...]
+) -> list[EmbeddingJob]:
+    """Return the jobs that the end of a SELECT chooses; the last value is how many at most."""
+    rows = connection.execute(
+        "SELECT hash, title, heading_path, chunks.date, text FROM embedding_jobs "
+        "JOIN chunks USING (hash) JOIN pages ON pages.id = page_id "
+        f"WHERE {which} LIMIT ?",
+        values,
+    )
+    return [EmbeddingJob(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) for row in rows]
 
 
 def finish_jobs(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:
@@ -161,6 +193,23 @@ def count_jobs_of_page(connection: sqlite3.Connection, page_id: int) -> int:
     queued = "SELECT count(*) FROM chunks JOIN embedding_jobs USING (hash) WHERE page_id = ?"
     total: int = connection.execute(queued, (page_id,)).fetchone()[0]
     return total
+
+
+def count_backlog(connection: sqlite3.Connection) -> Backlog:
+    """Return how many chunks wait for a vector, claimed and failed ones included.
+
+    All chunks are counted only if some wait, because that reads a whole index.
+    """
+    waiting = connection.execute("SELECT count(*) FROM embedding_jobs").fetchone()[0]
+    if not waiting:
+        return Backlog(0, 0)
+    # Jobs of deleted pages do not count; among many jobs they hardly matter.
+    if waiting <= _MAX_JOBS_JOINED:
+        waiting = connection.execute(
+            "SELECT count(*) FROM embedding_jobs CROSS JOIN chunks USING (hash)"
+        ).fetchone()[0]
+    chunks = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+    return Backlog(min(waiting, chunks), chunks)
 
 
 def count_failed(connection: sqlite3.Connection) -> int:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
@@ -19,9 +20,15 @@ from numpy.typing import NDArray
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain, ModelUnavailable
-from gbrain.importing.embed_worker import EmbedLimits, EmbedReport, embed_due_chunks
+from gbrain.importing.embed_worker import (
+    EmbedLimits,
+    EmbedReport,
+    embed_before_query,
+    embed_due_chunks,
+)
 from gbrain.models.catalog import ModelSpec
 from gbrain.store import jobs, vectors
+from gbrain.store.jobs import Backlog
 from gbrain.store.vectors import VectorSpace
 from gbrain.types import Scope
 
@@ -274,6 +281,96 @@ def test_vectors_are_kept_under_the_text_they_are_of(brain: Brain, model: Hashed
         best = vectors.exact_cosines(connection, space, query, range(70), Scope())[0]
     assert best.page_id == brain.get("page7").id
     assert best.score == pytest.approx(1, abs=1e-3)
+
+
+def test_the_newest_pages_are_embedded_first(brain: Brain, model: Hashed, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name, year in (("a", 2020), ("b", 2025), ("c", 2022)):
+        (folder / f"{name}.md").write_text(f"words of {name}\n")
+        changed = datetime(year, 6, 1, tzinfo=UTC).timestamp()
+        os.utime(folder / f"{name}.md", (changed, changed))
+    (folder / "d.md").write_text("---\ndate: 2023-05-01\n---\nwords of d\n")
+    brain.import_folder(folder)
+    embed(brain, model)
+    assert [text.split()[-1] for text in model.seen] == ["b", "d", "c", "a"]
+
+
+# --- before a query ------------------------------------------------------------------------------
+
+
+def embed_for_query(brain: Brain, model: Hashed) -> Backlog:
+    return embed_before_query(brain.database, lambda: brain.active_model().space, lambda: model)
+
+
+def put_chunks(brain: Brain, name: str, count: int) -> None:
+    put(brain, name, "\n".join(f"## Part {n}\nwords {n}" for n in range(count)))
+
+
+def test_a_few_new_chunks_are_embedded_before_a_query(brain: Brain, model: Hashed) -> None:
+    put(brain, "one", "first words")
+    put(brain, "gone", "second words")
+    brain.delete("gone")
+    assert embed_for_query(brain, model).waiting == 0
+    assert hashes(brain) == wanted(brain)
+    assert embed_for_query(brain, model).waiting == 0
+    assert len(model.seen) == 1
+
+
+def test_many_waiting_chunks_are_left_to_embed(brain: Brain, model: Hashed) -> None:
+    put_chunks(brain, "page", 20)
+    assert embed_for_query(brain, model) == Backlog(20, 20)
+    assert model.seen == []
+
+
+def test_queries_embed_a_long_new_page_in_steps(brain: Brain, model: Hashed) -> None:
+    put_chunks(brain, "old", 60)
+    embed(brain, model)
+    put_chunks(brain, "new", 20)
+    model.seen.clear()
+    assert embed_for_query(brain, model) == Backlog(4, 80)
+    assert [text.split()[-1] for text in model.seen] == [str(n) for n in range(16)]
+    assert embed_for_query(brain, model).waiting == 0
+
+
+def test_a_query_does_not_wait_for_another_writer(brain: Brain, model: Hashed) -> None:
+    put(brain, "one", "first words")
+    brain.database.connection.execute("PRAGMA busy_timeout = 60000")
+    other = sqlite3.connect(brain.path, isolation_level=None)
+    try:
+        other.execute("BEGIN IMMEDIATE")
+        assert embed_for_query(brain, model) == Backlog(1, 1)
+    finally:
+        other.close()
+    assert embed_for_query(brain, model).waiting == 0
+
+
+def test_a_query_leaves_claimed_jobs_to_their_worker(brain: Brain, model: Hashed) -> None:
+    put(brain, "one", "first words")
+    with brain.database.write_transaction() as connection:
+        jobs.claim_jobs(connection, jobs.worker_name(), time.time(), 1, None)
+    assert embed_for_query(brain, model) == Backlog(1, 1)
+    assert model.seen == []
+
+
+def test_a_query_tries_a_bad_chunk_once_and_stores_the_others(brain: Brain, model: Hashed) -> None:
+    put_chunks(brain, "page", 3)
+    model.cannot = "words 1"
+    assert embed_for_query(brain, model).waiting == 2
+    assert embed_for_query(brain, model) == Backlog(1, 3)
+    with brain.database.read_transaction() as connection:
+        (failed,), _ = jobs.list_queue(connection, 10)
+    assert (failed.attempts, failed.error) == (1, "cannot read 'words 1'")
+    assert embed_for_query(brain, model) == Backlog(1, 3)
+
+
+def test_a_snapshot_or_read_only_brain_gets_no_vectors(brain: Brain, model: Hashed) -> None:
+    put(brain, "one", "first words")
+    with brain.database.read_transaction():
+        assert embed_for_query(brain, model) == Backlog(1, 1)
+    with Brain.open(brain.path, read_only=True) as reader:
+        assert embed_for_query(reader, model) == Backlog(1, 1)
+    assert model.seen == []
 
 
 # --- real processes, the real model --------------------------------------------------------------

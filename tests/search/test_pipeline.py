@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -163,10 +164,61 @@ def test_both_lanes_keep_to_the_scope(embedded: Brain) -> None:
     assert len(without.hits) > 10
 
 
+def put_many_chunks(brain: Brain) -> None:
+    """Write a page of more chunks than a query embeds, one of them about a heron."""
+    sections = "".join(f"## Part {n}\n\nWords of part {n}.\n\n" for n in range(20))
+    brain.put("birds", f"# Birds\n\n{sections}## Heron\n\nIt stands in the marsh.\n".encode())
+
+
+def test_a_page_just_written_is_found_by_meaning(brain: Brain) -> None:
+    brain.put("tax", b"# Tax office\n\nThe return must be filed by the end of July.\n")
+    brain.put("cat", b"# Mruczek\n\nFeed him half a tin twice a day.\n")
+    asked = brain.query("what does the pet eat?")
+    assert (asked.mode, asked.notice, slugs(asked)[0]) == ("hybrid", None, "cat")
+    brain.put("bike", b"# Velo\n\nThe rear tyre has a puncture.\n")
+    assert slugs(brain.query("flat wheel of my bicycle", mode="semantic"))[0] == "bike"
+    brain.rename("bike", "repairs")
+    brain.add_to_timeline("repairs", "Oiled the creaking door hinge", date="2026-11-16")
+    asked = brain.query("what was done about the squeaky hinges?", mode="semantic")
+    assert (asked.notice, asked.hits[0].slug, asked.hits[0].date) == (None, "repairs", "2026-11-16")
+
+
+def test_a_name_match_embeds_nothing(brain: Brain) -> None:
+    brain.put("birds", b"# Birds\n\nThe heron stands in the marsh.\n")
+    answer = brain.query("birds")
+    assert (bool(answer.short_circuit), answer.notice, brain.backlog().waiting) == (True, None, 1)
+
+
+def test_an_answer_says_how_many_chunks_are_not_embedded(
+    embedded_sample: Path, brain_path: Path
+) -> None:
+    shutil.copy(embedded_sample, brain_path)
+    with Brain.open(brain_path) as brain:
+        before = brain.stats().chunks
+        for n in range(65):
+            brain.put(f"new/{n}", f"# Note {n}\n\nWords.\n".encode())
+        told = f"65 of {before + 65:,} chunks are not embedded yet: gbrain embed."
+        assert (brain.query(LUKEWARM).mode, brain.query(LUKEWARM).notice) == ("hybrid", told)
+        assert brain.query(LUKEWARM, mode="semantic").notice == told
+        assert brain.search(LUKEWARM).notice is None
+        off = {"semantic_weight": "0"}
+        assert "not embedded" not in (brain.query(LUKEWARM, changes=off).notice or "")
+        brain.embed()
+        assert brain.query(LUKEWARM).notice is None
+
+
+def test_a_read_only_brain_says_what_is_not_embedded(brain: Brain) -> None:
+    brain.put("birds", b"# Birds\n\nThe heron stands in the marsh.\n")
+    with Brain.open(brain.path, read_only=True) as reader:
+        notice = reader.query("heron marsh").notice
+    assert notice == "1 of 1 chunks is not embedded yet: gbrain embed."
+
+
 def test_a_brain_without_vectors_answers_by_keyword_and_says_so(brain: Brain) -> None:
-    brain.put("birds", b"The heron stands in the marsh.\n")
+    put_many_chunks(brain)
     auto = brain.query("heron marsh")
-    assert (auto.mode, auto.fell_back_to_bm25, auto.notice) == ("bm25", False, None)
+    assert (auto.mode, auto.fell_back_to_bm25) == ("bm25", False)
+    assert auto.notice == "21 of 21 chunks are not embedded yet: gbrain embed."
     for mode in ("hybrid", "semantic"):
         answer = brain.query("heron marsh", mode=mode)
         assert (answer.mode, answer.fell_back_to_bm25) == ("bm25", True)
@@ -175,7 +227,7 @@ def test_a_brain_without_vectors_answers_by_keyword_and_says_so(brain: Brain) ->
 
 
 def test_keywords_that_stand_in_for_meaning_say_so(brain: Brain) -> None:
-    brain.put("birds", b"# Birds\n\nThe heron stands in the marsh.\n")
+    put_many_chunks(brain)
     answer = brain.query("heron marsh", changes={"keyword_weight": "0"})
     assert (answer.mode, answer.fell_back_to_bm25) == ("bm25", True)
     assert answer.notice == "The brain has no vectors yet: run gbrain embed."
