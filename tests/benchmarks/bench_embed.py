@@ -1,10 +1,12 @@
-"""Measures embedding speed against fastembed with the same model file.
+"""Measure embedding speed against fastembed and against this processor's matrix products.
 
     python tests/benchmarks/bench_embed.py DATA [options]
 
 DATA has a corpus.jsonl of objects with "text" and perhaps "title". The same chunks go through the
 same model file in the same process, a few at a time, in turns. fastembed pads all texts of a batch
-to one length; 256 is its default batch size.
+to one length; 256 is its default batch size. "matrix products alone" multiplies matrices of the
+model's shapes in numpy (float32, all cores) and does nothing else: what the processor can do
+without tokens, attention and 8-bit weights.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ from gbrain.models.embedder import OnnxEmbedder
 
 Contender = Callable[[list[str]], Any]
 OURS = "gbrain"
+# bge-small: layers, and how much wider than a vector the inner layer is.
+LAYERS, WIDENING = 12, 4
 OPENING = """
 import sys, time
 sys.path.insert(0, {root!r})
@@ -78,6 +82,7 @@ def main() -> None:
     print_openings()
 
     contenders: dict[str, Contender] = {OURS: lambda texts: list(embedder.embed_chunks(texts))}
+    contenders["matrix products alone"] = matrix_products(embedder)
     with tempfile.TemporaryDirectory() as scratch:
         contenders |= fastembed_contenders(spec, Path(scratch))
         laps = time_in_turns(contenders, slices)
@@ -115,6 +120,28 @@ def print_rates(laps: dict[str, list[Lap]], chunks: int, tokens: int) -> None:
             f"{name:28}{chunks / wall:12.1f}{tokens / wall:10.0f}"
             f"{tokens / processor:14.0f}{ratio:10.2f}x"
         )
+
+
+def matrix_products(embedder: OnnxEmbedder) -> Contender:
+    """Return a function that only multiplies the matrices that the model multiplies for a text."""
+    import numpy as np
+
+    width = embedder.spec.dimension
+    random = np.random.default_rng(1)
+    square = random.standard_normal((width, width), dtype=np.float32)
+    wide = random.standard_normal((width, WIDENING * width), dtype=np.float32)
+    narrow = random.standard_normal((WIDENING * width, width), dtype=np.float32)
+
+    def multiply(texts: list[str]) -> None:
+        for text in texts:
+            # Two special tokens are embedded with each text.
+            rows = np.ones((embedder.count_tokens(text) + 2, width), np.float32)
+            for _ in range(LAYERS):
+                for _ in range(4):
+                    rows @ square
+                (rows @ wide) @ narrow
+
+    return multiply
 
 
 def read_chunks(folder: Path, words: int) -> Iterator[str]:
