@@ -15,6 +15,7 @@ from gbrain.output import screen
 from gbrain.output.screen import show_progress
 
 if TYPE_CHECKING:
+    from gbrain.brain import Brain
     from gbrain.importing.embed_worker import EmbedReport
 
 command = Module()
@@ -52,8 +53,9 @@ def embed(
 ) -> None:
     """Make vectors for new and changed chunks; exit with 1 if some could not be embedded.
 
-    Several runs at the same time share the work, and a run that is killed loses none of it. A chunk
-    that fails is tried again after a minute, then after longer and longer waits; gbrain jobs list
+    The newest notes come first; gbrain query itself embeds the last few that were written. Several
+    runs at the same time share the work, and a run that is killed loses none of it. A chunk that
+    fails is tried again after a minute, then after longer and longer waits; gbrain jobs list
     shows the reason.
     """
     if all_ and (stale or slug):
@@ -61,10 +63,16 @@ def embed(
             "--all cannot be combined with --stale or a page",
             hint="gbrain embed --all embeds all pages.",
         )
-    with open_brain(db) as brain, show_progress("Embedding", quiet=quiet or json) as show:
-        result = brain.embed(
-            slug, everything=all_, limit=limit, max_seconds=max_seconds, progress=show
-        )
+    with open_brain(db) as brain:
+        try:
+            with show_progress("Embedding", quiet=quiet or json) as show:
+                result = brain.embed(
+                    slug, everything=all_, limit=limit, max_seconds=max_seconds, progress=show
+                )
+        except KeyboardInterrupt:
+            if not quiet:
+                screen.say(embedded_share(brain))
+            raise
         failed = brain.count_failed_jobs()
     if json:
         screen.write_json(_document(result, failed))
@@ -88,7 +96,18 @@ def _document(result: EmbedReport, failed: int) -> dict[str, int | float]:
     }
 
 
+def embedded_share(brain: Brain) -> str:
+    """Return how much of the brain is embedded after an interruption, and how to continue."""
+    waiting, chunks = brain.backlog()
+    if not waiting:
+        return "Everything is embedded."
+    # Rounded down: 99.9 % is not all.
+    share = 100 * (chunks - waiting) // chunks
+    return f"{share} % embedded; run gbrain embed to continue."
+
+
 def _summary(result: EmbedReport) -> str:
+    """Return how many chunks a run embedded, how fast, and how many are left."""
     rate = f" ({result.done / result.seconds:.0f} per second)" if result.done else ""
     left = f" {result.left} left." if result.left else ""
     return f"{counted(result.done, 'chunk')} embedded{rate}.{left}"

@@ -13,7 +13,7 @@ import typer
 
 from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.embedding import EMBED_LATER
+from gbrain.cli.embedding import EMBED_LATER, embedded_share
 from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
 from gbrain.importing.importer import ImportReport
@@ -78,8 +78,9 @@ def import_(
             report = _import_folders(brain, folders, overwrite, dry_run, quiet, drop=False)
         else:
             report = brain.import_jsonl(sys.stdin.buffer, dry_run=dry_run)
-        embedded = _embed(brain, report, no_embed or dry_run, quiet)
-    _print_report(report, dry_run, quiet, json, embedded, report.skipped)
+        _print_and_embed(brain, report, dry_run, no_embed, quiet, json, report.skipped)
+    if report.problems:
+        raise typer.Exit(1)
 
 
 @command.command(
@@ -122,13 +123,13 @@ def sync(
             )
         if not watch:
             report = _import_folders(brain, roots, overwrite, dry_run, quiet, drop=True)
-            embedded = _embed(brain, report, no_embed or dry_run, quiet)
+            _print_and_embed(brain, report, dry_run, no_embed, quiet, json)
     if watch:
         from gbrain.cli.sync_watch import FolderWatch
 
         FolderWatch(db, overwrite, not no_embed, quiet, json).run(roots)
-    else:
-        _print_report(report, dry_run, quiet, json, embedded)
+    elif report.problems:
+        raise typer.Exit(1)
 
 
 def _import_folders(
@@ -146,6 +147,10 @@ def _import_folders(
                 raise
             total.problems.append(ImportProblem(str(folder), error.message, error.hint, error.code))
             continue
+        except KeyboardInterrupt:
+            if not (dry_run or quiet):
+                screen.say("Interrupted. Run the same command again to import the remaining notes.")
+            raise
         total.changes += report.changes
         total.unchanged += report.unchanged
         total.problems += report.problems
@@ -153,13 +158,34 @@ def _import_folders(
     return total
 
 
-def _embed(brain: Brain, report: ImportReport, skip: bool, quiet: bool) -> int:
-    """Embed what was imported and return the number of chunks.
+def _print_and_embed(
+    brain: Brain,
+    report: ImportReport,
+    dry_run: bool,
+    no_embed: bool,
+    quiet: bool,
+    as_json: bool,
+    skipped: int = 0,
+) -> None:
+    """Print the report, then embed what was imported; Ctrl-C says how to continue."""
+    try:
+        _print_report(report, dry_run, quiet, as_json, skipped)
+        if report.changes and not (dry_run or no_embed):
+            embedded = _embed(brain, quiet)
+            if embedded and not (quiet or as_json):
+                screen.say(f"{counted(embedded, 'chunk')} embedded.")
+    except KeyboardInterrupt:
+        if not (quiet or dry_run):
+            imported = report.count("create") + report.count("update")
+            screen.say(f"{counted(imported, 'note')} imported. {embedded_share(brain)}")
+        raise
+
+
+def _embed(brain: Brain, quiet: bool) -> int:
+    """Embed what is due and return the number of chunks.
 
     If the model is unavailable, the pages stay searchable by keyword.
     """
-    if skip or not report.changes:
-        return 0
     try:
         with show_progress("Embedding", quiet=quiet) as show:
             return brain.embed(progress=show).done
@@ -169,10 +195,12 @@ def _embed(brain: Brain, report: ImportReport, skip: bool, quiet: bool) -> int:
 
 
 def _print_report(
-    report: ImportReport, dry_run: bool, quiet: bool, as_json: bool, embedded: int, others: int = 0
+    report: ImportReport, dry_run: bool, quiet: bool, as_json: bool, others: int = 0
 ) -> None:
+    """Print what was imported; flushed, since embedding may take minutes."""
     if as_json:
         screen.write_json(import_report_document(report, dry_run=dry_run))
+        sys.stdout.flush()
     else:
         if dry_run:
             rows = [(change.action, change.slug, change.path) for change in report.changes]
@@ -181,12 +209,10 @@ def _print_report(
             hint = f" ({problem.hint})" if problem.hint else ""
             screen.say(f"{problem.path}: {problem.reason}{hint}")
         if not quiet:
-            also = f" {counted(embedded, 'chunk')} embedded." if embedded else ""
-            if others:
-                also += f" {counted(others, 'file')} skipped (not Markdown, or ignored)."
-            screen.say(f"{'Dry run: ' if dry_run else ''}{report.summary()}{also}")
-    if report.problems:
-        raise typer.Exit(1)
+            also = f" {counted(others, 'file')} skipped (not Markdown, or ignored)."
+            screen.say(
+                f"{'Dry run: ' if dry_run else ''}{report.summary()}{also if others else ''}"
+            )
 
 
 class Format(StrEnum):

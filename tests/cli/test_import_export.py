@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from gbrain.brain import Brain
 
 AWKWARD = Path(__file__).parent.parent.parent / "fixtures" / "awkward"
 
@@ -241,10 +248,37 @@ def test_import_ends_with_what_was_embedded_and_what_was_passed_over(run, brain_
     (vault / "draft.md").write_text("# Draft\n")
     (vault / "photo.jpg").write_bytes(b"\xff\xd8")
     (vault / ".gbrainignore").write_text("draft.md\n")
-    done = "1 new, 0 changed, 0 unchanged. 1 chunk embedded."
+    imported, embedded = run("import", vault).stderr.splitlines()[-2:]
     over = " 2 files skipped (not Markdown, or ignored)."
-    assert run("import", vault).stderr.splitlines()[-1] == done + over
+    assert imported == "1 new, 0 changed, 0 unchanged." + over
+    assert embedded == "1 chunk embedded."
     (vault / "a.md").write_text("# A\n\nPears.\n")
-    assert run("sync").stderr.splitlines()[-1] == (
-        "0 new, 1 changed, 0 unchanged. 1 chunk embedded."
+    imported, embedded = run("sync").stderr.splitlines()[-2:]
+    assert imported == "0 new, 1 changed, 0 unchanged."
+    assert embedded == "1 chunk embedded."
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for another process")
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=str)
+def test_an_interrupted_import_says_what_is_done(brain_path, tmp_path, options):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for n in range(400):
+        words = " ".join(f"note {n} about item {n * k % 97}" for k in range(1, 9))
+        (folder / f"{n}.md").write_text(f"# Note {n}\n\n{words}\n")
+    command = [sys.executable, "-m", "gbrain", "import", str(folder), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        reported = (process.stdout if options else process.stderr).readline()
+        process.send_signal(signal.SIGINT)
+        out, told = process.communicate(timeout=60)
+    if options:
+        assert json.loads(reported + out)["problems"] == []
+    else:
+        assert reported == b"400 new, 0 changed, 0 unchanged.\n"
+    assert process.returncode == 130
+    assert re.fullmatch(
+        rb"400 notes imported\. \d+ % embedded; run gbrain embed to continue\.\n", told
     )
+    with Brain.open(brain_path) as brain:
+        assert len(brain.list()[0]) == 400
+        assert 0 < brain.backlog().waiting == brain.count_due_jobs()
