@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 PACKAGED_MODEL = "bge-small-en-v1.5"
 PACKAGED_RERANKER = "ms-marco-MiniLM-L-12-v2"
 DESCRIPTION_FILE = "gbrain.json"
-# By another name, so that nobody takes a model without vectors for one that embeds.
+# Another file name, so that a reranker is never mistaken for an embedding model.
 RERANKER_DESCRIPTION_FILE = "reranker.json"
 MODEL_PATHS = ("model.onnx", "onnx/model.onnx")
 POOLINGS = ("cls", "mean")
-# Part of every identity: raise it when the same files and settings begin to give other vectors.
+# Part of every identity: increase it when the same files and settings give different vectors.
 EMBEDDING_RECIPE = 1
 
 
@@ -35,8 +35,8 @@ class ModelFile(NamedTuple):
 class ModelSpec(NamedTuple):
     """Everything needed to open a model; `sha256` is that of the ONNX file.
 
-    `max_tokens` counts the special tokens. `fused` says that the graph was optimised when the
-    file was made, so that opening it need not do so. `files` lists what was recorded of each file.
+    `max_tokens` includes special tokens. `fused` says that the graph in the file is already
+    optimised, so that opening it skips that step. `files` lists the recorded size and hash of each.
     """
 
     name: str
@@ -54,7 +54,7 @@ class ModelSpec(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """64 hexadecimal digits over all that a vector depends on: not the name, not the folder."""
+        """Return a SHA-256 of everything that a vector depends on; name and folder do not count."""
         import hashlib
         import json
 
@@ -88,7 +88,7 @@ class ModelSpec(NamedTuple):
 
 
 class Embedder(Protocol):
-    """What turns text into vectors of `spec.dimension` float32 numbers."""
+    """An object that turns text into vectors of `spec.dimension` float32 numbers."""
 
     @property
     def spec(self) -> ModelSpec: ...
@@ -136,56 +136,58 @@ def spec_from_folder(
     passage_prefix: str | None = None,
     max_tokens: int | None = None,
 ) -> ModelSpec:
-    """The ONNX sentence model in a folder, from its own configuration; arguments win over that.
+    """Return the spec of the ONNX sentence model in a folder; arguments override its settings.
 
-    Without a gbrain.json the files are hashed, and the model is opened if nothing else says
-    how long its vectors are.
+    Without a gbrain.json the files are hashed, and the model is opened if no file records its
+    dimension.
     """
     folder = Path(folder).absolute()
     if not folder.is_dir():
         raise ModelUnavailable(
-            f"There is no folder {folder}.", hint="Give the folder that holds model.onnx."
+            f"There is no folder {folder}.", hint="Choose the folder that contains model.onnx."
         )
     _model_file(folder)
     if not (folder / TOKENIZER_FILE).is_file():
         raise ModelUnavailable(
             f"{folder} has no {TOKENIZER_FILE}.",
-            hint="The model needs the fast tokenizer's file beside its configuration.",
+            hint="Save the fast tokenizer of the model in this folder.",
         )
-    given = {
+    arguments = {
         "name": name,
         "pooling": pooling,
         "query_prefix": query_prefix,
         "passage_prefix": passage_prefix,
         "max_tokens": max_tokens,
     }
-    flags = {key: value for key, value in given.items() if value is not None}
-    own = read_json(folder / DESCRIPTION_FILE)
-    if own is None:
+    flags = {key: value for key, value in arguments.items() if value is not None}
+    description = read_json(folder / DESCRIPTION_FILE)
+    if description is None:
         from gbrain.models.sentence_transformers import read_config
 
-        return _measured({"name": folder.name} | read_config(folder, flags) | flags, folder)
-    if not isinstance(own, dict):
-        raise _wrong(folder, "the description", "an object")
-    return spec_from_description(own | flags, folder)
+        return _spec_from_files({"name": folder.name} | read_config(folder, flags) | flags, folder)
+    if not isinstance(description, dict):
+        raise _bad_description(folder, "the description", "an object")
+    return spec_from_description(description | flags, folder)
 
 
 def spec_from_description(described: Mapping[str, Any], folder: Path) -> ModelSpec:
-    """The spec a gbrain.json object describes, or ModelUnavailable naming what is wrong in it."""
+    """Return the spec in a gbrain.json object; raise ModelUnavailable if it is not valid."""
     if not isinstance(described, Mapping):
-        raise _wrong(folder, "the description", "an object")
-    files = _files(described.get("files"), folder)
+        raise _bad_description(folder, "the description", "an object")
+    files = _parse_files(described.get("files"), folder)
     model_file = next((p for p in MODEL_PATHS if any(f.path == p for f in files)), None)
     if model_file is None or not any(f.path == TOKENIZER_FILE for f in files):
-        raise _wrong(folder, "files", f"an object with {MODEL_PATHS[0]} and {TOKENIZER_FILE} in it")
+        raise _bad_description(
+            folder, "files", f"an object with {MODEL_PATHS[0]} and {TOKENIZER_FILE} in it"
+        )
     return ModelSpec(
-        name=_text(described, "name", folder) or folder.name,
+        name=_parse_text(described, "name", folder) or folder.name,
         sha256=next(f.sha256 for f in files if f.path == model_file),
-        pooling=_pooling(described.get("pooling"), folder),
-        query_prefix=_text(described, "query_prefix", folder),
-        passage_prefix=_text(described, "passage_prefix", folder),
-        dimension=_count(described, "dimension", folder),
-        max_tokens=_max_tokens(described, folder),
+        pooling=_parse_pooling(described.get("pooling"), folder),
+        query_prefix=_parse_text(described, "query_prefix", folder),
+        passage_prefix=_parse_text(described, "passage_prefix", folder),
+        dimension=_parse_count(described, "dimension", folder),
+        max_tokens=_parse_max_tokens(described, folder),
         folder=folder,
         normalize=described.get("normalize", True) is not False,
         fused=described.get("fused", False) is True,
@@ -194,12 +196,12 @@ def spec_from_description(described: Mapping[str, Any], folder: Path) -> ModelSp
     )
 
 
-def _measured(described: dict[str, Any], folder: Path) -> ModelSpec:
-    """The spec of a folder that records no files: settings are judged before anything is hashed."""
+def _spec_from_files(described: dict[str, Any], folder: Path) -> ModelSpec:
+    """Return the spec of a folder without gbrain.json; check its settings before hashing files."""
     from gbrain.models.files import file_sha256
 
-    _pooling(described.get("pooling"), folder)
-    _max_tokens(described, folder)
+    _parse_pooling(described.get("pooling"), folder)
+    _parse_max_tokens(described, folder)
     model = _model_file(folder)
     if described.get("dimension") is None:
         from gbrain.models.transformer import Transformer
@@ -215,30 +217,30 @@ def _measured(described: dict[str, Any], folder: Path) -> ModelSpec:
 
 
 def _model_file(folder: Path) -> str:
-    for place in MODEL_PATHS:
-        if (folder / place).is_file():
-            return place
+    for path in MODEL_PATHS:
+        if (folder / path).is_file():
+            return path
     raise ModelUnavailable(
         f"{folder} has no {' or '.join(MODEL_PATHS)}.", hint="Export the model to ONNX first."
     )
 
 
-def _files(value: object, folder: Path) -> tuple[ModelFile, ...]:
+def _parse_files(value: object, folder: Path) -> tuple[ModelFile, ...]:
     if not isinstance(value, Mapping):
-        raise _wrong(folder, "files", "an object")
-    return tuple(_file(path, recorded, folder) for path, recorded in value.items())
+        raise _bad_description(folder, "files", "an object")
+    return tuple(_parse_file(path, recorded, folder) for path, recorded in value.items())
 
 
-def _file(path: str, recorded: object, folder: Path) -> ModelFile:
+def _parse_file(path: str, recorded: object, folder: Path) -> ModelFile:
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or "\\" in path or ":" in path:
-        raise _wrong(folder, f"files: {path}", "a path inside the folder")
+        raise _bad_description(folder, f"files: {path}", "a path inside the folder")
     if not isinstance(recorded, Mapping) or not isinstance(recorded.get("sha256"), str):
-        raise _wrong(folder, f"files: {path}", "an object with sha256 and bytes")
-    return ModelFile(path, recorded["sha256"], _count(recorded, "bytes", folder))
+        raise _bad_description(folder, f"files: {path}", "an object with sha256 and bytes")
+    return ModelFile(path, recorded["sha256"], _parse_count(recorded, "bytes", folder))
 
 
-def _pooling(value: object, folder: Path) -> Literal["cls", "mean"]:
+def _parse_pooling(value: object, folder: Path) -> Literal["cls", "mean"]:
     if value == "cls":
         return "cls"
     if value == "mean":
@@ -251,31 +253,31 @@ def _pooling(value: object, folder: Path) -> Literal["cls", "mean"]:
     raise ModelUnavailable(f"{folder}: pooling {value!r} is not known.", hint=choose)
 
 
-def _max_tokens(described: Mapping[str, Any], folder: Path) -> int:
+def _parse_max_tokens(described: Mapping[str, Any], folder: Path) -> int:
     if described.get("max_tokens") is None:
         raise ModelUnavailable(
             f"{folder} does not say how many tokens the model takes.",
-            hint="Say it with --max-tokens; 512 is common.",
+            hint="Set it with --max-tokens; 512 is common.",
         )
-    return _count(described, "max_tokens", folder)
+    return _parse_count(described, "max_tokens", folder)
 
 
-def _count(described: Mapping[str, Any], key: str, folder: Path) -> int:
+def _parse_count(described: Mapping[str, Any], key: str, folder: Path) -> int:
     value = described.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _wrong(folder, key, "a whole number above 0")
+        raise _bad_description(folder, key, "a whole number above 0")
     return value
 
 
-def _text(described: Mapping[str, Any], key: str, folder: Path) -> str:
+def _parse_text(described: Mapping[str, Any], key: str, folder: Path) -> str:
     value = described.get(key, "")
     if not isinstance(value, str):
-        raise _wrong(folder, key, "a text")
+        raise _bad_description(folder, key, "a text")
     return value
 
 
-def _wrong(folder: Path, what: str, expected: str) -> ModelUnavailable:
+def _bad_description(folder: Path, what: str, expected: str) -> ModelUnavailable:
     return ModelUnavailable(
         f"{folder / DESCRIPTION_FILE}: {what} must be {expected}.",
-        hint="Fetch the model's folder again, or correct its configuration.",
+        hint="Download the model again, or correct its configuration.",
     )

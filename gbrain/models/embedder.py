@@ -21,23 +21,26 @@ if TYPE_CHECKING:
 
     from gbrain.models.catalog import ModelSpec
 
-# Texts taken in ahead of the one whose vector is due: keeps the threads busy while the caller
-# writes, and bounds memory.
+# Texts read ahead of the vector that is returned next: enough to keep the threads busy while the
+# caller writes, few enough to bound memory.
 MAX_QUEUED_PER_THREAD = 16
-# After so many passages a packed session has earned the time it takes to open.
+# After this many texts a packed session saves more time than opening it takes.
 PACK_AFTER_TEXTS = 64
 
 
 class OnnxEmbedder:
-    """An opened model; one session serves all threads, one text per run and without padding.
+    """An open model; one session serves all threads, one text in each run and without padding.
 
-    A quantised network's vectors change with whatever shares a run, so texts are never batched.
-    A text beyond `spec.max_tokens` is not cut off: it is embedded as windows of equal length,
-    and its vector is the direction of the sum of their unit vectors.
+    In a quantised network the texts of a batch change each other's vectors, so texts are never
+    batched. A text longer than `spec.max_tokens` is embedded as windows of equal length, and its
+    vector is the direction of the sum of their unit vectors.
     """
 
     def __init__(self, spec: ModelSpec, threads: int | None = None) -> None:
-        """Checks the files' presence and size; `threads` for passages, all cores by default."""
+        """Open the model if its files have the right sizes.
+
+        `threads` is the number of threads that embed chunks (default: all cores).
+        """
         check_sizes(spec)
         self.spec = spec
         self._model = spec.folder / spec.model_file
@@ -47,7 +50,7 @@ class OnnxEmbedder:
         self._network = Transformer(session, self._model)
         self._tokens = ModelTokenizer(tokenizer, spec.max_tokens)
         self._threads = threads or usable_cores()
-        self._passages = 0
+        self._embedded_chunks = 0
         self._pool: ThreadPoolExecutor | None = None
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -59,30 +62,31 @@ class OnnxEmbedder:
         import numpy as np
 
         plain = BackgroundCall(lambda: self._embed(text))
-        midway = self.embed_query(text).astype(np.float64) + plain.result()
-        return _unit(midway).astype(np.float32)
+        total = self.embed_query(text).astype(np.float64) + plain.result()
+        return _unit(total).astype(np.float32)
 
     def embed_chunks(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
-        """One vector per text, in order, each as soon as it is ready.
+        """Yield one vector for each text, in order, as soon as it is ready.
 
-        `texts` is read on the caller's thread, only a few ahead of what has been returned.
+        `texts` is read on the caller's thread, only a few texts ahead.
         """
         pool = self._workers()
-        due: deque[Future[NDArray[np.float32]]] = deque()
+        max_pending = MAX_QUEUED_PER_THREAD * self._threads
+        pending: deque[Future[NDArray[np.float32]]] = deque()
         try:
             for text in texts:
-                self._passages += 1
-                if self._passages == PACK_AFTER_TEXTS:
+                self._embedded_chunks += 1
+                if self._embedded_chunks == PACK_AFTER_TEXTS:
                     self._network = Transformer.open(
                         self._model, fused=self.spec.fused, packed=True
                     )
-                due.append(pool.submit(self._embed, self.spec.passage_prefix + text))
-                while due and (due[0].done() or len(due) >= MAX_QUEUED_PER_THREAD * self._threads):
-                    yield due.popleft().result()
-            while due:
-                yield due.popleft().result()
+                pending.append(pool.submit(self._embed, self.spec.passage_prefix + text))
+                while pending and (pending[0].done() or len(pending) >= max_pending):
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
-            for future in due:
+            for future in pending:
                 future.cancel()
 
     def count_tokens(self, text: str) -> int:
@@ -108,13 +112,13 @@ class OnnxEmbedder:
         total = np.zeros(self.spec.dimension, dtype=np.float64)
         count = 0
         for ids in self._tokens.windows(text):
-            pooled = self._pooled(ids)
+            pooled = self._pooled_vector(ids)
             total += _unit(pooled) if self.spec.normalize else pooled
             count += 1
         vector = _unit(total) if self.spec.normalize else total / count
         return vector.astype(np.float32)
 
-    def _pooled(self, ids: list[int]) -> NDArray[np.float64]:
+    def _pooled_vector(self, ids: list[int]) -> NDArray[np.float64]:
         import numpy as np
 
         vectors = self._network.token_vectors(ids)
@@ -122,20 +126,20 @@ class OnnxEmbedder:
             raise ModelUnavailable(
                 f"Model {self.spec.name} gives {vectors.shape[-1]} numbers per vector, "
                 f"not {self.spec.dimension}.",
-                hint="Its files and its description do not belong together.",
+                hint="Its gbrain.json is that of another model: download the model again.",
             )
         wide = vectors.astype(np.float64)
         pooled: NDArray[np.float64] = wide[0] if self.spec.pooling == "cls" else wide.mean(axis=0)
         if not np.isfinite(pooled).all():
             raise ModelUnavailable(
                 f"Model {self.spec.name} gives vectors that are not numbers.",
-                hint="Its files may be damaged: see `gbrain model verify`.",
+                hint="Its files may be damaged; gbrain model verify checks them.",
             )
         return pooled
 
 
 def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The vector scaled to length 1; the zero vector as it is."""
+    """Return the vector scaled to length 1; a zero vector is returned unchanged."""
     import numpy as np
 
     length = float(np.sqrt(np.dot(vector, vector)))

@@ -18,10 +18,10 @@ REINSTALL_HINT = (
 
 
 def check_sizes(spec: ModelSpec) -> None:
-    """Raise ModelUnavailable if a file is missing or has not the recorded size: a stat per file."""
+    """Raise ModelUnavailable if a file is missing or has another size; reads no file."""
     sizes = {spec.model_file: None, TOKENIZER_FILE: None} | {f.path: f.size for f in spec.files}
     for path, expected in sizes.items():
-        found = _size(spec, path)
+        found = _file_size(spec, path)
         if expected is not None and found < expected:
             raise _damaged(spec, path, f"is truncated: {found} of {expected} bytes")
         if expected is not None and found > expected:
@@ -29,7 +29,7 @@ def check_sizes(spec: ModelSpec) -> None:
 
 
 def verify_hashes(spec: ModelSpec) -> None:
-    """Raise ModelUnavailable unless all sizes and sha256 are as recorded: reads every file."""
+    """Raise ModelUnavailable if a size or sha256 is not the recorded one; reads every file."""
     check_sizes(spec)
     digests = {f.path: f.sha256 for f in spec.files} | {spec.model_file: spec.sha256}
     for path, expected in digests.items():
@@ -40,10 +40,9 @@ def verify_hashes(spec: ModelSpec) -> None:
 
 
 def verify_if_changed(spec: ModelSpec, seen: str | None) -> str:
-    """Verify unless `seen` is the files' stamp, and return their stamp.
+    """Return the files' stamp; verify their hashes first, unless the stamp is `seen`.
 
-    Who keeps the stamp between runs finds altered files for a stat each, and hashes them only
-    once after a change.
+    A caller that stores the stamp pays for hashing only once after a change.
     """
     check_sizes(spec)
     now = files_stamp(spec)
@@ -84,15 +83,13 @@ def read_json(path: Path) -> Any:
     except OSError as error:
         raise ModelUnavailable(
             f"{path} cannot be read: {error.strerror or error}.",
-            hint="Check who may read the file and its folder.",
+            hint="Check the permissions of the file and its folder.",
         ) from error
     except (ValueError, RecursionError) as error:
-        raise ModelUnavailable(
-            f"{path} is not JSON.", hint="Fetch the model's folder again."
-        ) from error
+        raise ModelUnavailable(f"{path} is not JSON.", hint="Download the model again.") from error
 
 
-def _size(spec: ModelSpec, path: str) -> int:
+def _file_size(spec: ModelSpec, path: str) -> int:
     full = spec.folder / path
     try:
         if not full.is_file():

@@ -17,46 +17,47 @@ if TYPE_CHECKING:
 
     from gbrain.models.catalog import ModelSpec
 
-# Letters of either text that are looked at: some ten times what the model can take in.
+# Characters of each text that are tokenized: about ten times what the model can read.
 MAX_CHARACTERS = 1 << 14
-# Scores kept for the process, by model, query and passage; the oldest half goes when it is full.
+# Scores cached in this process, by model, query and chunk; the oldest half is dropped when full.
 MAX_CACHED_SCORES = 100_000
 
-Key = tuple[str, str, bytes]
-_known: dict[Key, float] = {}
+CacheKey = tuple[str, str, bytes]
+_cached_scores: dict[CacheKey, float] = {}
 
 
 class CrossEncoder:
     """A reranking model; its files are opened and verified when the first pair is scored.
 
-    A quantised network's scores change with whatever shares a run, so pairs are never batched.
+    In a quantised network the pairs of a batch change each other's scores, so pairs are never
+    batched.
     """
 
     def __init__(self, spec: ModelSpec, threads: int | None = None) -> None:
-        """Opens nothing; `threads` for the pairs of one query, all cores by default."""
+        """Prepare the model without opening it; `threads` score pairs (default: all cores)."""
         self.spec = spec
         self._identity = spec.identity
         self._threads = threads or usable_cores()
         self._opened: tuple[Session, Tokenizer] | None = None
         self._pool: ThreadPoolExecutor | None = None
 
-    def score_chunks(self, query: str, passages: Mapping[bytes, str]) -> dict[bytes, float]:
-        """A logit for each passage (0 is even odds, higher is better), by its content's hash.
+    def score_chunks(self, query: str, chunks: Mapping[bytes, str]) -> dict[bytes, float]:
+        """Return a logit for each chunk, by its hash; 0 means even odds, higher is better.
 
-        What was scored before in this process is not scored again.
+        Scores are cached for the life of this process.
         """
-        keys = {name: (self._identity, query, name) for name in passages}
-        found = {name: _known[key] for name, key in keys.items() if key in _known}
-        new = [name for name in passages if name not in found]
+        keys = {name: (self._identity, query, name) for name in chunks}
+        found = {name: _cached_scores[key] for name, key in keys.items() if key in _cached_scores}
+        new = [name for name in chunks if name not in found]
         if new:
             session, tokenizer = self._open()
 
             def score(name: bytes) -> float:
-                return self._score(session, tokenizer, query, passages[name])
+                return self._score(session, tokenizer, query, chunks[name])
 
             for name, logit in zip(new, self._workers().map(score, new), strict=True):
                 found[name] = logit
-                _remember(keys[name], logit)
+                _cache_score(keys[name], logit)
         return found
 
     def close(self) -> None:
@@ -88,10 +89,10 @@ class CrossEncoder:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gbrain-rerank")
         return self._pool
 
-    def _score(self, session: Session, tokenizer: Tokenizer, query: str, passage: str) -> float:
+    def _score(self, session: Session, tokenizer: Tokenizer, query: str, chunk: str) -> float:
         import numpy as np
 
-        pair = tokenizer.encode(query[:MAX_CHARACTERS], passage[:MAX_CHARACTERS])
+        pair = tokenizer.encode(query[:MAX_CHARACTERS], chunk[:MAX_CHARACTERS])
         feed = {
             "input_ids": np.array([pair.ids], dtype=np.int64),
             "attention_mask": np.array([pair.attention_mask], dtype=np.int64),
@@ -114,11 +115,11 @@ class CrossEncoder:
 
 def clear_score_cache() -> None:
     """Forget all cached scores."""
-    _known.clear()
+    _cached_scores.clear()
 
 
-def _remember(key: Key, logit: float) -> None:
-    if len(_known) >= MAX_CACHED_SCORES:
-        for old in list(_known)[: MAX_CACHED_SCORES // 2]:
-            _known.pop(old, None)
-    _known[key] = logit
+def _cache_score(key: CacheKey, logit: float) -> None:
+    if len(_cached_scores) >= MAX_CACHED_SCORES:
+        for old in list(_cached_scores)[: MAX_CACHED_SCORES // 2]:
+            _cached_scores.pop(old, None)
+    _cached_scores[key] = logit

@@ -10,17 +10,16 @@ from gbrain.errors import ModelUnavailable
 from gbrain.models.files import read_json
 
 SUPPORTED_MODULES = ("Transformer", "Pooling", "Normalize")
-# Writers put huge numbers where the true length is unknown.
+# Some files have a huge number in place of an unknown length.
 MAX_PLAUSIBLE_COUNT = 1_000_000
-# A position table may hold a few more rows than tokens can use (RoBERTa's has 514).
+# A position table can have a few more rows than usable tokens (RoBERTa's has 514).
 MAX_SAFE_POSITIONS = 512
 
 
 def read_config(folder: Path, flags: Mapping[str, Any]) -> dict[str, Any]:
-    """What the folder's files say of pooling, prefixes, dimension and max_tokens.
+    """Return pooling, prefixes, dimension and max_tokens as the folder's files record them.
 
-    Keys nobody says anything about are absent. A pooling that is not supported raises unless
-    `flags` brings its own.
+    Keys that no file records are absent. The pooling is not read if `flags` sets it.
     """
     modules = read_json(folder / "modules.json")
     pooling_folder = _pooling_folder(folder, modules if isinstance(modules, list) else [])
@@ -44,22 +43,22 @@ def read_config(folder: Path, flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pooling_folder(folder: Path, modules: list[Any]) -> Path:
-    """Where the pooling's configuration lies; a module that changes vectors otherwise raises."""
-    place = folder / "1_Pooling"
+    """Return the folder of the pooling's configuration; refuse unsupported modules."""
+    found = folder / "1_Pooling"
     for module in map(_object, modules):
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind == "Pooling" and isinstance(module.get("path"), str):
-            place = folder / Path(module["path"]).name
+            found = folder / Path(module["path"]).name
         elif kind not in SUPPORTED_MODULES:
             raise ModelUnavailable(
-                f"{folder} has a {kind or 'nameless'} layer that its ONNX file leaves out.",
+                f"{folder} has a {kind or 'nameless'} layer, which is not in its ONNX file.",
                 hint="Only models of a transformer, pooling and normalisation can be used.",
             )
-    return place
+    return found
 
 
 def _pooling(config: Mapping[str, Any]) -> str | None:
-    """One word for the pooling, None if the configuration is silent."""
+    """Return the pooling, several joined by +; None if the configuration has none."""
     names = {"cls_token": "cls", "mean_tokens": "mean"}
     chosen = [
         names.get(key.removeprefix("pooling_mode_"), key.removeprefix("pooling_mode_"))
@@ -89,7 +88,7 @@ def _first_text(values: Mapping[str, Any], *keys: str) -> str | None:
 
 
 def _first_count(*values: object) -> int | None:
-    """The first that is a number of things, not a placeholder."""
+    """Return the first value that is a plausible count; None if there is none."""
     for value in values:
         if type(value) is int and 0 < value <= MAX_PLAUSIBLE_COUNT:
             return value

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gbrain.models.catalog import ModelSpec
 
-# Characters tokenised in one go: the tokenizer needs hundreds of bytes for each.
+# Characters tokenized at once: the tokenizer needs hundreds of bytes for each.
 MAX_SLICE_CHARACTERS = 1 << 16
 
 
@@ -23,7 +23,7 @@ class ModelTokenizer:
     def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
         self._tokenizer = tokenizer
         self._before, self._after = _special_ids(tokenizer)
-        self._room = max(1, max_tokens - len(self._before) - len(self._after))
+        self._window_tokens = max(1, max_tokens - len(self._before) - len(self._after))
 
     @classmethod
     def open(cls, spec: ModelSpec) -> ModelTokenizer:
@@ -33,18 +33,18 @@ class ModelTokenizer:
     def count(self, text: str) -> int:
         """Return how many tokens the text has, without special tokens."""
         encode = self._tokenizer.encode
-        return sum(len(encode(piece, add_special_tokens=False)) for piece in split_text(text))
+        return sum(len(encode(part, add_special_tokens=False)) for part in split_text(text))
 
     def windows(self, text: str) -> Iterator[list[int]]:
-        """All the text's ids in order, special ones around each window: one, unless too long.
+        """Yield the token ids of the text in as few windows as possible, in order.
 
-        A longer text gives as few windows as it can, equal in length but for one token.
+        The windows differ in length by at most one token; each has the special tokens around it.
         """
         encode = self._tokenizer.encode
         ids: list[int] = []
-        for piece in split_text(text):
-            ids.extend(encode(piece, add_special_tokens=False).ids)
-        windows = max(1, -(-len(ids) // self._room))
+        for part in split_text(text):
+            ids.extend(encode(part, add_special_tokens=False).ids)
+        windows = max(1, -(-len(ids) // self._window_tokens))
         for number in range(windows):
             start, end = len(ids) * number // windows, len(ids) * (number + 1) // windows
             yield [*self._before, *ids[start:end], *self._after]
@@ -65,7 +65,7 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _special_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """What the tokenizer puts before and after a text."""
+    """Return the special token ids that the tokenizer puts before and after a text."""
     sample = tokenizer.encode("a")
     own = [index for index, special in enumerate(sample.special_tokens_mask) if not special]
     return sample.ids[: own[0]], sample.ids[own[-1] + 1 :]

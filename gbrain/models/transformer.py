@@ -28,11 +28,11 @@ class Transformer:
 
     @classmethod
     def open(cls, model: Path, *, fused: bool, packed: bool) -> Transformer:
-        """The network in an ONNX file; see `open_session`."""
+        """Open the network in an ONNX file; see `open_session` for the options."""
         return cls(open_session(model, fused=fused, packed=packed), model)
 
     def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Shape (number of ids, dimension): the last layer for one unpadded sequence."""
+        """Return the last layer for one unpadded sequence, shape (number of ids, dimension)."""
         import numpy as np
 
         row = np.array([ids], dtype=np.int64)
@@ -48,13 +48,13 @@ class Transformer:
             reason = " ".join(str(error).split())[:200]
             raise ModelUnavailable(
                 f"{self._source} failed on {len(ids)} tokens: {reason}",
-                hint="See `gbrain model verify`; --max-tokens may be too high for this model.",
+                hint="gbrain model verify checks its files; --max-tokens may be too high.",
             ) from error
         vectors: NDArray[np.float32] = np.asarray(found[0], dtype=np.float32)
         return vectors
 
     def width(self) -> int:
-        """How many numbers a vector has, found by a run."""
+        """Return the dimension of a vector, found by running the network."""
         return int(self.token_vectors([0]).shape[-1])
 
 
@@ -75,10 +75,10 @@ def _input_types(session: Session, source: Path) -> dict[str, str]:
         node.name: node.type.removeprefix("tensor(").removesuffix(")")
         for node in session.get_inputs()
     }
-    strange = [name for name in inputs if name not in KNOWN_INPUTS]
-    if strange or "input_ids" not in inputs:
+    unknown = [name for name in inputs if name not in KNOWN_INPUTS]
+    if unknown or "input_ids" not in inputs:
         raise ModelUnavailable(
-            f"{source} wants {', '.join(inputs)} as inputs.",
-            hint=f"Only {', '.join(KNOWN_INPUTS)} can be given to it.",
+            f"{source} has the inputs {', '.join(inputs)}.",
+            hint=f"gbrain supports only {', '.join(KNOWN_INPUTS)}.",
         )
     return inputs

@@ -31,7 +31,7 @@ def encoder() -> Iterator[CrossEncoder]:
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> None:
-    reranker._known.clear()
+    reranker._cached_scores.clear()
 
 
 def score(encoder: CrossEncoder, query: str, passage: str) -> float:
@@ -54,7 +54,7 @@ def test_scores_are_those_of_the_unquantised_model(encoder: CrossEncoder) -> Non
     pairs = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     assert len(pairs) == 9
     for number, pair in enumerate(pairs):
-        reranker._known.clear()
+        reranker._cached_scores.clear()
         found = score(encoder, pair["query"], pair["passage"])
         assert found == pytest.approx(pair["score"], abs=TOLERANCE), number
 
@@ -65,7 +65,7 @@ def test_a_score_depends_on_its_pair_alone(encoder: CrossEncoder) -> None:
     assert list(together) == list(passages)
     single = CrossEncoder(packaged_reranker(), threads=1)
     for name, text in passages.items():
-        reranker._known.clear()
+        reranker._cached_scores.clear()
         assert score(single, QUERY, text) == together[name]
     single.close()
 
@@ -79,7 +79,7 @@ def test_of_a_long_passage_the_beginning_counts(encoder: CrossEncoder) -> None:
     answer = "To restore a backup, copy the file into place."
     filler = "Bread needs flour and water. " * 200
     assert score(encoder, QUERY, answer + filler) > 0
-    reranker._known.clear()
+    reranker._cached_scores.clear()
     assert score(encoder, QUERY, filler + answer) < 0
 
 
@@ -98,7 +98,7 @@ def test_what_was_scored_once_is_not_scored_again(tmp_path: Path) -> None:
 def test_only_so_much_is_remembered(encoder: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reranker, "MAX_CACHED_SCORES", 4)
     encoder.score_chunks(QUERY, {bytes([number]): "a" for number in range(9)})
-    assert [name for _, _, name in reranker._known] == [b"\x06", b"\x07", b"\x08"]
+    assert [name for _, _, name in reranker._cached_scores] == [b"\x06", b"\x07", b"\x08"]
 
 
 @pytest.fixture

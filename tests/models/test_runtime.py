@@ -65,7 +65,9 @@ def test_there_is_a_core_to_run_on() -> None:
 
 def test_the_library_keeps_nothing_about_its_use(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "GBRAIN_NOW": "2026-11-16"}
-    program = "from gbrain.models.runtime import _onnxruntime; _onnxruntime().SessionOptions()"
+    program = (
+        "from gbrain.models.runtime import _import_onnxruntime as load; load().SessionOptions()"
+    )
     subprocess.run([sys.executable, "-c", program], env=home, check=True)
     assert list(tmp_path.iterdir()) == []
 

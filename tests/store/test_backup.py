@@ -41,9 +41,7 @@ def copy(brain_path: Path, tmp_path: Path) -> Path:
     return target
 
 
-def test_the_copy_takes_the_brains_place_and_the_brain_is_kept(
-    brain_path: Path, copy: Path
-) -> None:
+def test_a_restore_keeps_the_previous_brain(brain_path: Path, copy: Path) -> None:
     before = copy.read_bytes()
     done = restore_brain(brain_path, copy, MOMENT, 1)
     assert done.kept
@@ -62,7 +60,7 @@ def test_a_second_restore_in_the_same_second_keeps_both(brain_path: Path, copy: 
     ]
 
 
-def test_where_there_is_no_brain_the_copy_becomes_one(copy: Path, tmp_path: Path) -> None:
+def test_a_backup_is_restored_where_no_brain_exists(copy: Path, tmp_path: Path) -> None:
     target = tmp_path / "new folder" / "brain.db"
     assert restore_brain(target, copy, MOMENT, 1) == (1, None)
     assert slugs(target) == ["old"]
@@ -111,9 +109,7 @@ def test_an_empty_file_is_replaced(brain_path: Path, copy: Path) -> None:
     assert slugs(brain_path) == ["old"]
 
 
-def test_a_log_of_the_damaged_brain_is_not_read_into_the_new_one(
-    brain_path: Path, copy: Path
-) -> None:
+def test_the_log_of_a_damaged_brain_is_not_applied(brain_path: Path, copy: Path) -> None:
     log = Path(f"{brain_path}-wal")
     with Brain.open(brain_path) as brain:
         brain.put("late", b"# Late\n")
@@ -146,7 +142,7 @@ def spoil(copy: Path, sql: str) -> None:
         ("DROP TABLE tags", "tags is missing"),
     ],
 )
-def test_a_copy_that_somebody_changed_is_refused(
+def test_a_backup_with_foreign_objects_is_refused(
     brain_path: Path, copy: Path, sql: str, reason: str
 ) -> None:
     spoil(copy, sql)
@@ -157,7 +153,7 @@ def test_a_copy_that_somebody_changed_is_refused(
     assert slugs(brain_path) == ["new", "old"]
 
 
-def test_what_is_no_sound_brain_is_refused(brain_path: Path, copy: Path) -> None:
+def test_a_file_that_is_no_intact_brain_is_not_restored(brain_path: Path, copy: Path) -> None:
     data = copy.read_bytes()
     copy.write_bytes(data[:40960] + b"\xff" * 8192 + data[49152:])
     with pytest.raises(BadBrain):
@@ -172,7 +168,7 @@ def test_what_is_no_sound_brain_is_refused(brain_path: Path, copy: Path) -> None
     assert slugs(brain_path) == ["new", "old"]
 
 
-def test_a_copy_of_an_earlier_schema_is_restored_and_stays_as_it_is(
+def test_restoring_an_older_schema_leaves_the_backup_unchanged(
     brain_path: Path, tmp_path: Path
 ) -> None:
     old = tmp_path / "old.db"
@@ -184,7 +180,7 @@ def test_a_copy_of_an_earlier_schema_is_restored_and_stays_as_it_is(
     assert old.read_bytes() == before
 
 
-def test_a_copy_with_pages_of_another_size(brain_path: Path, copy: Path) -> None:
+def test_a_backup_with_another_page_size_is_restored(brain_path: Path, copy: Path) -> None:
     spoil(copy, "PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM")
     restore_brain(brain_path, copy, MOMENT, 1)
     assert slugs(brain_path) == ["old"]
@@ -193,7 +189,7 @@ def test_a_copy_with_pages_of_another_size(brain_path: Path, copy: Path) -> None
 # --- compact ---------------------------------------------------------------------------------
 
 
-def test_a_brain_that_lost_pages_gets_smaller_and_keeps_the_rest(brain: Brain) -> None:
+def test_compact_shrinks_the_file_and_keeps_all_pages(brain: Brain) -> None:
     for number in range(60):
         brain.put(f"page-{number}", f"# Page {number}\n".encode() + b"river " * 3000)
     for number in range(5, 60):
@@ -209,7 +205,7 @@ def test_a_brain_that_lost_pages_gets_smaller_and_keeps_the_rest(brain: Brain) -
     assert brain.database.connection.execute(segments).fetchone()[0] <= 1
 
 
-def test_vectors_and_jobs_of_pages_that_went_are_dropped(
+def test_compact_drops_vectors_and_jobs_of_deleted_pages(
     embedded_sample: Path, brain_path: Path
 ) -> None:
     shutil.copy(embedded_sample, brain_path)
@@ -223,7 +219,7 @@ def test_vectors_and_jobs_of_pages_that_went_are_dropped(
         assert "people/noor-haddad" in [hit.slug for hit in brain.query("cloud RAG").hits]
 
 
-def test_a_reader_is_not_disturbed_and_the_file_shrinks_after_it(brain: Brain) -> None:
+def test_the_file_shrinks_after_a_reader_has_closed_it(brain: Brain) -> None:
     for number in range(20):
         brain.put("page", b"# Page\n" + f"{number} ".encode() * 20_000)
     brain.set("busy_seconds", "0.1")
@@ -235,7 +231,7 @@ def test_a_reader_is_not_disturbed_and_the_file_shrinks_after_it(brain: Brain) -
         assert not compact_brain(other.database).waits
 
 
-def test_a_writer_is_waited_for_so_long_and_no_longer(brain: Brain) -> None:
+def test_compact_waits_busy_seconds_for_a_writer(brain: Brain) -> None:
     brain.put("a", b"# A\n")
     brain.set("busy_seconds", "0.1")
     with (
@@ -248,7 +244,7 @@ def test_a_writer_is_waited_for_so_long_and_no_longer(brain: Brain) -> None:
     assert compact_brain(brain.database).bytes_after > 0
 
 
-def test_a_full_disk_is_noticed_before_anything_happens(
+def test_compact_refuses_to_start_on_a_full_disk(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Usage = namedtuple("Usage", "total used free")
@@ -275,7 +271,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_copy_is_a_brain_for_its_owner_alone(brain: Brain, tmp_path: Path) -> None:
+def test_a_backup_is_readable_only_by_its_owner(brain: Brain, tmp_path: Path) -> None:
     brain.put("a", b"# A\n")
     with brain.database.read_transaction() as connection:
         assert copy_brain(connection, tmp_path / "copy.db")
@@ -285,7 +281,7 @@ def test_a_copy_is_a_brain_for_its_owner_alone(brain: Brain, tmp_path: Path) -> 
     assert names(tmp_path) == ["brain.db", "brain.db-shm", "brain.db-wal", "copy.db"]
 
 
-def test_a_file_that_is_there_stays_unless_it_may_be_replaced(brain: Brain, tmp_path: Path) -> None:
+def test_a_backup_replaces_a_file_only_with_force(brain: Brain, tmp_path: Path) -> None:
     target = tmp_path / "mine"
     target.write_text("mine")
     with brain.database.read_transaction() as connection:
@@ -297,13 +293,13 @@ def test_a_file_that_is_there_stays_unless_it_may_be_replaced(brain: Brain, tmp_
     assert len(names(tmp_path)) == 4
 
 
-def test_a_place_that_takes_no_file(brain: Brain, tmp_path: Path) -> None:
+def test_a_backup_into_an_unwritable_folder_is_refused(brain: Brain, tmp_path: Path) -> None:
     with brain.database.read_transaction() as connection, pytest.raises(BadBrain) as caught:
         copy_brain(connection, tmp_path / "no" / "folder" / "copy.db")
     assert caught.value.code == "cannot_write"
 
 
-def test_a_damaged_brain_makes_no_copy(brain_path: Path, tmp_path: Path) -> None:
+def test_a_damaged_brain_is_not_backed_up(brain_path: Path, tmp_path: Path) -> None:
     with Brain.open(brain_path, make=True) as brain:
         for number in range(50):
             brain.put(f"page-{number}", b"# " + b"word " * 500)
@@ -318,7 +314,7 @@ def test_a_damaged_brain_makes_no_copy(brain_path: Path, tmp_path: Path) -> None
     assert names(tmp_path) == ["brain.db"]
 
 
-def test_what_a_killed_copy_left_is_cleared_away(brain: Brain, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_backup_are_removed(brain: Brain, tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     for left in ("", "-journal"):
@@ -329,7 +325,9 @@ def test_what_a_killed_copy_left_is_cleared_away(brain: Brain, tmp_path: Path) -
     assert [name for name in names(tmp_path) if name[0] == "."] == [".old.1.gbrain-new"]
 
 
-def test_copies_are_whole_while_another_process_writes(brain_path: Path, tmp_path: Path) -> None:
+def test_backups_are_complete_while_another_process_writes(
+    brain_path: Path, tmp_path: Path
+) -> None:
     Brain.open(brain_path, make=True).close()
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(brain_path)], stdout=subprocess.PIPE
@@ -352,9 +350,7 @@ def test_copies_are_whole_while_another_process_writes(brain_path: Path, tmp_pat
         writer.stdout.close()
 
 
-def test_a_brain_that_got_another_version_meanwhile_is_not_copied(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_brain_upgraded_meanwhile_is_not_copied(brain: Brain, tmp_path: Path) -> None:
     class Older:
         """A connection that saw the version before somebody else raised it."""
 
@@ -369,7 +365,7 @@ def test_a_brain_that_got_another_version_meanwhile_is_not_copied(
     assert not (tmp_path / "copy.db").exists()
 
 
-def test_no_room_for_a_copy_before_a_migration_leaves_the_brain_alone(
+def test_without_room_for_a_backup_nothing_is_migrated(
     brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "gone" / "brain.db"

@@ -29,7 +29,7 @@ def of(
         return read_boost_data(connection, {page_id: chunk}, wanted)[page_id]
 
 
-def test_what_the_page_itself_says(brain: Brain) -> None:
+def test_boost_data_comes_from_the_page(brain: Brain) -> None:
     front = {"title": "Old plan", "tags": ["a b", "c"], "date": "2026-05", "wing": "projects"}
     known = of(brain, put(brain, "plan", front))
     assert (known.title, known.wing, known.tags) == ("Old plan", "projects", ("a b", "c"))
@@ -51,7 +51,7 @@ def test_what_the_page_itself_says(brain: Brain) -> None:
         ({"page": "x"}, None),
     ],
 )
-def test_the_page_that_replaces_it(brain: Brain, written: object, read: str | None) -> None:
+def test_the_superseding_page_is_read(brain: Brain, written: object, read: str | None) -> None:
     page = put(brain, "plan", {"superseded_by": written, "pinned": True})
     assert of(brain, page).superseded_by == read
     assert of(brain, page).pinned
@@ -73,14 +73,14 @@ def test_importance_is_a_share_or_one_of_ten(
     assert of(brain, put(brain, "plan", {"importance": written})).importance == read
 
 
-def test_front_matter_that_is_no_json_any_more_says_nothing(brain: Brain) -> None:
+def test_damaged_front_matter_json_is_ignored(brain: Brain) -> None:
     page = put(brain, "plan", {"superseded_by": "x"})
     with brain.database.write_transaction() as connection:
         connection.execute("UPDATE pages SET meta = '{\"superseded_by\"'")
     assert of(brain, page).superseded_by is None
 
 
-def test_the_passage_that_speaks_for_it_is_read_on_request(brain: Brain) -> None:
+def test_the_best_chunk_is_read_on_request(brain: Brain) -> None:
     page = put(brain, "plan", {}, "Truth.\n\n---\n## Timeline\n- 2026-04-03 — Began")
     with brain.database.read_transaction() as connection:
         sql = "SELECT id FROM chunks WHERE kind = 'timeline'"
@@ -92,7 +92,7 @@ def test_the_passage_that_speaks_for_it_is_read_on_request(brain: Brain) -> None
     assert of(brain, page, None, BoostDataRequest(passages=True)).chunk_kind is None
 
 
-def test_times_opened(brain: Brain) -> None:
+def test_open_counts_are_read_on_request(brain: Brain) -> None:
     page = put(brain, "plan", {})
     with brain.database.write_transaction() as connection:
         connection.execute("INSERT INTO page_use VALUES (?, 3, '2026-11-16')", (page,))
@@ -100,14 +100,14 @@ def test_times_opened(brain: Brain) -> None:
     assert of(brain, page, wanted=BoostDataRequest(opens=True)).opens == 3
 
 
-def test_a_brain_that_counts_no_opens(brain: Brain) -> None:
+def test_a_brain_without_open_counts_has_none(brain: Brain) -> None:
     page = put(brain, "plan", {})
     with brain.database.write_transaction() as connection:
         connection.execute("DROP TABLE page_use")
     assert of(brain, page, wanted=BoostDataRequest(opens=True)).opens == 0
 
 
-def test_pages_that_hold_every_quoted_phrase(brain: Brain) -> None:
+def test_pages_with_every_quoted_phrase_are_marked(brain: Brain) -> None:
     one = put(brain, "one", {}, "The cold start of a warm engine.")
     two = put(brain, "two", {}, "Cold engines never start warm; a cold start hurts.")
     phrases = parse_terms('"cold start" "warm engine"')
@@ -118,7 +118,7 @@ def test_pages_that_hold_every_quoted_phrase(brain: Brain) -> None:
     assert (known[one].has_phrase, known[two].has_phrase) == (True, False)
 
 
-def test_a_page_that_is_gone_is_left_out(sample: Path) -> None:
+def test_a_deleted_page_is_left_out(sample: Path) -> None:
     with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         assert (
             read_boost_data(connection, {10**9: 10**9}, BoostDataRequest(passages=True, opens=True))

@@ -34,7 +34,7 @@ def chunks(connection: sqlite3.Connection, slug: str) -> list[int]:
     return [passage.id for passage in page_chunks(connection, page.id)]
 
 
-def test_those_that_share_text_are_the_ones_beside_it(connection: sqlite3.Connection) -> None:
+def test_overlapping_chunks_are_the_neighbours_in_a_section(connection: sqlite3.Connection) -> None:
     first, second, third, *_ = talk = chunks(connection, "talk")
     found = overlapping_chunks(connection, [second, first, talk[-1]])
     assert list(found) == [second, first, talk[-1]]
@@ -45,12 +45,12 @@ def test_those_that_share_text_are_the_ones_beside_it(connection: sqlite3.Connec
     assert own.start < before.stop <= after.start < own.stop
 
 
-def test_unknown_passages_share_nothing(connection: sqlite3.Connection) -> None:
+def test_unknown_chunks_overlap_nothing(connection: sqlite3.Connection) -> None:
     assert overlapping_chunks(connection, [987654]) == {}
     assert list(related_chunks(connection, [987654], Scope())) == []
 
 
-def test_what_follows_in_a_section_is_read_on(connection: sqlite3.Connection) -> None:
+def test_the_next_chunk_of_a_section_is_appended(connection: sqlite3.Connection) -> None:
     page = require_page(connection, "talk")
     first, second, third, *_, last, links = page_chunks(connection, page.id)
     read = texts_with_next_chunk(connection, [second, last, first, links])
@@ -62,7 +62,7 @@ def test_what_follows_in_a_section_is_read_on(connection: sqlite3.Connection) ->
     assert (read[last.id], read[links.id]) == (last.text, links.text)
 
 
-def test_near_are_neighbours_then_linked_pages_once(connection: sqlite3.Connection) -> None:
+def test_neighbours_come_before_linked_pages(connection: sqlite3.Connection) -> None:
     talk, mill, ada = (chunks(connection, slug) for slug in ("talk", "mill", "people/ada"))
     found = [
         (passage.id, role) for passage, role in related_chunks(connection, [talk[-1]], Scope())
@@ -72,7 +72,7 @@ def test_near_are_neighbours_then_linked_pages_once(connection: sqlite3.Connecti
     assert people == [ada[0]]
 
 
-def test_what_is_brought_is_what_was_missing(connection: sqlite3.Connection) -> None:
+def test_chunks_are_listed_with_the_terms_that_were_missing(connection: sqlite3.Connection) -> None:
     talk, mill, ada = (chunks(connection, slug) for slug in ("talk", "mill", "people/ada"))
     heron, mills, sail, wisdom = (Term((word,)) for word in ("heron", "windmills", "sail", "知识"))
     terms = (heron, mills, sail, wisdom)

@@ -15,7 +15,7 @@ def rows(brain: Brain, sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def test_a_passage_is_kept_with_its_place(brain: Brain) -> None:
+def test_a_chunk_is_stored_with_its_position(brain: Brain) -> None:
     brain.put("a", "# Ä\n\n## Part\n\nwörds\n".encode())
     assert rows(
         brain,
@@ -23,7 +23,7 @@ def test_a_passage_is_kept_with_its_place(brain: Brain) -> None:
     ) == [("truth", '["Ä", "Part"]', "wörds", 6, 22, 3, 5)]
 
 
-def test_a_passage_that_only_moves_is_not_written_anew(brain: Brain) -> None:
+def test_a_moved_chunk_keeps_its_id(brain: Brain) -> None:
     brain.put("a", b"# A\n\n## Part\n\nwords\n")
     before = rows(brain, "SELECT id, hash FROM chunks")
     brain.put("a", b"# A\n\n\n\n## Part\n\nwords\n")
@@ -31,7 +31,7 @@ def test_a_passage_that_only_moves_is_not_written_anew(brain: Brain) -> None:
     assert rows(brain, "SELECT first_line, last_line FROM chunks") == [(5, 7)]
 
 
-def test_twins_on_one_page_each_keep_their_place(brain: Brain) -> None:
+def test_equal_chunks_on_a_page_keep_their_positions(brain: Brain) -> None:
     brain.put("a", b"# A\n\nsame\n\n# A\n\nsame\n")
     brain.put("a", b"# A\n\nsame\n\n# A\n\nsame\n\n# A\n\nsame\n")
     assert rows(brain, "SELECT section, first_line FROM chunks ORDER BY section") == [
@@ -41,7 +41,7 @@ def test_twins_on_one_page_each_keep_their_place(brain: Brain) -> None:
     ]
 
 
-def test_the_same_text_is_asked_for_once(brain: Brain) -> None:
+def test_equal_texts_are_queued_once(brain: Brain) -> None:
     brain.put("a", b"# Same\n\nwords\n")
     assert jobs(brain) == 1
     brain.put("b", b"# Same\n\nwords\n")
@@ -51,7 +51,7 @@ def test_the_same_text_is_asked_for_once(brain: Brain) -> None:
     assert jobs(brain) == 2
 
 
-def test_deleting_the_last_passages_leaves_the_index_usable(brain: Brain) -> None:
+def test_deleting_the_last_chunks_leaves_the_index_usable(brain: Brain) -> None:
     """Numbers of passages are given out again: nothing of the old ones may be found."""
     brain.put("a", b"# A\n\nheron\n")
     brain.delete("a")

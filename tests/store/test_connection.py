@@ -57,7 +57,7 @@ def test_a_brain_is_private_while_open_and_one_file_when_closed(tmp_path: Path) 
     assert mode(path) == 0o600
 
 
-def test_what_a_killed_process_left_of_a_new_brain_is_cleared_away(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_init_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "brain.db"
     for maker in (os.getpid(), 2**31):
         (tmp_path / f".brain.db.{maker}.gbrain-new").touch()
@@ -66,7 +66,7 @@ def test_what_a_killed_process_left_of_a_new_brain_is_cleared_away(tmp_path: Pat
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_file_says_what_it_is(brain: Brain) -> None:
+def test_the_file_header_identifies_a_brain(brain: Brain) -> None:
     with brain.database.read_transaction() as connection:
         pragmas = [
             connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -78,7 +78,7 @@ def test_the_file_says_what_it_is(brain: Brain) -> None:
     assert named <= tables
 
 
-def test_no_file_is_an_error_that_says_how_to_make_one(tmp_path: Path) -> None:
+def test_a_missing_file_gives_a_hint_how_to_create_one(tmp_path: Path) -> None:
     with pytest.raises(NotFound) as caught:
         Brain.open(tmp_path / "none.db")
     assert caught.value.code == "no_brain"
@@ -90,7 +90,7 @@ def test_no_file_is_an_error_that_says_how_to_make_one(tmp_path: Path) -> None:
     [b"", b"hello", b"SQLite format 3\0", b"\0" * 4096],
     ids=["empty", "text", "short", "zeros"],
 )
-def test_a_file_that_is_no_brain_is_left_alone(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_brain_is_not_changed(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.db"
     path.write_bytes(content)
     assert refused(path).code == "not_a_brain"
@@ -151,7 +151,7 @@ def test_a_truncated_brain_is_damaged_and_left_alone(tmp_path: Path, kept: int) 
     assert refused(path).code == "damaged"
 
 
-def test_a_scribbled_brain_gives_an_error_and_no_traceback(tmp_path: Path) -> None:
+def test_an_overwritten_brain_gives_an_error(tmp_path: Path) -> None:
     path = tmp_path / "brain.db"
     closed_brain(path)
     data = path.read_bytes()
@@ -198,7 +198,7 @@ def test_a_write_that_fails_leaves_nothing_behind(brain: Brain) -> None:
         assert connection.execute("SELECT count(*) FROM config").fetchone() == (0,)
 
 
-def test_reads_in_one_block_see_one_moment(brain: Brain, brain_path: Path) -> None:
+def test_a_read_transaction_sees_one_snapshot(brain: Brain, brain_path: Path) -> None:
     brain.put("a", b"# A\n")
     with brain.database.read_transaction() as connection:
         count = "SELECT count(*) FROM pages"
@@ -209,7 +209,7 @@ def test_reads_in_one_block_see_one_moment(brain: Brain, brain_path: Path) -> No
     assert brain.list()[1] == 2
 
 
-def test_a_writer_waits_no_longer_than_it_was_told(brain: Brain, brain_path: Path) -> None:
+def test_a_writer_waits_at_most_busy_seconds(brain: Brain, brain_path: Path) -> None:
     other = Database(brain_path, busy_seconds=0.05)
     with (
         brain.database.write_transaction(),

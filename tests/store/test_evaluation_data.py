@@ -21,7 +21,7 @@ def test_the_latest_run_is_the_baseline(brain: Brain) -> None:
     )
 
 
-def test_only_the_last_few_are_kept(brain: Brain) -> None:
+def test_only_the_last_five_baselines_are_kept(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
         for day in range(10, 30):
             evaluation_data.save_baseline(connection, f"2026-11-{day}", None, "{}")

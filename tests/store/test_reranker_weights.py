@@ -11,7 +11,7 @@ from gbrain.store.reranker_weights import TrainingExample
 NOON = "2026-11-16T12:00:00.000Z"
 
 
-def test_the_last_thing_learned_counts(brain: Brain) -> None:
+def test_the_last_saved_weights_are_read(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
         assert reranker_weights.read_weights(connection, "reranker") is None
         reranker_weights.save_weights(connection, "reranker", "old", NOON)
@@ -20,13 +20,13 @@ def test_the_last_thing_learned_counts(brain: Brain) -> None:
         assert reranker_weights.read_weights(connection, "reranker") == "new"
 
 
-def test_a_file_without_the_table_has_learned_nothing() -> None:
+def test_an_older_schema_has_no_weights() -> None:
     connection = sqlite3.connect(":memory:")
     assert reranker_weights.read_weights(connection, "reranker") is None
     connection.close()
 
 
-def test_lessons_are_questions_of_which_something_was_opened(brain: Brain) -> None:
+def test_examples_are_queries_with_an_opened_hit(brain: Brain) -> None:
     for name in ("one", "two"):
         brain.put(name, b"Words.\n")
     one, two = brain.get("one").id, brain.get("two").id
@@ -46,7 +46,7 @@ def test_lessons_are_questions_of_which_something_was_opened(brain: Brain) -> No
         assert list(reranker_weights.training_examples(connection, 3)) == []
 
 
-def test_numbers_that_are_none_are_left_out(brain: Brain) -> None:
+def test_hits_with_invalid_features_are_left_out(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
         connection.execute(
             "INSERT INTO questions (id, text, asked_at, mode, verdict, hits) "

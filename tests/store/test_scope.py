@@ -66,24 +66,24 @@ def tagged(make_brain: Callable[..., Brain]) -> Brain:
         (Scope(wing="people", exclude=("people/bob",)), {"people/alice"}),
     ],
 )
-def test_a_filter_lets_the_same_pages_through_everywhere(
+def test_a_filter_selects_the_same_pages_in_list_and_search(
     filled: Brain, scope: Scope, slugs: set[str]
 ) -> None:
     assert {page.slug for page in filled.list(scope)[0]} == slugs
     assert {hit.slug for hit in filled.search("river walk", scope=scope).hits} == slugs
 
 
-def test_a_flag_in_front_matter_is_found_by_the_word_it_was_written_with(filled: Brain) -> None:
+def test_a_boolean_in_front_matter_is_matched_as_true(filled: Brain) -> None:
     assert [p.slug for p in filled.list(Scope(where=(("on", "true"),)))[0]] == ["people/bob"]
 
 
-def test_a_passage_is_judged_by_its_own_date(filled: Brain) -> None:
+def test_a_chunk_is_filtered_by_its_own_date(filled: Brain) -> None:
     hit = filled.search("river", scope=Scope(since="2026-05-01")).hits[0]
     assert hit.chunk is not None
     assert hit.chunk.date == "2026-05-02"
 
 
-def test_an_empty_scope_is_no_scope() -> None:
+def test_an_empty_scope_is_unlimited() -> None:
     assert Scope().unlimited
     assert not Scope(exclude=("a",)).unlimited
 
@@ -131,7 +131,7 @@ def allowed(brain: Brain, text: str) -> set[str]:
         ("river OR boats", {"alice", "bob", "old", "new", "chinese"}),
     ],
 )
-def test_a_demand_lets_its_pages_through(tagged: Brain, text: str, slugs: set[str]) -> None:
+def test_fields_and_not_select_pages(tagged: Brain, text: str, slugs: set[str]) -> None:
     assert allowed(tagged, text) == slugs
 
 

@@ -23,7 +23,7 @@ def mark(brain: Brain, old: str, new: str) -> str:
         return supersede_page(connection, f"notes/{old}", f"notes/{new}", NOW)[1]
 
 
-def test_it_is_a_version_like_any_other(four: Brain):
+def test_superseding_writes_a_new_version(four: Brain):
     assert mark(four, "a", "b") == "notes/b"
     assert four.text("notes/a") == "---\ntitle: A\nsuperseded_by: notes/b\n---\nPage a.\n"
     assert four.get("notes/a").version == 2
@@ -34,13 +34,13 @@ def test_it_is_a_version_like_any_other(four: Brain):
     assert four.text("notes/a") == four.text("notes/a", 1)
 
 
-def test_twice_changes_nothing(four: Brain):
+def test_superseding_twice_changes_nothing(four: Brain):
     mark(four, "a", "b")
     mark(four, "a", "b")
     assert four.get("notes/a").version == 2
 
 
-def test_a_chain_is_fine_and_a_circle_is_not(four: Brain):
+def test_a_chain_is_allowed_and_a_circle_refused(four: Brain):
     mark(four, "a", "b")
     mark(four, "b", "c")
     mark(four, "c", "d")
@@ -50,14 +50,14 @@ def test_a_chain_is_fine_and_a_circle_is_not(four: Brain):
         mark(four, "d", "d")
 
 
-def test_a_circle_that_others_wrote_is_no_trap(four: Brain):
+def test_a_circle_in_existing_pages_ends(four: Brain):
     for old, new in (("a", "b"), ("b", "a")):
         four.put(f"notes/{old}", f"---\nsuperseded_by: notes/{new}\n---\n".encode())
     assert mark(four, "c", "a") == "notes/a"
 
 
 @pytest.mark.parametrize("value", ["notes/b", '"[[B]]"', "[B]", "notes/B.md"])
-def test_whatever_names_the_page_leads_to_it(four: Brain, value: str):
+def test_a_successor_is_found_by_any_of_its_names(four: Brain, value: str):
     four.put("notes/a", f"---\nsuperseded_by: {value}\npinned: true\n---\n".encode())
     with four.database.read_transaction() as connection:
         [page] = list_superseded(connection)
@@ -66,13 +66,13 @@ def test_whatever_names_the_page_leads_to_it(four: Brain, value: str):
         mark(four, "b", "a")
 
 
-def test_a_replacement_that_is_not_there(four: Brain):
+def test_a_missing_successor_has_no_slug(four: Brain):
     four.put("notes/a", b"---\nsuperseded_by: notes/gone\n---\n")
     with four.database.read_transaction() as connection:
         assert list_superseded(connection)[0].successor is None
 
 
-def test_both_pages_must_be_there(four: Brain):
+def test_both_pages_must_exist(four: Brain):
     for pair in (("x", "a"), ("a", "x")):
         with pytest.raises(NotFound, match="There is no page notes/x"):
             mark(four, *pair)

@@ -45,7 +45,7 @@ def rows(brain: Brain, sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def test_a_question_is_kept_with_what_it_showed(brain: Brain, pages: list[int]) -> None:
+def test_a_query_is_logged_with_the_pages_it_showed(brain: Brain, pages: list[int]) -> None:
     ask(brain, "who is a", pages[1], pages[0], verdict="partial")
     assert recorded(brain) == [LoggedQuery("who is a", NOON, "partial", 2, False)]
     hits = rows(brain, "SELECT rank, page_id, features FROM question_hits ORDER BY rank")
@@ -53,16 +53,14 @@ def test_a_question_is_kept_with_what_it_showed(brain: Brain, pages: list[int]) 
     assert json.loads(str(hits[0][2])) == [0.5, float(pages[1])]
 
 
-def test_only_the_latest_are_kept(brain: Brain, pages: list[int]) -> None:
+def test_only_the_latest_queries_are_kept(brain: Brain, pages: list[int]) -> None:
     for number in range(5):
         ask(brain, f"question {number}", pages[0], keep=3)
     assert [asking.text for asking in recorded(brain)] == [f"question {n}" for n in (4, 3, 2)]
     assert rows(brain, "SELECT count(*) FROM question_hits") == [(3,)]
 
 
-def test_an_open_counts_and_marks_the_questions_that_led_to_it(
-    brain: Brain, pages: list[int]
-) -> None:
+def test_an_open_is_counted_and_marks_recent_queries(brain: Brain, pages: list[int]) -> None:
     ask(brain, "long ago", pages[0], now="2026-11-16T11:29:59.999Z")
     ask(brain, "lately", pages[1], pages[0], now="2026-11-16T11:30:00.000Z")
     ask(brain, "another", pages[1])
@@ -78,14 +76,14 @@ def test_an_open_counts_and_marks_the_questions_that_led_to_it(
     assert rows(brain, "SELECT page_id, opens FROM page_use") == [(pages[0], 2)]
 
 
-def test_a_page_that_went_away_cannot_be_opened(brain: Brain, pages: list[int]) -> None:
+def test_opening_a_deleted_page_is_not_counted(brain: Brain, pages: list[int]) -> None:
     open_page(brain, pages[0], NOON)
     brain.delete("a")
     open_page(brain, pages[0], NOON)
     assert rows(brain, "SELECT page_id, opens FROM page_use") == []
 
 
-def test_the_last_answer_is_the_only_one(brain: Brain) -> None:
+def test_only_the_hits_of_the_last_query_are_stored(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
         usage_log.save_last_hits(connection, [HitLocation(1, "a", 12), HitLocation(2, "b", None)])
         usage_log.save_last_hits(connection, [HitLocation(1, "c", 3)])
@@ -97,14 +95,14 @@ def note(text: str) -> Callable[[sqlite3.Connection], None]:
     return lambda connection: usage_log.log_query(connection, text, NOON, "bm25", "strong", (), 10)
 
 
-def test_a_note_is_written_and_leaves_the_connection_as_it_was(brain: Brain) -> None:
+def test_try_write_restores_the_connection_settings(brain: Brain) -> None:
     before = [rows(brain, f"PRAGMA {name}") for name in ("busy_timeout", "synchronous")]
     assert try_write(brain.database, note("kept"))
     assert [asking.text for asking in recorded(brain)] == ["kept"]
     assert [rows(brain, f"PRAGMA {name}") for name in ("busy_timeout", "synchronous")] == before
 
 
-def test_a_busy_brain_is_not_waited_for(brain: Brain) -> None:
+def test_try_write_does_not_wait_for_a_busy_brain(brain: Brain) -> None:
     other = brain.database.open_second_connection()
     try:
         other.execute("BEGIN IMMEDIATE")
@@ -116,7 +114,7 @@ def test_a_busy_brain_is_not_waited_for(brain: Brain) -> None:
     assert try_write(brain.database, note("kept"))
 
 
-def test_a_note_during_a_read_or_in_a_read_only_brain_is_left_out(brain: Brain) -> None:
+def test_try_write_skips_reads_and_read_only_brains(brain: Brain) -> None:
     with brain.database.read_transaction():
         assert not try_write(brain.database, note("lost"))
     path = brain.database.path
@@ -127,7 +125,7 @@ def test_a_note_during_a_read_or_in_a_read_only_brain_is_left_out(brain: Brain) 
         assert recorded(frozen) == []
 
 
-def test_a_mistake_in_a_note_is_not_hidden_and_nothing_is_half_written(brain: Brain) -> None:
+def test_try_write_rolls_back_and_raises_errors(brain: Brain) -> None:
     def mistaken(connection: sqlite3.Connection) -> None:
         note("half")(connection)
         raise ZeroDivisionError

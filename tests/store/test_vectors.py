@@ -87,7 +87,7 @@ def scan(brain: Brain, space: VectorSpace, query: Floats) -> Floats:
         return vectors.approximate_cosines((connection, second), space, query)
 
 
-def test_a_scan_gives_about_the_cosine_of_every_slot(brain: Brain, space: VectorSpace) -> None:
+def test_a_scan_gives_approximate_cosines(brain: Brain, space: VectorSpace) -> None:
     rows, query = units(SEGMENT_SLOTS + 10), units(1, seed=2)[0]
     keep(brain, space, rows)
     by_slot = scan(brain, space, query)
@@ -96,19 +96,19 @@ def test_a_scan_gives_about_the_cosine_of_every_slot(brain: Brain, space: Vector
     assert not by_slot[len(rows) :].any()
 
 
-def test_a_brain_without_vectors_has_none_to_scan(brain: Brain, space: VectorSpace) -> None:
+def test_a_brain_without_vectors_scans_nothing(brain: Brain, space: VectorSpace) -> None:
     assert len(scan(brain, space, units(1)[0])) == 0
     with brain.database.read_transaction() as connection:
         assert not vectors.has_vectors(connection, space)
         assert vectors.exact_cosines(connection, space, units(1)[0], [0, 1], Scope()) == []
 
 
-def test_a_vector_of_zeros_is_near_to_nothing(brain: Brain, space: VectorSpace) -> None:
+def test_a_zero_vector_has_cosine_0(brain: Brain, space: VectorSpace) -> None:
     keep(brain, space, np.zeros((1, DIMENSION), np.float32))
     assert scan(brain, space, units(1)[0])[0] == 0
 
 
-def test_a_hash_that_is_there_is_left_alone(brain: Brain, space: VectorSpace) -> None:
+def test_a_stored_hash_is_not_stored_again(brain: Brain, space: VectorSpace) -> None:
     keep(brain, space, units(3))
     before = slots(brain, space)
     keep(brain, space, units(3, seed=9))
@@ -130,7 +130,7 @@ def test_one_new_vector_writes_two_rows(brain: Brain, space: VectorSpace) -> Non
     assert 0 < differing <= 4 + DIMENSION
 
 
-def test_pruned_slots_score_nothing_and_are_used_again(brain: Brain, space: VectorSpace) -> None:
+def test_freed_slots_score_0_and_are_used_again(brain: Brain, space: VectorSpace) -> None:
     rows = units(2500)
     keep(brain, space, rows)
     hold(brain, range(1200, 2500))
@@ -176,7 +176,7 @@ steps = st.lists(st.tuples(st.booleans(), st.integers(0, 30)), max_size=12)
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps=steps)
-def test_any_coming_and_going_leaves_each_text_its_vector(
+def test_adding_and_removing_keeps_every_vector(
     brain: Brain, steps: list[tuple[bool, int]]
 ) -> None:
     rows = units(31)

@@ -43,7 +43,7 @@ def near(brain: Brain, word: str, least: float = 0.3) -> SimilarWord | None:
         ("protiens", "proteins"),
     ],
 )
-def test_a_misspelt_word_finds_the_one_that_was_meant(filled: Brain, word: str, meant: str) -> None:
+def test_a_misspelled_word_finds_the_intended_one(filled: Brain, word: str, meant: str) -> None:
     found = near(filled, word)
     assert found is not None
     assert found.word == meant
@@ -53,21 +53,21 @@ def test_a_misspelt_word_finds_the_one_that_was_meant(filled: Brain, word: str, 
 @pytest.mark.parametrize(
     "word", ["", "ab", "xylophone", "1234567", "a-b-c-d", "x" * 5000, "知识库"]
 )
-def test_a_word_like_no_other_finds_nothing(filled: Brain, word: str) -> None:
+def test_a_word_unlike_all_others_finds_nothing(filled: Brain, word: str) -> None:
     assert near(filled, word) is None
 
 
-def test_likeness_has_a_floor(filled: Brain) -> None:
+def test_words_below_the_least_similarity_are_ignored(filled: Brain) -> None:
     assert near(filled, "sourdogh", 0.6) is None
 
 
-def test_of_words_equally_alike_the_one_on_more_pages_is_taken(filled: Brain) -> None:
+def test_of_similar_words_the_one_on_more_pages_wins(filled: Brain) -> None:
     found = near(filled, "planex")
     assert found is not None
     assert found.word == "planer"
 
 
-def test_looking_leaves_the_brain_as_it_was(filled: Brain) -> None:
+def test_a_lookup_does_not_change_the_brain(filled: Brain) -> None:
     before = filled.database.connection.execute("PRAGMA schema_version").fetchone()
     near(filled, "sourdogh")
     near(filled, "kuberntes")
@@ -75,7 +75,7 @@ def test_looking_leaves_the_brain_as_it_was(filled: Brain) -> None:
     assert not filled.database.connection.execute("SELECT * FROM sqlite_temp_master").fetchall()
 
 
-def test_a_slip_may_be_in_the_first_letters() -> None:
+def test_an_edit_may_be_in_the_first_letters() -> None:
     starts = starts_one_edit_away("river")
     assert {"rive", "irve", "iver", "drive"[:4], "rver", "raiv", "live"} <= set(starts)
     assert all(len(start) == 4 for start in starts)
