@@ -82,26 +82,26 @@ def chunks(text: str) -> tuple[Chunk, ...]:
     return parse_page("page.md", text.encode()).chunks
 
 
-def test_a_short_section_is_one_passage() -> None:
+def test_a_short_section_is_one_chunk() -> None:
     text = "A few words. And a few more.\n\nAnother paragraph."
     assert spans(text) == ((0, len(text)),)
 
 
-def test_a_long_section_is_cut_at_paragraphs_and_the_last_one_is_repeated() -> None:
+def test_a_long_section_splits_at_paragraphs_with_an_overlap() -> None:
     paragraphs = [f"{name} " + "word " * 49 + "\n\n" for name in ("One", "Two", "Three", "Four")]
     text = "".join(paragraphs)
     cut = [text[start:stop] for start, stop in spans(text)]
     assert cut == ["".join(paragraphs[n : n + 2]) for n in (0, 1, 2)]
 
 
-def test_a_long_paragraph_is_cut_at_sentences() -> None:
+def test_a_long_paragraph_splits_at_sentences() -> None:
     text = "".join(f"Sentence number {n} says a little something here. " for n in range(40))
     for start, stop in spans(text):
         assert text[start:stop].startswith("Sentence number")
         assert text[start:stop].rstrip().endswith("here.")
 
 
-def test_text_without_any_end_is_cut_at_spaces_or_anywhere() -> None:
+def test_text_without_sentences_splits_at_spaces_or_anywhere() -> None:
     for text in ("word " * 2000, "x" * 10_000, "知" * 2000):
         cut = spans(text)
         assert len(cut) > 5
@@ -110,7 +110,7 @@ def test_text_without_any_end_is_cut_at_spaces_or_anywhere() -> None:
 
 @given(bodies, st.integers(0, 50))
 @example("word " * 131, 0)
-def test_passages_cover_their_section_in_order(text: str, heading: int) -> None:
+def test_chunks_cover_their_section_in_order(text: str, heading: int) -> None:
     text_start = min(heading, len(text))
     cut = spans(text, 0, text_start)
     assert cut[0][0] == 0
@@ -120,7 +120,7 @@ def test_passages_cover_their_section_in_order(text: str, heading: int) -> None:
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40))
-def test_passages_overlap_by_one_whole_sentence_at_most(lengths: list[int]) -> None:
+def test_chunks_overlap_by_at_most_one_sentence(lengths: list[int]) -> None:
     sentences = [f"Start{n} " + "word " * length + "end. " for n, length in enumerate(lengths)]
     text = "".join(sentences)
     edges = {sum(map(len, sentences[:n])): n for n in range(len(sentences) + 1)}
@@ -129,13 +129,13 @@ def test_passages_overlap_by_one_whole_sentence_at_most(lengths: list[int]) -> N
 
 
 @given(bodies)
-def test_no_more_passages_than_needed(text: str) -> None:
+def test_there_are_no_more_chunks_than_needed(text: str) -> None:
     if estimate_tokens(text) <= MAX_UNSPLIT_TOKENS:
         assert len(spans(text)) == 1
 
 
 @given(pages)
-def test_a_chunks_bytes_and_lines_lead_to_its_text(text: str) -> None:
+def test_bytes_and_lines_of_a_chunk_point_to_its_text(text: str) -> None:
     data = text.encode()
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
     for chunk in chunks(text):
@@ -146,7 +146,7 @@ def test_a_chunks_bytes_and_lines_lead_to_its_text(text: str) -> None:
 
 
 @given(pages)
-def test_chunks_number_their_sections_and_parts_without_a_gap(text: str) -> None:
+def test_sections_and_parts_are_numbered_without_gaps(text: str) -> None:
     found = chunks(text)
     places = [(chunk.section, chunk.part) for chunk in found]
     assert places == sorted(set(places))
@@ -155,7 +155,7 @@ def test_chunks_number_their_sections_and_parts_without_a_gap(text: str) -> None
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "# ", "#### ", "- ", "> "]), st.integers(1, 200))))
-def test_every_word_is_in_a_chunk_or_in_the_path_of_one(paragraphs: list[tuple[str, int]]) -> None:
+def test_every_word_is_in_a_chunk_or_a_heading_path(paragraphs: list[tuple[str, int]]) -> None:
     blocks = [
         mark + " ".join(f"w{n}x{word}" for word in range(length))
         for n, (mark, length) in enumerate(paragraphs)
@@ -191,7 +191,7 @@ def test_front_matter_counts_in_bytes_and_lines() -> None:
     assert text.encode()[chunk.byte_start : chunk.byte_stop].decode() == "# Ünï\n\nWörds.\n"
 
 
-def test_a_heading_with_nothing_under_it_is_no_chunk_unless_there_is_nothing_else() -> None:
+def test_a_bare_heading_is_a_chunk_only_if_it_is_the_whole_page() -> None:
     assert [chunk.heading_path for chunk in chunks("# A\n## B\nb\n")] == [("A", "B")]
     assert [chunk.heading_path for chunk in chunks("# A\n")] == [("A",)]
     assert [chunk.text for chunk in chunks("# A\na\n\n---\n## Timeline\n- 2026 — x\n")] == [
@@ -201,14 +201,14 @@ def test_a_heading_with_nothing_under_it_is_no_chunk_unless_there_is_nothing_els
     assert chunks("") == ()
 
 
-def test_the_model_reads_title_date_and_path_before_the_words() -> None:
+def test_embedded_text_starts_with_title_date_and_headings() -> None:
     assert (
         embedding_text("Alice", ("Alice", "Role"), "2026", "Words") == "Alice · 2026 · Role\nWords"
     )
     assert embedding_text("Alice", (), None, "Words") == "Alice\nWords"
 
 
-def test_the_same_text_has_one_hash_wherever_it_stands() -> None:
+def test_the_same_text_has_the_same_hash_anywhere() -> None:
     one, other = "# T\n\nSame words.\n", "# T\n\n## New\n\nnew\n\n# T\n\nSame words.\n"
     assert chunks(one)[0].hash == chunks(other)[-1].hash == content_hash("T\nSame words.")
 
@@ -222,10 +222,10 @@ def test_words_digits_and_signs_are_counted(text: str, tokens: int) -> None:
 
 
 @given(st.text(), st.text())
-def test_text_apart_is_counted_apart(one: str, other: str) -> None:
+def test_token_counts_of_separate_texts_add_up(one: str, other: str) -> None:
     assert estimate_tokens(f"{one}\n{other}") == estimate_tokens(one) + estimate_tokens(other)
 
 
 @given(st.text())
-def test_never_more_tokens_than_characters(text: str) -> None:
+def test_there_are_never_more_tokens_than_characters(text: str) -> None:
     assert estimate_tokens(text) <= len(text)

@@ -23,7 +23,7 @@ ALICE = Citation("people/alice", (12, 18), "ab12cd34ef56")
 PIECE = {"slug": "people/alice", "lines": [12, 18], "hash": "ab12cd34ef56" + "0" * 20}
 
 
-def test_how_a_citation_is_written() -> None:
+def test_a_citation_is_formatted_with_lines_and_hash() -> None:
     assert str(ALICE) == "[people/alice#L12-18 ab12cd34ef56]"
     long = Citation("notes/x", (3, 3), "0123456789abcdef0123456789abcdef")
     assert str(long) == "[notes/x#L3 0123456789ab]"
@@ -39,7 +39,7 @@ def test_how_a_citation_is_written() -> None:
         "| `people/alice#L12-18 ab12cd34ef56` |",
     ],
 )
-def test_citations_in_an_answer(text: str) -> None:
+def test_citations_are_found_in_an_answer(text: str) -> None:
     assert list(find_citations(text)) == [ALICE]
 
 
@@ -61,7 +61,7 @@ def test_citations_in_an_answer(text: str) -> None:
         "[" * 100_000,
     ],
 )
-def test_what_is_no_citation(text: str) -> None:
+def test_other_text_is_not_a_citation(text: str) -> None:
     assert parse_citations(text) == []
 
 
@@ -74,7 +74,7 @@ def test_what_is_no_citation(text: str) -> None:
         f"{json.dumps(PIECE)}\n\n{json.dumps(PIECE)}\n",
     ],
 )
-def test_citations_in_json(document: str) -> None:
+def test_citations_are_found_in_json(document: str) -> None:
     assert parse_citations(document) == [ALICE._replace(hash=PIECE["hash"])]
 
 
@@ -87,7 +87,7 @@ slugs = st.from_regex(r"[a-z0-9é漢._'/-]{1,30}", fullmatch=True)
 
 
 @given(slugs, st.integers(1, 10**6), st.integers(0, 500), st.binary(min_size=6, max_size=16))
-def test_a_citation_written_is_a_citation_read(
+def test_a_formatted_citation_parses_to_itself(
     name: str, first: int, more: int, digest: bytes
 ) -> None:
     try:
@@ -99,7 +99,7 @@ def test_a_citation_written_is_a_citation_read(
 
 
 @given(st.text())
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_can_be_searched_for_citations(text: str) -> None:
     for citation in parse_citations(text):
         assert citation.lines[0] <= citation.lines[1]
 
@@ -108,7 +108,7 @@ lines = st.lists(st.from_regex(r"[a-c]{0,3}", fullmatch=True), min_size=1, max_s
 
 
 @given(lines, st.data(), st.sampled_from(["\n", "\r\n", "\r", " \n", "\t\r\n"]))
-def test_the_hash_of_lines_does_not_depend_on_how_they_end(
+def test_the_hash_of_lines_ignores_line_endings(
     page: list[str], data: st.DataObject, end: str
 ) -> None:
     written = [at for at, line in enumerate(page) if line]

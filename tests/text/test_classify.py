@@ -95,27 +95,27 @@ def test_the_folder_comes_before_type_and_tags() -> None:
     ("kind", "name"),
     [("Person", "people"), ("organisation", "companies"), ("recipe", "resources")],
 )
-def test_the_type_speaks_where_the_folder_does_not(kind: str, name: str) -> None:
+def test_the_type_decides_if_the_folder_is_unknown(kind: str, name: str) -> None:
     assert wing("stuff/page.md", "meeting", type=kind) == Placement(name, f"type '{kind}'")
 
 
-def test_an_unknown_folder_and_type_leave_it_to_the_tags() -> None:
+def test_tags_decide_if_folder_and_type_are_unknown() -> None:
     assert wing("stuff/page.md", "meeting", type="draft") == Placement("meetings", "tag 'meeting'")
     assert wing("stuff/page.md", "blue", type="draft") == Placement(*GENERAL)
 
 
-def test_the_first_type_that_is_known_counts_in_a_list_of_types() -> None:
+def test_the_first_known_type_in_a_list_decides() -> None:
     assert wing("page.md", type=[7, "draft", "project"]) == Placement("projects", "type 'project'")
 
 
-def test_tags_speak_next_and_their_order_does_not_matter() -> None:
+def test_the_order_of_tags_does_not_matter() -> None:
     assert wing("page.md", "blue", "company") == Placement("companies", "tag 'company'")
     assert wing("page.md", "idea", "person/friend") == Placement("people", "tag 'person/friend'")
     assert wing("page.md", "person/friend", "idea") == Placement("people", "tag 'person/friend'")
 
 
 @pytest.mark.parametrize("subject", ["startups", "log", "family", "travel", "reading"])
-def test_a_word_that_is_a_subject_as_often_counts_as_folder_only(subject: str) -> None:
+def test_ambiguous_words_count_as_folders_but_not_as_tags(subject: str) -> None:
     assert wing("page.md", subject).name == "general"
     assert wing(f"{subject}/page.md").name != "general"
 
@@ -155,7 +155,7 @@ def test_a_deeper_folder_counts_after_tags() -> None:
         ("1984.md", shape(), GENERAL),
     ],
 )
-def test_the_shape_speaks_last(path: str, content: Shape, placed: tuple[str, str]) -> None:
+def test_the_shape_decides_last(path: str, content: Shape, placed: tuple[str, str]) -> None:
     assert wing(path, content=content) == Placement(*placed)
 
 
@@ -166,7 +166,7 @@ def test_front_matter_names_any_wing_or_room() -> None:
 
 
 @pytest.mark.parametrize("value", [7, None, True, ["people"], {}, "", "  ", "x" * 41, "a\x00b"])
-def test_front_matter_that_is_no_short_name_is_ignored(value: object) -> None:
+def test_a_long_or_invalid_name_in_front_matter_is_ignored(value: object) -> None:
     assert wing("people/a.md", wing=value) == wing("people/a.md")
     assert room(shape(), room=value) == room(shape())
 
@@ -210,7 +210,7 @@ def test_the_room_is_the_shape_of_the_content(content: Shape, placed: tuple[str,
     assert room(content) == Placement(*placed)
 
 
-def test_names_tell_the_room_too() -> None:
+def test_titles_and_file_names_decide_the_room_too() -> None:
     day = room(shape(), path="log/2026-11-14.md", title="Saturday")
     assert day == Placement("journal", "file name '2026-11-14' is a date")
     how = room(shape(), title="How to bleed a diesel pump")
@@ -232,20 +232,20 @@ def test_names_tell_the_room_too() -> None:
         ("essay", "essay"),
     ],
 )
-def test_a_type_that_names_a_shape_comes_before_the_rules(kind: str, name: str) -> None:
+def test_a_known_type_comes_before_the_rules_for_rooms(kind: str, name: str) -> None:
     assert room(shape(lines=9, code_lines=6), type=kind) == Placement(name, f"type '{kind}'")
 
 
-def test_a_page_with_nothing_on_it_yet_is_a_stub_whatever_its_type() -> None:
+def test_an_almost_empty_page_is_a_stub_of_any_type() -> None:
     assert room(shape(words=4, lines=1), type="person") == Placement("stub", "only 4 words")
 
 
-def test_few_words_are_no_stub_where_something_else_is_there() -> None:
+def test_a_short_page_with_code_or_links_is_not_a_stub() -> None:
     assert room(shape(words=5, lines=4, code_lines=3)).name == "snippet"
     assert room(shape(words=9, lines=3, entries=3)).name == "timeline"
 
 
-def test_long_paragraphs_full_of_links_are_no_index() -> None:
+def test_long_paragraphs_full_of_links_are_not_an_index() -> None:
     assert room(shape(words=600, lines=10, links=12)).name == "essay"
 
 

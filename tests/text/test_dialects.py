@@ -56,7 +56,7 @@ alias:: Ally
 BEAR = "# Trip\n#travel/south america# #todo\n\nSee [[Packing list]].\n"
 
 
-def test_obsidian() -> None:
+def test_obsidian_pages_are_parsed() -> None:
     page = parse_page("Alice.md", OBSIDIAN.encode())
     assert page.tags == ("person", "opinion/strong")
     assert [(link.kind, link.target, link.heading) for link in page.links] == [
@@ -66,7 +66,7 @@ def test_obsidian() -> None:
     assert page.text == OBSIDIAN
 
 
-def test_logseq() -> None:
+def test_logseq_pages_are_parsed() -> None:
     page = parse_page("pages/people___alice.md", LOGSEQ.encode())
     assert (page.title, page.type, page.wing) == ("People/alice", "person", "people")
     assert page.tags == ("founder", "deep work", "river ai", "more")
@@ -96,7 +96,7 @@ title:: Field Notebook
 """
 
 
-def test_the_headings_of_an_outline_name_what_hangs_below_them() -> None:
+def test_headings_in_an_outline_apply_to_the_items_below() -> None:
     page = parse_page("pages/field.md", OUTLINE.encode())
     assert [(chunk.first_line, chunk.heading_path) for chunk in page.chunks] == [
         (1, ()),
@@ -109,13 +109,13 @@ def test_the_headings_of_an_outline_name_what_hangs_below_them() -> None:
     assert page.tags == ("sync",)
 
 
-def test_a_logseq_journal() -> None:
+def test_a_logseq_journal_has_its_date_and_alias() -> None:
     page = parse_page("journals/2026_04_03.md", b"- Met [[alice]]\n")
     assert (page.title, page.date, page.wing) == ("2026-04-03", "2026-04-03", "journal")
     assert page.aliases == ("Apr 3rd, 2026",)
 
 
-def test_bear() -> None:
+def test_bear_tags_are_parsed() -> None:
     page = parse_page("Trip.md", BEAR.encode())
     assert page.tags == ("travel/south america", "todo")
     assert [link.target for link in page.links] == ["Packing list"]
@@ -140,7 +140,7 @@ def test_links_of_all_dialects_lead_to_their_pages(brain: Brain) -> None:
     ]
 
 
-def test_the_words_of_a_comment_are_found_but_its_links_lead_nowhere(brain: Brain) -> None:
+def test_comments_are_searchable_but_their_links_are_ignored(brain: Brain) -> None:
     brain.put("alice", OBSIDIAN.encode())
     brain.put("secret", b"# Secret\n")
     assert [hit.slug for hit in brain.search("ask first").hits] == ["alice"]
@@ -151,7 +151,7 @@ ONE = "64f0d1aa-1234-4abc-9def-0123456789ab"
 TWO = "64f0d1aa-1234-4abc-9def-0123456789ac"
 
 
-def test_the_lines_that_a_page_begins_with_are_its_properties() -> None:
+def test_property_lines_at_the_start_are_page_properties() -> None:
     body = (
         "title:: The book\n"
         "Type:: [[Book]]\n"
@@ -185,11 +185,11 @@ def test_the_lines_that_a_page_begins_with_are_its_properties() -> None:
         ("", {}),
     ],
 )
-def test_where_properties_begin_and_end(body: str, expected: dict[str, str]) -> None:
+def test_page_properties_end_at_the_first_other_line(body: str, expected: dict[str, str]) -> None:
     assert parse_page_properties(body) == expected
 
 
-def test_blocks_have_names_and_tags_of_their_own_but_not_in_code() -> None:
+def test_block_ids_and_tags_are_read_outside_code() -> None:
     body = (
         f"- one\n  id:: {ONE}\n\t- two\n\t  id:: {TWO}\n\t  tags:: a, [[b c]]\n"
         f"- id:: no uuid\n\n```\nid:: {ONE[::-1]}\ntags:: hidden\n```\n"
@@ -201,7 +201,7 @@ def test_blocks_have_names_and_tags_of_their_own_but_not_in_code() -> None:
     ("name", "expected"),
     [("2026_04_03", "2026-04-03"), ("2026_4_3", None), ("a2026_04_03", None), ("notes", None)],
 )
-def test_the_day_of_a_journal(name: str, expected: str | None) -> None:
+def test_a_journal_file_name_is_a_date(name: str, expected: str | None) -> None:
     assert journal_day(name) == expected
 
 
@@ -216,11 +216,11 @@ def test_the_day_of_a_journal(name: str, expected: str | None) -> None:
         ("2026-01-30", "Jan 30th, 2026"),
     ],
 )
-def test_how_links_name_a_day(day: str, expected: str) -> None:
+def test_links_name_a_journal_day_in_english(day: str, expected: str) -> None:
     assert list(journal_link_titles(day)) == [expected]
 
 
-def test_a_day_that_is_none_has_no_name() -> None:
+def test_an_invalid_day_has_no_link_title() -> None:
     assert list(journal_link_titles("2026-13-01")) == []
 
 
@@ -233,12 +233,12 @@ def test_a_day_that_is_none_has_no_name() -> None:
         ("a_b__c", "a_b__c"),
     ],
 )
-def test_names_of_files_spell_out_what_no_file_may_have(name: str, expected: str) -> None:
+def test_encoded_file_names_are_decoded(name: str, expected: str) -> None:
     assert decode_page_name(name) == expected
 
 
 @given(st.text(st.sampled_from("ab:[], #-\r\n\t"), max_size=80))
-def test_any_text_has_properties_without_an_error(body: str) -> None:
+def test_parsing_properties_never_fails(body: str) -> None:
     values = parse_page_properties(body)
     assert all(key == key.lower() and ":" not in key for key in values)
     assert parse_block_properties(body, scan_blocks(body))[0] == []
@@ -260,9 +260,7 @@ def hidden(text: str) -> list[str]:
         ("%%%%", ["%%%%"]),
     ],
 )
-def test_a_comment_at_the_start_of_a_line_may_be_long_and_one_inside_ends_there(
-    text: str, expected: list[str]
-) -> None:
+def test_only_a_comment_at_a_line_start_spans_lines(text: str, expected: list[str]) -> None:
     assert hidden(text) == expected
 
 
@@ -277,12 +275,12 @@ def test_a_comment_at_the_start_of_a_line_may_be_long_and_one_inside_ends_there(
         "100% and 50%",
     ],
 )
-def test_two_percent_signs_alone_are_no_comment(text: str) -> None:
+def test_unpaired_percent_signs_are_not_a_comment(text: str) -> None:
     assert hidden(text) == []
 
 
 @given(st.text(st.sampled_from("%`a \n\r#-"), max_size=60))
-def test_comments_are_in_order_and_lie_between_marks(text: str) -> None:
+def test_comments_are_in_order_and_between_marks(text: str) -> None:
     found = list(find_comments(text, scan_blocks(text)))
     assert all(first[1] <= second[0] for first, second in pairwise(found))
     assert all(text[a : a + 2] == text[b - 2 : b] == "%%" and b - a >= 4 for a, b in found)
@@ -292,5 +290,5 @@ def test_comments_are_in_order_and_lie_between_marks(text: str) -> None:
     ("target", "expected"),
     [("a.png", True), ("dir/a.PDF", True), ("a.md", False), ("node.js", False), ("png", False)],
 )
-def test_attachments_are_told_by_their_ending(target: str, expected: bool) -> None:
+def test_attachments_are_recognised_by_suffix(target: str, expected: bool) -> None:
     assert is_attachment(target) is expected

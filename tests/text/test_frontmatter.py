@@ -38,7 +38,7 @@ def refusal(page: str) -> tuple[str, str | None]:
     return caught.value.message, caught.value.hint
 
 
-def test_a_page_is_divided_after_the_closing_line() -> None:
+def test_a_page_is_split_after_the_closing_line() -> None:
     page = "---\ntitle: Ada\n# who\ntags:\n  - maths\n  - poetry\n---\n\n# Ada\n"
     assert split_front_matter(page) == (
         FrontMatter(
@@ -66,7 +66,9 @@ def test_a_page_is_divided_after_the_closing_line() -> None:
         ("---\n\n# nothing yet\n---\nx", "---\n\n# nothing yet\n---\n", {}),
     ],
 )
-def test_delimiters_and_line_ends(page: str, raw: str, found: dict[str, FrontMatterValue]) -> None:
+def test_delimiters_may_have_any_line_ending(
+    page: str, raw: str, found: dict[str, FrontMatterValue]
+) -> None:
     front, rest = split_front_matter(page)
     assert (front.raw, front.values) == (raw, found)
     assert front.raw + rest == page
@@ -88,7 +90,7 @@ def test_delimiters_and_line_ends(page: str, raw: str, found: dict[str, FrontMat
         "---\n" + "long text " * 200_000 + "\n---\n",
     ],
 )
-def test_a_page_without_front_matter(page: str) -> None:
+def test_a_page_may_have_no_front_matter(page: str) -> None:
     assert split_front_matter(page) == (FrontMatter("", {}, {}), page)
     assert split_front_matter("\ufeff" + page) == (FrontMatter("\ufeff", {}, {}), page)
 
@@ -103,7 +105,7 @@ def test_a_page_without_front_matter(page: str) -> None:
         ("[1, a, [true]]", [1, "a", [True]]), ("{a: 1, b: {c: ~}}", {"a": 1, "b": {"c": None}}),
     ],
 )  # fmt: skip
-def test_values_of_json(written: str, value: FrontMatterValue) -> None:
+def test_unquoted_json_values_keep_their_type(written: str, value: FrontMatterValue) -> None:
     found = values(f"key: {written}")["key"]
     assert (found, type(found)) == (value, type(value))
 
@@ -116,7 +118,7 @@ def test_values_of_json(written: str, value: FrontMatterValue) -> None:
         "9223372036854775808", "-9223372036854775809", "1" * 5000, "=", "<<",
     ],
 )  # fmt: skip
-def test_everything_else_stays_the_text_it_is(written: str) -> None:
+def test_other_unquoted_values_stay_text(written: str) -> None:
     assert values(f"key: {written}") == {"key": written}
 
 
@@ -129,7 +131,9 @@ def test_everything_else_stays_the_text_it_is(written: str) -> None:
         ("!!set {a, b}", {"a": None, "b": None}), ('"\\u00e9\\L"', "\u00e9\u2028"),
     ],
 )  # fmt: skip
-def test_quotes_and_tags_make_text_and_run_nothing(written: str, value: FrontMatterValue) -> None:
+def test_quoted_and_tagged_values_are_text_and_never_run(
+    written: str, value: FrontMatterValue
+) -> None:
     assert values(f"key: {written}") == {"key": value}
 
 
@@ -146,20 +150,20 @@ def test_an_alias_repeats_the_value_above_it() -> None:
     }
 
 
-def test_line_separators_of_unicode_end_no_line() -> None:
+def test_unicode_line_separators_do_not_end_a_line() -> None:
     front, _ = split_front_matter("---\na: x\u2028y\x85z\u2029\U0010ffff\nb: 2\n---\n")
     assert front.values == {"a": "x\u2028y\x85z\u2029\U0010ffff", "b": 2}
     assert front.lines == {"a": 2, "b": 3}
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_are_those_of_the_page(end: str) -> None:
+def test_line_numbers_count_from_the_top_of_the_page(end: str) -> None:
     page = end.join(["\ufeff---", "", "a: |", "  x", "", "? b", ": 1", "c: [", "]", "---", ""])
     assert split_front_matter(page)[0].lines == {"a": 3, "b": 6, "c": 8}
 
 
 @pytest.mark.parametrize("page", ["---\ntitle: Ada\n", "\ufeff---\r\n'title':", "---\na-b : 1"])
-def test_front_matter_that_never_ends(page: str) -> None:
+def test_front_matter_without_an_end_is_refused(page: str) -> None:
     assert refusal(page) == ("front matter starts on line 1 and has no end", CLOSE)
 
 
@@ -183,7 +187,9 @@ def test_front_matter_that_never_ends(page: str) -> None:
         ("# x\n\n%TAG ! x\na: 1", "line 4: front matter must not contain YAML directives", PERCENT),
     ],
 )  # fmt: skip
-def test_what_is_refused(source: str, message: str, hint: str) -> None:
+def test_unsupported_yaml_is_refused_with_line_and_hint(
+    source: str, message: str, hint: str
+) -> None:
     assert refusal(f"---\n{source}\n---\n") == (message, hint)
 
 
@@ -213,7 +219,7 @@ def test_malformed_yaml_names_the_line_of_the_page(
     assert given_hint == hint
 
 
-def test_the_words_for_malformed_yaml_come_from_the_parser() -> None:
+def test_the_message_for_malformed_yaml_is_the_parsers() -> None:
     message, _ = refusal("---\na: 1\nforgotten\nb: 2\n---\n")
     assert message == "line 3: not valid YAML: could not find expected ':'"
 
@@ -223,7 +229,7 @@ def nested(depth: int) -> str:
     return "a: " + "[" * (depth - 1) + "]" * (depth - 1)
 
 
-def test_fifty_levels_are_deep_enough() -> None:
+def test_nesting_is_limited_to_fifty_levels() -> None:
     assert values(nested(50))
     too_deep = ("line 2: front matter is nested more than 50 levels deep", SMALLER)
     assert refusal(f"---\n{nested(51)}\n---\n") == too_deep
@@ -231,7 +237,7 @@ def test_fifty_levels_are_deep_enough() -> None:
     assert refusal("---\na:\n" + "- " * 400_000 + "\n---\n")[0].endswith("more than 50 levels deep")
 
 
-def test_depth_counts_what_aliases_stand_for() -> None:
+def test_the_depth_limit_counts_expanded_aliases() -> None:
     lists = "a: &x " + "[" * 25 + "]" * 25 + "\nb: "
     assert values(lists + "[" * 24 + "*x" + "]" * 24)
     assert refusal("---\n" + lists + "[" * 25 + "*x" + "]" * 25 + "\n---\n") == (
@@ -240,7 +246,7 @@ def test_depth_counts_what_aliases_stand_for() -> None:
     )
 
 
-def test_ten_thousand_values_are_enough() -> None:
+def test_values_are_limited_to_ten_thousand() -> None:
     # The map, its key, the list and 9 997 items.
     assert len(str(values("a: [" + "x," * 9_997 + "]"))) > 9_997
     assert refusal("---\na:\n" + "- x\n" * 9_998 + "---\n") == (
@@ -249,7 +255,7 @@ def test_ten_thousand_values_are_enough() -> None:
     )
 
 
-def test_a_billion_laughs_are_refused() -> None:
+def test_a_billion_laughs_attack_is_refused() -> None:
     lines = ["a0: &a0 ha"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
     assert refusal("\n".join(["---", *lines, "---"])) == (
@@ -258,7 +264,7 @@ def test_a_billion_laughs_are_refused() -> None:
     )
 
 
-def test_one_megabyte_is_enough() -> None:
+def test_front_matter_is_limited_to_one_megabyte() -> None:
     fixed = len("---\na: \n---\n")
     longest = "---\na: " + "é" * ((1_000_000 - fixed) // 2) + "\n---\n"
     assert split_front_matter(longest + "rest")[0].raw == longest
@@ -284,7 +290,7 @@ def split_or_refusal(page: str) -> tuple[FrontMatter, str] | BadPage:
 
 
 @pytest.mark.parametrize("has_libyaml", [True, False])
-def test_any_text_comes_back_whole_or_is_refused_by_line(has_libyaml: bool) -> None:
+def test_any_text_is_split_without_loss_or_refused(has_libyaml: bool) -> None:
     @given(
         st.lists(st.sampled_from(PIECES)).map("".join) | st.text(),
         st.sampled_from(["", "---\n", "\ufeff---\r\nk: "]),
@@ -354,7 +360,7 @@ def page_or_none(text: str) -> str | None:
         ("---\n{a: 1}\n---\n", "---\n{superseded_by: new/plan, a: 1}\n---\n"),
     ],
 )
-def test_where_the_key_goes_and_back(page, edited):
+def test_a_key_is_added_and_removed_again(page, edited):
     assert set_key(page, KEY, "new/plan") == edited
     assert split_front_matter(edited)[0].values[KEY] == "new/plan"
     assert remove_key(edited, KEY) == page
@@ -372,14 +378,14 @@ def test_where_the_key_goes_and_back(page, edited):
         ("@home", '"@home"'),
     ],
 )
-def test_a_value_is_quoted_where_a_reader_of_yaml_could_mistake_it(value, written):
+def test_a_value_is_quoted_if_yaml_could_misread_it(value, written):
     edited = set_key("x", KEY, value)
     assert edited == f"---\n{KEY}: {written}\n---\nx"
     assert split_front_matter(edited)[0].values[KEY] == value
     assert remove_key(edited, KEY) == "x"
 
 
-def test_another_value_takes_the_place_of_the_first():
+def test_setting_a_key_again_replaces_its_value():
     once = set_key("---\na: 1\n---\nx", KEY, "one")
     assert set_key(once, KEY, "one") == once
     assert set_key(once, KEY, "two") == "---\na: 1\nsuperseded_by: two\n---\nx"
@@ -395,7 +401,7 @@ def test_another_value_takes_the_place_of_the_first():
         ("no front matter", "no front matter"),
     ],
 )
-def test_what_a_person_wrote_is_taken_out_too(page, edited):
+def test_a_key_written_by_a_person_is_removed_too(page, edited):
     assert remove_key(page, KEY) == edited
 
 
@@ -406,7 +412,7 @@ def test_what_a_person_wrote_is_taken_out_too(page, edited):
         '---\n{a: 1,\n "superseded_by": b}\n---\n',
     ],
 )
-def test_what_cannot_be_told_apart_is_refused_with_its_line(page):
+def test_a_key_that_cannot_be_removed_is_refused(page):
     with pytest.raises(BadPage, match="superseded_by cannot be removed"):
         remove_key(page, KEY)
 
@@ -424,7 +430,7 @@ SLUGS = st.from_regex(r"[\w./&=+~-]{1,12}", fullmatch=True) | st.sampled_from(["
 @given(
     LINES, st.sampled_from(["\n", "\r\n", "\r"]), st.sampled_from(["---", "", "\ufeff---"]), SLUGS
 )
-def test_out_again_gives_the_same_bytes(lines, newline, first, slug):
+def test_adding_and_removing_a_key_restores_the_bytes(lines, newline, first, slug):
     page = page_or_none(newline.join([first, *lines]))
     if page is None:
         return
@@ -437,7 +443,7 @@ def test_out_again_gives_the_same_bytes(lines, newline, first, slug):
 
 
 @given(st.text(max_size=60))
-def test_any_text_keeps_its_characters(text):
+def test_editing_a_key_keeps_all_other_text(text):
     page = page_or_none(text)
     if page is not None:
         assert remove_key(set_key(page, KEY, "a/b"), KEY) == page

@@ -38,20 +38,22 @@ from gbrain.text.gitignore import parse_ignore_rules
         ("", [], ["a"]),
     ],
 )
-def test_what_a_rule_ignores(rule: str, ignored: list[str], kept: list[str]) -> None:
+def test_rules_ignore_the_paths_that_git_ignores(
+    rule: str, ignored: list[str], kept: list[str]
+) -> None:
     is_ignored = parse_ignore_rules([rule])
     assert [path for path in ignored if not is_ignored(path)] == []
     assert [path for path in kept if is_ignored(path)] == []
 
 
-def test_the_last_rule_that_says_something_counts() -> None:
+def test_the_last_matching_rule_decides() -> None:
     is_ignored = parse_ignore_rules(["*.md", "!keep.md", "/keep.md"])
     assert is_ignored("a.md")
     assert is_ignored("keep.md")
     assert not is_ignored("x/keep.md")
 
 
-def test_a_range_that_goes_backwards_is_refused() -> None:
+def test_a_reversed_range_is_refused() -> None:
     with pytest.raises(ValueError, match="bad character range"):
         parse_ignore_rules(["[z-a].md"])
 
@@ -65,6 +67,6 @@ def test_a_range_that_goes_backwards_is_refused() -> None:
         ("**/a/" * 40 + "b", "a/" * 1000 + "c"),
     ],
 )
-def test_many_stars_take_no_time(rule: str, path: str) -> None:
+def test_a_rule_with_many_stars_is_fast(rule: str, path: str) -> None:
     """Tried in all places that each star may end at, they would take longer than the sun lasts."""
     assert not parse_ignore_rules([rule])(path)

@@ -42,7 +42,7 @@ def tags(text: str) -> list[str]:
         ('[x](b.md "title")', Link(1, "markdown", "notes/b", None, "x")),
     ],
 )
-def test_links_between_pages_are_read(text: str, expected: Link) -> None:
+def test_links_between_pages_are_found(text: str, expected: Link) -> None:
     assert links(text) == [expected]
 
 
@@ -66,11 +66,11 @@ def test_links_between_pages_are_read(text: str, expected: Link) -> None:
         "`((64f0d1aa-1234-4abc-9def-0123456789ab))`",
     ],
 )
-def test_what_only_looks_like_a_link_between_pages_is_left_alone(text: str) -> None:
+def test_other_links_and_code_are_ignored(text: str) -> None:
     assert links(text) == []
 
 
-def test_a_path_cannot_climb_out_of_the_vault() -> None:
+def test_a_link_cannot_leave_the_folder() -> None:
     assert links("[x](../../../../etc/passwd.md)")[0].target == "etc/passwd"
 
 
@@ -101,11 +101,11 @@ def test_each_link_knows_its_line() -> None:
         ("%%#hidden%% #shown", ["shown"]),
     ],
 )
-def test_inline_tags(text: str, expected: list[str]) -> None:
+def test_inline_tags_are_found(text: str, expected: list[str]) -> None:
     assert tags(text) == expected
 
 
-def test_front_matter_links_from_wikilinks_anywhere_and_names_under_link_keys() -> None:
+def test_front_matter_has_wikilinks_and_plain_link_values() -> None:
     values = {
         "title": "no link",
         "note": "with [[alice#Role]] and [[bob]]",

@@ -128,7 +128,7 @@ LOG = (
 )
 
 
-def test_a_profile_with_its_timeline() -> None:
+def test_a_profile_with_a_timeline_is_scanned() -> None:
     page = scan_blocks(PROFILE)
     assert [(h.line, h.level, h.text) for h in page.headings] == [
         (0, 1, "Alice Chen"),
@@ -148,7 +148,7 @@ def test_a_profile_with_its_timeline() -> None:
     assert page.code == ()
 
 
-def test_a_how_to_with_code_at_every_depth() -> None:
+def test_a_how_to_with_nested_code_is_scanned() -> None:
     page = scan_blocks(HOWTO)
     assert page.headings == (Heading(0, 2, 1, "Restore a backup"),)
     assert page.code == ((5, 9), (11, 12), (13, 16), (16, 18), (19, 20), (21, 25))
@@ -156,7 +156,7 @@ def test_a_how_to_with_code_at_every_depth() -> None:
     assert page.rules == ()
 
 
-def test_a_log_with_windows_line_ends() -> None:
+def test_a_page_with_windows_line_endings_is_scanned() -> None:
     page = scan_blocks(LOG)
     assert headings(LOG) == [(0, 1, 2, "2026-01-05"), (11, 12, 1, "Seen")]
     assert items(LOG) == [(1, 2), (2, 5)]
@@ -166,7 +166,7 @@ def test_a_log_with_windows_line_ends() -> None:
 
 
 @pytest.mark.parametrize("page", [PROFILE, HOWTO, LOG, LOG.replace("\r\n", "\r")])
-def test_real_pages_are_read_as_markdown_it_reads_them(page: str) -> None:
+def test_real_pages_are_scanned_as_by_markdown_it(page: str) -> None:
     assert scan_blocks(page) == found(page)
 
 
@@ -185,14 +185,14 @@ def test_real_pages_are_read_as_markdown_it_reads_them(page: str) -> None:
         ("# nul \0", 1, "nul \ufffd"),
     ],
 )
-def test_a_heading_with_hashes(line: str, level: int, text: str) -> None:
+def test_hashes_make_a_heading(line: str, level: int, text: str) -> None:
     assert headings(f"words\n{line}\nwords") == [(1, 2, level, text)]
 
 
 @pytest.mark.parametrize(
     "line", ["#tag", "####### seven", "    # code", "\t# code", "\\# escaped", "\ufeff# marked"]
 )
-def test_no_heading(line: str) -> None:
+def test_similar_lines_are_not_a_heading(line: str) -> None:
     assert headings(line) == []
 
 
@@ -206,7 +206,9 @@ def test_no_heading(line: str) -> None:
         ("[a]: /url 'unclosed\nTitle\n---", [(0, 3, 2, "[a]: /url 'unclosed Title")]),
     ],
 )
-def test_an_underlined_heading(page: str, expected: list[tuple[int, int, int, str]]) -> None:
+def test_an_underlined_paragraph_is_a_heading(
+    page: str, expected: list[tuple[int, int, int, str]]
+) -> None:
     assert headings(page) == expected
 
 
@@ -225,7 +227,7 @@ def test_an_underlined_heading(page: str, expected: list[tuple[int, int, int, st
         "<div>\nTitle\n---",
     ],
 )
-def test_no_underlined_heading(page: str) -> None:
+def test_similar_lines_do_not_underline_a_heading(page: str) -> None:
     assert headings(page) == []
 
 
@@ -260,7 +262,7 @@ def test_headings_in_lists_and_quotes_are_not_the_pages_own() -> None:
         ("<b> c\n", []),
     ],
 )
-def test_code(page: str, expected: list[tuple[int, int]]) -> None:
+def test_code_blocks_are_found(page: str, expected: list[tuple[int, int]]) -> None:
     assert code(page) == expected
 
 
@@ -285,11 +287,11 @@ def test_code(page: str, expected: list[tuple[int, int]]) -> None:
         ("> - a", []),
     ],
 )
-def test_items(page: str, expected: list[tuple[int, int]]) -> None:
+def test_top_level_items_are_found(page: str, expected: list[tuple[int, int]]) -> None:
     assert items(page) == expected
 
 
-def test_which_items_are_ordered() -> None:
+def test_numbered_items_are_ordered() -> None:
     assert [item.ordered for item in scan_blocks("- a\n1. b\n2. c\n+ 1. d\n").items] == [
         False,
         True,
@@ -307,7 +309,7 @@ def test_which_items_are_ordered() -> None:
         ("---\n\na\n\n---", (0, 4)),
     ],
 )
-def test_rules(page: str, expected: tuple[int, ...]) -> None:
+def test_thematic_breaks_are_found(page: str, expected: tuple[int, ...]) -> None:
     assert scan_blocks(page).rules == expected
 
 
@@ -320,7 +322,7 @@ def test_only_line_feeds_and_carriage_returns_end_lines() -> None:
 
 
 @pytest.mark.parametrize("marker", ["> ", ">", "- ", "1. ", "- > "])
-def test_what_follows_too_deep_a_nesting_is_found(marker: str) -> None:
+def test_blocks_after_too_deep_nesting_are_found(marker: str) -> None:
     page = marker * (3 * MAX_NESTING_DEPTH) + "deep\n\n# After\n- item\n"
     assert headings(page) == [(2, 3, 1, "After")]
     assert items(page)[-1:] == [(3, 4)]
@@ -412,13 +414,13 @@ awkward_pages = st.lists(awkward_lines, max_size=12).map("".join)
 
 @settings(max_examples=300, deadline=None)
 @given(awkward_pages)
-def test_awkward_pages_are_read_as_markdown_it_reads_them(page: str) -> None:
+def test_awkward_pages_are_scanned_as_by_markdown_it(page: str) -> None:
     assert scan_blocks(page) == found(page)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet=" \t\n\r>-*+1.)#`~=_<[]:a", max_size=40))
-def test_marks_in_any_order_are_read_as_markdown_it_reads_them(page: str) -> None:
+def test_random_markup_is_scanned_as_by_markdown_it(page: str) -> None:
     assert scan_blocks(page) == found(page)
 
 

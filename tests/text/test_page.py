@@ -65,7 +65,7 @@ Founder of [[companies/river-ai]] #urgent
 """
 
 
-def test_a_page_has_its_parts() -> None:
+def test_a_page_is_parsed_completely() -> None:
     page = parse_page("People/Alice Chen.md", ALICE)
     assert page.slug == "people/alice-chen"
     assert page.path == "People/Alice Chen.md"
@@ -87,7 +87,7 @@ def test_a_page_has_its_parts() -> None:
 @example("---\n---\n")
 @example("---\nnot: yaml\n...\n---\n## Timeline\n- 2026 — x")
 @example("")
-def test_the_parts_joined_are_the_page(text: str) -> None:
+def test_front_matter_truth_and_timeline_join_to_the_text(text: str) -> None:
     try:
         page = parse_page("a/page.md", text.encode())
     except BadPage:
@@ -129,9 +129,7 @@ def test_any_bytes_are_a_page_or_a_clear_error(data: bytes) -> None:
         ("a.md", "# \n", "A"),
     ],
 )
-def test_a_title_is_given_or_the_first_heading_or_the_name(
-    path: str, text: str, title: str
-) -> None:
+def test_the_title_is_given_or_the_heading_or_the_name(path: str, text: str, title: str) -> None:
     assert parse_page(path, text.encode()).title == title
 
 
@@ -167,13 +165,13 @@ def test_a_page_is_dated_by_front_matter_name_or_last_entry(
 
 
 @pytest.mark.parametrize("sign", ["_", "*", "`", "[", "[[", "[](", "a_", "_a", "\\", "<", "!["])
-def test_a_long_heading_of_signs_takes_no_time_and_makes_a_short_title(sign: str) -> None:
+def test_a_long_heading_of_symbols_is_fast_and_cut(sign: str) -> None:
     heading = "a" + sign * (500_000 // len(sign)) + "a"
     page = parse_page("a.md", f"# {heading}\n\nWords.\n".encode())
     assert 0 < len(page.title) <= MAX_TITLE_CHARACTERS
 
 
-def test_a_long_heading_is_not_repeated_for_every_section_below_it() -> None:
+def test_a_long_heading_is_cut_in_the_sections_below_it() -> None:
     sections = "".join(f"## Part {n}\n\nWords.\n\n" for n in range(3000))
     page = parse_page("a.md", f"# {'long ' * 40_000}\n\n{sections}".encode())
     assert len(page.chunks) == 3000

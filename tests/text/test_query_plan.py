@@ -15,7 +15,7 @@ def read(text: str, scope: Scope = Scope()) -> Query:
     return parse_query(text, {"k8s": ("kubernetes",)}, date(2026, 11, 16), scope, 10)
 
 
-def test_a_plain_query_means_its_own_text() -> None:
+def test_a_plain_query_is_embedded_as_it_is() -> None:
     query = read("  what is  the River plan? ")
     assert query.semantic_text == query.text == "what is the River plan?"
     assert [term.words for term in query.terms] == [("River",), ("plan",)]
@@ -40,9 +40,7 @@ def test_a_plain_query_means_its_own_text() -> None:
         ("NOT (tag:x OR cloud) river", "NOT (tag:x OR cloud)", ["river"]),
     ],
 )
-def test_fields_and_nots_are_demands_beside_the_words(
-    text: str, demands: str, words: list[str]
-) -> None:
+def test_fields_and_nots_become_filters(text: str, demands: str, words: list[str]) -> None:
     query = read(text)
     assert query.scope.tree is not None
     assert format_tree(query.scope.tree) == demands
@@ -51,7 +49,7 @@ def test_fields_and_nots_are_demands_beside_the_words(
 
 
 @pytest.mark.parametrize("text", ["NOT cloud", "tag:x", "tag:x OR river", "river OR NOT cloud"])
-def test_a_page_need_not_hold_a_word_that_is_not_asked_for(text: str) -> None:
+def test_a_query_of_filters_only_requires_no_word(text: str) -> None:
     assert read(text).filter_only
 
 
@@ -80,9 +78,7 @@ def test_words_are_matched_as_the_operators_say(text: str, expression: str | Non
         ("NOT cloud", ""),
     ],
 )
-def test_what_is_embedded_leaves_out_operators_fields_and_what_is_unwanted(
-    text: str, meaning: str
-) -> None:
+def test_embedded_text_has_no_operators_or_excluded_words(text: str, meaning: str) -> None:
     assert read(text).semantic_text == meaning
 
 

@@ -37,7 +37,7 @@ def words(text: str) -> list[tuple[str, ...]]:
         ("", ""),
     ],
 )
-def test_a_query_is_tidied(text: str, normal: str) -> None:
+def test_a_query_is_normalised(text: str, normal: str) -> None:
     assert normalise_query(text) == normal
 
 
@@ -59,15 +59,15 @@ def test_a_query_is_tidied(text: str, normal: str) -> None:
         ("river River river", [("river",), ("River",)]),
     ],
 )
-def test_words_and_phrases_are_read(text: str, expected: list[tuple[str, ...]]) -> None:
+def test_words_and_phrases_become_terms(text: str, expected: list[tuple[str, ...]]) -> None:
     assert words(text) == expected
 
 
-def test_a_star_asks_for_words_that_begin_so() -> None:
+def test_a_star_makes_a_prefix_term() -> None:
     assert parse_terms("riv* *ai") == (Term(("riv",), prefix=True), Term(("ai",)))
 
 
-def test_an_alias_stands_beside_its_word_even_if_that_is_a_stop_word() -> None:
+def test_an_alias_applies_even_to_a_stop_word() -> None:
     known = {"k8s": ("kubernetes",), "it": ("information technology",)}
     assert parse_terms("K8s it now", known) == (
         Term(("K8s",), synonyms=("kubernetes",)),
@@ -84,7 +84,7 @@ def test_a_long_query_is_cut() -> None:
 @pytest.mark.parametrize(
     ("text", "answer"), [("知识", True), ("ภาษา", True), ("river", False), ("Über", False)]
 )
-def test_scripts_without_spaces_are_known(text: str, answer: bool) -> None:
+def test_scripts_without_spaces_are_recognised(text: str, answer: bool) -> None:
     assert has_unspaced_script(text) is answer
 
 
@@ -118,7 +118,7 @@ def test_normalising_twice_changes_nothing(text: str) -> None:
     assert normalise_query(normalise_query(text)) == normalise_query(text)
 
 
-def test_of_an_endless_query_the_beginning_is_read() -> None:
+def test_only_the_start_of_an_endless_query_is_read() -> None:
     phrase = parse_query('"' + "river " * 1_000_000 + '"', {}, date(2026, 11, 16), Scope(), 10)
     assert len(phrase.text) <= MAX_QUERY_CHARACTERS
     assert [term.words for term in phrase.terms] == [("river",), ("riv",)]

@@ -55,7 +55,7 @@ def understood(text: str) -> str:
         ("(river, AND boat).", "river AND boat"),
     ],
 )
-def test_a_text_has_one_meaning(text: str, meaning: str) -> None:
+def test_a_query_parses_to_one_tree(text: str, meaning: str) -> None:
     assert understood(text) == meaning
 
 
@@ -78,7 +78,7 @@ def test_a_text_has_one_meaning(text: str, meaning: str) -> None:
         ("title:!!! AND river", "title AND river"),
     ],
 )
-def test_what_does_not_fit_is_passed_over(text: str, meaning: str) -> None:
+def test_unmatched_brackets_and_operators_are_ignored(text: str, meaning: str) -> None:
     assert understood(text) == meaning
 
 
@@ -103,13 +103,13 @@ def test_ordinary_text_is_plain_words(text: str) -> None:
     assert read(text).tree is None
 
 
-def test_an_unreadable_date_is_just_words() -> None:
+def test_a_field_with_an_invalid_date_becomes_words() -> None:
     query = read("after:party NOT cake")
     assert [term.words for term in query.terms] == [("after:party",)]
     assert query.scope.since is None
 
 
-def test_and_binds_closer_than_or_and_both_closer_than_standing_side_by_side() -> None:
+def test_and_binds_closer_than_or_and_or_than_juxtaposition() -> None:
     def term(word: str) -> Clause:
         return Clause("term", term=Term((word,)))
 
@@ -119,13 +119,13 @@ def test_and_binds_closer_than_or_and_both_closer_than_standing_side_by_side() -
     )
 
 
-def test_only_words_and_titles_that_are_wanted_count_as_terms() -> None:
+def test_excluded_words_are_not_wanted_terms() -> None:
     tree = parse_tree("a NOT b OR NOT (c AND NOT d) title:e tag:f", {}, TODAY)
     assert tree is not None
     assert [term.words for term in wanted_terms(tree)] == [("a",), ("e",)]
 
 
-def test_stop_words_go_beside_fields_but_stay_beside_operators_and_quotes() -> None:
+def test_stop_words_are_dropped_only_without_operators() -> None:
     assert understood("tag:x what is the plan") == "tag:x plan"
     assert understood("what is the plan NOT x") == "what is the plan AND NOT x"
     assert understood('tag:x the "plan"') == 'tag:x the "plan"'
@@ -152,7 +152,7 @@ PIECES = st.lists(
 @example(["("] * 3000 + ["a", "OR", "b"] + [")"] * 3000)
 @example(["NOT", "("] * 1000 + ["a"])
 @example(["tag:("] * 500 + ["a"])
-def test_what_was_understood_reads_the_same(pieces: list[str]) -> None:
+def test_a_formatted_tree_parses_to_itself(pieces: list[str]) -> None:
     text = normalise_query(" ".join(pieces))
     tree = parse_tree(text, {"k8s": ("kubernetes",)}, TODAY)
     if tree is not None:

@@ -63,11 +63,11 @@ def test_front_matter_lists_questions() -> None:
         (7, []),
     ],
 )
-def test_they_may_be_a_list_or_lines(value: object, questions: list[str]) -> None:
+def test_questions_may_be_a_list_or_lines(value: object, questions: list[str]) -> None:
     assert authored_questions(json.dumps({"questions": value})) == questions
 
 
-def test_no_front_matter_no_questions() -> None:
+def test_without_front_matter_there_are_no_questions() -> None:
     assert authored_questions("{}") == []
     assert authored_questions('{"title": "\\"questions\\""}') == []
 
@@ -100,7 +100,7 @@ def test_a_date_is_named_in_words(written: str, words: str) -> None:
     assert spell_out_date(written) == words
 
 
-def test_there_is_an_end_to_questions() -> None:
+def test_the_number_of_questions_is_limited() -> None:
     many = [QuestionSource((f"Heading {n}",), None, "") for n in range(2 * MAX_QUESTIONS)]
     assert len(derive_questions("T", "general", many)) == MAX_QUESTIONS
     assert (
@@ -110,7 +110,9 @@ def test_there_is_an_end_to_questions() -> None:
 
 
 @given(st.text(), st.lists(st.tuples(st.lists(st.text()), st.text())))
-def test_any_page_can_be_asked_about(title: str, parts: list[tuple[list[str], str]]) -> None:
+def test_questions_can_be_derived_from_any_page(
+    title: str, parts: list[tuple[list[str], str]]
+) -> None:
     asked = derive_questions(
         title, "", [QuestionSource(tuple(path), "2026-04-03", text) for path, text in parts]
     )

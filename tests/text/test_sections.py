@@ -79,7 +79,7 @@ def entries(text: str) -> list[tuple[str | None, str]]:
         ("- 2026-04-03", "2026-04-03", "2026-04-03", "2026-04-03"),
     ],
 )
-def test_the_three_spellings_of_an_entry(line: str, date: str, first: str, last: str) -> None:
+def test_an_entry_has_three_spellings(line: str, date: str, first: str, last: str) -> None:
     period = parse_entry_date(line)
     assert period is not None
     assert (period.text, period.first, period.last) == (date, first, last)
@@ -99,7 +99,7 @@ def test_the_three_spellings_of_an_entry(line: str, date: str, first: str, last:
         "",
     ],
 )
-def test_what_is_no_entry(line: str) -> None:
+def test_other_lines_are_not_an_entry(line: str) -> None:
     assert parse_entry_date(line) is None
 
 
@@ -113,14 +113,14 @@ def test_a_rule_before_a_dated_entry_opens_the_timeline() -> None:
     assert halves("Founder.\n\n---\n- 2026 — x\n")[1] == "---\n- 2026 — x\n"
 
 
-def test_a_rule_right_under_a_paragraph_is_the_line_between_the_halves() -> None:
+def test_a_rule_below_a_paragraph_may_open_the_timeline() -> None:
     """Markdown reads it as an underlined heading; who wrote entries below it did not mean that."""
     truth, timeline = halves("Founder of a company\n---\n- 2026 — x\n")
     assert (truth, timeline) == ("Founder of a company\n", "---\n- 2026 — x\n")
     assert sections("Founder of a company\n---\n- 2026 — x\n")[0].heading_path == ()
 
 
-def test_an_underlined_heading_stays_one_when_no_entry_follows() -> None:
+def test_an_underline_without_entries_stays_a_heading() -> None:
     text = "Part one\n---\nSome words.\n"
     assert halves(text)[1] == ""
     assert sections(text)[0].heading_path == ("Part one",)
@@ -142,7 +142,7 @@ def test_an_underlined_heading_stays_one_when_no_entry_follows() -> None:
         "",
     ],
 )
-def test_no_timeline_begins_here(text: str) -> None:
+def test_other_rules_and_headings_open_no_timeline(text: str) -> None:
     assert halves(text) == (text, "")
 
 
@@ -162,12 +162,12 @@ def test_a_timeline_heading_alone_is_enough(heading: str) -> None:
     assert halves(f"Words.\n\n{heading}\n\nMore.\n") == ("Words.\n\n", f"{heading}\n\nMore.\n")
 
 
-def test_the_first_place_counts() -> None:
+def test_the_first_possible_timeline_start_counts() -> None:
     text = "A.\n\n---\n- 2026 — x\n\n---\n## Timeline\n- 2025 — y\n"
     assert halves(text)[0] == "A.\n\n"
 
 
-def test_continuation_lines_and_nested_bullets_belong_to_their_entry() -> None:
+def test_continued_lines_and_nested_items_belong_to_an_entry() -> None:
     text = (
         "## Timeline\n"
         "- 2026-04-03 — Joined RiverAI\n"
@@ -189,12 +189,12 @@ def test_continuation_lines_and_nested_bullets_belong_to_their_entry() -> None:
     assert (last.kind, text[last.start :]) == ("truth", "After the list.\n")
 
 
-def test_plain_bullets_in_a_timeline_stay_with_the_text_around_them() -> None:
+def test_undated_items_in_a_timeline_stay_with_other_text() -> None:
     text = "## Timeline\n- undated\n- 2026 — x\n- undated too\n- 2025 — y\n"
     assert entries(text) == [("2026", "- 2026 — x\n"), ("2025", "- 2025 — y\n")]
 
 
-def test_dated_bullets_above_the_timeline_are_no_entries() -> None:
+def test_dated_items_above_the_timeline_are_not_entries() -> None:
     assert entries("- 2026 — x\n- 2025 — y\n") == []
 
 
@@ -227,7 +227,7 @@ def test_sections_joined_are_the_text(text: str) -> None:
 
 
 @given(texts)
-def test_entries_stand_only_below_the_timelines_line(text: str) -> None:
+def test_entries_are_only_below_the_timeline_line(text: str) -> None:
     truth, _ = halves(text)
     for section in sections(text):
         assert section.kind == "truth" or section.start >= len(truth)

@@ -20,19 +20,19 @@ from gbrain.text.similarity import (
 )
 
 
-def test_a_word_is_cut_into_threes_with_its_ends_marked() -> None:
+def test_trigrams_include_the_ends_of_a_word() -> None:
     assert trigrams("cat") == {"$ca", "cat", "at$"}
     assert trigrams("a") == {"$a$"}
     assert trigrams("") == set()
 
 
-def test_jaccard_is_the_share_of_pieces_in_common() -> None:
+def test_jaccard_is_the_share_of_common_trigrams() -> None:
     assert jaccard(trigrams("kuberntes"), trigrams("kubernetes")) == 7 / 12
     assert jaccard(trigrams("cat"), trigrams("dog")) == 0
     assert jaccard(frozenset(), frozenset()) == 0
 
 
-def test_dice_counts_what_is_common_twice() -> None:
+def test_dice_counts_common_trigrams_twice() -> None:
     assert dice(frozenset("abc"), frozenset("bcd")) == 4 / 6
     assert dice(frozenset(), frozenset()) == 0
 
@@ -48,12 +48,12 @@ def test_dice_counts_what_is_common_twice() -> None:
         ("a", "bcd", None),
     ],
 )
-def test_edit_distance(a: str, b: str, distance: int | None) -> None:
+def test_edit_distance_counts_typos_up_to_a_limit(a: str, b: str, distance: int | None) -> None:
     assert edit_distance(a, b, 2) == distance
 
 
 @given(st.text("ab", max_size=6), st.text("ab", max_size=6))
-def test_likeness_is_the_same_both_ways(a: str, b: str) -> None:
+def test_similarity_is_symmetric(a: str, b: str) -> None:
     assert edit_distance(a, b, 3) == edit_distance(b, a, 3)
     assert (edit_distance(a, b, 3) == 0) is (a == b)
     assert jaccard(trigrams(a), trigrams(b)) == jaccard(trigrams(b), trigrams(a))
@@ -71,7 +71,7 @@ def test_likeness_is_the_same_both_ways(a: str, b: str) -> None:
         ("spaceship", "space", False),
     ],
 )
-def test_a_slip_is_one_that_can_be_nothing_else(word: str, meant: str, sure: bool) -> None:
+def test_a_likely_typo_resembles_only_one_word(word: str, meant: str, sure: bool) -> None:
     assert is_likely_typo(word, meant) is sure
 
 
@@ -83,25 +83,25 @@ def test_case_punctuation_and_line_ends_do_not_count():
     assert shingle_overlap(word_shingles(TWELVE), word_shingles(other)) == 1
 
 
-def test_one_word_changed_costs_its_three_runs():
+def test_one_changed_word_changes_three_shingles():
     other = TWELVE.replace("jumps", "leaps")
     assert len(word_shingles(TWELVE)) == 10
     assert shingle_overlap(word_shingles(TWELVE), word_shingles(other)) == pytest.approx(7 / 10)
 
 
-def test_a_part_is_not_the_whole():
+def test_a_part_of_a_text_is_not_a_duplicate():
     double = TWELVE + " " + " ".join(f"word{number}" for number in range(12))
     assert shingle_overlap(word_shingles(TWELVE), word_shingles(double)) == pytest.approx(10 / 22)
 
 
-def test_few_words_are_like_nothing():
+def test_a_short_text_is_similar_to_nothing():
     few = " ".join(TWELVE.split()[: MIN_WORDS - 1])
     assert word_shingles(few) == frozenset()
     assert shingle_overlap(word_shingles(few), word_shingles(few)) == 0
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-def test_it_is_a_share_and_works_both_ways(one, other):
+def test_shingle_overlap_is_symmetric_and_from_0_to_1(one, other):
     a, b = word_shingles(one), word_shingles(other)
     assert shingle_overlap(a, b) == shingle_overlap(b, a)
     assert 0 <= shingle_overlap(a, b) <= 1
@@ -118,7 +118,7 @@ def test_it_is_a_share_and_works_both_ways(one, other):
         ("2026-04-03/a", "2026-04-04/b", False),
     ],
 )
-def test_notes_of_different_days(one, other, different):
+def test_notes_of_different_days_have_different_dates(one, other, different):
     assert have_different_dates(one, other) is different
 
 
@@ -131,7 +131,7 @@ def test_phrases_are_spread_and_made_of_long_words():
 
 
 @given(st.text(max_size=200), st.integers(1, 9))
-def test_phrases_stand_in_the_text(text, count):
+def test_phrases_are_in_the_text(text, count):
     phrases = distinctive_phrases(text, count)
     assert len(phrases) <= count
     words = " ".join(phrases).split()

@@ -33,20 +33,20 @@ from gbrain.text.slug import MAX_SLUG_CHARACTERS, fold_name, normalise_unicode, 
         ("no extension", "no-extension"),
     ],
 )
-def test_slug_is_the_path_made_typeable(path: str, slug: str) -> None:
+def test_a_slug_is_made_from_the_path(path: str, slug: str) -> None:
     assert slug_from_path(path) == slug
 
 
 @pytest.mark.parametrize(
     "path", ["", ".", "..", "../a.md", "a/../b.md", "/etc/passwd", "a//b", "a/", "---.md", ".md"]
 )
-def test_a_path_that_leaves_its_folder_or_names_nothing_is_refused(path: str) -> None:
+def test_a_path_outside_its_folder_or_without_name_is_refused(path: str) -> None:
     with pytest.raises(BadPage) as caught:
         slug_from_path(path)
     assert caught.value.code == "bad_slug"
 
 
-def test_a_slug_has_a_longest_length() -> None:
+def test_the_length_of_a_slug_is_limited() -> None:
     assert slug_from_path("a" * MAX_SLUG_CHARACTERS) == "a" * MAX_SLUG_CHARACTERS
     with pytest.raises(BadPage, match="longer than 400"):
         slug_from_path("a" * (MAX_SLUG_CHARACTERS + 1))
@@ -87,7 +87,7 @@ def test_the_slug_of_a_slug_is_itself(path: str) -> None:
         ("🚀", "🚀"),
     ],
 )
-def test_a_key_forgets_case_accents_and_punctuation(name: str, key: str) -> None:
+def test_a_key_ignores_case_accents_and_punctuation(name: str, key: str) -> None:
     assert fold_name(name) == key
 
 
@@ -97,13 +97,13 @@ def test_folding_twice_changes_nothing(name: str) -> None:
 
 
 @given(st.text(st.sampled_from("aé\u0301\u0316\u0344知"), max_size=30))
-def test_a_long_text_has_the_normal_form_of_unicode(text: str) -> None:
+def test_a_long_text_is_normalised(text: str) -> None:
     long = text + "." * 1000
     assert normalise_unicode("NFC", long) == unicodedata.normalize("NFC", long)
     assert normalise_unicode("NFKD", long) == unicodedata.normalize("NFKD", long)
 
 
-def test_a_million_marks_on_one_letter_are_no_name() -> None:
+def test_a_million_marks_on_one_letter_are_fast() -> None:
     """Python sorts them by pairs: it would take hours."""
     marks = "\u0301\u0316" * 500_000
     assert fold_name(f"a{marks}b") == "ab"
