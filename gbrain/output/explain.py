@@ -1,17 +1,17 @@
-"""The whole trace of a query on one screen for people."""
+"""Print how a query was answered, stage by stage, on one screen; `--json` has every number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gbrain.messages import counted
-from gbrain.output import score_format, screen
+from gbrain.output import screen
 from gbrain.output.explain_document import scope_document
 from gbrain.output.plain_text import one_line, without_newlines
 from gbrain.output.plots import bar
-from gbrain.output.score_format import number
 from gbrain.search import threshold
 from gbrain.search.explain import score_breakdown
+from gbrain.search.explain.score_breakdown import LaneShare
 from gbrain.search.explain.why_not import WhyNot
 from gbrain.search.intent import Intent
 from gbrain.search.pipeline import StageResults
@@ -19,18 +19,19 @@ from gbrain.text.query_tree import describe_query
 from gbrain.trace import Detail
 from gbrain.types import Answer, LaneResult
 
-# Lines of a lane that fit on one screen.
-_SHOWN = 5
+# Pages shown of each lane and stage, so that all stages fit on one screen.
+_MAX_PAGES = 5
+_MAX_BOOSTED_PAGES = 10
 
-# What the retry ladder tells of each rung has lines of its own.
+# The trace detail of the retry ladder, which has a section of its own.
 _RUNGS = "rungs"
 
 
 def show_explanation(
-    answer: Answer, work: StageResults, missing: WhyNot | None, *, pager: bool = True
+    answer: Answer, results: StageResults, missing: WhyNot | None, *, pager: bool = True
 ) -> None:
-    """Headings stand out on a terminal, plain lines go to a pipe."""
-    sections = _sections(answer, work, missing)
+    """Print a section for each stage, with coloured headings on a terminal."""
+    sections = _sections(answer, results, missing)
     if not screen.on_terminal():
         for heading, lines in sections:
             screen.write("\n".join([heading, *(f"  {without_newlines(line)}" for line in lines)]))
@@ -46,34 +47,31 @@ def show_explanation(
                 terminal.print(Text(f"  {without_newlines(line)}", overflow="fold"))
 
 
-def _pages(count: int) -> str:
-    return counted(count, "page")
-
-
 def _sections(
-    answer: Answer, work: StageResults, missing: WhyNot | None
+    answer: Answer, results: StageResults, missing: WhyNot | None
 ) -> Iterator[tuple[str, list[str]]]:
+    """Yield (heading, lines) in the order of the stages."""
     if missing:
         lines = [f"{missing.slug} was lost at: {missing.stage}", missing.reason]
         lines = [f"{missing.slug}: {missing.reason}"] if missing.stage == "shown" else lines
         yield "Why not", [*lines, *([missing.remedy] if missing.remedy else [])]
-    yield "Query", list(_query_lines(answer, work))
-    yield "Short-circuit", [_short_circuit(work)]
+    yield "Query", list(_query_lines(answer, results))
+    yield "Short-circuit", [_short_circuit_line(results)]
     for stage in answer.trace.stages:
         if _RUNGS in stage.detail:
-            yield "Retry ladder", [one_line(rung) for rung in _listed(stage.detail[_RUNGS])]
-    if work.lanes.by_name:
-        for lane, found in work.lanes.by_name.items():
-            yield f"Lane {lane}, {_pages(len(found.pages))}", list(_lane_lines(found))
-        title = f"Fusion by {work.plan.merge}, {_pages(len(work.fused))}"
-        yield title, list(_fusion_lines(work))
-    factors = list(_boost_lines(work))
+            yield "Retry ladder", [one_line(rung) for rung in _as_list(stage.detail[_RUNGS])]
+    if results.lanes.by_name:
+        for lane, found in results.lanes.by_name.items():
+            yield f"Lane {lane}, {counted(len(found.pages), 'page')}", list(_lane_lines(found))
+        title = f"Fusion by {results.plan.merge}, {counted(len(results.fused), 'page')}"
+        yield title, list(_fusion_lines(results))
+    factors = list(_boost_lines(results))
     if factors or answer.superseded:
         dropped = [f"{slug} is superseded and left out" for slug in answer.superseded]
         yield "Boosts", [*factors, *dropped]
-    if work.reranked:
-        yield f"Rerank by {work.reranked.how}", list(_rerank_lines(work))
-    yield "Cut", list(_cut_lines(answer, work))
+    if results.reranked:
+        yield f"Rerank by {results.reranked.how}", list(_rerank_lines(results))
+    yield "Cut", list(_threshold_lines(answer, results))
     yield (
         f"Verdict: {answer.verdict.grade} ({answer.verdict.confidence:.2f})",
         list(answer.verdict.reasons),
@@ -81,55 +79,50 @@ def _sections(
     yield f"Time, {answer.took_ms:.1f} ms", list(_time_lines(answer))
 
 
-def _short_circuit(work: StageResults) -> str:
-    if not work.plan.settings.short_circuit:
+def _short_circuit_line(results: StageResults) -> str:
+    if not results.plan.settings.short_circuit:
         return "off"
-    names = ", ".join(candidate.slug for candidate in work.name_match.candidates[:_SHOWN])
-    return f"{work.name_match.how}: {names}" if names else "the query is no page's name"
+    match = results.name_match
+    names = ", ".join(candidate.slug for candidate in match.candidates[:_MAX_PAGES])
+    return f"{match.how}: {names}" if names else "the query is not the name of a page"
 
 
-def _query_lines(answer: Answer, work: StageResults) -> Iterator[str]:
-    query = work.query
+def _query_lines(answer: Answer, results: StageResults) -> Iterator[str]:
+    query = results.query
     yield f"text        {one_line(query.text)}"
-    read = f" → {answer.read_as}" if answer.read_as else ""
-    yield f"understood  {one_line(describe_query(query) + read)}"
-    also = [
+    read_as = f" → {answer.read_as}" if answer.read_as else ""
+    yield f"understood  {one_line(describe_query(query) + read_as)}"
+    synonyms = [
         f"{' '.join(term.words)} also {', '.join(term.synonyms)}"
         for term in query.terms
         if term.synonyms
     ]
-    if also:
-        yield f"aliases     {one_line('; '.join(also))}"
+    if synonyms:
+        yield f"aliases     {one_line('; '.join(synonyms))}"
     if query.semantic_text != query.text:
         yield f"embedded    {one_line(query.semantic_text)}"
     scope = scope_document(query.scope)
     if scope:
-        yield "scope       " + one_line(
-            ", ".join(f"{name} {value}" for name, value in scope.items())
-        )
-    if work.intent:
-        yield f"intent      {', '.join(_intent(work.intent))}"
-    factors = score_breakdown.intent_factors(work)
+        filters = ", ".join(f"{name} {value}" for name, value in scope.items())
+        yield f"scope       {one_line(filters)}"
+    if results.intent:
+        yield f"intent      {', '.join(_intent_words(results.intent))}"
+    factors = score_breakdown.intent_factors(results)
     if factors:
-        weights = work.plan.settings.lane_weights
-        ran = [lane for lane in factors if lane in work.lanes.by_name]
-        told = [f"{lane} {weights[lane]:g} × {factors[lane]:g}" for lane in ran]
-        yield f"weights     {', '.join(told)}"
-    for period in work.boosted.periods:
+        weights = results.plan.settings.lane_weights
+        products = [
+            f"{lane} {weights[lane]:g} × {factor:g}"
+            for lane, factor in factors.items()
+            if lane in results.lanes.by_name
+        ]
+        yield f"weights     {', '.join(products)}"
+    for period in results.boosted.periods:
         yield f"time        {period.first} to {period.last}"
 
 
-def _lane_lines(found: LaneResult) -> Iterator[str]:
-    for candidate in found.pages[:_SHOWN]:
-        yield f"{candidate.rank:>3}  {candidate.score:9.4f}  {candidate.slug}"
-    if len(found.pages) > _SHOWN:
-        yield f"  …  {found.pages[-1].score:9.4f}  {found.pages[-1].slug}"
-
-
-def _intent(intent: Intent) -> Iterator[str]:
-    """What a question was taken for, in words."""
+def _intent_words(intent: Intent) -> Iterator[str]:
     if not intent.english:
-        yield "not read, the query is not English"
+        yield "not detected, the query is not English"
         return
     yield intent.kind
     yield from (name for name in ("preference", "concrete") if getattr(intent, name))
@@ -137,94 +130,127 @@ def _intent(intent: Intent) -> Iterator[str]:
         yield intent.shape
 
 
-def _fusion_lines(work: StageResults) -> Iterator[str]:
-    settings, merge = work.plan.settings, work.plan.merge
-    lanes = score_breakdown.active_lanes(work)
-    if not work.fused:
+def _lane_lines(found: LaneResult) -> Iterator[str]:
+    for candidate in found.pages[:_MAX_PAGES]:
+        yield f"{candidate.rank:>3}  {candidate.score:9.4f}  {candidate.slug}"
+    if len(found.pages) > _MAX_PAGES:
+        yield f"  …  {found.pages[-1].score:9.4f}  {found.pages[-1].slug}"
+
+
+def _fusion_lines(results: StageResults) -> Iterator[str]:
+    """Yield the rule by which the lanes are merged, then the best pages with their sums."""
+    settings, merge = results.plan.settings, results.plan.merge
+    lanes = score_breakdown.active_lanes(results)
+    if not results.fused:
         return
-    alone = len(lanes) < 2
+    one_lane = len(lanes) < 2
     if merge in ("set-union", "blend"):
-        yield from _scale_lines(work)
+        yield _scale_line(results)
     if merge == "set-union":
         if {"fts", "vector"} <= set(lanes):
-            yield f"vector (part + {settings.chunk_bonus:g} × its best passage's, by both lanes)"
-        yield f"score = best part{'' if alone else f' + {settings.both_bonus:g} × the others'}"
+            yield f"vector (part + {settings.chunk_bonus:g} × its best chunk's in both lanes)"
+        yield f"score = best part{'' if one_lane else f' + {settings.both_bonus:g} × the others'}"
     elif merge == "set-union-rank":
-        both = "" if alone else f", + {settings.rank_bonus:g} when in two lanes"
-        yield f"score = best of weight/rank{both}"
+        bonus = "" if one_lane else f", + {settings.rank_bonus:g} when in two lanes"
+        yield f"score = best of weight/rank{bonus}"
     elif merge == "rrf":
         yield f"score = sum of weight/({settings.rrf_k}+rank)"
     else:
         yield "score = sum of weight × part"
-    for place, (page, parts) in enumerate(score_breakdown.shares_by_page(work), 1):
-        if place > _SHOWN:
+    for place, (page, shares) in enumerate(score_breakdown.shares_by_page(results), 1):
+        if place > _MAX_PAGES:
             break
-        yield f"{place:>3}  {score_format.fused(parts, page.score, merge, settings)}  {page.slug}"
+        yield f"{place:>3}  {_format_sum(shares, results)} = {page.score:.4f}  {page.slug}"
 
 
-def _scale_lines(work: StageResults) -> Iterator[str]:
-    """Which scores of the lanes count as 0 and as 1."""
-    told: list[str] = []
-    for lane, found in score_breakdown.active_lanes(work).items():
+def _scale_line(results: StageResults) -> str:
+    """Return which scores of each lane count as 0 and as 1."""
+    texts: list[str] = []
+    for lane, found in score_breakdown.active_lanes(results).items():
         scale = score_breakdown.page_scale(found)
         if scale and scale.high > scale.low:
-            told.append(f"{lane} {number(scale.low)} to {number(scale.high)}")
+            texts.append(f"{lane} {scale.low:.4f} to {scale.high:.4f}")
         elif scale:
-            told.append(f"{lane} all 1")
-    yield f"part = lane's score on a scale from 0 to 1: {', '.join(told)}"
+            texts.append(f"{lane} all 1")
+    return f"part = lane's score on a scale from 0 to 1: {', '.join(texts)}"
 
 
-def _boost_lines(work: StageResults) -> Iterator[str]:
-    fused = score_breakdown.scores_by_page(work.fused)
-    lifted = [page for page in work.boosted.ranked if page.boosts]
-    for page in lifted[: 2 * _SHOWN]:
-        yield f"{score_format.boosted(fused[page.page_id], page.boosts, page.score)}  {page.slug}"
-    if len(lifted) > 2 * _SHOWN:
-        yield f"… and {_pages(len(lifted) - 2 * _SHOWN)} more"
+def _format_sum(shares: Sequence[LaneShare], results: StageResults) -> str:
+    """Return how the shares of the lanes make a page's score, the greatest share first."""
+    settings, merge = results.plan.settings, results.plan.merge
+    first, *others = (_format_share(share, results) for share in shares)
+    if merge == "set-union-rank":
+        return f"{first} + {settings.rank_bonus:g}" if others else first
+    if merge == "set-union":
+        others = [f"{settings.both_bonus:g} × {text}" for text in others]
+    return " + ".join([first, *others])
 
 
-def _rerank_lines(work: StageResults) -> Iterator[str]:
-    reranked, mixing = work.reranked, score_breakdown.rerank_mixing(work)
+def _format_share(share: LaneShare, results: StageResults) -> str:
+    merge, rrf_k = results.plan.merge, results.plan.settings.rrf_k
+    if merge == "rrf":
+        return f"{share.lane} {share.weight:g}/({rrf_k}+{share.rank})"
+    if merge == "set-union-rank":
+        return f"{share.lane} {share.weight:g}/{share.rank}"
+    text = f"{share.own:.4f}"
+    if share.shared and share.bonus:
+        text = f"({text} + {share.bonus:g} × {share.shared.worth:.4f})"
+    return f"{share.lane} {f'{share.weight:g} × ' if share.weight != 1 else ''}{text}"
+
+
+def _boost_lines(results: StageResults) -> Iterator[str]:
+    fused = score_breakdown.scores_by_page(results.fused)
+    boosted = [page for page in results.boosted.ranked if page.boosts]
+    for page in boosted[:_MAX_BOOSTED_PAGES]:
+        factors = "".join(f" × {name} {factor:.4g}" for name, factor in page.boosts.items())
+        yield f"{fused[page.page_id]:.4f}{factors} = {page.score:.4f}  {page.slug}"
+    if len(boosted) > _MAX_BOOSTED_PAGES:
+        yield f"… and {counted(len(boosted) - _MAX_BOOSTED_PAGES, 'page')} more"
+
+
+def _rerank_lines(results: StageResults) -> Iterator[str]:
+    reranked, mixing = results.reranked, score_breakdown.rerank_mixing(results)
     if reranked is None:
         return
     if reranked.skipped or reranked.notice:
         yield reranked.notice or f"skipped: {reranked.skipped}"
     if mixing is None:
         return
-    low, high = number(mixing.scale.low), number(mixing.scale.high)
+    low, high = f"{mixing.scale.low:.4f}", f"{mixing.scale.high:.4f}"
     if mixing.trust is not None:
         yield f"weight = rerank_mix {mixing.mix:g} × trust {mixing.trust:.4g} = {mixing.weight:.4g}"
-    yield f"{1 - mixing.weight:.4g} × score before, on a scale from {low} to {high},"
-    yield f"+ {mixing.weight:.4g} × opinion → back on that scale, never above the page before"
-    before = score_breakdown.scores_by_page(work.boosted.ranked)
-    for place, page in enumerate(reranked.ranked[:_SHOWN], 1):
+    own_weight, weight = f"{1 - mixing.weight:.4g}", f"{mixing.weight:.4g}"
+    yield f"{own_weight} × score before, on a scale from {low} to {high},"
+    yield f"+ {weight} × reranker's score → back on that scale, never above the page before"
+    before = score_breakdown.scores_by_page(results.boosted.ranked)
+    for place, page in enumerate(reranked.ranked[:_MAX_PAGES], 1):
         if "rerank" in page.lanes:
-            sum_ = score_format.mixed(before[page.page_id], page.lanes["rerank"].score, mixing)
-            yield f"{place:>3}  {sum_} → {number(page.score)}  {page.slug}"
+            own = score_breakdown.position_on_scale(before[page.page_id], mixing.scale)
+            mixed = f"{own_weight} × {own:.4f} + {weight} × {page.lanes['rerank'].score:.4f}"
+            yield f"{place:>3}  {mixed} → {page.score:.4f}  {page.slug}"
 
 
-def _cut_lines(answer: Answer, work: StageResults) -> Iterator[str]:
-    yield f"{_pages(len(work.threshold.kept))} kept, {len(answer.hits)} shown"
-    settings, least = (
-        work.plan.settings,
-        threshold.minimum_score(work.threshold.kept, work.plan.settings),
-    )
-    share = f" of the best, {number(least)}" if least is not None else ""
-    for why, slugs in (
-        (f"relevance_floor {settings.relevance_floor:g}", work.threshold.below_floor),
-        (f"threshold {settings.threshold:g}{share}", work.threshold.below_threshold),
+def _threshold_lines(answer: Answer, results: StageResults) -> Iterator[str]:
+    settings, kept = results.plan.settings, results.threshold.kept
+    yield f"{counted(len(kept), 'page')} kept, {len(answer.hits)} shown"
+    least = threshold.minimum_score(kept, settings)
+    share = f" of the best, {least:.4f}" if least is not None else ""
+    for reason, slugs in (
+        (f"relevance_floor {settings.relevance_floor:g}", results.threshold.below_floor),
+        (f"threshold {settings.threshold:g}{share}", results.threshold.below_threshold),
     ):
         if slugs:
-            yield f"below {why}: {', '.join(slugs[:_SHOWN])}{' …' if len(slugs) > _SHOWN else ''}"
-    for hit in answer.hits[:_SHOWN]:
-        yield f"{hit.rank:>3}  {number(hit.score):>9}  {hit.slug}"
+            more = " …" if len(slugs) > _MAX_PAGES else ""
+            yield f"below {reason}: {', '.join(slugs[:_MAX_PAGES])}{more}"
+    for hit in answer.hits[:_MAX_PAGES]:
+        yield f"{hit.rank:>3}  {hit.score:9.4f}  {hit.slug}"
 
 
 def _time_lines(answer: Answer) -> Iterator[str]:
     longest = max((stage.ms for stage in answer.trace.stages), default=0)
     for stage in answer.trace.stages:
         detail = ", ".join(
-            f"{name} {'; '.join(_listed(value))}"
+            f"{name} {'; '.join(_as_list(value))}"
             for name, value in stage.detail.items()
             if value not in (None, []) and name != _RUNGS
         )
@@ -232,5 +258,5 @@ def _time_lines(answer: Answer) -> Iterator[str]:
         yield f"{stage.name:14} {stage.ms:8.2f} ms {share:12} {one_line(detail)}"
 
 
-def _listed(value: Detail) -> list[str]:
+def _as_list(value: Detail) -> list[str]:
     return value if isinstance(value, list) else [str(value)]

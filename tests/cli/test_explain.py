@@ -1,4 +1,4 @@
-"""`gbrain explain`: the numbers can be checked by hand, and a lost page is found."""
+"""`gbrain explain`: the document, the plain text and the stage that lost a page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_whole_trace_is_one_document(run, embedded):
     assert {"fts", "vector", "fuse"} <= {stage["stage"] for stage in document["trace"]}
 
 
-def test_what_was_read_for_a_misspelt_word_is_told(run, embedded):
+def test_the_repaired_spelling_is_shown(run, embedded):
     assert "understood  sourdogh → sourdough\n" in run("explain", "sourdogh").stdout
 
 
@@ -34,14 +34,17 @@ def test_reciprocal_rank_fusion_adds_up(run, embedded):
         lane: {page["slug"]: page["rank"] for page in pages}
         for lane, pages in document["lanes"].items()
     }
+    assert document["fusion"]["pages"]
     for page in document["fusion"]["pages"]:
         slug = page["slug"]
         by_hand = sum(1 / (60 + found[slug]) for found in ranks.values() if slug in found)
         assert math.isclose(page["score"], by_hand)
 
 
-def test_set_union_takes_the_better_part_and_a_share_of_the_other(run, embedded):
-    for page in explained(run, "backup of notes")["fusion"]["pages"]:
+def test_set_union_adds_a_share_of_the_lower_part(run, embedded):
+    pages = explained(run, "backup of notes")["fusion"]["pages"]
+    assert pages
+    for page in pages:
         best, *others = sorted(page["parts"].values(), reverse=True)
         assert math.isclose(page["score"], best + 0.6 * sum(others))
 
@@ -57,14 +60,14 @@ def test_set_union_takes_the_better_part_and_a_share_of_the_other(run, embedded)
         (("zyzzyva", "people/noor-haddad", "--mode", "bm25"), "lanes", "alias"),
     ],
 )
-def test_a_page_is_lost_somewhere(run, embedded, arguments, stage, remedy):
+def test_why_not_names_the_stage_and_a_remedy(run, embedded, arguments, stage, remedy):
     text, slug, *more = arguments
     found = explained(run, text, "--why-not", slug, *more)["why_not"]
     assert (found["slug"], found["stage"]) == (slug, stage)
     assert (remedy or "") in (found["remedy"] or "")
 
 
-def test_a_page_beyond_the_pool(run, embedded):
+def test_why_not_names_the_candidate_pool(run, embedded):
     run("config", "set", "candidate_pool", "3")
     found = explained(run, "notes", "--why-not", "concepts/spaced-repetition")["why_not"]
     assert found["stage"] == "lanes"
@@ -72,7 +75,7 @@ def test_a_page_beyond_the_pool(run, embedded):
     assert found["remedy"].startswith("gbrain config set candidate_pool ")
 
 
-def test_a_superseded_page(run, embedded):
+def test_why_not_names_a_superseded_page(run, embedded):
     run("supersede", "people/noor-haddad", "people/alice-chen")
     found = explained(run, LUKEWARM, "--why-not", "people/noor-haddad")["why_not"]
     assert (found["stage"], "--include-superseded" in found["remedy"]) == ("superseded", True)
@@ -91,7 +94,7 @@ def test_an_unknown_page_is_an_error(run, embedded):
     assert (ran.exit_code, "people/alice-chen" in ran.stderr) == (1, True)
 
 
-def test_explaining_is_not_asking(run, sample):
+def test_explain_does_not_record_the_query(run, sample):
     run("config", "set", "record_queries", "on")
     run("explain", "zebra crossings", "--why-not", "people/alice-chen")
     assert "zebra" not in run("gaps").stdout

@@ -1,9 +1,8 @@
-"""`gbrain explain`: every score is worked out again, from the document and from the screen."""
+"""`gbrain explain`: every score can be recomputed from the document."""
 
 from __future__ import annotations
 
 import math
-import re
 
 import pytest
 
@@ -19,7 +18,7 @@ def scaled(score, span):
 
 
 def candidates(document):
-    """Rank and score of each page by lane, those beyond the pool included."""
+    """Return rank and score of each page by lane, those beyond the pool included."""
     return {
         lane: {page["slug"]: page for page in (*pages, *document["beyond"][lane])}
         for lane, pages in document["lanes"].items()
@@ -36,13 +35,13 @@ def own(document, lane, page):
 
 
 def worth(document, shared):
-    """What a passage has in both lanes, from its scores there."""
+    """Return the mean of a chunk's scaled scores in both lanes."""
     scales = document["fusion"]["scales"]
     return sum(scaled(score, scales[lane]["passages"]) for lane, score in shared.items()) / 2
 
 
 def check_fusion(document):
-    """Every part and every total, from the lanes' own scores and ranks."""
+    """Every part and every total follows from the lanes' scores and ranks."""
     fusion, known = document["fusion"], candidates(document)
     constants = fusion["constants"]
     assert fusion["pages"]
@@ -72,20 +71,20 @@ def test_every_part_and_total_comes_from_the_lanes(run, embedded, merge, questio
     check_fusion(document)
 
 
-def test_a_page_beyond_a_lane_s_pool_has_its_part_too(run, embedded):
+def test_a_page_beyond_the_pool_has_its_part_too(run, embedded):
     run("config", "set", "candidate_pool", "4")
     document = run("explain", BACKUP, "--json").json
     assert document["beyond"]["vector"][0]["rank"] > 4
     check_fusion(document)
 
 
-def test_a_lane_alone_counts_by_the_same_rule(run, embedded):
+def test_one_lane_is_scored_by_the_same_rule(run, embedded):
     document = run("explain", BACKUP, "--mode", "bm25", "--json").json
     assert (document["fusion"]["merge"], document["fusion"]["by"]) == (None, "set-union")
     check_fusion(document)
 
 
-def test_weights_are_settings_times_what_the_intent_says(run, embedded):
+def test_weights_are_settings_times_intent_factors(run, embedded):
     run("config", "set", "keyword_weight", "1.5")
     run("config", "set", "intent_weights", "on")
     document = run("explain", LUKEWARM, "--json").json
@@ -98,25 +97,22 @@ def test_weights_are_settings_times_what_the_intent_says(run, embedded):
     check_fusion(document)
 
 
-def test_boosts_multiply_the_fused_score(run, embedded):
-    document = run(
-        "explain", APRIL, "--boost", "slug:projects/=0.5", "--boost", "wing:people=1.2", "--json"
-    ).json
+def check_boosts(document):
+    """Every boosted score is the fused score times its factors."""
     fused = {page["slug"]: page["score"] for page in document["fusion"]["pages"]}
-    names = {name for page in document["boosts"] for name in page["factors"]}
-    assert names == {"date", "slug:projects/", "wing:people"}
     for page in document["boosts"]:
         assert page["fused"] == fused[page["slug"]]
         assert page["score"] == pytest.approx(page["fused"] * math.prod(page["factors"].values()))
 
 
-@pytest.mark.parametrize("question", [LUKEWARM, BACKUP])
-def test_a_reranked_score_is_a_mixture(run, embedded, question):
-    rerank = run("explain", question, "--rerank", "--json").json["rerank"]
-    assert rerank["weight"] == pytest.approx(rerank["mix"] * rerank["trust"])
+def check_rerank(rerank):
+    """Every reranked score is a mixture, and at most that of the page before."""
+    if rerank["trust"] is not None:
+        assert rerank["weight"] == pytest.approx(rerank["mix"] * rerank["trust"])
     by_place = {page["place"]: page["score"] for page in rerank["unread"]}
     judged = iter(rerank["pages"])
     ceiling = rerank["high"]
+    assert rerank["head"]
     for place in range(1, rerank["head"] + 1):
         if place in by_place:
             ceiling = min(ceiling, by_place[place])
@@ -128,35 +124,50 @@ def test_a_reranked_score_is_a_mixture(run, embedded, question):
         assert page["score"] == pytest.approx(ceiling)
 
 
-def sums_on(screen):
-    """Each line's sum as written, worked out, and what the line says it is."""
-    for line in screen.splitlines():
-        found = re.match(r"^ +(?:\d+  )?([(a-z0-9].* [+×/].*|\w+ [\d.]+(?:/\S+)?) = (\S+)", line)
-        if not found or not re.search(r"  \S+/?\S*$", line) or "weight =" in line:
-            continue
-        written = re.sub(r"\b[a-z_]+(:[\w/]+)? ", "", found[1]).replace("×", "*")
-        yield eval(written, {"__builtins__": {}}), found[2]
+def test_boosts_multiply_the_fused_score(run, embedded):
+    document = run(
+        "explain", APRIL, "--boost", "slug:projects/=0.5", "--boost", "wing:people=1.2", "--json"
+    ).json
+    names = {name for page in document["boosts"] for name in page["factors"]}
+    assert names == {"date", "slug:projects/", "wing:people"}
+    check_boosts(document)
+
+
+@pytest.mark.parametrize("question", [LUKEWARM, BACKUP])
+def test_a_reranked_score_is_a_mixture(run, embedded, question):
+    rerank = run("explain", question, "--rerank", "--json").json["rerank"]
+    assert rerank["trust"] is not None
+    check_rerank(rerank)
 
 
 @pytest.mark.parametrize(
-    ("options", "least"),
+    "options",
     [
-        (("--merge", "set-union"), 5),
-        (("--merge", "set-union-rank"), 5),
-        (("--merge", "rrf"), 5),
-        (("--merge", "blend"), 5),
-        (("--profile", "engram"), 15),
-        (("--profile", "sift"), 10),
-        (("--rerank",), 10),
+        ("--merge", "set-union"),
+        ("--merge", "set-union-rank"),
+        ("--merge", "rrf"),
+        ("--merge", "blend"),
+        ("--profile", "engram"),
+        ("--profile", "sift"),
+        ("--rerank",),
     ],
 )
 @pytest.mark.parametrize("question", [LUKEWARM, APRIL])
-def test_both_sides_of_each_line_agree_as_they_are_written(run, embedded, options, least, question):
-    sums = list(sums_on(run("explain", question, *options).stdout))
-    assert len(sums) >= least
-    for worked_out, written in sums:
-        told = f"{worked_out:.4f}" if abs(worked_out) >= 0.1 else f"{worked_out:.4g}"
-        assert told == written
+def test_every_score_can_be_recomputed(run, embedded, options, question):
+    document = run("explain", question, *options, "--json").json
+    check_fusion(document)
+    check_boosts(document)
+    if document["rerank"]:
+        check_rerank(document["rerank"])
+
+
+@pytest.mark.parametrize("merge", ["set-union", "set-union-rank", "rrf", "blend"])
+def test_the_screen_rounds_the_scores_of_the_document(run, embedded, merge):
+    pages = run("explain", LUKEWARM, "--merge", merge, "--json").json["fusion"]["pages"][:5]
+    shown = run("explain", LUKEWARM, "--merge", merge).stdout
+    assert len(pages) == 5
+    for page in pages:
+        assert f" = {page['score']:.4f}  {page['slug']}\n" in shown
 
 
 def test_reciprocal_ranks_are_shown_with_their_weights(run, embedded):
@@ -173,7 +184,7 @@ def test_the_rule_names_only_lanes_that_ran(run, embedded):
     assert "vector" not in alone
 
 
-def test_what_a_question_was_taken_for_is_shown(run, embedded):
+def test_the_intent_of_a_question_is_shown(run, embedded):
     shown = run("explain", "which phone number do I like best?", "--profile", "jeffs").stdout
     assert "  intent      what, preference, concrete\n" in shown
     shown = run("explain", "Who is Alice Chen?", "--profile", "engram").stdout
@@ -183,7 +194,7 @@ def test_what_a_question_was_taken_for_is_shown(run, embedded):
     )
 
 
-def test_the_rungs_of_the_ladder_stand_below_each_other(run, embedded):
+def test_the_retry_ladder_has_a_line_for_each_rung(run, embedded):
     ran = run("explain", "sourdogh")
     assert "Retry ladder\n  initial: sourdogh = 0\n  strongest_term: sourdogh = 0\n" in ran.stdout
     assert "  trigram_fuzzy: sourdogh → sourdough = 4\n" in ran.stdout
@@ -191,16 +202,16 @@ def test_the_rungs_of_the_ladder_stand_below_each_other(run, embedded):
     assert run("explain", "sourdogh", "--json").json["query"]["read_as"] == "sourdough"
 
 
-def test_reading_and_cutting_take_time_too(run, embedded):
+def test_parsing_and_the_threshold_are_timed(run, embedded):
     stages = [stage["stage"] for stage in run("explain", BACKUP, "--json").json["trace"]]
     assert (stages[0], "cut" in stages) == ("parse", True)
 
 
-def test_a_query_that_finds_nothing_has_no_arithmetic(run, embedded):
+def test_a_query_without_results_has_no_sums(run, embedded):
     shown = run("explain", "zzzz qqqq", "--mode", "bm25").stdout
     assert "Fusion by set-union, 0 pages\nCut\n  0 pages kept, 0 shown\n" in shown
 
 
-def test_the_whole_time_holds_the_time_of_each_stage(run, embedded):
+def test_the_total_time_includes_each_stage(run, embedded):
     document = run("explain", "alice chen", "--json").json
     assert document["took_ms"] >= max(stage["ms"] for stage in document["trace"]) - 0.01
