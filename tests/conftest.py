@@ -22,7 +22,7 @@ SAMPLE = Path(__file__).parent.parent / "gbrain" / "sample"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one run of the program gave back."""
+    """The result of one run of the program."""
 
     exit_code: int
     stdout_bytes: bytes
@@ -34,12 +34,12 @@ class Ran:
 
     @property
     def json(self) -> Any:
-        """Standard output as the one document it must be."""
+        """Return standard output, parsed as one JSON document."""
         return json.loads(self.stdout)
 
     @property
     def error(self) -> Any:
-        """The error document on standard error."""
+        """Return the error document on standard error."""
         return json.loads(self.stderr)["error"]
 
 
@@ -47,8 +47,8 @@ Run = Callable[..., Ran]
 
 
 @pytest.fixture(autouse=True)
-def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same hour everywhere, no colour, and no brain of the person who runs the tests."""
+def isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fix the time, switch off colour, and hide the brain of the user who runs the tests."""
     for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
     monkeypatch.delenv("GBRAIN_DB", raising=False)
@@ -60,9 +60,9 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run() -> Run:
-    """`run("search", "river", "--json", stdin=b"…")` calls the program as a shell would.
+    """`run("search", "river", "--json", stdin=b"…")` runs the program as a shell would.
 
-    Anything but an orderly end is a failure of the test: a traceback is always a bug.
+    An exception other than SystemExit fails the test: a traceback is always a bug.
     """
 
     def call(*words: str | Path, stdin: bytes = b"") -> Ran:
@@ -76,7 +76,7 @@ def run() -> Run:
 
 @pytest.fixture
 def brain_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the program finds its brain in this test; nothing is there yet."""
+    """Return the path of this test's brain; the file does not exist yet."""
     path = tmp_path / "brain.db"
     monkeypatch.setenv("GBRAIN_DB", str(path))
     return path
@@ -84,7 +84,7 @@ def brain_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def brain(brain_path: Path) -> Iterator[Brain]:
-    """An empty brain, open."""
+    """Open an empty brain."""
     with Brain.open(brain_path, make=True) as opened:
         yield opened
 
@@ -112,7 +112,7 @@ def filled(request: pytest.FixtureRequest, make_brain: Callable[..., Brain]) -> 
 
 @pytest.fixture(scope="session")
 def built_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packaged sample pages as a brain, made once."""
+    """Return a brain with the packaged sample pages, made once."""
     path = tmp_path_factory.mktemp("sample") / "brain.db"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GBRAIN_NOW", NOON)
@@ -123,16 +123,23 @@ def built_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sample(built_sample: Path, brain_path: Path) -> Path:
-    """The brain of this test, filled with the packaged sample pages."""
+    """Return the path of this test's brain, with the packaged sample pages."""
     shutil.copy(built_sample, brain_path)
     return brain_path
 
 
 @pytest.fixture(scope="session")
 def embedded_sample(built_sample: Path) -> Path:
-    """The sample pages with vectors, made once for all files that want them."""
+    """Return a brain with the sample pages and their vectors, made once."""
     path = built_sample.with_name("embedded.db")
     shutil.copy(built_sample, path)
     with Brain.open(path) as brain:
         brain.embed()
     return path
+
+
+@pytest.fixture
+def embedded(embedded_sample: Path, brain_path: Path) -> Path:
+    """Return the path of this test's brain, with the sample pages and their vectors."""
+    shutil.copy(embedded_sample, brain_path)
+    return brain_path

@@ -150,11 +150,11 @@ def test_imports_point_one_way() -> None:
     assert wrong == []
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_import_cycles_inside_a_package() -> None:
     assert in_cycles(import_graph()) == IMPORT_CYCLES
 
 
-def test_a_circle_of_imports_is_found() -> None:
+def test_an_import_cycle_is_detected() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}
     assert in_cycles(graph) == {"b", "c"}
 
@@ -170,7 +170,7 @@ def test_commands_never_use_the_database_directly() -> None:
     assert uses_of({"database"}, commands) == set()
 
 
-def test_every_part_of_the_program_has_its_rank() -> None:
+def test_every_module_belongs_to_a_layer() -> None:
     assert {part_of(file) for file in FILES} - {"__init__"} <= set(RANK)
 
 
@@ -188,7 +188,7 @@ def test_every_part_of_the_program_has_its_rank() -> None:
         ("cli", "sqlite3", True),
     ],
 )
-def test_the_rule_knows_up_from_down(part: str, imported: str, allowed: bool) -> None:
+def test_an_upward_import_is_detected(part: str, imported: str, allowed: bool) -> None:
     assert (wrong_direction(part, imported) is None) is allowed
 
 

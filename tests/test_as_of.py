@@ -39,7 +39,7 @@ def copies() -> list[Path]:
     return sorted((cache_folder() / "as-of").iterdir())
 
 
-def test_a_page_stands_as_it_was_written_last(brain: Brain, on: On):
+def test_a_page_has_its_text_of_that_day(brain: Brain, on: On):
     for day, text in (("2026-03-01", b"one"), ("2026-03-05", b"two"), ("2026-03-09", b"three")):
         on(day)
         brain.put("a", text)
@@ -58,7 +58,7 @@ def test_a_page_stands_as_it_was_written_last(brain: Brain, on: On):
     assert brain.text("a") == "three"
 
 
-def test_it_is_found_by_the_words_it_had(brain: Brain, on: On):
+def test_a_page_is_found_by_its_earlier_words(brain: Brain, on: On):
     on("2026-03-01")
     brain.put("a", b"# A\n\nThe lighthouse keeper")
     on("2026-03-05")
@@ -68,7 +68,7 @@ def test_it_is_found_by_the_words_it_had(brain: Brain, on: On):
     assert found(brain, "2026-03-05", "harbour") == ["a"]
 
 
-def test_what_was_deleted_comes_back(brain: Brain, on: On):
+def test_a_page_deleted_later_is_present(brain: Brain, on: On):
     on("2026-03-01")
     brain.put("a", b"first life")
     on("2026-03-03")
@@ -83,7 +83,7 @@ def test_what_was_deleted_comes_back(brain: Brain, on: On):
     assert pages(brain, "2026-03-08") == {}
 
 
-def test_names_that_changed_hands(brain: Brain, on: On):
+def test_a_slug_belongs_to_the_page_that_had_it_then(brain: Brain, on: On):
     on("2026-03-01")
     brain.put("a", b"was a")
     brain.put("b", b"was b")
@@ -111,7 +111,7 @@ def test_a_page_can_be_older_than_the_brain(brain: Brain, on: On):
     assert "undated" in pages(brain, "2026-11-01")
 
 
-def test_before_the_first_version_the_earliest_one_stands(brain: Brain, on: On):
+def test_before_the_first_version_the_earliest_is_used(brain: Brain, on: On):
     on("2026-11-01")
     brain.put("a", b"---\ndate: 2024-05-01\n---\nearliest")
     on("2026-11-02")
@@ -126,7 +126,7 @@ def test_before_the_first_version_the_earliest_one_stands(brain: Brain, on: On):
     }
 
 
-def test_one_name_is_one_page(brain: Brain, on: On):
+def test_a_reused_slug_belongs_to_its_first_page(brain: Brain, on: On):
     on("2026-03-01")
     brain.put("a", b"---\ndate: 2020-01-01\n---\nfirst")
     brain.rename("a", "b")
@@ -135,7 +135,7 @@ def test_one_name_is_one_page(brain: Brain, on: On):
     assert pages(brain, "2026-02-01") == {"a": "---\ndate: 2020-01-01\n---\nfirst"}
 
 
-def test_later_entries_were_not_known(brain: Brain, on: On):
+def test_later_timeline_entries_are_left_out(brain: Brain, on: On):
     on("2026-01-01")
     text = "# A\n\n## Timeline\n- 2026-02-01 — planned\n- 2025-02-01 — lighthouse\n"
     brain.put("a", text.encode())
@@ -144,9 +144,7 @@ def test_later_entries_were_not_known(brain: Brain, on: On):
     assert found(brain, "2026-02-01", "planned") == ["a"]
 
 
-def test_a_day_ends_at_midnight_of_the_clock_on_the_wall(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_day_ends_at_local_midnight(brain: Brain, monkeypatch: pytest.MonkeyPatch):
     import time
 
     monkeypatch.setenv("TZ", "Asia/Tokyo")
@@ -163,7 +161,7 @@ def test_a_day_ends_at_midnight_of_the_clock_on_the_wall(
 
 
 @pytest.mark.parametrize("others", [1, 30], ids=["most pages go", "few pages go"])
-def test_the_keyword_indexes_hold_exactly_what_stood_then(brain: Brain, on: On, others: int):
+def test_keyword_indexes_match_the_pages_of_that_day(brain: Brain, on: On, others: int):
     on("2026-03-01")
     for number in range(others):
         brain.put(f"n{number}", f"# Note {number}\n\nlighthouse".encode())
@@ -180,7 +178,7 @@ def test_the_keyword_indexes_hold_exactly_what_stood_then(brain: Brain, on: On, 
             connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
 
 
-def test_the_copy_is_made_once_and_for_its_owner_only(brain: Brain, on: On):
+def test_the_copy_is_made_once_and_is_private(brain: Brain, on: On):
     on("2026-03-01")
     brain.put("a", b"one")
     pages(brain, "2026-03-01")
@@ -195,7 +193,7 @@ def test_the_copy_is_made_once_and_for_its_owner_only(brain: Brain, on: On):
     assert len(copies()) == 2
 
 
-def test_only_the_copies_used_last_are_kept(brain: Brain):
+def test_only_the_last_used_copies_are_kept(brain: Brain):
     brain.put("a", b"one")
     left = cache_folder() / "as-of" / "0.1.new"
     for number in range(1, 6):
@@ -210,7 +208,7 @@ def test_only_the_copies_used_last_are_kept(brain: Brain):
     assert len(copies()) == as_of.MAX_COPIES
 
 
-def test_settings_are_those_of_now(brain: Brain):
+def test_current_settings_apply(brain: Brain):
     brain.put("a", b"one")
     pages(brain, "2026-11-16")
     brain.set("default_limit", "7")
@@ -219,7 +217,7 @@ def test_settings_are_those_of_now(brain: Brain):
     assert len(copies()) == 1
 
 
-def test_passages_that_only_stood_then_are_embedded(brain: Brain, on: On):
+def test_chunks_of_earlier_versions_are_embedded(brain: Brain, on: On):
     on("2026-03-01")
     brain.put("a", b"# Boats\n\nThe ferry leaves for the island at dawn.")
     brain.put("b", b"# Heaps\n\nCompost needs leaves and time.")
@@ -235,7 +233,7 @@ def test_passages_that_only_stood_then_are_embedded(brain: Brain, on: On):
         assert answer.hits[0].lanes["vector"].score > 0.6
 
 
-def test_a_brain_that_may_only_be_read(brain: Brain, brain_path: Path):
+def test_a_read_only_brain_can_be_queried_as_of_a_day(brain: Brain, brain_path: Path):
     brain.put("a", b"one")
     brain.close()
     brain_path.chmod(0o400)
@@ -243,7 +241,9 @@ def test_a_brain_that_may_only_be_read(brain: Brain, brain_path: Path):
         assert pages(frozen, "2026-11-16") == {"a": "one"}
 
 
-def test_a_cache_folder_that_cannot_be_made(brain: Brain, tmp_path: Path, monkeypatch):
+def test_a_cache_folder_that_cannot_be_created_is_an_error(
+    brain: Brain, tmp_path: Path, monkeypatch
+):
     brain.put("a", b"one")
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

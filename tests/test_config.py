@@ -22,7 +22,7 @@ LIMITED = [setting for setting in SETTINGS if setting.kind is not str or setting
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
-def test_every_setting_is_described_and_takes_its_own_default(setting: Setting) -> None:
+def test_every_setting_has_help_and_a_valid_default(setting: Setting) -> None:
     assert setting.help
     assert setting.allowed
     assert setting.source
@@ -34,7 +34,7 @@ def test_every_setting_is_described_and_takes_its_own_default(setting: Setting) 
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
-def test_every_bound_is_part_of_its_range(setting: Setting) -> None:
+def test_bounds_are_valid_values(setting: Setting) -> None:
     for bound in (setting.low, setting.high):
         if bound is not None:
             written = str(int(bound)) if setting.kind is int else str(bound)
@@ -43,7 +43,7 @@ def test_every_bound_is_part_of_its_range(setting: Setting) -> None:
 
 @pytest.mark.parametrize("setting", LIMITED, ids=lambda setting: setting.name)
 @pytest.mark.parametrize("written", ["", "maybe", "nan", "inf", "-1", "1e99", "9" * 5000, "½"])
-def test_what_no_setting_takes_is_refused(setting: Setting, written: str) -> None:
+def test_invalid_values_are_refused(setting: Setting, written: str) -> None:
     with pytest.raises(BadSetting) as refused:
         parse_value(setting.name, written)
     assert refused.value.message == f"{setting.name} cannot be {written!r}"
@@ -51,7 +51,7 @@ def test_what_no_setting_takes_is_refused(setting: Setting, written: str) -> Non
 
 
 @given(st.sampled_from(SETTINGS), st.text())
-def test_any_text_is_a_value_or_a_bad_setting(setting: Setting, written: str) -> None:
+def test_any_text_is_a_value_or_bad_setting(setting: Setting, written: str) -> None:
     try:
         value = parse_value(setting.name, written)
     except BadSetting:
@@ -60,7 +60,7 @@ def test_any_text_is_a_value_or_a_bad_setting(setting: Setting, written: str) ->
 
 
 @given(st.floats(0, 1), st.integers(1, 1000), st.booleans())
-def test_values_survive_being_written(bonus: float, k: int, flag: bool) -> None:
+def test_formatted_values_parse_to_the_same_value(bonus: float, k: int, flag: bool) -> None:
     values = {"both_bonus": bonus, "rrf_k": k, "short_circuit": flag}
     written = {name: format_value(value) for name, value in values.items()}
     changed = override_settings(Settings(), written)
@@ -68,34 +68,34 @@ def test_values_survive_being_written(bonus: float, k: int, flag: bool) -> None:
 
 
 @pytest.mark.parametrize("written", ["on", "ON", "true", "Yes", " 1 "])
-def test_a_switch_is_on(written: str) -> None:
+def test_words_that_switch_on(written: str) -> None:
     assert parse_value("short_circuit", written) is True
 
 
 @pytest.mark.parametrize("written", ["off", "False", "no", "0"])
-def test_a_switch_is_off(written: str) -> None:
+def test_words_that_switch_off(written: str) -> None:
     assert parse_value("short_circuit", written) is False
 
 
-def test_a_slip_in_a_name_is_answered_with_the_nearest() -> None:
+def test_a_misspelt_setting_suggests_the_nearest() -> None:
     with pytest.raises(BadSetting) as refused:
         find_setting("default_limt")
     assert refused.value.message == "There is no setting 'default_limt'"
     assert refused.value.hint == "Did you mean default_limit?"
 
 
-def test_a_part_of_a_name_is_answered_with_the_whole() -> None:
+def test_part_of_a_name_suggests_the_full_name() -> None:
     with pytest.raises(BadSetting) as refused:
         find_setting("merge")
     assert refused.value.hint == "Did you mean search_merge_strategy?"
 
 
-def test_a_name_like_no_other_is_answered_with_the_list() -> None:
+def test_an_unlike_name_points_to_the_list() -> None:
     with pytest.raises(BadSetting) as refused:
         find_setting("zzz")
     assert refused.value.hint == "gbrain config list shows them all."
 
 
-def test_an_unknown_setting_cannot_be_given() -> None:
+def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(BadSetting, match="There is no setting 'mood'"):
         override_settings(Settings(), {"mood": "sunny"})

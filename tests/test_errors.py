@@ -30,7 +30,7 @@ def has_hint(call: ast.Call) -> bool:
     return hint is not None and not (isinstance(hint, ast.Constant) and not hint.value)
 
 
-def test_every_error_has_a_next_step() -> None:
+def test_every_error_has_a_hint() -> None:
     calls = {
         f"{file.relative_to(PACKAGE)}:{call.lineno}": has_hint(call)
         for file in PACKAGE.rglob("*.py")
@@ -50,12 +50,12 @@ def test_every_error_has_a_next_step() -> None:
         ("BadBrain('x', hint='')", False),
     ],
 )
-def test_a_next_step_is_more_than_nothing(source: str, hinted: bool) -> None:
+def test_a_missing_or_empty_hint_is_detected(source: str, hinted: bool) -> None:
     (call,) = made(ast.parse(source))
     assert has_hint(call) is hinted
 
 
-def test_an_error_is_the_same_after_it_crossed_processes() -> None:
+def test_errors_can_be_pickled() -> None:
     error = NotFound("There is no page x", hint="gbrain list", code="gone")
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), again.message, again.hint, again.code, str(again)) == (

@@ -122,11 +122,11 @@ def words(picture: str) -> str:
     return re.sub(r"\d+ ms", "ms", "\n".join(line.rstrip() for line in lines.values()))
 
 
-def test_the_picture_on_file_is_what_the_commands_print_now() -> None:
+def test_the_recorded_session_is_up_to_date() -> None:
     assert words(record()) == words(PICTURE.read_text()), "run: python tests/test_first_session.py"
 
 
-def test_readme_shows_it_and_it_asks_nobody_for_anything() -> None:
+def test_readme_shows_the_session_without_network_access() -> None:
     picture = PICTURE.read_text()
     assert "](fixtures/first-session.svg)" in (ROOT / "README.md").read_text()
     assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", picture)
@@ -134,7 +134,7 @@ def test_readme_shows_it_and_it_asks_nobody_for_anything() -> None:
         assert f"$ {command}" in words(picture)
 
 
-def test_fonts_of_the_network_are_left_out() -> None:
+def test_remote_fonts_are_removed() -> None:
     assert "://" in CONSOLE_SVG_FORMAT.partition("<defs>")[0].partition("@font-face")[2]
     assert "font-face" not in own_fonts(CONSOLE_SVG_FORMAT)
 
@@ -147,7 +147,7 @@ def test_fonts_of_the_network_are_left_out() -> None:
         ("a\r\nbar\r\n\r\x1b[1A\x1b[2Kend\r\n", ["a", "end"]),
     ],
 )
-def test_bars_of_progress_come_and_go(shown: str, left: list[str]) -> None:
+def test_progress_bars_disappear(shown: str, left: list[str]) -> None:
     assert settled(shown) == left
 
 

@@ -34,27 +34,27 @@ def python(*words: str, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_what_readme_shows_runs(embedded_sample: Path, tmp_path: Path, example: str) -> None:
+def test_the_readme_example_runs(embedded_sample: Path, tmp_path: Path, example: str) -> None:
     (tmp_path / "notes.db").write_bytes(embedded_sample.read_bytes())
     assert python("-c", example, folder=tmp_path).startswith("people/noor-haddad ")
 
 
-def test_the_package_loads_nothing_until_it_is_asked(tmp_path: Path) -> None:
+def test_importing_the_package_loads_no_submodule(tmp_path: Path) -> None:
     script = "import sys, gbrain; print(*[m for m in sys.modules if m.startswith('gbrain')])"
     assert python("-c", script, folder=tmp_path) == "gbrain\n"
 
 
 @pytest.mark.parametrize("name", gbrain.__all__)
-def test_every_name_it_offers_is_there(name: str) -> None:
+def test_every_exported_name_exists(name: str) -> None:
     assert getattr(gbrain, name)
 
 
-def test_a_name_it_does_not_offer() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Brian'"):
         gbrain.Brian  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_the_values_are_those_of_the_json(sample: Path, run) -> None:
+def test_values_equal_those_of_the_json(sample: Path, run) -> None:
     shown = run("search", "backup", "--wing", "resources", "--json").json["results"]
     with Brain.open(sample) as brain:
         hits = brain.search("backup", scope=Scope(wing="resources")).hits
@@ -63,7 +63,7 @@ def test_the_values_are_those_of_the_json(sample: Path, run) -> None:
     ]
 
 
-def test_structure_and_care_give_what_the_commands_print(sample: Path, run, tmp_path: Path) -> None:
+def test_brain_methods_return_what_commands_print(sample: Path, run, tmp_path: Path) -> None:
     alice = "people/alice-chen"
     shown = {
         command: run(command, alice, "--json").json
@@ -87,7 +87,7 @@ def test_structure_and_care_give_what_the_commands_print(sample: Path, run, tmp_
         assert brain.compact().bytes_after > 0
 
 
-def test_pages_come_in_from_lines_and_know_their_files(brain_path: Path, tmp_path: Path) -> None:
+def test_pages_from_json_lines_have_paths(brain_path: Path, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "b.md").write_text("# B")
     with Brain.open(brain_path, make=True) as brain:
@@ -103,11 +103,11 @@ def test_readme_shows_the_library() -> None:
     assert EXAMPLES
 
 
-def test_every_method_says_what_it_does() -> None:
+def test_every_public_method_has_a_docstring() -> None:
     methods = getmembers(Brain, isfunction)
     silent = [name for name, method in methods if name[0] != "_" and not getdoc(method)]
     assert silent == []
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_the_package_is_marked_as_typed() -> None:
     assert (Path(gbrain.__file__).parent / "py.typed").is_file()

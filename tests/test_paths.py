@@ -49,7 +49,7 @@ def test_the_cache_folder(
         ("win32", {"LOCALAPPDATA": "/Users/ada/Local"}, Path("/Users/ada/Local/gbrain/State")),
     ],
 )
-def test_the_folder_of_what_belongs_to_the_user(
+def test_the_state_folder(
     monkeypatch: pytest.MonkeyPatch, platform: str, variables: dict[str, str], folder: Path
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)

@@ -58,7 +58,7 @@ def boosted(name: str, question: str, facts: BoostData, score: float = 1.0) -> R
     ]
 
 
-def test_sift_fuses_ranks_and_lets_scores_fade() -> None:
+def test_sift_fuses_ranks_and_decays_scores() -> None:
     lanes = {"fts": lane({1: 1, 2: 12}), "vector": lane({1: 4, 2: 1})}
     scores = fused("sift", lanes)
     assert math.isclose(scores["page-1"], 1 / 61 + 1 / 64)
@@ -74,7 +74,7 @@ def test_sift_fuses_ranks_and_lets_scores_fade() -> None:
     assert settings_of("sift").default_limit == 5
 
 
-def test_fusion_weighs_and_a_lane_of_weight_0_lets_nobody_in() -> None:
+def test_fusion_ignores_a_lane_of_weight_0() -> None:
     lanes = {"fts": lane({1: 1, 2: 2}), "vector": lane({1: 3})}
     assert fused("fusion", lanes) == {"page-1": 1.0 / 63}
     settings = override_settings(
@@ -87,7 +87,7 @@ def test_fusion_weighs_and_a_lane_of_weight_0_lets_nobody_in() -> None:
     ]
 
 
-def test_jeffs_damps_compose() -> None:
+def test_jeffs_multiplies_its_penalties() -> None:
     long_roll_up = BoostData("Weekly summary", "general", "index", chunk_text="word " * 200)
     page = boosted("jeffs", "what is the version of the parser?", long_roll_up)
     assert page.boosts == {"roll_up": 0.45, "long_prose": 0.75}
@@ -95,7 +95,7 @@ def test_jeffs_damps_compose() -> None:
     assert math.isclose(page.score, 0.3375)
 
 
-def test_jeffs_fuses_by_rank_counted_from_zero() -> None:
+def test_jeffs_counts_ranks_from_0() -> None:
     scores = fused("jeffs", {"fts": lane({1: 1, 2: 2}), "vector": lane({2: 1, 1: 2})})
     assert scores == {
         "page-1": 1 / (60 + 0 + 1) + 1 / (60 + 1 + 1),
@@ -126,7 +126,7 @@ def test_engram_boosts_by_importance_use_and_age() -> None:
     assert math.isclose(page.score, by_hand)
 
 
-def test_gigabrain_takes_the_better_lane_and_a_bonus_for_both() -> None:
+def test_gigabrain_adds_a_bonus_for_pages_in_both_lanes() -> None:
     lanes = {
         "fts": LaneResult(
             (Candidate(1, "page-1", None, 1, 8.0), Candidate(2, "page-2", None, 2, 4.0)),
@@ -145,7 +145,7 @@ def test_gigabrain_takes_the_better_lane_and_a_bonus_for_both() -> None:
 
 
 @pytest.mark.parametrize("name", [profile.name for profile in PROFILES])
-def test_a_profile_can_be_the_brain_s_own_and_be_left_again(brain: Brain, name: str) -> None:
+def test_a_profile_can_be_set_and_reset(brain: Brain, name: str) -> None:
     brain.use_profile("engram")
     brain.use_profile(name)
     with Brain.open(brain.database.path) as again:
@@ -158,7 +158,7 @@ def test_a_profile_can_be_the_brain_s_own_and_be_left_again(brain: Brain, name: 
         assert again.stored_settings == {}
 
 
-def test_every_setting_that_ranks_is_pinned() -> None:
+def test_a_profile_pins_every_ranking_setting() -> None:
     assert all_settings().keys() > SETTINGS_OUTSIDE_PROFILES
     for profile in PROFILES:
         pinned = profile_values(profile.name).keys()
@@ -166,7 +166,7 @@ def test_every_setting_that_ranks_is_pinned() -> None:
         assert profile.values.keys() <= pinned
 
 
-def test_a_profile_answers_alike_whatever_else_is_set(run, embedded_sample, brain_path) -> None:
+def test_a_profile_ignores_other_settings(run, embedded_sample, brain_path) -> None:
     shutil.copy(embedded_sample, brain_path)
     asked = ("query", "river ai notes", "--json", "--profile")
     before = {name: run(*asked, name).json["results"] for name in ("sift", "fusion", "gigabrain")}
@@ -183,7 +183,7 @@ def test_a_profile_answers_alike_whatever_else_is_set(run, embedded_sample, brai
     assert {name: run(*asked, name).json["results"] for name in before} == before
 
 
-def test_a_profile_for_good_ends_where_a_setting_of_its_own_begins(run, brain_path) -> None:
+def test_changing_a_pinned_setting_ends_the_profile(run, brain_path) -> None:
     run("put", "note", stdin=b"# Note\n")
     run("config", "set", "rrf_k", "10")
     used = run("profile", "use", "jeffs")
@@ -200,20 +200,20 @@ def test_a_profile_for_good_ends_where_a_setting_of_its_own_begins(run, brain_pa
     assert run("profile", "use", "default").stderr == "This brain now uses the profile default.\n"
 
 
-def test_engram_keeps_its_own_factors_for_dates() -> None:
+def test_engram_has_separate_date_factors() -> None:
     settings = settings_of("engram")
     factors = (settings.date_day_factor, settings.date_week_factor, settings.date_month_factor)
     assert factors == (1.35, 1.2, 1.08)
     assert {"date_day_factor", "rrf_k"} <= find_profile("engram").values.keys()
 
 
-def test_an_unknown_profile_names_those_there_are() -> None:
+def test_an_unknown_profile_lists_the_known_ones() -> None:
     with pytest.raises(NotFound, match="There is no profile 'zen'") as caught:
         find_profile("zen")
     assert caught.value.hint == "There are default, gigabrain, jeffs, engram, fusion, sift."
 
 
-def test_a_profile_for_one_query_and_for_good(run, embedded_sample, brain_path) -> None:
+def test_a_profile_for_one_query_or_all(run, embedded_sample, brain_path) -> None:
     shutil.copy(embedded_sample, brain_path)
     once = run("query", "river ai notes", "--profile", "sift", "--json").json
     assert (once["merge"], len(once["results"])) == ("rrf", 5)

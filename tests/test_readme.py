@@ -50,9 +50,7 @@ def test_ci_runs_the_test_command_that_readme_shows() -> None:
     assert "<!-- test -->" in (ROOT / ".ci" / "run").read_text()
 
 
-def test_the_demo_answers_by_word_and_by_meaning_and_leaves_nothing_behind(
-    run, tmp_path: Path, monkeypatch
-) -> None:
+def test_the_demo_searches_and_leaves_nothing_behind(run, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "place").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "place"))
     shown = run("demo")
@@ -119,7 +117,7 @@ def notes(run, brain_path: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="jq is not installed")
 @pytest.mark.parametrize("line", lines_for("jq"))
-def test_what_is_shown_with_jq(shell, sample: Path, embedded_sample: Path, line: str) -> None:
+def test_the_jq_examples_run(shell, sample: Path, embedded_sample: Path, line: str) -> None:
     shutil.copy(embedded_sample, sample)
     ran = shell(line)
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -128,14 +126,14 @@ def test_what_is_shown_with_jq(shell, sample: Path, embedded_sample: Path, line:
 
 @pytest.mark.skipif(not shutil.which("fzf"), reason="fzf is not installed")
 @pytest.mark.parametrize("line", lines_for("fzf"))
-def test_what_is_shown_with_fzf(shell, sample: Path, line: str) -> None:
+def test_the_fzf_example_runs(shell, sample: Path, line: str) -> None:
     """Without a person: --filter takes all that match what would be typed."""
     alice = shell(line, FZF_DEFAULT_OPTS="--filter=alice", EDITOR="true")
     assert alice.returncode == 0
     assert "lice" in alice.stdout
 
 
-def test_the_crontab(shell, notes: Path, tmp_path: Path) -> None:
+def test_the_crontab_is_valid(shell, notes: Path, tmp_path: Path) -> None:
     (table,) = blocks_of("cron")
     setting, *jobs = table.splitlines()
     assert setting.startswith("PATH=")
@@ -149,7 +147,7 @@ def test_the_crontab(shell, notes: Path, tmp_path: Path) -> None:
             assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", ""), job
 
 
-def test_the_systemd_units(shell, notes: Path, tmp_path: Path) -> None:
+def test_the_systemd_units_are_valid(shell, notes: Path, tmp_path: Path) -> None:
     (units,) = blocks_of("ini")
     files = re.findall(r"# ~/\.config/systemd/user/(\S+)\n(.*?)(?=\n# ~|\Z)", units, re.S)
     assert [name for name, _ in files] == ["gbrain.service", "gbrain.timer"]
@@ -173,6 +171,6 @@ def test_the_systemd_units(shell, notes: Path, tmp_path: Path) -> None:
         assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_readme_has_examples_for_all_of_them() -> None:
+def test_readme_has_every_kind_of_example() -> None:
     assert len(lines_for("jq")) >= 5
     assert len(lines_for("fzf")) >= 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -33,13 +32,6 @@ def golden() -> Golden:
         assert output == (GOLDEN / name).read_bytes().decode()
 
     return compare
-
-
-@pytest.fixture
-def embedded(embedded_sample: Path, brain_path: Path) -> Path:
-    """The brain of this test: the sample pages with vectors."""
-    shutil.copy(embedded_sample, brain_path)
-    return brain_path
 
 
 AtTerminal = Callable[..., tuple[int, str]]

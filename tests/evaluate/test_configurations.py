@@ -17,12 +17,12 @@ def names(configurations: tuple[Configuration, ...]) -> list[str]:
     return [configuration.name for configuration in configurations]
 
 
-def test_no_options_name_none() -> None:
+def test_no_options_give_no_configuration() -> None:
     assert configurations_from_options() == ()
     assert names(STANDARD_CONFIGURATIONS) == ["fts", "semantic", "set-union", "rrf", "blend"]
 
 
-def test_modes_and_merges() -> None:
+def test_modes_and_merges_are_configurations() -> None:
     assert names(configurations_from_options(modes=["bm25", "semantic", "hybrid"])) == [
         "fts",
         "semantic",
@@ -34,7 +34,7 @@ def test_modes_and_merges() -> None:
     assert both[1].values == {"search_mode": "hybrid", "search_merge_strategy": "rrf"}
 
 
-def test_changes_stand_on_the_defaults() -> None:
+def test_changes_apply_to_the_defaults() -> None:
     default, changed = configurations_from_options(changes=["both_bonus=0.4, rrf_k = 20"])
     assert default == DEFAULT_CONFIGURATION
     assert changed == Configuration(
@@ -43,28 +43,28 @@ def test_changes_stand_on_the_defaults() -> None:
     assert changed.settings.both_bonus == 0.4
 
 
-def test_changes_stand_on_the_one_configuration_that_is_named() -> None:
+def test_changes_apply_to_the_only_named_configuration() -> None:
     plain, changed = configurations_from_options(merges=["rrf"], changes=["rrf_k=20"])
     assert (plain.name, changed.name) == ("rrf", "rrf rrf_k=20")
     assert changed.settings.search_merge_strategy == "rrf"
     assert changed.settings.rrf_k == 20
 
 
-def test_with_several_named_changes_stand_on_the_defaults() -> None:
+def test_with_several_named_changes_apply_to_the_defaults() -> None:
     *_, changed = configurations_from_options(
         modes=["bm25", "semantic"], changes=["mode=hybrid,merge=blend"]
     )
     assert changed.values == {"search_mode": "hybrid", "search_merge_strategy": "blend"}
 
 
-def test_reranked_is_one_more() -> None:
+def test_rerank_adds_a_configuration() -> None:
     plain, reranked = configurations_from_options(merges=["blend"], rerank=True)
     assert reranked.name == "blend reranked"
     assert reranked.settings.rerank == "cross-encoder"
     assert plain.settings.rerank == "off"
 
 
-def test_a_value_may_hold_commas() -> None:
+def test_a_value_may_contain_commas() -> None:
     _, changed = configurations_from_options(changes=["rerank_command=sort -k1,1,rrf_k=5"])
     assert changed.values == {"rerank_command": "sort -k1,1", "rrf_k": "5"}
 
@@ -77,13 +77,13 @@ def test_a_profile_is_a_configuration() -> None:
         configurations_from_options(profiles=["nobody"])
 
 
-def test_only_what_searches_by_meaning_wants_vectors() -> None:
+def test_only_vector_search_needs_vectors() -> None:
     assert [c.name for c in STANDARD_CONFIGURATIONS if not c.wants_vectors] == ["fts"]
     assert DEFAULT_CONFIGURATION.wants_vectors
     assert not configurations_from_options(changes=["semantic_weight=0"])[1].wants_vectors
 
 
-def test_the_same_twice_is_once() -> None:
+def test_equal_configurations_run_once() -> None:
     assert names(
         configurations_from_options(merges=["rrf", "rrf"], changes=["rrf_k=5", "rrf_k=5"])
     ) == [
@@ -98,7 +98,7 @@ def test_a_change_is_a_name_and_a_value(written: str) -> None:
         configurations_from_options(changes=[written])
 
 
-def test_what_is_no_setting_is_refused() -> None:
+def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(BadSetting, match="There is no setting 'rrfk'"):
         configurations_from_options(changes=["rrfk=5"])
     with pytest.raises(BadSetting, match="search_mode cannot be 'magic'"):

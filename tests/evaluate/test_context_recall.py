@@ -20,7 +20,7 @@ def test_evidence_is_the_text_of_relevant_documents() -> None:
     assert "r5" not in evidence
 
 
-def test_text_is_on_one_line_and_what_has_none_is_no_evidence(tmp_path: Path) -> None:
+def test_evidence_is_one_line_and_never_empty(tmp_path: Path) -> None:
     documents = (
         DatasetDocument("a", "a.md", b"one\n  two\t three\n", 0, ""),
         DatasetDocument("b", "b.md", b" ", 0, ""),
@@ -31,11 +31,11 @@ def test_text_is_on_one_line_and_what_has_none_is_no_evidence(tmp_path: Path) ->
     assert relevant_texts(finer) == {"q": ("one two three",)}
 
 
-def test_shares_are_of_whole_texts() -> None:
+def test_recall_counts_complete_texts_only() -> None:
     assert share_contained(["a b", "c d", "e"], "x a b y e") == pytest.approx(2 / 3)
 
 
-def test_more_room_holds_more_evidence(set_brain, allotments) -> None:
+def test_a_larger_budget_contains_more_evidence(set_brain, allotments) -> None:
     evidence = relevant_texts(load_dataset(LINES))
     fts = STANDARD_CONFIGURATIONS[0]
     seen: list[tuple[int, int]] = []

@@ -31,12 +31,12 @@ def vectors(brain: DatasetBrain) -> int:
         return int(connection.execute(query).fetchone()[0])
 
 
-def test_it_holds_the_documents_and_nothing_else(set_brain: DatasetBrain, allotments) -> None:
+def test_the_brain_contains_only_the_documents(set_brain: DatasetBrain, allotments) -> None:
     assert slugs(set_brain) == sorted(document.slug for document in allotments.documents)
     assert set_brain.get("riverside/day-1").date == "2025-03-09"
 
 
-def test_the_second_time_nothing_is_written_or_embedded(allotments, cache: Path) -> None:
+def test_a_second_run_writes_and_embeds_nothing(allotments, cache: Path) -> None:
     written: list[int] = []
     with open_dataset_brain(allotments, cache, lambda done, total: written.append(done)) as brain:
         assert brain.embed().done == 0
@@ -44,7 +44,7 @@ def test_the_second_time_nothing_is_written_or_embedded(allotments, cache: Path)
     assert [file.name for file in cache.glob("*.db")] == [f"{allotments.digest}.db"]
 
 
-def test_other_code_for_pages_writes_them_anew_and_keeps_vectors(allotments, cache: Path) -> None:
+def test_changed_page_code_rewrites_pages_and_keeps_vectors(allotments, cache: Path) -> None:
     with open_dataset_brain(allotments, cache) as brain:
         before = vectors(brain)
         with brain.database.write_transaction() as connection:
@@ -60,7 +60,7 @@ def test_other_code_for_pages_writes_them_anew_and_keeps_vectors(allotments, cac
             assert connection.execute("SELECT count(*) FROM versions").fetchone() == (0,)
 
 
-def test_the_code_for_pages_is_what_their_making_imports(tmp_path: Path) -> None:
+def test_the_page_code_is_found_by_its_imports(tmp_path: Path) -> None:
     package = Path(dataset_cache.__file__).parent.parent
     for part in ("text", "store"):
         shutil.copytree(package / part, tmp_path / part)
@@ -78,14 +78,14 @@ def test_the_page_code_starts_at_files_that_exist() -> None:
     assert all((Path(gbrain.__file__).parent / name).is_file() for name in _PAGE_CODE)
 
 
-def test_other_documents_have_a_brain_of_their_own(allotments: Dataset, cache: Path) -> None:
+def test_other_documents_have_another_brain(allotments: Dataset, cache: Path) -> None:
     fewer = allotments._replace(documents=allotments.documents[:3])
     with open_dataset_brain(fewer, cache) as brain:
         assert len(slugs(brain)) == 3
     assert len(list(cache.glob("*.db"))) == 2
 
 
-def test_a_document_that_is_no_page_is_named_and_nothing_is_kept(tmp_path, allotments) -> None:
+def test_an_invalid_document_is_named_and_caches_nothing(tmp_path, allotments) -> None:
     bad = DatasetDocument("bad", "bad.md", b"\x00\x01", 0, "corpus.jsonl, line 9")
     broken = allotments._replace(documents=(*allotments.documents, bad))
     with pytest.raises(BadPage, match=r"^corpus\.jsonl, line 9: "):
@@ -94,14 +94,16 @@ def test_a_document_that_is_no_page_is_named_and_nothing_is_kept(tmp_path, allot
         assert brain.list()[1] == 0
 
 
-def test_a_cache_that_cannot_be_is_refused(tmp_path: Path, allotments: Dataset) -> None:
+def test_an_unusable_cache_folder_is_refused(tmp_path: Path, allotments: Dataset) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(GbrainError, match="Cannot create the folder") as caught:
         open_dataset_brain(allotments, tmp_path / "file" / "cache")
     assert caught.value.hint == "Choose another folder with --cache DIR."
 
 
-def test_the_cache_is_the_platforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_folder_follows_the_platform(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_cache_folder() == tmp_path / "gbrain" / "eval"

@@ -47,7 +47,7 @@ def refusal(folder: Path) -> str:
     return caught.value.message
 
 
-def test_a_scoped_and_graded_set() -> None:
+def test_a_set_may_have_scopes_and_grades() -> None:
     labelled = load_dataset(ALLOTMENTS / "days")
     assert len(labelled.documents) == 8
     assert labelled.questions[0] == DatasetQuestion(
@@ -57,7 +57,7 @@ def test_a_scoped_and_graded_set() -> None:
     assert labelled.notes == ("1 question has no answer and is left out.",)
 
 
-def test_title_and_date_are_front_matter_and_the_text_is_as_it_was(write) -> None:
+def test_title_and_date_become_front_matter(write) -> None:
     row = {"_id": "d", "title": 'A "heron"', "text": "Grey.\n", "metadata": {"date": "2025-03-02"}}
     (document,) = load_dataset(write([row])).documents
     page = parse_page(document.path, document.data)
@@ -71,19 +71,19 @@ def test_a_text_with_front_matter_keeps_its_own(write) -> None:
     assert parse_page(document.path, document.data).title == "Own"
 
 
-def test_a_document_without_title_is_called_by_its_id(write) -> None:
+def test_a_document_without_a_title_is_titled_by_its_id(write) -> None:
     (document,) = load_dataset(write([{"_id": "d", "title": None, "text": "Grey."}])).documents
     assert parse_page(document.path, document.data).title == "d"
 
 
-def test_a_strange_date_stays_a_text(write) -> None:
+def test_an_invalid_date_stays_text(write) -> None:
     row = {"_id": "d", "text": "Grey.", "metadata": {"date": "soon: maybe\ntitle: x"}}
     (document,) = load_dataset(write([row])).documents
     page = parse_page(document.path, document.data)
     assert (page.title, json.loads(page.meta)["date"]) == ("d", "soon: maybe\ntitle: x")
 
 
-def test_ids_that_would_share_a_slug_or_have_none_still_name_pages(write) -> None:
+def test_ids_with_equal_or_empty_slugs_get_distinct_pages(write) -> None:
     ids = ["d", "D", "d!", "...", "../up", 7]
     corpus = [{"_id": name, "text": f"Page {name}"} for name in ids]
     labelled = load_dataset(write(corpus, qrels="q\tD\t1\nq\t...\t2\nq\t7\t1\n"))
@@ -93,7 +93,7 @@ def test_ids_that_would_share_a_slug_or_have_none_still_name_pages(write) -> Non
     assert [parse_page(d.path, d.data).slug for d in labelled.documents] == slugs
 
 
-def test_a_document_stands_below_its_scope(write) -> None:
+def test_the_scope_is_a_folder_of_the_document(write) -> None:
     corpus = [
         {"_id": "d", "text": "One", "metadata": {"scope": "My Chats"}},
         {"_id": "my-chats/e", "text": "Two", "metadata": {"scope": "My Chats"}},
@@ -115,11 +115,11 @@ def test_a_document_stands_below_its_scope(write) -> None:
         "q\td\t2\nq\td\t2\nq\te\t0\nq\tf\t-1\n",
     ],
 )
-def test_spellings_of_judgements(write, qrels: str) -> None:
+def test_judgements_may_be_spelled_in_several_ways(write, qrels: str) -> None:
     assert load_dataset(write(qrels=qrels)).relevant == {"q": {"d": 2}}
 
 
-def test_qrels_as_beir_ships_them(write) -> None:
+def test_beir_qrels_files_are_read(write) -> None:
     folder = write()
     (folder / "qrels").mkdir()
     (folder / "qrels.tsv").rename(folder / "qrels" / "test.tsv")
@@ -129,7 +129,7 @@ def test_qrels_as_beir_ships_them(write) -> None:
     assert labelled.relevant == {"q": {"d": 1}}
 
 
-def test_a_vault_of_markdown(write) -> None:
+def test_a_folder_of_markdown_is_a_set(write) -> None:
     folder = write(qrels="q\tBirds/Grey heron.md\t1\nq\tBirds/egret\t1\n")
     (folder / "corpus.jsonl").unlink()
     (folder / "vault" / "Birds").mkdir(parents=True)
@@ -145,7 +145,7 @@ def test_a_vault_of_markdown(write) -> None:
     assert "has the same slug as Birds/GREY HERON.md: birds/grey-heron" in refusal(folder)
 
 
-def test_what_the_files_do_not_have_in_common_is_counted(write) -> None:
+def test_ids_missing_from_other_files_are_counted(write) -> None:
     qrels = "q\td\t1\nq\tgone\t1\nstranger\td\t1\n"
     labelled = load_dataset(write(queries=[{"_id": "q", "text": "?"}, {"_id": "r", "text": "?"}],
                               qrels=qrels))  # fmt: skip
@@ -200,7 +200,7 @@ def test_what_the_files_do_not_have_in_common_is_counted(write) -> None:
         ("qrels.tsv", "q\td\t0", "No question of"),
     ],
 )
-def test_a_row_that_cannot_be_is_named(write, file: str, content: str, message: str) -> None:
+def test_an_invalid_row_is_named(write, file: str, content: str, message: str) -> None:
     folder = write()
     (folder / file).write_text(content)
     assert message in refusal(folder)
@@ -217,12 +217,12 @@ def test_a_file_that_is_missing_or_not_text_is_named(write, file: str) -> None:
     assert refusal(folder).startswith(f"Cannot read {folder / file}: ")
 
 
-def test_a_folder_without_documents(tmp_path: Path) -> None:
+def test_a_folder_without_documents_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path) == f"{tmp_path} has neither corpus.jsonl nor a folder vault"
     assert refusal(tmp_path / "no") == f"{tmp_path / 'no'} is not a folder"
 
 
-def test_only_a_line_feed_ends_a_row_and_half_characters_are_replaced(write) -> None:
+def test_only_newlines_end_rows(write) -> None:
     row = '{"_id": "d", "text": "One\u2028two \\ud800 three"}'
     (document,) = load_dataset(write([row])).documents
     assert document.text == "One\u2028two ? three"
@@ -237,7 +237,7 @@ def test_the_digest_follows_the_content(write) -> None:
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, unique=True))
-def test_any_ids_give_pages_of_their_own(tmp_path_factory, ids: list[str]) -> None:
+def test_any_ids_give_distinct_pages(tmp_path_factory, ids: list[str]) -> None:
     folder = tmp_path_factory.mktemp("ids")
     (folder / "corpus.jsonl").write_text(
         "".join(json.dumps({"_id": name, "text": "x"}) + "\n" for name in ids)
@@ -250,7 +250,7 @@ def test_any_ids_give_pages_of_their_own(tmp_path_factory, ids: list[str]) -> No
     assert slugs == [slug_from_path(document.path) for document in labelled.documents]
 
 
-def test_a_sample_is_the_same_for_a_seed_and_in_the_order_of_the_file() -> None:
+def test_a_seed_always_gives_the_same_sample() -> None:
     questions = [DatasetQuestion(str(n), "?", Scope()) for n in range(50)]
     drawn = select_questions(questions, None, 10, seed=1)
     assert (

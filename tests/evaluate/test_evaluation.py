@@ -44,12 +44,12 @@ def test_the_greatest_loss_comes_first() -> None:
     assert find_worst_queries(worse, baseline, RELEVANT, 1) == [first]
 
 
-def test_who_lost_nothing_has_no_losses() -> None:
+def test_no_lost_queries_give_no_losses() -> None:
     run = run_of(q="a", r="b")
     assert find_worst_queries(run, run, RELEVANT, 5) == []
 
 
-def test_alone_it_is_measured_against_the_perfect_answer() -> None:
+def test_a_single_run_is_compared_with_a_perfect_one() -> None:
     (loss,) = find_worst_queries(run_of(q="a", s=""), None, RELEVANT, 5)
     assert loss == QueryLoss(
         DatasetQuestion("s", "s?", Scope()), 0.0, 1.0, (ExpectedPage("d", 1, None, None),), ()

@@ -35,7 +35,7 @@ PUBLIC = {
 }
 
 
-def test_gain_by_hand() -> None:
+def test_ndcg_equals_a_calculation_by_hand() -> None:
     grades = {"good": 2, "fair": 1}
     best = 2 / math.log2(2) + 1 / math.log2(3)
     assert ndcg(["fair", "other", "good"], grades, 10) == pytest.approx((1 + 2 / 2) / best)
@@ -43,14 +43,14 @@ def test_gain_by_hand() -> None:
     assert ndcg(["other"], grades, 10) == ndcg([], grades, 10) == 0.0
 
 
-def test_recall_and_rank_by_hand() -> None:
+def test_recall_and_mrr_equal_a_calculation_by_hand() -> None:
     grades = {"a": 1, "b": 3, "judged-irrelevant": 0}
     assert recall(["x", "a", "judged-irrelevant", "b"], grades, 3) == 0.5
     assert reciprocal_rank(["judged-irrelevant", "a"], grades, 10) == 0.5
     assert reciprocal_rank(["x"] * 10 + ["a"], grades, 10) == 0.0
 
 
-def test_only_the_hundred_is_taken_from_the_deeper_ranking() -> None:
+def test_only_recall_at_100_uses_the_deeper_ranking() -> None:
     found = score_ranking(["x"], ["x", "a"], {"a": 1})
     assert found == Scores(0, 0, 0, 1, 0, 0, 1)
     assert score_ranking([], [], {"a": 1}).answered == 0
@@ -73,7 +73,7 @@ def random_set(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_public_library_counts_the_same(seed: int) -> None:
+def test_metrics_equal_those_of_a_public_library(seed: int) -> None:
     judged, run = random_set(seed)
     # Where scores tie, trec_eval has the later name first; RR@10, which it does not know, has not.
     order = {
@@ -103,7 +103,7 @@ GRADES = st.dictionaries(st.sampled_from("abcdefghijklmnop"), st.integers(1, 4),
 
 
 @given(SLUGS, GRADES)
-def test_every_figure_is_a_share_and_more_room_never_finds_less(ranking, grades) -> None:
+def test_metrics_are_0_to_1_and_grow_with_the_cutoff(ranking, grades) -> None:
     found = score_ranking(ranking, ranking, grades)
     assert all(0 <= figure <= 1 + 1e-12 for figure in found)
     assert found.recall_at_5 <= found.recall_at_10 <= found.recall_at_100
@@ -111,12 +111,12 @@ def test_every_figure_is_a_share_and_more_room_never_finds_less(ranking, grades)
 
 
 @given(GRADES)
-def test_the_ideal_order_is_perfect(grades) -> None:
+def test_the_ideal_order_scores_1(grades) -> None:
     ideal = sorted(grades, key=lambda slug: -grades[slug])
     assert ndcg(ideal, grades, 10) == pytest.approx(1)
 
 
-def test_percentiles_are_values_that_were_seen() -> None:
+def test_percentiles_are_observed_values() -> None:
     assert percentile([], 0.5) is None
     assert percentile([7.0], 0.95) == 7.0
     assert percentile([4.0, 1.0, 3.0, 2.0], 0.5) == 2.0
@@ -137,32 +137,32 @@ def exact(gains: list[float]) -> float:
     "gains",
     [[0.5], [0.1, 0.2, 0.3, 0.4], [0.3, -0.1, 0.2, 0.25, -0.05, 0.6], [0.5, -0.5, 0.1] * 4],
 )
-def test_it_comes_near_the_exact_test(gains: list[float]) -> None:
+def test_the_p_value_is_near_the_exact_one(gains: list[float]) -> None:
     assert randomisation_test(gains) == pytest.approx(exact(gains), abs=0.02)
 
 
-def test_questions_that_did_not_change_say_nothing() -> None:
+def test_unchanged_questions_do_not_affect_the_p_value() -> None:
     assert randomisation_test([0.0] * 20) == 1.0
     gains = [0.2, 0.1, 0.4, 0.3, 0.2]
     assert randomisation_test(gains + [0.0] * 30) == randomisation_test(gains)
 
 
-def test_a_clear_gain_is_no_chance_and_never_zero() -> None:
+def test_a_clear_gain_has_a_small_p_value_above_0() -> None:
     assert randomisation_test([0.1] * 50) == pytest.approx(1 / 10_001)
 
 
-def test_wins_losses_and_ties() -> None:
+def test_wins_losses_and_ties_are_counted() -> None:
     found = compare([1.0, 0.5, 0.0, 0.3], [0.5, 0.5, 1.0, 0.3 + 1e-15])
     assert found == Comparison(pytest.approx(-0.125), found.p_value, 1, 1, 2)
 
 
-def test_many_questions_are_worked_off_in_blocks() -> None:
+def test_many_questions_are_compared_in_blocks() -> None:
     gains = [(-1) ** number * 0.01 for number in range(2_000)]
     assert randomisation_test(gains) == 1.0
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=8), st.integers(0, 99))
-def test_the_seed_decides_and_sides_do_not_matter(gains: list[float], seed: int) -> None:
+def test_the_p_value_is_repeatable_and_symmetric(gains: list[float], seed: int) -> None:
     p_value = randomisation_test(gains, seed)
     assert 0 < p_value <= 1
     assert p_value == randomisation_test(gains, seed)

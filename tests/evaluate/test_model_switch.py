@@ -66,7 +66,7 @@ def give_vectors(brain: Brain, name: str, *, spoilt: bool) -> None:
         )
 
 
-def test_a_change_that_loses_answers_is_told(brain: Brain) -> None:
+def test_a_switch_that_loses_answers_is_reported(brain: Brain) -> None:
     def forget_passages() -> None:
         with brain.database.write_transaction() as connection:
             connection.execute("UPDATE page_embeddings_vec_384 SET hash = NULL WHERE slot % 3 > 0")
@@ -77,7 +77,7 @@ def test_a_change_that_loses_answers_is_told(brain: Brain) -> None:
     assert report.lost
 
 
-def test_a_change_that_changes_nothing_loses_nothing(brain: Brain) -> None:
+def test_a_switch_without_effect_loses_nothing(brain: Brain) -> None:
     called = []
     report = measure_change(brain, lambda: called.append(True), limit=FEW)
     assert called == [True]
@@ -85,16 +85,14 @@ def test_a_change_that_changes_nothing_loses_nothing(brain: Brain) -> None:
     assert (report.worse, report.lost) == (False, ())
 
 
-def test_an_empty_brain_is_changed_all_the_same(tmp_path: Path) -> None:
+def test_an_empty_brain_is_changed_without_a_measurement(tmp_path: Path) -> None:
     called = []
     with Brain.open(tmp_path / "new.db", make=True) as empty:
         assert measure_change(empty, lambda: called.append(True)) is None
     assert called == [True]
 
 
-def test_a_model_without_vectors_is_used_and_the_old_answers_are_kept(
-    brain: Brain, other: str
-) -> None:
+def test_a_model_without_vectors_keeps_the_old_baseline(brain: Brain, other: str) -> None:
     switched = switch_model(brain, other, limit=FEW)
     assert (switched.used, switched.baseline_saved, switched.report) == (True, True, None)
     assert brain.active_model().name == other
@@ -103,7 +101,7 @@ def test_a_model_without_vectors_is_used_and_the_old_answers_are_kept(
     assert kept.state.model == PACKAGED
 
 
-def test_a_model_that_answers_as_well_is_used(brain: Brain, other: str) -> None:
+def test_an_equally_good_model_is_used(brain: Brain, other: str) -> None:
     give_vectors(brain, other, spoilt=False)
     switched = switch_model(brain, other, limit=FEW)
     assert switched.report is not None
@@ -111,12 +109,12 @@ def test_a_model_that_answers_as_well_is_used(brain: Brain, other: str) -> None:
     assert brain.active_model().name == other
 
 
-def test_the_model_in_use_needs_no_trial(brain: Brain) -> None:
+def test_the_active_model_needs_no_trial(brain: Brain) -> None:
     switched = switch_model(brain, PACKAGED)
     assert (switched.used, switched.report, switched.baseline_saved) == (True, None, False)
 
 
-def test_a_model_that_answers_worse_is_not_used_unless_asked_for(brain: Brain, other: str) -> None:
+def test_a_worse_model_is_used_only_with_force(brain: Brain, other: str) -> None:
     give_vectors(brain, other, spoilt=True)
     switched = switch_model(brain, other, limit=FEW)
     assert switched.report is not None
@@ -127,7 +125,7 @@ def test_a_model_that_answers_worse_is_not_used_unless_asked_for(brain: Brain, o
     assert brain.active_model().name == other
 
 
-def test_an_interrupted_trial_leaves_the_old_model(brain: Brain, other: str) -> None:
+def test_an_interrupted_trial_keeps_the_old_model(brain: Brain, other: str) -> None:
     give_vectors(brain, other, spoilt=True)
 
     def interrupt(done: int, total: int) -> None:

@@ -54,31 +54,31 @@ def asked(brain: Brain, kind: str, slug: str) -> list[str]:
     return [q.text for q in mined(brain) if (q.kind, q.slug) == (kind, slug)]
 
 
-def test_a_page_is_asked_by_what_it_says_first_without_its_title(birds: Brain) -> None:
+def test_a_first_sentence_becomes_a_question_without_the_title(birds: Brain) -> None:
     (text,) = asked(birds, "title", "wading-birds")
     assert text == "heron stands motionless shallow water"
 
 
-def test_a_page_is_asked_by_a_heading_and_the_rarest_word_below(birds: Brain) -> None:
+def test_a_heading_and_its_rarest_word_become_a_question(birds: Brain) -> None:
     (text,) = asked(birds, "heading", "wading-birds")
     assert text == "Nesting colonies Heronries"
 
 
-def test_entries_are_asked_by_their_dates(birds: Brain) -> None:
+def test_timeline_entries_become_questions_with_dates(birds: Brain) -> None:
     assert sorted(asked(birds, "timeline", "wading-birds")) == [
         "what happened in 2025: First winter without",
         "what happened on 3 April 2026: Counted eleven nests",
     ]
 
 
-def test_a_linked_page_is_asked_by_the_words_that_lead_to_it(birds: Brain) -> None:
+def test_the_text_around_a_link_becomes_a_question(birds: Brain) -> None:
     (question,) = [q for q in mined(birds) if q.kind == "link"]
     assert (question.slug, question.exclude) == ("wading-birds", "diary")
     assert "alders" in question.text
     assert "bird" not in question.text
 
 
-def test_misspelt_and_reworded_questions_come_from_the_plain_ones(birds: Brain) -> None:
+def test_misspelt_and_reworded_questions_have_a_plain_source(birds: Brain) -> None:
     strip_markup = [
         *asked(birds, "title", "wading-birds"),
         *asked(birds, "heading", "wading-birds"),
@@ -96,7 +96,7 @@ def test_the_same_pages_give_the_same_questions(birds: Brain, tmp_path: Path) ->
         assert sorted(mined(other)) == sorted(mined(birds))
 
 
-def test_one_page_more_leaves_most_questions_as_they_were(sample: Path) -> None:
+def test_one_more_page_keeps_most_questions(sample: Path) -> None:
     with Brain.open(sample) as brain:
         before = {question.id for question in mined(brain, 10)}
         brain.put("one-more", b"# One more\n\nA page about lighthouses and their keepers.\n")
@@ -104,7 +104,7 @@ def test_one_page_more_leaves_most_questions_as_they_were(sample: Path) -> None:
     assert len(before & after) > 0.8 * len(before)
 
 
-def test_every_kind_has_its_questions_and_no_more_than_asked_for(sample: Path) -> None:
+def test_every_kind_has_questions_up_to_the_limit(sample: Path) -> None:
     with Brain.open(sample) as brain:
         questions = mined(brain, 5)
     assert [question.kind for question in questions] == [
@@ -113,7 +113,7 @@ def test_every_kind_has_its_questions_and_no_more_than_asked_for(sample: Path) -
     assert len({question.id for question in questions}) == len(questions)
 
 
-def test_no_question_is_a_name_that_answers_at_once(sample: Path) -> None:
+def test_no_question_is_the_name_of_a_page(sample: Path) -> None:
     with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         for question in mine_questions(connection):
             if question.kind not in ("typo", "paraphrase"):
@@ -121,7 +121,7 @@ def test_no_question_is_a_name_that_answers_at_once(sample: Path) -> None:
                 assert match_name(connection, query).answer is None, question
 
 
-def test_a_question_holds_while_its_words_stand_in_the_page(birds: Brain) -> None:
+def test_a_question_is_kept_while_its_words_are_in_the_page(birds: Brain) -> None:
     questions = [question for question in mined(birds) if question.slug == "wading-birds"]
     with birds.database.read_transaction() as connection:
         assert all(is_still_valid(connection, question) for question in questions)
@@ -135,7 +135,7 @@ def test_a_question_holds_while_its_words_stand_in_the_page(birds: Brain) -> Non
         assert not any(is_still_valid(connection, question) for question in questions)
 
 
-def test_known_questions_stay_and_new_pages_bring_theirs(birds: Brain) -> None:
+def test_known_questions_stay_and_new_pages_add_some(birds: Brain) -> None:
     known = mined(birds)
     birds.put("boats", b"# Boats\n\nTarred planks dry slowly under canvas awnings.\n")
     birds.delete("water")
@@ -150,12 +150,12 @@ def test_known_questions_stay_and_new_pages_bring_theirs(birds: Brain) -> None:
     "text",
     ["", "# Only a title\n", "???\n\n!!!\n", "a b c d\n", "```\ncode only\n```\n", "| a | b |\n"],
 )
-def test_a_page_that_says_nothing_is_not_asked_for(brain: Brain, text: str) -> None:
+def test_an_empty_page_gives_no_question(brain: Brain, text: str) -> None:
     brain.put("page", text.encode())
     assert mined(brain) == []
 
 
-def test_pages_in_any_script_are_asked_for(brain: Brain) -> None:
+def test_pages_in_any_script_give_questions(brain: Brain) -> None:
     brain.put(
         "雨", "# 雨\n\n春天的第一场雨来得很早，我们在山上看见云海。桥边的茶馆开门了。\n".encode()
     )

@@ -22,7 +22,7 @@ from gbrain.text.similarity import edit_distance
 WORDS = st.lists(st.text("abcdefghijklmnopqrstuvwxyzäß", min_size=1, max_size=12), min_size=1)
 
 
-def test_a_seed_always_picks_the_same() -> None:
+def test_a_seed_always_picks_the_same_choice() -> None:
     assert [stable_choice(seed, 100) for seed in ("one", "two", "three")] == [89, 71, 10]
 
 
@@ -40,7 +40,7 @@ def test_a_pick_is_one_of_the_choices(seed: str, choices: int) -> None:
         ("![a photo](x.png) of it", "of it"),
     ],
 )
-def test_markup_leaves_what_a_reader_sees(written: str, read: str) -> None:
+def test_markup_is_removed(written: str, read: str) -> None:
     assert " ".join(strip_markup(written).split()) == read
 
 
@@ -60,17 +60,17 @@ def test_prose_is_neither_code_nor_table_nor_heading() -> None:
     assert prose_sentences(text) == ["Said first.", "Said last."]
 
 
-def test_telling_words_are_no_stop_words_no_numbers_and_stand_once() -> None:
+def test_content_words_are_unique_without_stop_words() -> None:
     text = "The heron and the Heron stood in 1999 at 2026-04-03, by a marsh"
     assert content_words(text) == ["heron", "stood", "marsh"]
 
 
-def test_words_held_out_take_their_other_forms_with_them() -> None:
+def test_excluded_words_exclude_their_other_forms() -> None:
     assert content_words("river banks and rivers", ["Rivers"]) == ["banks"]
     assert content_words("She writes, having written", ["write"]) == ["written"]
 
 
-def test_a_clause_without_spaces_is_asked_by_its_beginning() -> None:
+def test_a_clause_without_spaces_is_cut_to_its_start() -> None:
     assert content_words("春天的第一场雨来得很早") == ["春天的第一场"]
 
 
@@ -82,7 +82,7 @@ def test_forms_of_a_word_share_their_stem(one: str, other: str) -> None:
 
 
 @given(WORDS, st.text())
-def test_one_slip_in_the_longest_word_and_nowhere_else(words: list[str], seed: str) -> None:
+def test_one_typo_in_the_longest_word_only(words: list[str], seed: str) -> None:
     wrong = add_typo(words, seed)
     assert len(wrong) == len(words)
     changed = [(a, b) for a, b in zip(words, wrong, strict=True) if a != b]
@@ -106,11 +106,11 @@ def test_one_slip_in_the_longest_word_and_nowhere_else(words: list[str], seed: s
         ("雨", "雨"),
     ],
 )
-def test_another_form_of_a_word(word: str, other: str) -> None:
+def test_a_word_is_changed_to_another_form(word: str, other: str) -> None:
     assert reword(word) == other
 
 
-def test_a_paraphrase_turns_the_words_around_inside_a_question() -> None:
+def test_a_paraphrase_depends_on_its_seed() -> None:
     assert paraphrase(["fix", "bicycle", "brakes"], "a") != paraphrase(
         ["fix", "bicycle", "brakes"], "b"
     )

@@ -33,7 +33,9 @@ def runs(set_brain: DatasetBrain, allotments: Dataset) -> list[Run]:
     )
 
 
-def test_a_run_is_what_query_answers(runs, set_brain: DatasetBrain, allotments: Dataset) -> None:
+def test_a_run_returns_what_query_returns(
+    runs, set_brain: DatasetBrain, allotments: Dataset
+) -> None:
     assert [run.configuration for run in runs] == [FTS, SEMANTIC, UNION]
     for run, mode in zip(runs[:2], ("bm25", "semantic"), strict=True):
         for asked, question in zip(run.results, allotments.questions, strict=True):
@@ -48,7 +50,7 @@ def test_questions_stay_within_their_scope(runs: list[Run]) -> None:
             assert all(s.startswith(asked.question.scope.slug_prefix) for s in asked.ranking)
 
 
-def test_meaning_finds_what_other_words_ask_for(runs: list[Run]) -> None:
+def test_vector_search_finds_reworded_questions(runs: list[Run]) -> None:
     fts, semantic, union = (run.means for run in runs)
     assert fts.answered < 1 == semantic.answered
     assert fts.ndcg_at_10 < union.ndcg_at_10
@@ -70,13 +72,13 @@ def test_progress_counts_questions(set_brain: DatasetBrain, allotments: Dataset)
     assert seen == [(1, 2), (2, 2)]
 
 
-def test_without_vectors_the_run_says_that_it_fell_back(allotments, tmp_path) -> None:
+def test_a_run_without_vectors_reports_the_fallback(allotments, tmp_path) -> None:
     with open_dataset_brain(allotments, tmp_path) as brain:
         (run,) = run_configurations(brain, allotments.questions, allotments.relevant, [UNION])
     assert all(asked.fell_back for asked in run.results)
 
 
-def test_a_hundred_are_looked_through_for_answers_beyond_the_first_ten(tmp_path) -> None:
+def test_100_hits_are_searched_for_relevant_pages(tmp_path) -> None:
     """The page named last among a hundred alike is beyond the default pool of fifty."""
     documents = tuple(
         DatasetDocument(f"p{n:03}", f"p{n:03}.md", b"a heron" + b" in the reeds" * n, 0, "")
@@ -94,7 +96,7 @@ def test_a_hundred_are_looked_through_for_answers_beyond_the_first_ten(tmp_path)
 
 
 @given(st.integers(0, 5000))
-def test_the_timed_are_spread_over_the_set(count: int) -> None:
+def test_timed_questions_are_spread_over_the_set(count: int) -> None:
     numbers = evenly_spaced(count, MAX_TIMED_QUESTIONS)
     assert len(set(numbers)) == len(numbers) == min(count, MAX_TIMED_QUESTIONS)
     assert all(0 <= number < count for number in numbers)
@@ -115,7 +117,7 @@ def run_of(name: str, *, fell_back: bool = False, **rankings: str) -> Run:
     return Run(Configuration(name, {}), tuple(asked))
 
 
-def test_the_first_is_what_the_others_are_compared_with() -> None:
+def test_other_configurations_are_compared_with_the_first() -> None:
     runs = [run_of("one", q="a", r="b"), run_of("two", q="a", r="xb"), run_of("three", q="", r="")]
     found = build_evaluation(SET, "brain.db", runs, (), 1, seed=1)
     assert list(found.comparisons) == ["two", "three"]
@@ -126,7 +128,7 @@ def test_the_first_is_what_the_others_are_compared_with() -> None:
     assert found.notes == ["A note."]
 
 
-def test_one_alone_is_compared_with_nobody() -> None:
+def test_a_single_configuration_has_no_comparison() -> None:
     found = build_evaluation(SET, "brain.db", [run_of("one", q="a", r="xb")], (), 5, seed=1)
     assert found.comparisons == {}
     assert found.losses is not None
@@ -136,7 +138,7 @@ def test_one_alone_is_compared_with_nobody() -> None:
     )
 
 
-def test_who_had_no_vectors_is_noted() -> None:
+def test_configurations_without_vectors_are_noted() -> None:
     runs = [run_of("rrf", q="a", r="b", fell_back=True)]
     notes = build_evaluation(SET, "brain.db", runs, (), None, seed=1).notes
     assert notes == ["A note.", "rrf: 2 answered by the keyword lane only."]

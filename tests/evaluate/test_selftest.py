@@ -51,7 +51,7 @@ def after(
     return build_report(now, STATE, baseline, tolerance=tolerance, seconds=1)
 
 
-def test_a_rank_is_scored_as_by_the_ranking_it_came_from() -> None:
+def test_a_rank_scores_the_same_as_its_ranking() -> None:
     first, third, nowhere = answered([1, 3, None])
     assert (first.scores.ndcg_at_10, first.scores.recall_at_5, first.scores.answered) == (1, 1, 1)
     assert (third.scores.ndcg_at_10, third.scores.mrr_at_10) == (0.5, pytest.approx(1 / 3))
@@ -59,7 +59,7 @@ def test_a_rank_is_scored_as_by_the_ranking_it_came_from() -> None:
     assert nowhere._replace(first=None).scores.answered == 0
 
 
-def test_many_questions_lost_are_worse() -> None:
+def test_many_lost_questions_are_worse() -> None:
     report = after(answered([1] * 40), answered([1] * 30 + [4] * 10))
     assert report.worse
     assert [change.kind for change in report.changes if change.worse] == [None, "title"]
@@ -68,25 +68,25 @@ def test_many_questions_lost_are_worse() -> None:
     assert (report.lost[0].before, report.lost[0].result.rank) == (1, 4)
 
 
-def test_a_question_or_two_among_many_are_not() -> None:
+def test_one_or_two_lost_questions_are_not_worse() -> None:
     report = after(answered([1] * 200), answered([1] * 198 + [None] * 2))
     assert not report.worse
     assert len(report.lost) == 2
 
 
-def test_as_many_gained_as_lost_are_not_worse() -> None:
+def test_equal_gains_and_losses_are_not_worse() -> None:
     report = after(answered([1, 3] * 20), answered([3, 1] * 20))
     assert not report.worse
     assert (len(report.lost), len(report.gained)) == (20, 20)
 
 
-def test_a_loss_within_the_tolerance_is_none() -> None:
+def test_a_drop_within_the_tolerance_is_ignored() -> None:
     before, now = answered([1] * 40), answered([1] * 30 + [2] * 10)
     assert after(before, now, tolerance=0.02).worse
     assert not after(before, now, tolerance=0.2).worse
 
 
-def test_one_kind_can_get_worse_alone() -> None:
+def test_a_single_kind_can_get_worse() -> None:
     same, before, now = answered([1] * 400), answered([1] * 20, "link"), answered([5] * 20, "link")
     report = after(same + before, same + now)
     assert {change.kind: change.worse for change in report.changes} == {
@@ -104,12 +104,12 @@ def test_only_questions_that_both_runs_asked_are_compared() -> None:
     assert [change.kind for change in report.changes] == [None, "title"]
 
 
-def test_what_was_lost_most_comes_first() -> None:
+def test_the_greatest_loss_comes_first() -> None:
     report = after(answered([2, 1, 1]), answered([3, 2, None]))
     assert [moved.result.question.slug for moved in report.lost] == ["page-2", "page-1", "page-0"]
 
 
-def test_a_run_that_is_kept_reads_back_the_same(brain: Brain) -> None:
+def test_a_saved_run_is_read_back_unchanged(brain: Brain) -> None:
     assert load_baseline(brain) is None
     report = run_selftest(brain, limit=2)
     save_baseline(brain, report)
@@ -125,7 +125,7 @@ def test_a_run_that_is_kept_reads_back_the_same(brain: Brain) -> None:
      '{"program": "1", "pages": 2, "settings": {}, "asked": [["a","b","c","d","e",null,1]]}',
      '{"program": "1", "pages": 2, "settings": {}, "asked": [["a","link","c","d","e",null,99]]}'],
 )  # fmt: skip
-def test_a_baseline_that_cannot_be_read_is_none(brain: Brain, results: str) -> None:
+def test_an_unreadable_baseline_counts_as_none(brain: Brain, results: str) -> None:
     with brain.database.write_transaction() as connection:
         evaluation_data.save_baseline(connection, "2026-11-16", None, results)
     assert load_baseline(brain) is None
@@ -139,7 +139,7 @@ def test_a_second_run_of_the_same_brain_loses_nothing(brain: Brain) -> None:
     assert (second.lost, second.gained, second.dropped, second.worse) == ((), (), 0, False)
 
 
-def test_questions_of_pages_that_went_are_left_out(brain: Brain) -> None:
+def test_questions_of_deleted_pages_are_left_out(brain: Brain) -> None:
     first = run_selftest(brain, limit=2)
     save_baseline(brain, first)
     gone = first.results[0].question.slug
@@ -149,7 +149,7 @@ def test_questions_of_pages_that_went_are_left_out(brain: Brain) -> None:
     assert not any(one.question.slug == gone for one in report.results)
 
 
-def test_asking_leaves_no_trace_in_the_brain(brain: Brain, brain_path: Path) -> None:
+def test_a_selftest_records_no_usage(brain: Brain, brain_path: Path) -> None:
     brain.set("record_queries", "on")
     with Brain.open(brain_path) as recording:
         run_selftest(recording, limit=1)
@@ -160,7 +160,7 @@ def test_asking_leaves_no_trace_in_the_brain(brain: Brain, brain_path: Path) -> 
             assert connection.execute("SELECT count(*) FROM questions").fetchone() == (1,)
 
 
-def test_the_page_with_the_words_is_not_searched(brain: Brain) -> None:
+def test_the_excluded_page_is_not_searched(brain: Brain) -> None:
     text, slug = "write-ahead log talk in Rotterdam", "people/alice-chen"
     free, barred = (
         MinedQuestion(exclude or "free", "link", text, slug, "", exclude)
@@ -170,7 +170,7 @@ def test_the_page_with_the_words_is_not_searched(brain: Brain) -> None:
     assert (found.rank, hidden.rank) == (1, None)
 
 
-def test_an_empty_brain_has_nothing_to_ask(tmp_path: Path) -> None:
+def test_an_empty_brain_has_no_questions(tmp_path: Path) -> None:
     with Brain.open(tmp_path / "new.db", make=True) as empty:
         with pytest.raises(NotFound, match="enough text to make test questions") as raised:
             run_selftest(empty)

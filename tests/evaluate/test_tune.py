@@ -63,7 +63,7 @@ def by_chance(count: int = 120) -> list[TuneQuestion]:
 
 
 @pytest.mark.parametrize(("lane", "weight"), [("fts", 2.5), ("vector", 0.4)])
-def test_the_lane_that_knows_gets_the_weight(lane: str, weight: float) -> None:
+def test_the_better_lane_gets_the_weight(lane: str, weight: float) -> None:
     tuned = tune(one_lane_knows(lane), Settings(semantic_weight=weight))
     assert (tuned.best.semantic_weight < weight) == (lane == "fts")
     assert tuned.best_score == 1
@@ -73,7 +73,7 @@ def test_the_lane_that_knows_gets_the_weight(lane: str, weight: float) -> None:
     assert not tuned.balanced
 
 
-def test_chance_gives_no_gain() -> None:
+def test_random_lanes_give_no_gain() -> None:
     tuned = tune(by_chance(), DEFAULTS)
     assert tuned.best_score >= tuned.present_score
     assert tuned.low <= tuned.gain <= tuned.high
@@ -81,7 +81,7 @@ def test_chance_gives_no_gain() -> None:
     assert tuned.balanced
 
 
-def test_the_present_settings_stand_when_nothing_is_better() -> None:
+def test_current_settings_stay_when_nothing_is_better() -> None:
     same = [0, 1, 2, 3]
     tuned = tune([case(n, keyword=same, meaning=same) for n in range(50)], DEFAULTS)
     assert tuned.best == PRESENT
@@ -114,7 +114,7 @@ def test_too_few_questions_fit_nothing() -> None:
     assert raised.value.code == "too_few_questions"
 
 
-def test_every_way_that_is_tried_can_be_set() -> None:
+def test_every_tried_combination_can_be_set() -> None:
     custom = MergeSettings("set-union-rank", 0.3, 2.0, 0.1)
     for present in (PRESENT, custom):
         tried = settings_to_try(present)
@@ -125,7 +125,7 @@ def test_every_way_that_is_tried_can_be_set() -> None:
                 assert parse_value(name, value) == getattr(fit, name)
 
 
-def test_boosts_and_replaced_pages_count_after_the_merge() -> None:
+def test_boosts_and_superseding_apply_after_the_merge() -> None:
     plain = case(0, keyword=[1, 0, 2], meaning=[1, 0, 2])
     assert merge_question(plain, PRESENT, DEFAULTS) == ["page1", "page0", "page2"]
     assert merge_question(plain._replace(boosts={0: 10.0}), PRESENT, DEFAULTS)[0] == "page0"
@@ -133,6 +133,6 @@ def test_boosts_and_replaced_pages_count_after_the_merge() -> None:
     assert merge_question(replaced, PRESENT, DEFAULTS) == ["page0", "page2"]
 
 
-def test_a_name_that_answers_at_once_is_merged_the_same_in_every_way() -> None:
+def test_a_query_that_is_a_name_scores_1_with_any_settings() -> None:
     named = TuneQuestion("g", {"page0": 1}, {"sms": found("page0")})
     assert {score_question(named, fit, DEFAULTS) for fit in settings_to_try(PRESENT)} == {1.0}

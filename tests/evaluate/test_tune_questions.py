@@ -44,7 +44,7 @@ def labelled(folder: Path, *slugs: str) -> Path:
     return folder
 
 
-def test_a_set_is_asked_of_the_brain_where_it_has_the_answers(brain: Brain, tmp_path: Path) -> None:
+def test_a_set_is_limited_to_pages_of_the_brain(brain: Brain, tmp_path: Path) -> None:
     folder = labelled(tmp_path / "set", "people/alice-chen", "people/nobody")
     (known,) = dataset_questions(brain, load_dataset(folder), silent)
     assert (known.group, known.grades) == ("q0", {"people/alice-chen": 1})
@@ -63,9 +63,7 @@ def test_a_set_of_other_pages_is_refused(brain: Brain, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("merge", ["set-union", "rrf", "blend"])
 @pytest.mark.parametrize("weight", ["0.4", "2.5"])
-def test_merging_again_gives_what_the_program_answers(
-    brain: Brain, merge: str, weight: str
-) -> None:
+def test_merging_again_gives_the_hits_of_query(brain: Brain, merge: str, weight: str) -> None:
     changes = {"search_merge_strategy": merge, "semantic_weight": weight, "both_bonus": "0.3"}
     settings = override_settings(brain.settings, changes)
     with brain.database.read_transaction() as connection:
@@ -82,7 +80,7 @@ def test_mined_questions_are_grouped_by_their_page(brain: Brain) -> None:
         assert mined.grades == {mined.group: 1}
 
 
-def test_questions_asked_count_once_enough_led_to_a_page(brain: Brain) -> None:
+def test_recorded_queries_count_when_enough_led_to_a_page(brain: Brain) -> None:
     page = brain.get("people/alice-chen")
     shown = [usage_log.ShownPage(page.id, ())]
     with brain.database.write_transaction() as connection:
@@ -98,7 +96,7 @@ def test_questions_asked_count_once_enough_led_to_a_page(brain: Brain) -> None:
     assert cases[0].grades == {"people/alice-chen": 1}
 
 
-def test_a_brain_without_vectors_has_nothing_to_merge(sample: Path) -> None:
+def test_a_brain_without_vectors_cannot_be_tuned(sample: Path) -> None:
     with (
         Brain.open(sample) as plain,
         pytest.raises(GbrainError, match="no vectors") as raised,

@@ -112,7 +112,7 @@ def due(brain: Brain, now: float | None = None) -> int:
         return jobs.count_due(connection, time.time() if now is None else now)
 
 
-def test_writing_enqueues_and_embedding_empties_the_queue(brain: Brain, model: Hashed) -> None:
+def test_writing_fills_the_queue_and_embedding_empties_it(brain: Brain, model: Hashed) -> None:
     put(brain, "one", "first words")
     put(brain, "two", "second words")
     assert due(brain) == 2
@@ -121,7 +121,7 @@ def test_writing_enqueues_and_embedding_empties_the_queue(brain: Brain, model: H
     assert {text.splitlines()[0] for text in model.seen} == {"one", "two"}
 
 
-def test_nothing_due_opens_no_model(brain: Brain, model: Hashed) -> None:
+def test_an_empty_queue_loads_no_model(brain: Brain, model: Hashed) -> None:
     def opened() -> Hashed:
         raise AssertionError
 
@@ -140,7 +140,7 @@ def test_the_same_text_is_embedded_once(brain: Brain, model: Hashed) -> None:
     assert len(model.seen) == 1
 
 
-def test_one_paragraph_changed_is_one_text_embedded(brain: Brain, model: Hashed) -> None:
+def test_one_changed_paragraph_embeds_one_text(brain: Brain, model: Hashed) -> None:
     sections = [f"## Part {n}\nwords of part {n}" for n in range(30)]
     put(brain, "page", "\n".join(sections))
     embed(brain, model)
@@ -150,7 +150,7 @@ def test_one_paragraph_changed_is_one_text_embedded(brain: Brain, model: Hashed)
     assert (result.done, result.pruned) == (1, 1)
 
 
-def test_orphans_are_looked_for_when_the_work_is_done(brain: Brain, model: Hashed) -> None:
+def test_orphan_vectors_are_removed_after_the_last_batch(brain: Brain, model: Hashed) -> None:
     put(brain, "old", "old words")
     embed(brain, model)
     brain.delete("old")
@@ -160,7 +160,7 @@ def test_orphans_are_looked_for_when_the_work_is_done(brain: Brain, model: Hashe
     assert hashes(brain) == wanted(brain)
 
 
-def test_orphans_go_and_their_slots_are_used_again(brain: Brain, model: Hashed) -> None:
+def test_slots_of_orphan_vectors_are_used_again(brain: Brain, model: Hashed) -> None:
     for n in range(10):
         put(brain, f"page{n}", f"words {n}")
     embed(brain, model)
@@ -177,7 +177,7 @@ def test_orphans_go_and_their_slots_are_used_again(brain: Brain, model: Hashed) 
     assert hashes(brain) == wanted(brain)
 
 
-def test_a_limit_is_kept_and_what_is_left_is_told(brain: Brain, model: Hashed) -> None:
+def test_a_limit_is_kept_and_the_rest_is_reported(brain: Brain, model: Hashed) -> None:
     for n in range(5):
         put(brain, f"page{n}", f"words {n}")
     result = embed(brain, model, EmbedLimits(jobs=2))
@@ -186,7 +186,7 @@ def test_a_limit_is_kept_and_what_is_left_is_told(brain: Brain, model: Hashed) -
     assert embed(brain, model).done == 3
 
 
-def test_texts_that_are_gone_do_not_stand_in_the_way(brain: Brain, model: Hashed) -> None:
+def test_deleted_chunks_do_not_block_the_queue(brain: Brain, model: Hashed) -> None:
     for n in range(200):
         put(brain, f"gone{n}", f"words {n}")
     for n in range(200):
@@ -196,7 +196,7 @@ def test_texts_that_are_gone_do_not_stand_in_the_way(brain: Brain, model: Hashed
     assert (result.done, due(brain)) == (1, 0)
 
 
-def test_only_the_page_that_is_named(brain: Brain, model: Hashed) -> None:
+def test_only_the_given_page_is_embedded(brain: Brain, model: Hashed) -> None:
     put(brain, "one", "first words")
     put(brain, "two", "second words")
     space, page_id = brain.active_model().space, brain.get("two").id
@@ -205,7 +205,7 @@ def test_only_the_page_that_is_named(brain: Brain, model: Hashed) -> None:
     assert due(brain) == 1
 
 
-def test_a_text_the_model_cannot_take_holds_up_no_other(brain: Brain, model: Hashed) -> None:
+def test_a_text_the_model_rejects_blocks_no_other(brain: Brain, model: Hashed) -> None:
     for n in range(150):
         put(brain, f"page{n}", f"words {n}")
     put(brain, "bad", "words with poison inside")
@@ -225,7 +225,7 @@ def test_a_text_the_model_cannot_take_holds_up_no_other(brain: Brain, model: Has
     assert due(brain, time.time() + 61) == 1
 
 
-def test_an_interrupted_run_gives_back_what_it_holds(brain: Brain, model: Hashed) -> None:
+def test_an_interrupted_run_releases_its_jobs(brain: Brain, model: Hashed) -> None:
     for n in range(100):
         put(brain, f"page{n}", f"words {n}")
 
@@ -240,7 +240,7 @@ def test_an_interrupted_run_gives_back_what_it_holds(brain: Brain, model: Hashed
     assert hashes(brain) == wanted(brain)
 
 
-def test_a_model_chosen_during_a_run_loses_nothing(brain: Brain, model: Hashed) -> None:
+def test_a_model_switch_during_a_run_loses_nothing(brain: Brain, model: Hashed) -> None:
     other = Hashed(24)
     brain.add_model(other.spec)
     for n in range(200):
@@ -256,7 +256,7 @@ def test_a_model_chosen_during_a_run_loses_nothing(brain: Brain, model: Hashed) 
     assert hashes(brain) == wanted(brain)
 
 
-def test_another_dimension_has_tables_of_its_own(brain: Brain, model: Hashed) -> None:
+def test_another_dimension_has_separate_tables(brain: Brain, model: Hashed) -> None:
     put(brain, "one", "first words")
     embed(brain, model)
     other = Hashed(24)
@@ -271,7 +271,7 @@ def test_another_dimension_has_tables_of_its_own(brain: Brain, model: Hashed) ->
     assert embed(brain, model).done == 0
 
 
-def test_vectors_are_kept_under_the_text_they_are_of(brain: Brain, model: Hashed) -> None:
+def test_each_vector_belongs_to_its_own_text(brain: Brain, model: Hashed) -> None:
     for n in range(70):
         put(brain, f"page{n}", f"words {n}")
     embed(brain, model)
@@ -434,6 +434,6 @@ def test_after_a_kill_the_next_run_completes(brain_path: Path) -> None:
     assert vector_count(brain_path) == 200
 
 
-def test_a_space_is_read_from_the_brain_with_care() -> None:
+def test_a_dimension_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(BadBrain):
         VectorSpace(1, "384; DROP TABLE pages")  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ def everything(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
-def test_awkward_pages_come_back_byte_for_byte(brain: Brain, tmp_path: Path) -> None:
+def test_unusual_pages_are_exported_byte_for_byte(brain: Brain, tmp_path: Path) -> None:
     report = brain.import_folder(AWKWARD)
     assert report.problems == []
     assert brain.export(tmp_path / "out") == (len(files(AWKWARD)), 0)
@@ -43,7 +43,7 @@ def test_a_second_export_writes_nothing(brain: Brain, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a.md").stat().st_mtime_ns == written
 
 
-def test_an_earlier_text_is_replaced_and_other_files_stay(brain: Brain, tmp_path: Path) -> None:
+def test_files_with_an_earlier_version_are_overwritten(brain: Brain, tmp_path: Path) -> None:
     brain.put("a", b"old")
     brain.put("a", b"# A\n")
     (tmp_path / "out").mkdir()
@@ -53,7 +53,7 @@ def test_an_earlier_text_is_replaced_and_other_files_stay(brain: Brain, tmp_path
     assert files(tmp_path / "out") == {"a.md": b"# A\n", "other.txt": b"mine"}
 
 
-def test_a_text_that_the_brain_never_held_is_not_written_over(brain: Brain, tmp_path: Path) -> None:
+def test_a_file_changed_by_hand_is_not_overwritten(brain: Brain, tmp_path: Path) -> None:
     brain.put("a", b"# A\n")
     brain.put("b", b"# B\n")
     (tmp_path / "a.md").write_bytes(b"by hand")
@@ -66,7 +66,7 @@ def test_a_text_that_the_brain_never_held_is_not_written_over(brain: Brain, tmp_
     assert (tmp_path / "a.md").read_bytes() == b"# A\n"
 
 
-def test_sync_goes_on_from_what_was_exported(brain: Brain, tmp_path: Path) -> None:
+def test_sync_treats_exported_files_as_imported(brain: Brain, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"# A\n")
     brain.import_folder(tmp_path)
     brain.put("a", b"# A, in the brain\n")
@@ -98,7 +98,7 @@ def test_sync_goes_on_from_what_was_exported(brain: Brain, tmp_path: Path) -> No
         "a.md/.bashrc",
     ],
 )
-def test_a_path_in_the_database_that_leads_out_is_refused(
+def test_a_stored_path_outside_the_target_is_refused(
     brain_path: Path, tmp_path: Path, path: str
 ) -> None:
     with Brain.open(brain_path, make=True) as brain:
@@ -113,7 +113,7 @@ def test_a_path_in_the_database_that_leads_out_is_refused(
     assert everything(outside) <= {"out", "out/a"}
 
 
-def test_a_link_in_the_target_is_never_followed_out(brain: Brain, tmp_path: Path) -> None:
+def test_a_symlink_out_of_the_target_is_never_followed(brain: Brain, tmp_path: Path) -> None:
     outside, out = tmp_path / "outside", tmp_path / "out"
     outside.mkdir()
     out.mkdir()
@@ -125,7 +125,7 @@ def test_a_link_in_the_target_is_never_followed_out(brain: Brain, tmp_path: Path
     assert everything(outside) == set()
 
 
-def test_a_file_that_is_a_link_is_not_written_through(brain: Brain, tmp_path: Path) -> None:
+def test_a_symlinked_file_is_not_written_through(brain: Brain, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (tmp_path / "mine.md").write_bytes(b"mine")
@@ -137,7 +137,7 @@ def test_a_file_that_is_a_link_is_not_written_through(brain: Brain, tmp_path: Pa
     assert (tmp_path / "mine.md").read_bytes() == b"mine"
 
 
-def test_the_target_itself_may_be_a_link(brain: Brain, tmp_path: Path) -> None:
+def test_the_target_folder_may_be_a_symlink(brain: Brain, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "out").symlink_to(tmp_path / "real")
     brain.put("a", b"# A\n")
@@ -158,7 +158,9 @@ def test_a_target_that_is_a_file_is_a_clear_error(brain: Brain, tmp_path: Path) 
 @pytest.mark.parametrize(
     "name", ["知" * 84, "a" * 252, "🚀" * 63], ids=["3-byte", "1-byte", "4-byte"]
 )
-def test_the_longest_names_that_a_file_can_have(brain: Brain, tmp_path: Path, name: str) -> None:
+def test_the_longest_possible_file_names_are_written(
+    brain: Brain, tmp_path: Path, name: str
+) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / f"{name}.md").write_bytes(b"# Long\n")
@@ -167,9 +169,7 @@ def test_the_longest_names_that_a_file_can_have(brain: Brain, tmp_path: Path, na
     assert files(tmp_path / "out") == files(vault)
 
 
-def test_one_page_that_cannot_be_written_does_not_keep_the_others(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_page_that_cannot_be_written_blocks_no_other(brain: Brain, tmp_path: Path) -> None:
     brain.put("x" * 300, b"# No file system takes this name\n")
     brain.put("a", b"# A\n")
     brain.put("z", b"# Z\n")
@@ -184,7 +184,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
-def test_who_may_read_a_file_does_not_change(brain: Brain, tmp_path: Path, umask: int) -> None:
+def test_file_permissions_are_kept(brain: Brain, tmp_path: Path, umask: int) -> None:
     brain.put("private", b"old")
     brain.put("private", b"# Mine\n")
     brain.put("new", b"# New\n")
@@ -201,7 +201,7 @@ def test_who_may_read_a_file_does_not_change(brain: Brain, tmp_path: Path, umask
     assert mode(out / "new.md") == 0o644 & ~umask, "others may read it, and never write"
 
 
-def test_a_link_where_the_file_is_built_is_not_followed(brain: Brain, tmp_path: Path) -> None:
+def test_a_symlink_at_the_temporary_file_is_not_followed(brain: Brain, tmp_path: Path) -> None:
     brain.put("a", b"# A\n")
     out, outside = tmp_path / "out", tmp_path / "outside"
     out.mkdir()

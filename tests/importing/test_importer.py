@@ -44,9 +44,7 @@ def state(brain: Brain) -> list[object]:
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
 
 
-def test_a_folder_is_taken_in_and_the_second_time_nothing_changes(
-    brain: Brain, vault: Path
-) -> None:
+def test_a_second_import_changes_nothing(brain: Brain, vault: Path) -> None:
     assert did(brain.import_folder(vault)) == [("create", "a"), ("create", "dir/b")]
     before = state(brain)
     again = brain.import_folder(vault)
@@ -55,7 +53,7 @@ def test_a_folder_is_taken_in_and_the_second_time_nothing_changes(
 
 
 @pytest.mark.parametrize("spelling", ["vault/", "./vault", "vault/../vault", "dir/../vault"])
-def test_however_the_folder_is_spelled_it_is_the_same(
+def test_different_spellings_of_a_path_are_one_folder(
     brain: Brain, vault: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
 ) -> None:
     monkeypatch.chdir(vault.parent)
@@ -72,9 +70,7 @@ def test_a_changed_file_is_a_new_version(brain: Brain, vault: Path) -> None:
     assert (brain.text("a"), brain.get("a").version) == ("# A2\n", 2)
 
 
-def test_import_keeps_pages_whose_file_is_gone_and_sync_drops_them(
-    brain: Brain, vault: Path
-) -> None:
+def test_sync_deletes_pages_of_deleted_files_import_keeps_them(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     (vault / "a.md").unlink()
     assert brain.import_folder(vault).changes == []
@@ -83,14 +79,14 @@ def test_import_keeps_pages_whose_file_is_gone_and_sync_drops_them(
     assert brain.text("a", 1) == "# A\n"
 
 
-def test_a_page_put_by_hand_is_never_dropped(brain: Brain, vault: Path) -> None:
+def test_sync_never_deletes_a_page_without_a_file(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     brain.put("mine", b"# Mine\n")
     brain.import_folder(vault, drop=True)
     assert "mine" in slugs(brain)
 
 
-def test_what_changed_on_both_sides_is_reported_and_left_alone(brain: Brain, vault: Path) -> None:
+def test_a_change_on_both_sides_is_reported_and_kept(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     brain.put("a", b"# Mine\n")
     assert brain.import_folder(vault).changes == []
@@ -114,7 +110,7 @@ def meanwhile(brain: Brain, act: Callable[[Brain], object]) -> Callable[[int, in
     return progress
 
 
-def test_what_is_written_while_files_are_read_is_not_lost(brain: Brain, vault: Path) -> None:
+def test_a_write_during_an_import_is_not_lost(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     write(vault, {"a.md": "# Theirs\n", "dir/b.md": "# Theirs too\n", "c.md": "# New\n"})
     report = brain.import_folder(
@@ -127,9 +123,7 @@ def test_what_is_written_while_files_are_read_is_not_lost(brain: Brain, vault: P
     assert brain.text("a") == "# Mine\n"
 
 
-def test_a_page_written_by_hand_while_its_file_is_first_read_is_not_lost(
-    brain: Brain, vault: Path
-) -> None:
+def test_a_page_put_during_its_first_import_is_not_lost(brain: Brain, vault: Path) -> None:
     report = brain.import_folder(
         vault, progress=meanwhile(brain, lambda other: other.put("a", b"# Mine\n"))
     )
@@ -145,7 +139,7 @@ def test_a_page_written_by_hand_while_its_file_is_first_read_is_not_lost(
         (lambda other: other.rename("dir/b", "mine"), ["a", "mine"], []),
     ],
 )
-def test_what_is_done_to_a_page_while_sync_is_about_to_drop_it_stands(
+def test_a_page_changed_before_sync_deletes_it_is_kept(
     brain: Brain, vault: Path, act: Callable[[Brain], object], left: list[str], problems: list[str]
 ) -> None:
     brain.import_folder(vault)
@@ -164,7 +158,7 @@ def test_the_same_change_on_both_sides_is_no_conflict(brain: Brain, vault: Path)
     assert brain.import_folder(vault).problems == []
 
 
-def test_a_page_changed_in_the_brain_survives_its_file(brain: Brain, vault: Path) -> None:
+def test_a_page_changed_in_the_brain_outlives_its_file(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     brain.put("a", b"# Mine\n")
     (vault / "a.md").unlink()
@@ -173,7 +167,7 @@ def test_a_page_changed_in_the_brain_survives_its_file(brain: Brain, vault: Path
     assert brain.text("a") == "# Mine\n"
 
 
-def test_a_page_put_by_hand_is_not_replaced_by_a_file(brain: Brain, vault: Path) -> None:
+def test_a_file_does_not_overwrite_a_page_put_by_hand(brain: Brain, vault: Path) -> None:
     brain.put("a", b"# Mine\n")
     assert wrong(brain.import_folder(vault)) == {"a.md": "both_changed"}
     assert brain.text("a") == "# Mine\n"
@@ -196,9 +190,7 @@ def test_files_of_two_folders_that_share_a_slug_are_a_collision(
     assert wrong(brain.import_folder(tmp_path / "other")) == {"a.md": "slug_collision"}
 
 
-def test_two_files_that_share_a_slug_are_reported_and_the_first_one_stands(
-    brain: Brain, vault: Path
-) -> None:
+def test_the_first_of_two_files_with_one_slug_is_imported(brain: Brain, vault: Path) -> None:
     write(vault, {"My Page.md": "one", "my-page.md": "two", "MY PAGE.markdown": "three"})
     report = brain.import_folder(vault)
     assert wrong(report) == {"My Page.md": "slug_collision", "my-page.md": "slug_collision"}
@@ -207,7 +199,7 @@ def test_two_files_that_share_a_slug_are_reported_and_the_first_one_stands(
     assert (again.changes, wrong(again)) == ([], wrong(report))
 
 
-def test_a_file_renamed_only_in_its_letters_keeps_its_page(brain: Brain, vault: Path) -> None:
+def test_a_file_renamed_in_case_only_keeps_its_page(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     (vault / "a.md").rename(vault / "A.md")
     assert did(brain.import_folder(vault, drop=True)) == [("update", "a")]
@@ -237,7 +229,7 @@ def test_an_empty_folder_does_not_empty_the_brain(brain: Brain, vault: Path) -> 
     assert slugs(brain) == ["a", "dir/b"]
 
 
-def test_no_folder_is_an_error(brain: Brain, vault: Path) -> None:
+def test_a_missing_folder_is_an_error(brain: Brain, vault: Path) -> None:
     for path in (vault / "none", vault / "a.md"):
         with pytest.raises(NotFound) as caught:
             brain.import_folder(path)
@@ -265,7 +257,7 @@ def test_hidden_folders_and_ignored_files_are_left_out(brain: Brain, vault: Path
     assert slugs(brain) == ["a", "dir/b", "drafts/keep", "logseq/bakery"]
 
 
-def test_a_file_that_is_ignored_later_is_dropped_by_sync(brain: Brain, vault: Path) -> None:
+def test_sync_deletes_pages_of_files_ignored_later(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     write(vault, {".gbrainignore": "a.md\n"})
     assert did(brain.import_folder(vault, drop=True)) == [("delete", "a")]
@@ -274,7 +266,7 @@ def test_a_file_that_is_ignored_later_is_dropped_by_sync(brain: Brain, vault: Pa
 @pytest.mark.parametrize(
     "rules", [b"!\n", b"a\\\n", b"[\n", b"[]-[]\n", b"\xff\xfe\n", b"/\n", b"\\\n"]
 )
-def test_odd_ignore_rules_are_no_traceback(brain: Brain, vault: Path, rules: bytes) -> None:
+def test_odd_ignore_rules_never_crash(brain: Brain, vault: Path, rules: bytes) -> None:
     (vault / ".gbrainignore").write_bytes(rules)
     try:
         brain.import_folder(vault)
@@ -284,7 +276,7 @@ def test_odd_ignore_rules_are_no_traceback(brain: Brain, vault: Path, rules: byt
         assert slugs(brain) == ["a", "dir/b"]
 
 
-def test_ignore_rules_that_cannot_be_read_are_not_taken_for_none(brain: Brain, vault: Path) -> None:
+def test_unreadable_ignore_rules_stop_the_import(brain: Brain, vault: Path) -> None:
     (vault / ".gbrainignore").mkdir()
     with pytest.raises(GbrainError) as caught:
         brain.import_folder(vault)
@@ -293,7 +285,7 @@ def test_ignore_rules_that_cannot_be_read_are_not_taken_for_none(brain: Brain, v
 
 
 @pytest.mark.parametrize("kind", ["pipe", "endless", "outside", "huge"])
-def test_ignore_rules_that_are_no_small_file_of_the_folder_are_refused(
+def test_special_huge_or_outside_ignore_files_are_refused(
     brain: Brain, vault: Path, tmp_path: Path, kind: str
 ) -> None:
     file = vault / ".gbrainignore"
@@ -312,7 +304,7 @@ def test_ignore_rules_that_are_no_small_file_of_the_folder_are_refused(
     assert slugs(brain) == []
 
 
-def test_ignore_rules_may_be_a_link_within_the_folder(brain: Brain, vault: Path) -> None:
+def test_ignore_rules_may_be_a_symlink_in_the_folder(brain: Brain, vault: Path) -> None:
     write(vault, {"rules.txt": "a.md\n"})
     (vault / ".gbrainignore").symlink_to("rules.txt")
     brain.import_folder(vault)
@@ -329,7 +321,7 @@ def unreadable(folder: Path) -> None:
     pytest.skip("this user may read every folder")
 
 
-def test_pages_under_a_folder_that_cannot_be_read_stay(brain: Brain, vault: Path) -> None:
+def test_pages_of_an_unreadable_subfolder_are_kept(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     (vault / "a.md").unlink()
     write(vault, {"c.md": "# C\n"})
@@ -343,7 +335,7 @@ def test_pages_under_a_folder_that_cannot_be_read_stay(brain: Brain, vault: Path
     assert slugs(brain) == ["c", "dir/b"]
 
 
-def test_pages_under_a_folder_too_deep_to_be_read_stay(brain: Brain, vault: Path) -> None:
+def test_pages_of_a_subfolder_too_deep_are_kept(brain: Brain, vault: Path) -> None:
     """A folder beyond the system's longest path fails for every user, root too."""
     brain.import_folder(vault)
     deep = ("d" * 250 + "/") * 20
@@ -365,7 +357,7 @@ def test_pages_under_a_folder_too_deep_to_be_read_stay(brain: Brain, vault: Path
     assert slugs(brain) == ["a", "dir/b"]
 
 
-def test_a_link_inside_the_folder_is_a_page_and_one_that_leaves_it_is_not(
+def test_symlinks_out_of_the_folder_are_not_imported(
     brain: Brain, vault: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "secret.md").write_text("secret")
@@ -382,16 +374,12 @@ def test_a_link_inside_the_folder_is_a_page_and_one_that_leaves_it_is_not(
     assert wrong(report) == dict.fromkeys(("leaves.md", "loop.md", "nowhere.md"), "outside")
 
 
-def test_what_is_no_regular_file_is_reported_and_never_waited_for(
-    brain: Brain, vault: Path
-) -> None:
+def test_special_files_are_reported_and_never_opened(brain: Brain, vault: Path) -> None:
     os.mkfifo(vault / "pipe.md")
     assert wrong(brain.import_folder(vault)) == {"pipe.md": "not_a_file"}
 
 
-def test_a_bad_file_does_not_keep_the_others_out_and_keeps_its_page(
-    brain: Brain, vault: Path
-) -> None:
+def test_a_bad_file_blocks_no_other_and_keeps_its_page(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     (vault / "a.md").write_bytes(b"\xff\xfe")
     write(vault, {"z.md": "# Z\n"})
@@ -410,7 +398,7 @@ def test_many_pages_are_written_in_several_batches(brain: Brain, tmp_path: Path)
     assert seen == [(n, 450) for n in range(1, 451)]
 
 
-def test_what_changed_waits_to_be_embedded_whatever_else_came_in(brain: Brain, vault: Path) -> None:
+def test_changed_and_new_pages_are_queued_for_embedding(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     with brain.database.write_transaction() as connection:
         connection.execute("DELETE FROM embedding_jobs")
@@ -425,9 +413,7 @@ def test_what_changed_waits_to_be_embedded_whatever_else_came_in(brain: Brain, v
     assert waiting == [("dir/b",), ("e",)]
 
 
-def test_a_link_to_a_page_of_the_vault_is_read_again_though_only_the_page_changed(
-    brain: Brain, vault: Path
-) -> None:
+def test_a_symlinked_page_is_updated_with_its_target(brain: Brain, vault: Path) -> None:
     (vault / "link.md").symlink_to(vault / "a.md")
     brain.import_folder(vault)
     write(vault, {"a.md": "# A2\n"})

@@ -32,13 +32,13 @@ def one(**said: object) -> object:
     return read(json.dumps(said).encode())[0][1]
 
 
-def test_a_line_names_a_page_and_holds_its_text() -> None:
+def test_a_line_has_a_slug_and_a_text() -> None:
     assert one(slug="notes/a", text="# A\n") == JsonlRecord("notes/a", b"# A\n")
     assert one(path="Notes/A.md", slug="x", text="") == JsonlRecord("Notes/A.md", b"")
     assert one(slug="a", text="t", title="ignored", version=3) == JsonlRecord("a", b"t")
 
 
-def test_a_page_may_come_in_parts() -> None:
+def test_a_line_may_have_metadata_and_a_body() -> None:
     assert one(title="First: one", tags=["a", "b c"], body="Text.\n", type=None) == JsonlRecord(
         "First: one", b'---\ntitle: "First: one"\ntags: ["a", "b c"]\n---\nText.\n'
     )
@@ -53,7 +53,7 @@ def test_a_page_may_come_in_parts() -> None:
     ),
     st.text(st.characters(codec="utf-8", categories=["L", "N", "Zs"])),
 )
-def test_values_given_in_parts_are_the_front_matter(values: dict[str, object], body: str) -> None:
+def test_other_keys_become_front_matter(values: dict[str, object], body: str) -> None:
     values = {k: v for k, v in values.items() if k not in ("path", "slug", "body", "text")}
     record = one(**{"slug": "a", **values, "body": body})
     assert isinstance(record, JsonlRecord)
@@ -83,7 +83,7 @@ def test_values_given_in_parts_are_the_front_matter(values: dict[str, object], b
     ],
     ids=range(13),
 )
-def test_what_is_wrong_with_a_line(line: bytes, reason: str) -> None:
+def test_an_invalid_line_is_reported_with_a_reason(line: bytes, reason: str) -> None:
     assert read(line) == [(1, reason)]
 
 
@@ -97,17 +97,17 @@ def test_a_line_that_is_too_long_does_not_hide_the_next(
     assert read(long, good) == [(1, "the line is too long"), (2, JsonlRecord("a", b""))]
 
 
-def test_blank_lines_and_a_byte_order_mark_are_passed_over() -> None:
+def test_blank_lines_and_a_byte_order_mark_are_skipped() -> None:
     good = b'{"slug": "a", "text": ""}'
     assert [number for number, _ in read(b"\xef\xbb\xbf" + good, b"", b" ", good)] == [1, 4]
 
 
 @given(st.binary(max_size=80))
-def test_any_bytes_are_pages_or_problems(data: bytes) -> None:
+def test_any_bytes_give_pages_or_problems(data: bytes) -> None:
     assert all(isinstance(found, JsonlRecord | BadPage) for _, found in read_records(BytesIO(data)))
 
 
-def test_where_a_page_is_kept() -> None:
+def test_the_path_of_a_page_follows_its_slug() -> None:
     assert page_path("a/b") == "a/b.md"
     assert page_path("A.MD") == "A.MD"
 
@@ -120,7 +120,7 @@ def take(brain: Brain, *lines: object, dry_run: bool = False) -> ImportReport:
     return import_jsonl(brain.database, source, timestamp(), dry_run=dry_run)
 
 
-def test_good_lines_go_in_and_bad_ones_are_named(brain: Brain) -> None:
+def test_valid_lines_are_imported_and_others_reported(brain: Brain) -> None:
     report = take(
         brain,
         {"slug": "a", "text": "# A\n"},
@@ -138,7 +138,7 @@ def test_good_lines_go_in_and_bad_ones_are_named(brain: Brain) -> None:
     assert (brain.get("last-one").tags, brain.text("a")) == (("t",), "# A\n")
 
 
-def test_a_page_that_is_there_gets_a_new_version_and_keeps_its_path(brain: Brain) -> None:
+def test_an_existing_page_gets_a_new_version(brain: Brain) -> None:
     brain.put("Notes/A.md", b"# A\n")
     report = take(brain, {"slug": "notes/a", "text": "# A2\n"})
     assert [(change.action, change.path) for change in report.changes] == [("update", "Notes/A.md")]
@@ -152,7 +152,7 @@ def test_a_dry_run_changes_nothing(brain: Brain) -> None:
     assert brain.list()[1] == 0
 
 
-def test_pages_out_as_lines_and_in_again_are_the_same_bytes(brain: Brain, tmp_path: Path) -> None:
+def test_exported_lines_import_as_the_same_bytes(brain: Brain, tmp_path: Path) -> None:
     brain.import_folder(AWKWARD)
     with brain.database.read_transaction() as connection:
         lines = list(jsonl_lines(connection))

@@ -40,19 +40,21 @@ def vault(tmp_path: Path) -> Path:
         ("", False, False),
     ],
 )
-def test_what_matters(vault: Path, path: str, removed: bool, expected: bool) -> None:
+def test_only_changes_of_notes_matter(
+    vault: Path, path: str, removed: bool, expected: bool
+) -> None:
     full = f"{vault}/{path}" if path else str(vault)
     assert _matters(str(vault), full, removed) is expected
 
 
-def test_a_folder_beside_with_a_longer_name_is_another(vault: Path) -> None:
+def test_a_folder_with_the_same_prefix_is_another_folder(vault: Path) -> None:
     assert not _matters(str(vault), f"{vault}-2/a.md", False)
     assert _by_root([str(vault), f"{vault}-2"], [f"{vault}-2/dir/a.md"]) == {
         f"{vault}-2": frozenset(["dir/a.md"])
     }
 
 
-def test_a_folder_that_goes_is_told_without_its_files(vault: Path) -> None:
+def test_a_deleted_folder_is_reported_without_its_files(vault: Path) -> None:
     root = str(vault)
     assert _by_root([root], [f"{root}/a.md", root]) == {root: None}
 
@@ -65,7 +67,7 @@ def wait_for(told: Rounds, wanted: Callable[[Mapping[str, ChangedPaths]], bool])
     pytest.fail("nothing was told in half a minute")
 
 
-def test_a_folder_is_followed_while_it_changes_goes_and_comes_back(vault: Path) -> None:
+def test_a_folder_is_watched_through_deletion_and_return(vault: Path) -> None:
     root = str(vault)
     told = watch_folders([root])
     assert next(told) == {root: None}
@@ -79,7 +81,7 @@ def test_a_folder_is_followed_while_it_changes_goes_and_comes_back(vault: Path) 
     wait_for(told, lambda found: "c.md" in (found.get(root) or ()))
 
 
-def test_a_folder_that_is_not_there_yet(vault: Path, tmp_path: Path) -> None:
+def test_a_missing_folder_is_watched_once_it_exists(vault: Path, tmp_path: Path) -> None:
     later = str(tmp_path.resolve() / "later")
     told = watch_folders([later])
     assert next(told) == {later: None}

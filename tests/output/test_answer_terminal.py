@@ -45,7 +45,7 @@ def shown(capsys: pytest.CaptureFixture[str], *hits: Hit, **options: bool) -> li
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_hit_is_title_place_and_words_and_why_it_is_here(
+def test_a_hit_has_title_place_snippet_and_reasons(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = shown(capsys, hit())
@@ -80,7 +80,7 @@ def test_on_a_narrow_screen_the_reasons_stand_below(
     ]
 
 
-def test_more_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_shows_more_of_a_hit(capsys: pytest.CaptureFixture[str]) -> None:
     text = "\n".join(shown(capsys, hit(), verbose=True))
     assert "score 1.25 · words 1 (9.5) · meaning 3 (cosine 0.71) · date ×1.35" in text
     assert "room profile · type person · lines 12 to 14 · Timeline" in text

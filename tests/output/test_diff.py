@@ -40,7 +40,7 @@ def applied(old: str, lines: Sequence[str]) -> str:
     return "".join(result + source[done:])
 
 
-def test_a_changed_line_stands_in_its_context() -> None:
+def test_a_changed_line_is_shown_in_context() -> None:
     old = "".join(f"{n}\n" for n in range(1, 21))
     assert "".join(make_diff(old, old.replace("10\n", "ten\n"))) == (
         "--- old\n+++ new\n@@ -7,7 +7,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n 12\n 13\n"
@@ -52,7 +52,7 @@ def test_the_same_text_has_no_diff() -> None:
     assert make_diff("", "") == []
 
 
-def test_a_missing_last_line_end_is_told() -> None:
+def test_a_missing_last_newline_is_shown() -> None:
     assert make_diff("a\nb", "a\nb\n") == [
         "--- old\n", "+++ new\n", "@@ -1,2 +1,2 @@\n", " a\n",
         "-b\n", "\\ No newline at end of file\n", "+b\n",
@@ -68,7 +68,7 @@ def test_only_newlines_end_lines() -> None:
     ]  # fmt: skip
 
 
-def test_far_changes_have_hunks_of_their_own() -> None:
+def test_distant_changes_have_separate_hunks() -> None:
     lines = [f"{n}\n" for n in range(40)]
     changed = [*lines[:5], "x\n", *lines[6:11], "y\n", *lines[12:35], *lines[36:]]
     heads = [line for line in make_diff("".join(lines), "".join(changed)) if line.startswith("@@")]
@@ -86,19 +86,19 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, TEXTS)
-def test_applied_to_the_old_text_it_gives_the_new(old: str, new: str) -> None:
+def test_applying_a_diff_gives_the_new_text(old: str, new: str) -> None:
     assert applied(old, make_diff(old, new)) == new
 
 
 @given(TEXTS, TEXTS)
-def test_so_it_does_where_the_work_is_cut_short(old: str, new: str) -> None:
+def test_a_diff_is_exact_when_bounds_are_reached(old: str, new: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diff, "MAX_COMPARISONS", 10)
         patch.setattr(diff, "MAX_ANCHOR_DEPTH", 1)
         assert applied(old, make_diff(old, new)) == new
 
 
-def test_large_texts_of_bad_shape_are_replaced_as_a_block() -> None:
+def test_large_unlike_texts_are_shown_as_fully_changed() -> None:
     chance = random.Random(1)
     old, new = ("".join(chance.choice("ab") + "\n" for _ in range(150_000)) for _ in range(2))
     lines = make_diff(f"first\n{old}last\n", f"first\n{new}last\n")
@@ -106,13 +106,13 @@ def test_large_texts_of_bad_shape_are_replaced_as_a_block() -> None:
     assert applied(f"first\n{old}last\n", lines) == f"first\n{new}last\n"
 
 
-def test_a_small_change_of_a_large_text_stays_small() -> None:
+def test_a_small_change_of_a_large_text_is_a_small_diff() -> None:
     lines = [f"{n % 977}\n" for n in range(300_000)]
     changed = [*lines[:1000], "new\n", *lines[1000:]]
     assert len(make_diff("".join(lines), "".join(changed))) == 10
 
 
-def test_on_a_terminal_a_page_cannot_speak_to_the_terminal(
+def test_control_characters_never_reach_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = make_diff("[red]a[/red]\r\n", "\x1b[31ma\n")

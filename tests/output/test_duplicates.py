@@ -10,13 +10,13 @@ from gbrain.output.duplicates import WordRun, compare_words, show_pair
 from gbrain.store.duplicates import DuplicatePair
 
 
-def test_what_differs_is_told_from_what_is_shared():
+def test_own_words_are_separated_from_shared_words():
     left, right = compare_words("We go by  train\nat noon", "We go by ship at noon")
     assert left == [WordRun("We go by", False), WordRun("train", True), WordRun("at noon", False)]
     assert right == [WordRun("We go by", False), WordRun("ship", True), WordRun("at noon", False)]
 
 
-def test_long_stretches_that_are_shared_are_cut_around_the_difference():
+def test_long_shared_runs_are_shortened():
     shared = " ".join(f"w{number}" for number in range(50))
     left, right = compare_words(f"{shared} a {shared}", f"{shared} b {shared}")
     assert left[0].words == "… " + " ".join(f"w{number}" for number in range(42, 50))
@@ -24,7 +24,7 @@ def test_long_stretches_that_are_shared_are_cut_around_the_difference():
     assert [piece.words for piece in right if piece.own] == ["b"]
 
 
-def test_a_page_that_differs_much_is_cut_to_what_fits():
+def test_very_different_pages_are_cut_to_120_words():
     left, _ = compare_words(" ".join(f"w{number}" for number in range(9999)), "none of it")
     words = " ".join(piece.words for piece in left).split()
     assert len(words) <= 121
@@ -32,7 +32,7 @@ def test_a_page_that_differs_much_is_cut_to_what_fits():
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=9), st.lists(st.sampled_from("abcd"), max_size=9))
-def test_short_texts_are_whole_on_both_sides(old, new):
+def test_short_texts_are_shown_in_full(old, new):
     left, right = compare_words(" ".join(old), " ".join(new))
     assert " ".join(piece.words for piece in left).split() == old
     assert " ".join(piece.words for piece in right).split() == new
@@ -40,7 +40,7 @@ def test_short_texts_are_whole_on_both_sides(old, new):
     assert shared[0] == shared[1]
 
 
-def test_a_pair_stands_in_two_columns(brain: Brain, capsys):
+def test_a_pair_is_shown_in_two_columns(brain: Brain, capsys):
     brain.put("a", b"# Old [bold]plan[/]\n\nBy train.")
     brain.put("b", b"# New plan\n\nBy ship.")
     pair = DuplicatePair(brain.get("a"), brain.get("b"), 0.97123, 0.8, "")
@@ -53,7 +53,7 @@ def test_a_pair_stands_in_two_columns(brain: Brain, capsys):
     assert ["We go by train\ufffd[2J at noon", "We go by ship at noon"] in pairs
 
 
-def test_a_pair_of_the_same_words(brain: Brain, capsys):
+def test_a_pair_with_the_same_words_says_so(brain: Brain, capsys):
     brain.put("a", b"x")
     show_pair(1, 1, DuplicatePair(brain.get("a"), brain.get("a"), 1.0, 1.0, ""), "x y", "x  y")
     assert capsys.readouterr().out.count("Both pages have the same words.") == 2

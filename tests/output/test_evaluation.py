@@ -36,7 +36,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
 
 
-def test_figures_and_the_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_screen_has_figures_and_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     show_evaluation(evaluation())
     heads, _, fts, blend, title, compared, _, gain = told(capsys)
     assert heads.split() == "nDCG@10 R@5 R@10 R@100 MRR@10 Hit@5 Answered p50 ms p95 ms".split()
@@ -47,7 +47,7 @@ def test_figures_and_the_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     assert gain.split() == "blend +.016 0.0312 7 3 90".split()
 
 
-def test_it_fits_a_terminal_of_eighty_columns(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_fits_80_columns(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     show_evaluation(evaluation())
     lines = capsys.readouterr().out.splitlines()
@@ -80,7 +80,7 @@ def test_contexts_have_a_column_for_each_budget(capsys: pytest.CaptureFixture[st
     ]
 
 
-def test_losses_with_what_was_expected_and_what_came(capsys) -> None:
+def test_losses_show_expected_and_returned_pages(capsys) -> None:
     expected = tuple(ExpectedPage(f"p{n}", 1, n or None, 1) for n in range(7))
     losses = [
         QueryLoss(QUESTION, 0.25, 1.0, expected, ("wrong", "worse")),
@@ -99,7 +99,7 @@ def test_losses_with_what_was_expected_and_what_came(capsys) -> None:
     ]
 
 
-def test_what_was_not_timed_is_left_blank(capsys: pytest.CaptureFixture[str]) -> None:
+def test_configurations_without_times_have_blank_cells(capsys: pytest.CaptureFixture[str]) -> None:
     show_evaluation(evaluation(runs=[run_of("fts", 0.5, None)], comparisons={}))
     assert told(capsys)[2].split() == ["fts", ".500", ".500", ".750", "1.000", ".500", "1.000",
                                        "1.000"]  # fmt: skip

@@ -39,12 +39,12 @@ def test_a_tree_has_each_page_with_its_branches_once() -> None:
     ]
 
 
-def test_a_page_alone() -> None:
+def test_a_page_without_links_is_a_tree_of_one() -> None:
     alone = LinkGraph((page("a", 0),), (), 0)
     assert list(tree_lines(build_tree(alone, "a"))) == ["a  A"]
 
 
-def test_graphviz() -> None:
+def test_dot_has_a_node_and_an_edge_for_each_link() -> None:
     graph = LinkGraph((page("a", 0, title='say "hi" \\N\n[x]'),), (GraphLink("a", "b", 1),), 0)
     assert dot_text(graph, "a").splitlines()[3:] == [
         r'  "a" [label="say \"hi\" \\N [x]", tooltip="a", penwidth=2];',
@@ -54,7 +54,7 @@ def test_graphviz() -> None:
 
 
 @given(st.text())
-def test_a_quoted_name_ends_where_it_should(title: str) -> None:
+def test_quotes_in_names_are_escaped_in_dot(title: str) -> None:
     line = dot_text(LinkGraph((page("a", 0, title=title),), (), 0), None).splitlines()[3]
     assert re.fullmatch(r'  "a" \[label="(?:[^"\\]|\\.)*", tooltip="a"\];', line)
 
@@ -84,7 +84,7 @@ class Reader(HTMLParser):
 
 
 @given(st.text() | st.sampled_from(["</script><img src=x>", "<!--<script>", "@GRAPH@", "&lt;"]))
-def test_the_page_holds_what_the_document_says_and_fetches_nothing(title: str) -> None:
+def test_the_web_page_contains_the_json_document(title: str) -> None:
     graph = SQUARE._replace(pages=(page("a", 0, title=title), *SQUARE.pages[1:]))
     read = Reader(graph_html(graph, "a"))
     data, program = read.texts["script"]
@@ -94,14 +94,14 @@ def test_the_page_holds_what_the_document_says_and_fetches_nothing(title: str) -
     assert "import" not in program.replace("!important", "")
 
 
-def test_the_page_may_fetch_nothing_even_if_it_wanted_to() -> None:
+def test_the_web_page_forbids_network_requests() -> None:
     text = graph_html(SQUARE, None)
     assert "default-src 'none'" in text
     assert "<title>All pages · gbrain</title>" in text
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-def test_pages_are_arranged_apart_and_linked_ones_nearer() -> None:
+def test_linked_pages_are_drawn_nearer_to_each_other() -> None:
     pages = [{"slug": str(n), "distance": None} for n in range(40)]
     links = [{"source": "0", "target": str(n), "times": 1} for n in range(1, 5)]
     _, program = Reader(graph_html(SQUARE, "a")).texts["script"]

@@ -25,17 +25,17 @@ def commands(stats: Stats) -> list[str]:
     return [command for command, _ in next_steps(stats)]
 
 
-def test_an_empty_brain_wants_notes(stats: Stats) -> None:
+def test_an_empty_brain_suggests_an_import(stats: Stats) -> None:
     assert commands(replace(stats, pages=0))[0] == "gbrain import DIR"
 
 
-def test_what_waits_for_a_vector_comes_first(stats: Stats) -> None:
+def test_pending_embedding_is_suggested_first(stats: Stats) -> None:
     assert stats.jobs > 0
     assert commands(stats)[0] == "gbrain embed"
     assert commands(replace(stats, jobs=0))[0].startswith("gbrain query")
 
 
-def test_a_vault_is_followed(stats: Stats) -> None:
+def test_sync_is_suggested_for_a_registered_folder(stats: Stats) -> None:
     assert "gbrain sync" in commands(stats)
     assert "gbrain sync" not in commands(replace(stats, folders=()))
 
@@ -49,7 +49,7 @@ def test_a_vault_is_followed(stats: Stats) -> None:
         (10, 12, "0 % of 10 chunks"),
     ],
 )
-def test_the_share_is_never_rounded_to_all_or_none(
+def test_the_share_is_never_rounded_to_0_or_100(
     stats: Stats, chunks: int, jobs: int, told: str
 ) -> None:
     lines = overview_lines(Path("/b"), replace(stats, chunks=chunks, jobs=jobs), NOW)
@@ -66,13 +66,13 @@ def test_the_share_is_never_rounded_to_all_or_none(
         (timedelta(days=-1), "just now"),
     ],
 )
-def test_the_last_change(stats: Stats, ago: timedelta, told: str) -> None:
+def test_the_last_change_has_an_age_and_a_title(stats: Stats, ago: timedelta, told: str) -> None:
     newest = (RecentPage("a", "A page", (NOW - ago).isoformat().replace("+00:00", "Z")),)
     lines = overview_lines(Path("/b"), replace(stats, newest=newest), NOW)
     assert lines[2] == f"Last change {told}: A page"
 
 
-def test_a_path_as_one_types_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_paths_are_shortened_with_a_tilde(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert shorten_path(tmp_path / "notes" / "b.db") == "~/notes/b.db"
     assert shorten_path("/elsewhere/b.db") == "/elsewhere/b.db"

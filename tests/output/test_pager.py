@@ -20,18 +20,18 @@ from gbrain.output.screen import console
         ({"PAGER": "cat"}, []),
     ],
 )
-def test_the_pager_one_names(environment: dict[str, str], command: list[str]) -> None:
+def test_the_environment_chooses_the_pager(environment: dict[str, str], command: list[str]) -> None:
     assert pager_command(environment) == command
 
 
-def test_else_less_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_less_is_the_default_pager(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pager_command({}) == (["less"] if shutil.which("less") else [])
     assert pager_command({"PAGER": "'unclosed"}) == pager_command({})
     monkeypatch.setenv("PATH", "")
     assert pager_command({}) == []
 
 
-def test_never_in_a_pipe(
+def test_a_pipe_never_gets_a_pager(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAGER", "false")

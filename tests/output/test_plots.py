@@ -20,7 +20,7 @@ MANY = st.lists(
 )
 
 
-def test_points_stand_where_their_numbers_say() -> None:
+def test_points_are_placed_by_their_values() -> None:
     assert plot_text(POINTS, "ms", "nDCG@10", width=30, height=8).split("\n") == [
         "nDCG@10",
         " 0.9 │",
@@ -41,18 +41,18 @@ def test_points_stand_where_their_numbers_say() -> None:
     ]
 
 
-def test_points_on_one_spot_stand_side_by_side() -> None:
+def test_points_at_the_same_spot_are_side_by_side() -> None:
     drawn = plot_text([Point("one", 5, 0.5), Point("two", 5, 0.5)], "ms", "q", 20, 5)
     assert "ab" in drawn
 
 
-def test_large_numbers_are_written_out() -> None:
+def test_large_numbers_have_no_exponent() -> None:
     drawn = plot_text([Point("slow", 9641.6, 0.5), Point("fast", 900.0, 0.4)], "ms", "q")
     assert "a slow: 0.5 at 9640" in drawn
     assert " 2000 " in drawn
 
 
-def test_nothing_is_nothing() -> None:
+def test_no_points_give_an_empty_plot() -> None:
     assert plot_text([], "ms", "q") == ""
 
 
@@ -77,7 +77,7 @@ def test_ratio_ticks_are_one_two_five(values: list[float], ticks: tuple[float, .
 
 
 @given(st.lists(POSITIVE, min_size=1))
-def test_axes_hold_every_value(values: list[float]) -> None:
+def test_axes_include_every_value(values: list[float]) -> None:
     for axis in (even_axis(values), ratio_axis(values)):
         assert len(axis.ticks) >= 2
         assert all(-1e-6 <= axis.share(value) <= 1 + 1e-6 for value in values)
@@ -94,7 +94,7 @@ def test_every_point_is_drawn_and_named(points: list[Point]) -> None:
 
 
 @given(MANY, st.text(max_size=30))
-def test_the_svg_is_xml_with_a_circle_and_a_label_for_every_point(points, title: str) -> None:
+def test_the_svg_has_a_circle_and_label_for_every_point(points, title: str) -> None:
     root = ElementTree.fromstring(plot_svg(points, title, "ms <", "q & a"))
     assert root.tag == f"{SVG}svg"
     circles = root.findall(f"{SVG}circle")
@@ -115,22 +115,22 @@ def test_labels_in_the_svg_do_not_cover_each_other() -> None:
     ("value", "expected"),
     [(8, "████"), (4, "██"), (3, "█▌"), (1, "▌"), (0.001, "▏"), (0, ""), (16, "████")],
 )
-def test_a_bar_is_as_long_as_its_value(value: float, expected: str) -> None:
+def test_the_length_of_a_bar_follows_its_value(value: float, expected: str) -> None:
     assert bar(value, 8, 4) == expected
 
 
-def test_a_bar_beside_nothing_is_empty() -> None:
+def test_a_bar_is_empty_when_the_largest_value_is_0() -> None:
     assert bar(0, 0, 10) == ""
 
 
 @given(st.integers(0, 10**9), st.integers(1, 10**9), st.integers(1, 80))
-def test_a_bar_never_leaves_its_width(value: int, largest: int, width: int) -> None:
+def test_a_bar_never_exceeds_its_width(value: int, largest: int, width: int) -> None:
     drawn = bar(value, largest, width)
     assert len(drawn) <= width
     assert bool(drawn) == (value > 0)
 
 
-def test_a_line_shows_its_numbers() -> None:
+def test_the_height_of_a_sparkline_follows_its_values() -> None:
     assert sparkline([0, 1, 4, 8]) == " ▂▅█"
     assert sparkline([5, 5]) == "██"
     assert sparkline([0, 0]) == "  "
@@ -138,7 +138,7 @@ def test_a_line_shows_its_numbers() -> None:
 
 
 @given(st.lists(st.integers(0, 10**9)))
-def test_a_line_has_a_character_a_number(values: list[int]) -> None:
+def test_a_sparkline_has_one_character_per_value(values: list[int]) -> None:
     drawn = sparkline(values)
     assert len(drawn) == len(values)
     assert [character == " " for character in drawn] == [value == 0 for value in values]

@@ -21,7 +21,7 @@ TREE = cause(
 )
 
 
-def test_a_tree_on_a_terminal(capsys):
+def test_causes_are_a_tree_on_a_terminal(capsys):
     show_origin(TREE)
     assert capsys.readouterr().out.splitlines() == [
         "Plan [red]  plan",
@@ -33,7 +33,7 @@ def test_a_tree_on_a_terminal(capsys):
     ]
 
 
-def test_the_same_in_a_pipe():
+def test_causes_are_indented_lines_in_a_pipe():
     assert origin_lines(TREE) == [
         "plan  Plan [red]",
         "  derived_from  talk  Talk [red]",

@@ -50,7 +50,7 @@ def test_a_first_run_is_a_table_with_bars(capsys: pytest.CaptureFixture[str]) ->
     assert overall.split()[0] == "all"
 
 
-def test_what_got_worse_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_kinds_that_got_worse_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     lines = told(capsys, report([1] * 40, [1] * 28 + [None] * 12))
     assert lines[0] == "Results got worse since 2026-11-14 08:30"
     assert lines[1].split("  ")[0] == "✗ all"
@@ -64,24 +64,24 @@ def test_what_got_worse_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1].endswith("-0.300")
 
 
-def test_verbose_shows_every_question_lost(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_shows_every_lost_question(capsys: pytest.CaptureFixture[str]) -> None:
     lines = told(capsys, report([1] * 40, [1] * 28 + [None] * 12), every=True)
     assert sum("→ none" in line for line in lines) == 12
 
 
-def test_a_few_questions_lost_are_no_alarm(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_few_lost_questions_raise_no_alarm(capsys: pytest.CaptureFixture[str]) -> None:
     lines = told(capsys, report([1] * 40, [1] * 39 + [2]))
     assert lines[0] == "Pages that lost rank (within chance)"
     assert lines[1] == "1. → 2.  what \ufffd[2J is 39"
 
 
-def test_rows_for_a_pipe_say_what_was_lost_and_what_is_worse() -> None:
+def test_rows_in_a_pipe_have_lost_and_worse_kinds() -> None:
     rows = report_text(report([1] * 40, [1] * 28 + [None] * 12)).splitlines()
     assert rows[0] == "lost\ttitle\twhat \ufffd[2J is 28\tpage-28\t1\t\tother"
     assert rows[-1] == "kind\tall\t40\t0.7000\t0.7000\t0.7000\t1.0000\t-0.3000\t0.0005\tworse"
 
 
-def test_the_summary_says_what_differs_since() -> None:
+def test_the_summary_says_what_changed_since() -> None:
     shown = report([1] * 40, [1] * 28 + [None] * 12)
     assert report_summary(shown, kept=False).splitlines() == [
         "40 questions in 12 s. Compared 40 with the run of 2026-11-14 08:30: results got worse.",
@@ -91,7 +91,7 @@ def test_the_summary_says_what_differs_since() -> None:
     ]
 
 
-def test_the_summary_of_a_first_run_and_of_one_with_nothing_left_to_compare() -> None:
+def test_the_summary_without_a_comparison() -> None:
     assert report_summary(report(None, [1]), kept=True).splitlines() == [
         "1 question in 12 s.",
         "Saved as the baseline for later runs.",

@@ -48,7 +48,7 @@ class Reader(HTMLParser):
                             "title", "start", "style") for name, _ in attrs)  # fmt: skip
 
 
-def test_every_link_of_the_sample_leads_to_a_file_of_the_site(sample: Path) -> None:
+def test_every_link_in_the_sample_has_a_target_file(sample: Path) -> None:
     with Brain.open(sample) as brain:
         made = files(brain)
     assert len(made) == 30
@@ -94,12 +94,12 @@ def test_every_link_of_the_sample_leads_to_a_file_of_the_site(sample: Path) -> N
         ("> plain", "<blockquote> <p>plain</p> </blockquote>"),
     ],
 )  # fmt: skip
-def test_how_a_page_is_shown(brain: Brain, text: str, expected: str) -> None:
+def test_markdown_is_rendered_as_html(brain: Brain, text: str, expected: str) -> None:
     brain.put("other/page", b"# Other Page\n\n## Part two\n")
     assert body_of(brain, text) == expected
 
 
-def test_a_page_has_its_title_once_its_tags_and_who_links_to_it(brain: Brain) -> None:
+def test_a_page_has_its_title_tags_and_backlinks(brain: Brain) -> None:
     brain.put("a & b", b"---\ntags: [<i>]\ndate: 2026-04-03\n---\ntext\n")
     brain.put("c", b"# C\n\n[[a & b]] and again [[a & b]]\n")
     made = files(brain)
@@ -112,7 +112,7 @@ def test_a_page_has_its_title_once_its_tags_and_who_links_to_it(brain: Brain) ->
     assert '<a href="pages/a-%26-b.html">A &amp; b</a>' in made["index.html"]
 
 
-def test_a_page_beyond_reading_is_shown_as_it_is_written(brain: Brain) -> None:
+def test_a_huge_page_is_shown_as_plain_text(brain: Brain) -> None:
     shown = body_of(brain, "[<b>" * (MAX_RENDERED_CHARACTERS // 4 + 1))
     assert shown.startswith("<pre>[&lt;b&gt;[&lt;b&gt;")
 
@@ -125,7 +125,7 @@ def one_brain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
 
 @settings(max_examples=60)
 @given(st.text(st.sampled_from(SIGNS), max_size=120))
-def test_nothing_that_a_page_says_becomes_an_element_that_acts(one_brain: Brain, text: str) -> None:
+def test_page_text_never_becomes_active_html(one_brain: Brain, text: str) -> None:
     one_brain.put("page", f"x {text}".encode())
     for page in files(one_brain).values():
         read = Reader(page)

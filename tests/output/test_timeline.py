@@ -18,7 +18,9 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
-def test_many_pages_by_month_and_day(capsys: pytest.CaptureFixture[str]) -> None:
+def test_entries_of_many_pages_are_grouped_by_month_and_day(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     show_all_timelines(ENTRIES)
     assert told(capsys) == [
         "April 2026",
@@ -34,7 +36,7 @@ def test_many_pages_by_month_and_day(capsys: pytest.CaptureFixture[str]) -> None
     ]
 
 
-def test_what_has_no_day_stands_beside_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_entry_without_a_day_has_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
     show_all_timelines(
         [
             TimelineEntry("a", "Ann", "2026-04-01", None, "First", (1, 1)),
@@ -47,6 +49,6 @@ def test_what_has_no_day_stands_beside_a_dash(capsys: pytest.CaptureFixture[str]
     assert lines[6] == "2026-Q1"
 
 
-def test_one_page_beside_its_dates(capsys: pytest.CaptureFixture[str]) -> None:
+def test_entries_of_one_page_are_next_to_their_dates(capsys: pytest.CaptureFixture[str]) -> None:
     show_timeline(ENTRIES[1:])
     assert told(capsys) == ["2026-04-03  Sold\ufffd[2J", "2026        Old"]

@@ -37,7 +37,7 @@ def test_the_screen_shows_each_strategy_and_the_gain(capsys: pytest.CaptureFixtu
     ]
 
 
-def test_rows_for_a_pipe() -> None:
+def test_strategies_are_rows_in_a_pipe() -> None:
     assert tuned_text(TUNED).splitlines() == [
         "present\tset-union\t1.0\t1.0\t0.6\t0.8200",
         "best\tblend\t0.55\t1.0\t0.6\t0.8500",
@@ -46,7 +46,7 @@ def test_rows_for_a_pipe() -> None:
     ]
 
 
-def test_scores_that_are_all_alike_have_bars_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_scores_have_bars_too(capsys: pytest.CaptureFixture[str]) -> None:
     show_tuned(TUNED._replace(best=PRESENT, best_score=0.82, best_of=((PRESENT, 0.82),)))
     assert "0.8200" in capsys.readouterr().out
 
@@ -62,11 +62,11 @@ def test_scores_that_are_all_alike_have_bars_too(capsys: pytest.CaptureFixture[s
                       "To apply it: gbrain tune --apply"),
     ],
 )  # fmt: skip
-def test_what_follows(tuned: TuneResult, mined: bool, said: str) -> None:
+def test_the_summary_says_what_to_do_next(tuned: TuneResult, mined: bool, said: str) -> None:
     assert recommendation(tuned, mined=mined, written={}, undo="") == said
 
 
-def test_mined_questions_that_one_lane_wins_are_not_trusted() -> None:
+def test_mined_questions_won_by_one_lane_are_not_trusted() -> None:
     one_sided = TUNED._replace(ahead={"fts": 10.0, "vector": 0.5})
     assert recommendation(one_sided, mined=True, written={}, undo="").startswith(
         "The gain is not reliable"
@@ -74,7 +74,7 @@ def test_mined_questions_that_one_lane_wins_are_not_trusted() -> None:
     assert recommendation(one_sided, mined=False, written={}, undo="").startswith("Recommended")
 
 
-def test_what_was_written_and_how_to_undo_it() -> None:
+def test_the_summary_says_how_to_undo_saved_settings() -> None:
     undo = "gbrain config reset semantic_weight"
     assert recommendation(TUNED, mined=False, written={"semantic_weight": "0.55"}, undo=undo) == (
         "Settings changed: semantic_weight 0.55.\nTo undo: gbrain config reset semantic_weight"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 
 import pytest
@@ -22,14 +21,6 @@ PAGES = {
     "c++": "# C++\n\nA language.\n",
     "c": "# C\n\nAnother language.\n",
 }
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
-    with Brain.open(tmp_path_factory.mktemp("sms") / "brain.db", make=True) as brain:
-        for name, text in PAGES.items():
-            brain.put(name, text.encode())
-        yield brain
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 
 import pytest
@@ -20,14 +19,6 @@ PAGES = {
     "cluster": "# Cluster\n\nKubernetes runs the pods.\n",
     "pods": "# Pods\n\nWhales live in pods, warm ones.\n",
 }
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
-    with Brain.open(tmp_path_factory.mktemp("ladder") / "brain.db", make=True) as brain:
-        for name, text in PAGES.items():
-            brain.put(name, text.encode())
-        yield brain
 
 
 def find(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -40,12 +39,6 @@ def test_a_large_beta_recalls_the_nearest_memory() -> None:
 def test_memories_that_cancel_out_recall_nothing_and_do_no_harm() -> None:
     memory = np.array([[0, 1], [0, -1]], np.float32)
     assert associative.recall(memory, np.array([1, 0], np.float32), 8.0).tolist() == [0, 0]
-
-
-@pytest.fixture
-def embedded(embedded_sample: Path, brain_path: Path) -> Path:
-    shutil.copy(embedded_sample, brain_path)
-    return brain_path
 
 
 def lanes(path: Path, text: str, scope: Scope, settings: Settings) -> tuple[LaneResult, LaneResult]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 
 import pytest
@@ -27,14 +26,6 @@ PAGES = {
     "tagged": "---\ntags: [heronry]\naliases: [Old Bird House]\n---\n# Tagged\n\nNothing.\n",
     "dated": "# Dated\n\n---\n## Timeline\n- 2026-04-03 — saw an egret\n- 2025 — saw nothing\n",
 }
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
-    with Brain.open(tmp_path_factory.mktemp("fts") / "brain.db", make=True) as brain:
-        for name, text in PAGES.items():
-            brain.put(name, text.encode())
-        yield brain
 
 
 def found(brain: Brain, query: str, **scope: str) -> list[str]:

@@ -41,7 +41,7 @@ def kept(brain: Brain, tmp_path: Path, data: bytes) -> Brain:
 # --- bytes -----------------------------------------------------------------------------------
 
 
-def test_not_utf8_names_the_line_and_the_way_out(brain: Brain, tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_refused_with_its_line(brain: Brain, tmp_path: Path) -> None:
     assert problem(brain, tmp_path, b"# Caf\xc3\xa9\n\nna\xefve\n") == (
         "not_utf8",
         "line 3: not UTF-8 (byte 0xef at offset 11)",
@@ -49,12 +49,12 @@ def test_not_utf8_names_the_line_and_the_way_out(brain: Brain, tmp_path: Path) -
     )
 
 
-def test_utf16_is_called_by_its_name(brain: Brain, tmp_path: Path) -> None:
+def test_utf16_is_named_in_the_error(brain: Brain, tmp_path: Path) -> None:
     code, _, hint = problem(brain, tmp_path, "# Hi\n".encode("utf-16"))
     assert (code, hint) == ("not_utf8", "The file looks like UTF-16: convert it to UTF-8 first.")
 
 
-def test_binary_data_with_a_pages_name(brain: Brain, tmp_path: Path) -> None:
+def test_binary_data_is_refused(brain: Brain, tmp_path: Path) -> None:
     assert problem(brain, tmp_path, b"PK\x03\x04\n\0\0rest") == (
         "binary",
         "line 2: a NUL byte, so this is binary data and not a page",
@@ -75,9 +75,7 @@ def test_binary_data_with_a_pages_name(brain: Brain, tmp_path: Path) -> None:
     ],
     ids=["empty", "newline", "mark", "mark and front matter", "crlf", "cr", "no final newline"],
 )
-def test_odd_bytes_that_are_text_stay_as_they_are(
-    brain: Brain, tmp_path: Path, data: bytes
-) -> None:
+def test_unusual_text_is_kept_byte_for_byte(brain: Brain, tmp_path: Path, data: bytes) -> None:
     kept(brain, tmp_path, data)
 
 
@@ -87,7 +85,7 @@ def test_a_byte_order_mark_does_not_hide_the_front_matter(brain: Brain, tmp_path
     assert (page.title, page.tags) == ("Marked", ("a",))
 
 
-def test_an_empty_file_is_a_page_with_a_name(brain: Brain, tmp_path: Path) -> None:
+def test_an_empty_file_is_a_page_titled_by_its_name(brain: Brain, tmp_path: Path) -> None:
     assert kept(brain, tmp_path, b"").get("page").title == "Page"
     assert [hit.slug for hit in brain.search("page").hits] == ["page"]
 
@@ -95,7 +93,7 @@ def test_an_empty_file_is_a_page_with_a_name(brain: Brain, tmp_path: Path) -> No
 # --- front matter ----------------------------------------------------------------------------
 
 
-def test_front_matter_that_does_not_end(brain: Brain, tmp_path: Path) -> None:
+def test_front_matter_without_an_end_is_refused(brain: Brain, tmp_path: Path) -> None:
     assert problem(brain, tmp_path, b"---\ntitle: x\n\n# Text\n") == (
         "bad_page",
         "front matter starts on line 1 and has no end",
@@ -103,12 +101,12 @@ def test_front_matter_that_does_not_end(brain: Brain, tmp_path: Path) -> None:
     )
 
 
-def test_front_matter_that_is_no_yaml_names_its_line(brain: Brain, tmp_path: Path) -> None:
+def test_invalid_yaml_is_refused_with_its_line(brain: Brain, tmp_path: Path) -> None:
     _, reason, _ = problem(brain, tmp_path, b"---\ntitle: x\nother: [a\n---\n")
     assert reason.startswith("line 3: not valid YAML")
 
 
-def test_anchors_that_explode_are_counted_as_written_out(brain: Brain, tmp_path: Path) -> None:
+def test_expanded_yaml_anchors_count_towards_the_limit(brain: Brain, tmp_path: Path) -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
     )
@@ -121,13 +119,13 @@ def test_anchors_that_explode_are_counted_as_written_out(brain: Brain, tmp_path:
     ["a: " + "[" * 200 + "]" * 200, "a: " + "{a: " * 200 + "1" + "}" * 200],
     ids=["lists", "maps"],
 )
-def test_nesting_200_deep_in_front_matter(brain: Brain, tmp_path: Path, yaml: str) -> None:
+def test_front_matter_nested_200_deep_is_refused(brain: Brain, tmp_path: Path, yaml: str) -> None:
     _, reason, _ = problem(brain, tmp_path, f"---\n{yaml}\n---\n".encode())
     assert reason == "line 2: front matter is nested more than 50 levels deep"
 
 
 @pytest.mark.parametrize("mark", ["- ", "> ", "1. ", "* > "])
-def test_nesting_200_deep_in_the_text_is_kept(brain: Brain, tmp_path: Path, mark: str) -> None:
+def test_text_nested_200_deep_is_kept(brain: Brain, tmp_path: Path, mark: str) -> None:
     data = (mark * 200 + "heron\n").encode()
     assert kept(brain, tmp_path, data).search("heron").hits[0].slug == "page"
 
@@ -212,7 +210,7 @@ def test_100_000_headings_are_kept_and_one_more_is_not() -> None:
         ("; DROP TABLE pages.md", "drop-table-pages"),
     ],
 )
-def test_odd_names_become_slugs_and_come_back_as_they_were(
+def test_unusual_file_names_are_imported_and_exported(
     brain: Brain, tmp_path: Path, name: str, slug: str | None
 ) -> None:
     folder = tmp_path / "vault"
@@ -237,9 +235,7 @@ def test_a_name_that_leaves_no_slug_is_reported(brain: Brain, tmp_path: Path, na
     assert [(p.path, p.code) for p in report.problems] == [(name, "bad_slug")]
 
 
-def test_a_name_that_is_not_utf8_is_reported_in_letters_that_can_be_printed(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_file_name_that_is_not_utf8_is_reported_printably(brain: Brain, tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path / "vault")
     os.mkdir(folder)
     with open(folder + b"/caf\xe9.md", "wb") as file:
