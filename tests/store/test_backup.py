@@ -142,7 +142,7 @@ def spoil(copy: Path, sql: str) -> None:
         ("DROP TABLE tags", "tags is missing"),
     ],
 )
-def test_a_backup_with_foreign_objects_is_refused(
+def test_a_backup_with_an_altered_schema_is_refused(
     brain_path: Path, copy: Path, sql: str, reason: str
 ) -> None:
     spoil(copy, sql)
@@ -293,7 +293,7 @@ def test_a_backup_replaces_a_file_only_with_force(brain: Brain, tmp_path: Path) 
     assert len(names(tmp_path)) == 4
 
 
-def test_a_backup_into_an_unwritable_folder_is_refused(brain: Brain, tmp_path: Path) -> None:
+def test_a_backup_into_a_missing_folder_is_refused(brain: Brain, tmp_path: Path) -> None:
     with brain.database.read_transaction() as connection, pytest.raises(BadBrain) as caught:
         copy_brain(connection, tmp_path / "no" / "folder" / "copy.db")
     assert caught.value.code == "cannot_write"
@@ -365,7 +365,7 @@ def test_a_brain_upgraded_meanwhile_is_not_copied(brain: Brain, tmp_path: Path) 
     assert not (tmp_path / "copy.db").exists()
 
 
-def test_without_room_for_a_backup_nothing_is_migrated(
+def test_a_failed_backup_before_a_migration_is_an_error(
     brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "gone" / "brain.db"

@@ -100,7 +100,7 @@ def test_open_counts_are_read_on_request(brain: Brain) -> None:
     assert of(brain, page, wanted=BoostDataRequest(opens=True)).opens == 3
 
 
-def test_a_brain_without_open_counts_has_none(brain: Brain) -> None:
+def test_a_brain_without_the_page_use_table_has_no_opens(brain: Brain) -> None:
     page = put(brain, "plan", {})
     with brain.database.write_transaction() as connection:
         connection.execute("DROP TABLE page_use")

@@ -20,7 +20,7 @@ def test_the_last_saved_weights_are_read(brain: Brain) -> None:
         assert reranker_weights.read_weights(connection, "reranker") == "new"
 
 
-def test_an_older_schema_has_no_weights() -> None:
+def test_a_brain_without_the_learned_table_has_no_weights() -> None:
     connection = sqlite3.connect(":memory:")
     assert reranker_weights.read_weights(connection, "reranker") is None
     connection.close()
