@@ -86,6 +86,10 @@ class Settings:
         0.4, "Merge set-union: share of the best chunk's mean keyword and vector score added to a "
         "page's vector score", low=0, high=1,
     )  # fmt: skip
+    literal_bonus: float = _setting(
+        0.5, "Merge set-union: share of its keyword score added to a page that contains every "
+        "word of a short query", low=0, high=5,
+    )  # fmt: skip
     rank_bonus: float = _setting(
         0.25, "Merge set-union-rank: score added to a page that several lanes found", GIGABRAIN,
         low=0, high=1,

@@ -57,8 +57,12 @@ PROFILES = (
     Profile("default", GBRAIN, "What measured best: short-circuit, set-union, date boost", {}),
     Profile(
         "gigabrain", GIGABRAIN,
-        "The default with a wing boost: people and companies for names, concepts for how-to",
-        {"wing_boost": "1.15"},
+        "Better rank of two lanes plus a bonus for both; wing boost for names and how-to",
+        {
+            "search_mode": "auto", "short_circuit": "on",
+            "search_merge_strategy": "set-union-rank", "rank_bonus": "0.25",
+            "semantic_weight": "1", "keyword_weight": "1", "wing_boost": "1.15",
+        },
     ),
     Profile(
         "jeffs", JEFFS,

@@ -209,6 +209,7 @@ class LaneResult(NamedTuple):
     the pages if they differ from the query's. `overflow` has pages scored below the candidates,
     best first; they count only if another lane has them as candidates. `combined_chunk_scores` is
     by page the mean of its best chunk's scores in the keyword and vector lanes, from 0 to 1.
+    `literal_shares` has the pages that contain every term, and how much that tells, from 0 to 1.
     """
 
     pages: tuple[Candidate, ...]
@@ -218,6 +219,7 @@ class LaneResult(NamedTuple):
     terms: tuple[Term, ...] = ()
     overflow: tuple[Candidate, ...] = ()
     combined_chunk_scores: Mapping[int, float] = NO_CHUNK_SCORES
+    literal_shares: Mapping[int, float] = NO_CHUNK_SCORES
 
 
 class Ranked(NamedTuple):

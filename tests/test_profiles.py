@@ -139,8 +139,8 @@ def test_gigabrain_adds_a_bonus_for_pages_in_both_lanes() -> None:
     }
     assert fused("gigabrain", lanes) == {
         "page-1": 1.0,
-        "page-2": pytest.approx(1.0 + 0.6 * 0.5),
-        "page-3": pytest.approx(0.75),
+        "page-2": pytest.approx(1.0 + 0.25),
+        "page-3": pytest.approx(0.5),
     }
 
 

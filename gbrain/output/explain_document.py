@@ -76,7 +76,7 @@ def _candidates(pages: Iterable[Candidate]) -> list[Document]:
 
 def _fusion(answer: Answer, work: StageResults) -> Document:
     settings = work.plan.settings
-    names = ("both_bonus", "chunk_bonus", "rank_bonus", "rrf_k")
+    names = ("both_bonus", "chunk_bonus", "literal_bonus", "rank_bonus", "rrf_k")
     return {
         "merge": answer.merge,
         "by": work.plan.merge,
@@ -106,6 +106,7 @@ def _fused(page: Ranked, parts: list[score_breakdown.LaneShare]) -> Document:
         "parts": {part.lane: part.total for part in parts},
         "own": {part.lane: part.own for part in parts},
         "shared": {"worth": shared.worth, "scores": dict(shared.scores)} if shared else None,
+        "literal": next((part.literal for part in parts if part.literal), None),
         "score": page.score,
     }
 

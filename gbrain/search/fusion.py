@@ -1,4 +1,4 @@
-"""Lanes into one list: set-union by score or by rank, reciprocal rank fusion, or a blend."""
+"""Merge the lanes into one list: set-union by score or by rank, RRF, or a weighted blend."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from gbrain.config import Settings
 from gbrain.types import Candidate, LaneResult, MergeStrategy, Ranked
 
+_PAGES_OF_FULL_SCALE = 10
+
 
 def fuse(
     lanes: Mapping[str, LaneResult],
@@ -14,9 +16,9 @@ def fuse(
     merge: MergeStrategy,
     settings: Settings,
 ) -> list[Ranked]:
-    """Each page once, best first, ties by slug; the order of the lanes does not matter.
+    """Return each page once, best first, ties by slug; the order of the lanes does not matter.
 
-    A lane of weight 0 lets nobody in.
+    A lane of weight 0 adds no pages.
     """
     seen: dict[int, dict[str, Candidate]] = {}
     parts = lane_shares(lanes, weights, merge, settings)
@@ -42,7 +44,11 @@ def lane_shares(
     merge: MergeStrategy,
     settings: Settings,
 ) -> dict[int, dict[str, float]]:
-    """What each lane adds for each page of some lane's pool, weighted; lanes by name."""
+    """Return what each lane adds to each page of some lane's pool, weighted, by page and lane.
+
+    In set-union a page that both main lanes hold gains a share of its best common chunk. A page of
+    the vector lane alone does not: otherwise it would outrank the only page that has a rare word.
+    """
     used = [lane for lane in sorted(lanes) if weights.get(lane, 1.0) > 0]
     parts: dict[int, dict[str, float]] = {
         candidate.page_id: {} for lane in used for candidate in lanes[lane].pages
@@ -54,13 +60,17 @@ def lane_shares(
     if merge == "set-union" and {"fts", "vector"} <= set(used):
         share = settings.chunk_bonus * weights.get("vector", 1.0)
         for page_id, worth in lanes["vector"].combined_chunk_scores.items():
-            if "vector" in parts.get(page_id, ()):
+            if {"fts", "vector"} <= parts.get(page_id, {}).keys():
                 parts[page_id]["vector"] += share * worth
+    if merge == "set-union" and len(used) > 1 and "fts" in used:
+        for page_id, literal in lanes["fts"].literal_shares.items():
+            if "fts" in parts.get(page_id, {}):
+                parts[page_id]["fts"] *= 1 + settings.literal_bonus * literal
     return parts
 
 
 def shared_chunk_scores(one: LaneResult, other: LaneResult) -> dict[int, float]:
-    """How well the best passage of each page does in two lanes together, from 0 to 1."""
+    """Return for each page how well its best chunk does in two lanes together, from 0 to 1."""
     worth: dict[int, float] = {}
     page_of: dict[int, int] = {}
     for found in (one, other):
@@ -96,17 +106,29 @@ def chunk_values(
     return values
 
 
-def _parts(found: LaneResult, merge: MergeStrategy, settings: Settings) -> dict[int, float]:
-    """What the lane says of each page it scored, on the scale that `merge` adds up.
+def page_floor(result: LaneResult) -> float | None:
+    """Return the score that counts as 0 in a lane: the lowest one, or less if there are few pages.
 
-    Ranks count within the pool alone; scores are as good beyond it.
+    Of two pages the second is not worthless. From ten pages on, the lowest score stands for a page
+    that is irrelevant to the query.
+    """
+    if result.lowest_score is None or result.lowest_score <= 0:
+        return result.lowest_score
+    pages = len(result.pages) + len(result.overflow)
+    return result.lowest_score * min(1.0, pages / _PAGES_OF_FULL_SCALE)
+
+
+def _parts(found: LaneResult, merge: MergeStrategy, settings: Settings) -> dict[int, float]:
+    """Return the lane's score of each page on the scale that `merge` adds up.
+
+    Ranks count within the pool only; scores also beyond it.
     """
     if merge == "rrf":
         return {page.page_id: 1 / (settings.rrf_k + page.rank) for page in found.pages}
     if merge == "set-union-rank":
         return {page.page_id: 1 / page.rank for page in found.pages}
     scored = (*found.pages, *found.overflow)
-    scaled = min_max([page.score for page in scored], found.lowest_score)
+    scaled = min_max([page.score for page in scored], page_floor(found))
     return {page.page_id: part for page, part in zip(scored, scaled, strict=True)}
 
 
@@ -119,21 +141,21 @@ def _combined(parts: Collection[float], merge: MergeStrategy, settings: Settings
 
 
 def min_max(scores: Sequence[float], floor: float | None = None) -> list[float]:
-    """Scores on a scale from 0 (`floor`, else the lowest) to 1 (the highest); all 1 if equal."""
+    """Scale scores from 0 (`floor`, else the lowest) to 1 (the highest); all 1 if equal."""
     if not scores:
         return []
     low, high = min([*scores] if floor is None else [floor, *scores]), max(scores)
     return [(score - low) / (high - low) if high > low else 1.0 for score in scores]
 
 
-FIRST, SHARED = 3, 2
+_COMPARED_PAGES, _SHARED_PAGES = 3, 2
 
 
 def lanes_agree(lanes: Mapping[str, LaneResult]) -> bool:
-    """Whether the keyword and the vector lane share at least two of their first three pages."""
+    """Return whether the keyword and the vector lane share two of their first three pages."""
     if "fts" not in lanes or "vector" not in lanes:
         return False
     keyword, meaning = (
-        {page.page_id for page in lanes[lane].pages[:FIRST]} for lane in ("fts", "vector")
+        {page.page_id for page in lanes[lane].pages[:_COMPARED_PAGES]} for lane in ("fts", "vector")
     )
-    return len(keyword & meaning) >= SHARED
+    return len(keyword & meaning) >= _SHARED_PAGES

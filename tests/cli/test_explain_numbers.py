@@ -51,6 +51,8 @@ def check_fusion(document):
             for lane, pages in known.items()
             if page["slug"] in pages
         }
+        if page["literal"]:
+            parts["fts"] *= 1 + page["literal"]
         if page["shared"]:
             parts["vector"] += constants["chunk_bonus"] * worth(document, page["shared"]["scores"])
         parts = {lane: fusion["weights"].get(lane, 1.0) * part for lane, part in parts.items()}

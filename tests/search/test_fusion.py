@@ -102,11 +102,33 @@ def test_a_page_beyond_one_lanes_pool_keeps_its_score_when_another_lets_it_in() 
     }
     fused = {page.slug: page for page in fuse(found, EVEN, "set-union", SETTINGS)}
     assert set(fused) == {"a", "b", "c"}
-    assert fused["a"].score == pytest.approx(1.0 + 0.6 * 0.5)
+    # Three pages: the lane's scale starts at three tenths of its lowest score.
+    part = (0.7 - 0.15) / (0.9 - 0.15)
+    assert fused["a"].score == pytest.approx(1.0 + 0.6 * part)
     assert fused["a"].lanes["vector"].rank == 2
     assert lane_shares(found, EVEN, "set-union", SETTINGS)[ord("a")] == pytest.approx(
-        {"fts": 1.0, "vector": 0.5}
+        {"fts": 1.0, "vector": part}
     )
+
+
+def test_the_second_of_two_pages_is_not_worthless() -> None:
+    found = {"fts": lane("a", "b", scores=(7.8, 7.08))._replace(lowest_score=7.08)}
+    first, second = fuse(found, EVEN, "set-union", SETTINGS)
+    assert first.score == 1.0
+    assert second.score > 0.8
+
+
+def test_a_page_of_the_vector_lane_alone_gets_no_chunk_bonus() -> None:
+    """The only page with a rare word stays before the nearest page without it."""
+    found = {
+        "fts": lane("a", scores=(5.0,))._replace(literal_shares={ord("a"): 1.0}),
+        "vector": lane("b", "c", scores=(0.8, 0.5))._replace(
+            combined_chunk_scores={ord("b"): 0.5, ord("c"): 0.1}
+        ),
+    }
+    weights = Settings().lane_weights
+    first, *_ = fuse(found, weights, "set-union", Settings())
+    assert first.slug == "a"
 
 
 @pytest.mark.parametrize("merge", ["rrf", "set-union-rank"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gbrain.config import Settings
-from gbrain.search.fusion import lane_shares, min_max
+from gbrain.search.fusion import lane_shares, min_max, page_floor
 from gbrain.search.pipeline import StageResults
 from gbrain.types import Candidate, LaneResult, Ranked
 
@@ -26,7 +26,7 @@ class SharedChunk(NamedTuple):
 
 
 class LaneShare(NamedTuple):
-    """What a lane adds for a page: weight x (own + bonus x shared)."""
+    """What a lane adds to a page's score: weight x (own x (1 + literal) + bonus x shared)."""
 
     lane: str
     rank: int
@@ -34,10 +34,12 @@ class LaneShare(NamedTuple):
     own: float
     bonus: float = 0.0
     shared: SharedChunk | None = None
+    literal: float = 0.0
 
     @property
     def total(self) -> float:
-        return self.weight * (self.own + self.bonus * (self.shared.worth if self.shared else 0.0))
+        shared = self.bonus * self.shared.worth if self.shared else 0.0
+        return self.weight * (self.own * (1 + self.literal) + shared)
 
 
 class RerankMixing(NamedTuple):
@@ -62,7 +64,8 @@ def active_lanes(work: StageResults) -> dict[str, LaneResult]:
 def page_scale(found: LaneResult) -> ScoreScale | None:
     """The scale of a lane's scores of pages; None if it found none."""
     scores = [page.score for page in (*found.pages, *found.overflow)]
-    scores += [] if found.lowest_score is None or not scores else [found.lowest_score]
+    floor = page_floor(found)
+    scores += [] if floor is None or not scores else [floor]
     return ScoreScale(min(scores), max(scores)) if scores else None
 
 
@@ -102,15 +105,20 @@ def shares_by_page(work: StageResults) -> Iterator[tuple[Ranked, list[LaneShare]
         ]
         parts = [
             part._replace(bonus=settings.chunk_bonus, shared=shared[page.page_id])
-            if part.lane == "vector" and page.page_id in shared
+            if part.lane == "vector" and "fts" in own[page.page_id] and page.page_id in shared
             else part
             for part in parts
         ]
+        if work.plan.merge == "set-union" and len(lanes) > 1 and "fts" in lanes:
+            literal = lanes["fts"].literal_shares.get(page.page_id, 0.0) * settings.literal_bonus
+            parts = [
+                part._replace(literal=literal) if part.lane == "fts" else part for part in parts
+            ]
         yield page, sorted(parts, key=lambda part: (-part.total, part.lane))
 
 
 def _without_bonus(settings: Settings) -> Settings:
-    return Settings(**{**vars(settings), "chunk_bonus": 0.0})
+    return Settings(**{**vars(settings), "chunk_bonus": 0.0, "literal_bonus": 0.0})
 
 
 def _shared(words: LaneResult, near: LaneResult) -> dict[int, SharedChunk]:

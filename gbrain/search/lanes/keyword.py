@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 
 from gbrain.config import Settings
@@ -28,6 +28,7 @@ _MAX_PAIRED_TERMS = 8
 def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> LaneResult:
     """Return the pages that contain words of the query, best first; scores are above 0."""
     scores: dict[int, float] = {}
+    complete: Set[int] = frozenset()
     best: dict[int, int] = {}
     counts = keyword_index.count_pages_with(connection, query.terms)
     chunks: list[ScoredChunk] = []
@@ -44,10 +45,11 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
                 connection, match, query.scope, _SCORED_PER_PAGE * pool
             )
             _add(scores, answered, settings.questions_weight)
-        if len(query.terms) > 1 and settings.all_words_bonus:
-            for page_id in keyword_index.pages_with_all(connection, query.terms):
-                if page_id in scores:
-                    scores[page_id] *= 1 + settings.all_words_bonus
+        complete = scores.keys()
+        if len(query.terms) > 1:
+            complete = scores.keys() & keyword_index.pages_with_all(connection, query.terms)
+            for page_id in complete:
+                scores[page_id] *= 1 + settings.all_words_bonus
     unindexed = _unindexed_words(query)
     if unindexed:
         _add(scores, keyword_index.score_substrings(connection, unindexed, query.scope, pool))
@@ -65,7 +67,18 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         min(scores.values(), default=None),
         tuple(term for term, count in zip(query.terms, counts, strict=True) if not count),
         overflow=pages[pool:],
+        literal_shares=_literal_shares(complete, len(query.terms)),
     )
+
+
+def _literal_shares(complete: Set[int], terms: int) -> dict[int, float]:
+    """Return how much it tells that a page contains every term, from 0 to 1.
+
+    A single word or a pair is looked up literally: the one page that has it is meant. It tells
+    less the more pages have them all, and the longer the question is.
+    """
+    share = 1 / (len(complete) * max(1, terms - 1)) if complete else 0.0
+    return dict.fromkeys(complete, share)
 
 
 def _add(scores: dict[int, float], more: Mapping[int, float], weight: float = 1.0) -> None:
