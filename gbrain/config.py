@@ -140,10 +140,10 @@ class Settings:
         low=0, high=5,
     )  # fmt: skip
     answer_bonus: float = _setting(
-        0.2, "Context of --depth auto: value added to text right after a question", low=0, high=5
+        1.2, "Context of --depth auto: log-odds added to text right after a question", low=0, high=5
     )
     context_floor: float = _setting(
-        0.1, "Context of --depth auto: minimum value of a chunk, as a share of the best chunk's",
+        0.005, "Context of --depth auto: minimum relevance of text, as a share of the best",
         low=0, high=1,
     )  # fmt: skip
     short_circuit: bool = _setting(

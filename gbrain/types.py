@@ -16,7 +16,7 @@ Mode = Literal["bm25", "semantic", "hybrid", "auto"]
 MergeStrategy = Literal["set-union", "set-union-rank", "rrf", "blend"]
 Depth = Literal["auto"]
 Role = Literal["hit", "neighbour", "linked"]
-StopReason = Literal["budget", "coverage", "exhausted"]
+StopReason = Literal["budget", "relevance", "coverage", "exhausted", "verdict"]
 Grade = Literal["strong", "partial", "nothing"]
 ClauseKind = Literal["term", "field", "not", "all", "any", "loose"]
 

@@ -98,6 +98,8 @@ class QueryMethods(ModelMethods):
             count_tokens=self.count_tokens,
             rerank_resources=self._rerank_resources,
             budget=(budget or chosen.default_token_budget) if depth else None,
+            # Without an explicit limit the relevance alone decides.
+            max_context_pages=limit,
             boosts=boosts,
         )
         if chosen.rerank == "command":

@@ -176,13 +176,15 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
         (
             "CONTEXT FOR A LANGUAGE MODEL",
             """
-            `--depth auto` adds text to the pages: the best passages, what stands around them, and
-            what they link to, always the piece next that adds the most new words of the question
-            for its length. It ends when the budget is used, when nothing new would be added
-            (coverage), or when there is no more (exhausted). The best hit is always there, cut to
-            its best part if need be. Tokens are counted as the model counts them.
+            `--depth auto` adds text to the pages: their most relevant lines, the lines around
+            them, and linked pages that contain missing words of the question. `--limit` is the
+            maximum number of pages it comes from. It ends when the rest is not relevant enough
+            (relevance; the setting `context_floor`), when the budget is used (budget), when
+            nothing new would be added (coverage), or when there is no more (exhausted). If no page
+            answers the question, only the closest text is added (verdict). Tokens are counted as
+            the model counts them.
 
-            Each piece carries its slug, lines and a citation like
+            Each chunk carries its slug, lines and a citation like
             `[people/alice-chen#L12-18 ab12cd34ef56]`; `gbrain verify` says later whether the cited
             text still stands.
             """,

@@ -132,6 +132,9 @@ def _run(
             _answer_batch(brain, given, names, options.debug)
             return
         answer = _answer(brain, " ".join(text), given)
+        if exit_code and answer.verdict.grade == "nothing" and answer.budget:
+            # A script that asks for exit code 3 must not pass unrelated text on.
+            answer = answer._replace(context=(), budget=answer.budget._replace(used=0))
         if brain is present:
             _print_answer(answer, brain, options)
         else:

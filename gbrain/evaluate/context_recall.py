@@ -1,4 +1,4 @@
-"""Measure how much of the relevant text an assembled context contains, by token budget."""
+"""Measure how much of the relevant text a context contains and its tokens, by token budget."""
 
 from __future__ import annotations
 
@@ -15,17 +15,27 @@ DEFAULT_BUDGETS = (250, 500, 1000, 2000, 4000)
 
 
 class ContextRecall(NamedTuple):
-    """Per question id, the share of its evidence in the context of each token budget."""
+    """Per question id and token budget, the share of its evidence in the context and its tokens."""
 
     configuration: Configuration
     budgets: tuple[int, ...]
     by_question: Mapping[str, tuple[float, ...]]
+    tokens: Mapping[str, tuple[int, ...]]
 
     @property
     def means(self) -> tuple[float, ...]:
         """The mean share per budget."""
-        columns = zip(*self.by_question.values(), strict=True)
-        return tuple(math.fsum(column) / len(self.by_question) for column in columns)
+        return _means(self.by_question)
+
+    @property
+    def mean_tokens(self) -> tuple[float, ...]:
+        """The mean number of tokens used per budget."""
+        return _means(self.tokens)
+
+
+def _means(by_question: Mapping[str, Sequence[float]]) -> tuple[float, ...]:
+    columns = zip(*by_question.values(), strict=True)
+    return tuple(math.fsum(column) / len(by_question) for column in columns)
 
 
 def relevant_texts(evidence: Dataset) -> dict[str, tuple[str, ...]]:
@@ -46,18 +56,22 @@ def measure_context_recall(
     budgets: Sequence[int],
     progress: Progress = no_progress,
 ) -> list[ContextRecall]:
-    """Return the shares under each configuration; questions without evidence are left out."""
+    """Return shares and tokens under each configuration; questions need evidence to count."""
     usable = [question for question in questions if evidence.get(question.id)]
     shares: dict[str, dict[str, tuple[float, ...]]] = {c.name: {} for c in configurations}
+    tokens: dict[str, dict[str, tuple[int, ...]]] = {c.name: {} for c in configurations}
     for number, question in enumerate(usable, 1):
         texts = evidence[question.id]
         for configuration in configurations:
+            contexts = [_context(brain, question, configuration, budget) for budget in budgets]
             shares[configuration.name][question.id] = tuple(
-                share_contained(texts, _context(brain, question, configuration, budget))
-                for budget in budgets
+                share_contained(texts, context) for context, _ in contexts
             )
+            tokens[configuration.name][question.id] = tuple(used for _, used in contexts)
         progress(number, len(usable))
-    return [ContextRecall(c, tuple(budgets), shares[c.name]) for c in configurations]
+    return [
+        ContextRecall(c, tuple(budgets), shares[c.name], tokens[c.name]) for c in configurations
+    ]
 
 
 def share_contained(texts: Sequence[str], context: str) -> float:
@@ -67,7 +81,8 @@ def share_contained(texts: Sequence[str], context: str) -> float:
 
 def _context(
     brain: DatasetBrain, question: DatasetQuestion, configuration: Configuration, budget: int
-) -> str:
+) -> tuple[str, int]:
+    """Return the text of the context on one line, and its tokens."""
     answer = brain.query(
         question.text,
         scope=question.scope,
@@ -75,7 +90,8 @@ def _context(
         budget=budget,
         changes=configuration.values,
     )
-    return " ".join(_one_line(chunk.text) for chunk in answer.context or ())
+    text = " ".join(_one_line(chunk.text) for chunk in answer.context or ())
+    return text, answer.budget.used if answer.budget else 0
 
 
 def _one_line(text: str) -> str:

@@ -41,8 +41,10 @@ _MEASURES = {"vector": "cosine ", "associative": "cosine "}
 
 _STOPPED = {
     "budget": "the budget was full",
+    "relevance": "the rest was not relevant enough",
     "coverage": "nothing new would be added",
     "exhausted": "nothing was left",
+    "verdict": "the closest text was shown",
 }
 
 _BULLET = re.compile(r"\A\s*+[-*+]\s++")
@@ -223,14 +225,19 @@ def _show_context(
 ) -> None:
     from gbrain.text.citations import Citation
 
-    for piece in context:
-        title = Text(one_line(piece.title), style=file_link_style("bold", files.get(piece.slug)))
-        headings = _headings(piece.title, piece.heading_path)
-        about = (piece.date, headings, piece.role, f"{piece.tokens} tokens")
-        told = " · ".join(one_line(part) for part in about if part)
-        screen.print(title.append("  " + told, Style.parse("not bold dim")))
-        text = printable(piece.text.replace("\r\n", "\n")).strip("\n")
-        source = Text(str(Citation(piece.slug, piece.lines, piece.hash)), style="cyan dim")
+    shown = None
+    for chunk in context:
+        about = (chunk.date, _headings(chunk.title, chunk.heading_path), chunk.role,
+                 f"{chunk.tokens} tokens")  # fmt: skip
+        facts = Text(" · ".join(one_line(fact) for fact in about if fact), style="dim")
+        if chunk.slug != shown:
+            shown = chunk.slug
+            link = file_link_style("bold", files.get(chunk.slug))
+            screen.print(Text.assemble((one_line(chunk.title), link), "  ", facts))
+        else:
+            screen.print(Padding(facts, (0, 0, 0, _INDENT)))
+        text = printable(chunk.text.replace("\r\n", "\n")).strip("\n")
+        source = Text(str(Citation(chunk.slug, chunk.lines, chunk.hash)), style="cyan dim")
         body = Group(Markdown(text), source)
         screen.print(Constrain(Padding(body, (0, 0, 1, _INDENT)), _MAX_WIDTH))
     dropped = f", {counted(len(budget.dropped), 'chunk')} left out" if budget.dropped else ""

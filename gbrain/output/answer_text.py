@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from gbrain.messages import counted
 from gbrain.output.plain_text import one_line, printable, without_newlines
@@ -15,7 +16,8 @@ _MAX_CLOSEST_PAGES = 3
 def answer_text(answer: Answer) -> str:
     """Return the hits, one paragraph each, or the context if one was assembled."""
     if answer.context is not None:
-        return context_text(answer.context)
+        notice = poor_answer_notice(answer)
+        return "\n\n".join(filter(None, (notice, context_text(answer.context))))
     return "\n".join(_hit_text(hit) for hit in answer.hits)
 
 
@@ -51,15 +53,22 @@ def _hit_text(hit: Hit) -> str:
 
 
 def context_text(context: Sequence[ContextChunk]) -> str:
-    """Return the chunks as Markdown, each with a citation that `verify` accepts."""
+    """Return the chunks as Markdown, each with a citation that `verify` accepts.
+
+    A page's title is printed once, above its first chunk.
+    """
     from gbrain.text.citations import Citation
 
     blocks = []
-    for chunk in context:
-        headings = " > ".join(chunk.heading_path)
-        citation = Citation(chunk.slug, chunk.lines, chunk.hash)
-        about = ", ".join(fact for fact in (headings, chunk.date) if fact)
-        head = f"## {one_line(chunk.title)}" + (f" ({one_line(about)})" if about else "")
-        body = "\n".join(printable(line) for line in chunk.text.strip("\n").splitlines())
-        blocks.append(f"{head}\n\n{body}\n\n{without_newlines(str(citation))}")
+    for slug, chunks in groupby(context, key=lambda chunk: chunk.slug):
+        for number, chunk in enumerate(chunks):
+            if number == 0:
+                blocks.append(f"## {one_line(chunk.title)}")
+            headings = " > ".join(name for name in chunk.heading_path if name != chunk.title)
+            about = ", ".join(fact for fact in (headings, chunk.date) if fact)
+            if about:
+                blocks.append(f"({one_line(about)})")
+            body = "\n".join(printable(line) for line in chunk.text.strip("\n").splitlines())
+            citation = Citation(slug, chunk.lines, chunk.hash)
+            blocks.append(f"{body}\n\n{without_newlines(str(citation))}")
     return "\n\n".join(blocks)

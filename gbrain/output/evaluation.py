@@ -75,8 +75,10 @@ def _run_document(evaluation: Evaluation, number: int) -> Document:
         "context": None
         if shares is None
         else [
-            {"budget": budget, "evidence": round(mean, 6)}
-            for budget, mean in zip(shares.budgets, shares.means, strict=True)
+            {"budget": budget, "evidence": round(mean, 6), "tokens": round(tokens, 1)}
+            for budget, mean, tokens in zip(
+                shares.budgets, shares.means, shares.mean_tokens, strict=True
+            )
         ],
         "losses": None if losses is None else [_loss_document(loss) for loss in losses],
     }
@@ -105,15 +107,18 @@ def questions_csv(evaluation: Evaluation) -> str:
     writer.writerow(
         ["configuration", "id", "text", *(key for _, key in MEASURES), "ms", "ranking"]
         + [f"context_{budget}" for budget in budgets]
+        + [f"context_{budget}_tokens" for budget in budgets]
     )
     for number, run in enumerate(evaluation.runs):
         shares = evaluation.contexts[number].by_question if evaluation.contexts else {}
+        tokens = evaluation.contexts[number].tokens if evaluation.contexts else {}
         for result in run.results:
             figures = [f"{getattr(result.scores, key):.6g}" for _, key in MEASURES]
             writer.writerow(
                 [run.configuration.name, result.question.id, result.question.text, *figures]
                 + ["" if result.ms is None else f"{result.ms:.3f}", " ".join(result.ranking)]
                 + [f"{share:.6g}" for share in shares.get(result.question.id, ())]
+                + [str(used) for used in tokens.get(result.question.id, ())]
             )
     return text.getvalue()
 
@@ -132,7 +137,8 @@ def evaluation_text(evaluation: Evaluation) -> str:
     compared = ("Difference", "p", "Won", "Lost", "Tied") if evaluation.comparisons else ()
     budgets = evaluation.contexts[0].budgets if evaluation.contexts else ()
     header = ["Configuration", *(name for name, _ in (*MEASURES, *LATENCIES)), *compared]
-    rows: list[list[object]] = [[*header, *(f"Evidence@{budget}" for budget in budgets)]]
+    header += [f"{name}@{budget}" for budget in budgets for name in ("Evidence", "Tokens")]
+    rows: list[list[object]] = [[*header]]
     for number, run in enumerate(evaluation.runs):
         name = run.configuration.name
         row: list[object] = [name, *(f"{getattr(run.means, key):.4f}" for _, key in MEASURES)]
@@ -140,7 +146,9 @@ def evaluation_text(evaluation: Evaluation) -> str:
         comparison = evaluation.comparisons.get(name)
         row += _comparison_cells(comparison) if comparison else [None] * len(compared)
         if evaluation.contexts:
-            row += [f"{mean:.4f}" for mean in evaluation.contexts[number].means]
+            recall = evaluation.contexts[number]
+            for mean, tokens in zip(recall.means, recall.mean_tokens, strict=True):
+                row += [f"{mean:.4f}", f"{tokens:.0f}"]
         rows.append(row)
     blocks = [tab_separated(rows)]
     if evaluation.losses is not None:
@@ -203,6 +211,9 @@ def show_evaluation(evaluation: Evaluation) -> None:
         title = "Share of the evidence in the context, by token budget"
         terminal.print(Text(title, style="dim"))
         terminal.print(_table(names, shares))
+        used = [recall.mean_tokens for recall in evaluation.contexts]
+        terminal.print(Text("Tokens of the context, by token budget", style="dim"))
+        terminal.print(_table(names, _columns(budgets, used, digits=0, lowest=True)))
     for name, losses in (evaluation.losses or {}).items():
         if not losses:
             terminal.print(Text(f"{one_line(name)}: no losses.", style="dim"))

@@ -1,46 +1,68 @@
-"""A page list into context: the best passages, what stands around them, and what they link to."""
+"""Assemble context for a query from the best pages, within a token budget (`--depth auto`)."""
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from itertools import islice
+from itertools import groupby, islice
 
 from gbrain.config import Settings
-from gbrain.search.expand import (
-    ContextAssembly,
-    ContextCandidate,
-    ContextSpan,
-    ValuedSpan,
-    answer_offsets,
-    best_excerpt,
-    split_chunk,
+from gbrain.search.context_relevance import (
+    RelevantText,
+    chunk_log_odds,
+    page_log_odds,
+    relevant_texts,
 )
-from gbrain.search.fusion import chunk_values
-from gbrain.store.chunk_context import missing_terms_by_chunk, overlapping_chunks, related_chunks
+from gbrain.search.context_selection import (
+    ContextCandidate,
+    ContextSelection,
+    ContextSpan,
+    best_excerpt,
+)
+from gbrain.store.chunk_context import (
+    ChunkSpan,
+    missing_terms_by_chunk,
+    related_chunks,
+    term_offsets,
+    with_adjacent_chunks,
+)
 from gbrain.store.chunks import StoredChunk, chunk_at, first_chunk, page_chunks, read_chunks
+from gbrain.store.keyword_index import count_chunks, count_chunks_with
+from gbrain.store.page_names import page_labels, slugs_by_id
 from gbrain.store.pages import page_text
 from gbrain.text.citations import hash_enclosing_lines
-from gbrain.types import Budget, ContextChunk, DroppedChunk, LaneResult, Query, Ranked, StopReason
+from gbrain.types import (
+    Budget,
+    ContextChunk,
+    DroppedChunk,
+    Grade,
+    LaneResult,
+    Query,
+    Ranked,
+    StopReason,
+)
 
-# Parts that did not fit before the assembly stops trying smaller ones.
-_MISSES = 20
+# Candidates that do not fit before the selection stops trying shorter ones.
+_MAX_MISSES = 20
 
-# Passages weighed against each other at a time: at some hundred tokens each, twice the budget.
-_FEWEST_WEIGHED = 16
-_TOKENS_PER_WEIGHED = 50
+# Chunks considered: about 70 new tokens each, so several times the budget.
+_MIN_CHUNKS = 64
+_TOKENS_PER_CHUNK = 20
 
-# Bytes from which a text below its headings says something by itself: a copy of it in another
-# page says nothing more.
-_TELLING = 40
+# Text below its headings from this length is left out if another page has the same text.
+_MIN_REPEATED_BYTES = 40
+
+# Tokens of context when the verdict is that no page answers the query.
+_MAX_TOKENS_WITHOUT_ANSWER = 200
 
 # A linked page is one hop further away than a neighbour.
 _HOP = 0.5
-_MOST_NEARBY = 256
-_MOST_TERMS = 32
+_MAX_RELATED_CHUNKS = 256
+_MAX_TERMS = 32
 
 _HEADINGS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _LINE_END = re.compile(rb"\r\n?|\n")
@@ -54,227 +76,268 @@ def assemble_context(
     settings: Settings,
     limit: int,
     count: Callable[[str], int],
+    *,
+    max_pages: int | None = None,
+    grade: Grade = "partial",
 ) -> tuple[tuple[ContextChunk, ...], Budget]:
-    """The context for a query in at most `limit` tokens, and the receipt of what it took."""
+    """Return the context in at most `limit` tokens, and the budget with the reason it stopped.
+
+    Text comes from the first `max_pages` pages (None: from all), and from pages they link to.
+    """
     count = cache(count)
-    pages = _Pages(connection)
-    assembly = ContextAssembly(limit, count)
+    pages = _PageCache(connection)
+    tokens = min(limit, _MAX_TOKENS_WITHOUT_ANSWER) if grade == "nothing" else limit
+    selection = ContextSelection(tokens, count)
     dropped: list[DroppedChunk] = []
-    values = chunk_values(lanes, ranked, settings)
-    order = _order(connection, ranked, lanes, values, settings)
-    told: dict[bytes, int] = {}
-    for candidate in _best_parts(connection, pages, order, values, settings, limit):
-        page = pages.bytes_of(candidate.page_id)
-        body = _below_headings(page[candidate.start : candidate.stop])
-        teller = told.setdefault(body, candidate.page_id)
-        if teller != candidate.page_id and len(body) >= _TELLING:
+    odds = chunk_log_odds(lanes, ranked, settings)
+    chosen = ranked[:max_pages]
+    chunk_ids = _best_chunks(connection, chosen, lanes, odds, tokens)
+    texts = _texts_best_first(connection, pages, query, chosen, chunk_ids, odds, settings)
+    best = max((text.relevance for text in texts), default=0.0)
+    relevant = [text for text in texts if text.relevance >= settings.context_floor * best]
+    seen_on: dict[bytes, int] = {}
+    for text in relevant:
+        page = pages.text(text.page_id)
+        body = _without_headings(page[text.start : text.stop])
+        first_page = seen_on.setdefault(body, text.page_id)
+        if first_page != text.page_id and len(body) >= _MIN_REPEATED_BYTES:
             continue
-        if assembly.take(candidate, page) is not None:
+        candidate = ContextCandidate(
+            text.page_id, text.start, text.stop, "neighbour" if text.inherited else "hit"
+        )
+        if selection.take(candidate, page) is not None:
             continue
-        cut_off = assembly.used == 0
-        if cut_off:
-            first = read_chunks(connection, order[:1])[order[0]]
-            assembly.take(_best_part(first, page, query, limit, count), page)
-        dropped.append(pages.dropped(candidate, assembly))
-        if cut_off or len(dropped) == _MISSES:
+        is_first = selection.used == 0
+        if is_first:
+            first = read_chunks(connection, chunk_ids[:1])[chunk_ids[0]]
+            selection.take(_excerpt(first, page, query, tokens, count), page)
+        dropped.append(pages.dropped(candidate, selection))
+        if is_first or len(dropped) == _MAX_MISSES:
             break
     stopped: StopReason = "budget"
     if not dropped:
-        stopped = _around(connection, assembly, pages, order, query, dropped)
-    pieces = _pieces(connection, assembly, pages, count)
-    while sum(piece.tokens for piece in pieces) > limit:
-        # A word cut twice can have more tokens than could be foreseen at its cuts.
-        assembly.give_back()
-        pieces = _pieces(connection, assembly, pages, count)
-    used = sum(piece.tokens for piece in pieces)
-    return pieces, Budget(limit, used, tuple(dropped), stopped)
+        taken = [
+            i for i in chunk_ids if odds.get(i, 0.0) >= _log_odds(settings.context_floor * best)
+        ] or chunk_ids[:1]
+        stopped = _add_related(connection, selection, pages, taken, query, dropped)
+        if not dropped and len(relevant) < len(texts):
+            stopped = "relevance"
+    if grade == "nothing" and texts:
+        stopped = "verdict"
+    chunks = _context_chunks(connection, selection, pages, count)
+    while sum(chunk.tokens for chunk in chunks) > limit:
+        # A word that was divided twice can have more tokens than its parts.
+        selection.remove_last()
+        chunks = _context_chunks(connection, selection, pages, count)
+    used = sum(chunk.tokens for chunk in chunks)
+    return chunks, Budget(limit, used, tuple(dropped), stopped)
 
 
-def _below_headings(text: bytes) -> bytes:
+def _log_odds(probability: float) -> float:
+    return math.log(max(probability, 1e-12) / max(1 - probability, 1e-12))
+
+
+def _without_headings(text: bytes) -> bytes:
     headings = _HEADINGS.match(text)
     return text[headings.end() if headings else 0 :].strip()
 
 
-def _order(
+def _best_chunks(
     connection: sqlite3.Connection,
     ranked: Sequence[Ranked],
     lanes: Mapping[str, LaneResult],
-    values: Mapping[int, float],
-    settings: Settings,
+    odds: Mapping[int, float],
+    tokens: int,
 ) -> list[int]:
-    """Passages that speak for the ranked pages, best first; of pages named outright, all.
+    """Return the ids of the pages' chunks, best first, after the best one of the first page.
 
-    The first of them is always one of the best page.
+    Of pages that are the answer by name, all chunks in page order.
     """
-    if not values:
-        return [p.id for page in ranked for p in page_chunks(connection, page.page_id)]
-    floor = settings.context_floor * max(values.values())
-    order = sorted(
-        (chunk_id for chunk_id, value in values.items() if value >= floor),
-        key=lambda chunk_id: (-values[chunk_id], chunk_id),
-    )
-    foremost = _foremost(connection, ranked[0], lanes, values)
-    if foremost is None:
-        return order
-    return [foremost, *(chunk_id for chunk_id in order if chunk_id != foremost)]
-
-
-def _foremost(
-    connection: sqlite3.Connection,
-    page: Ranked,
-    lanes: Mapping[str, LaneResult],
-    values: Mapping[int, float],
-) -> int | None:
-    """The passage of a page that is worth the most, its first if no lane names one."""
-    own = {
-        chunk.chunk_id
-        for found in lanes.values()
-        for chunk in found.chunks
-        if chunk.page_id == page.page_id
+    if not odds:
+        return [chunk.id for page in ranked for chunk in page_chunks(connection, page.page_id)]
+    page_of = {
+        chunk.chunk_id: chunk.page_id for result in lanes.values() for chunk in result.chunks
     }
-    best = max(own, key=lambda chunk_id: (values[chunk_id], -chunk_id), default=None)
-    if best is not None and read_chunks(connection, [best]):
-        return best
-    first = first_chunk(connection, page.page_id)
-    return first.id if first else None
+    wanted = {page.page_id for page in ranked}
+    order = sorted(
+        (chunk_id for chunk_id in odds if page_of[chunk_id] in wanted),
+        key=lambda chunk_id: (-odds[chunk_id], chunk_id),
+    )
+    order = order[: max(_MIN_CHUNKS, tokens // _TOKENS_PER_CHUNK)]
+    first_page = ranked[0].page_id
+    best = next((i for i in order if page_of[i] == first_page), None)
+    if best is None or not read_chunks(connection, [best]):
+        first = first_chunk(connection, first_page)
+        best = first.id if first else None
+    if best is None:
+        return order
+    return [best, *(chunk_id for chunk_id in order if chunk_id != best)]
 
 
-def _best_parts(
+def _texts_best_first(
     connection: sqlite3.Connection,
-    pages: _Pages,
-    order: Sequence[int],
-    values: Mapping[int, float],
+    pages: _PageCache,
+    query: Query,
+    ranked: Sequence[Ranked],
+    chunk_ids: Sequence[int],
+    odds: Mapping[int, float],
     settings: Settings,
-    limit: int,
-) -> Iterator[ContextCandidate]:
-    """The passages' parts, best first, after the best one of the first passage's page."""
-    weighed = max(_FEWEST_WEIGHED, limit // _TOKENS_PER_WEIGHED)
-    bonus = settings.answer_bonus if values else 0.0
-    for begin in range(0, len(order), weighed):
-        cut: list[tuple[float, ContextCandidate]] = []
-        for chunk_id, placed in overlapping_chunks(
-            connection, order[begin : begin + weighed]
-        ).items():
-            worth = {p.id: ValuedSpan(p.start, p.stop, values.get(p.id, 0.0)) for p in placed}
-            page_id = placed[0].page_id
-            answers = pages.answers_on(page_id)
-            cut += [
-                (part.value, ContextCandidate(page_id, part.start, part.stop, "hit"))
-                for part in split_chunk(worth[chunk_id], list(worth.values()), answers, bonus)
-            ]
-        best_first = [part for _, part in sorted(cut, key=lambda valued: -valued[0])]
-        if cut and begin == 0:
-            first_page = cut[0][1].page_id
-            yield next(part for part in best_first if part.page_id == first_page)
-        yield from best_first
+) -> list[RelevantText]:
+    """Return the lines of the chunks, most relevant first, after the best one of the first page."""
+    if not odds:
+        whole = read_chunks(connection, chunk_ids)
+        return [
+            RelevantText(chunk.page_id, chunk.byte_start, chunk.byte_stop, 1.0, False)
+            for chunk in (whole[chunk_id] for chunk_id in chunk_ids)
+        ]
+    spans = with_adjacent_chunks(connection, chunk_ids)
+    weights = _term_weights(connection, pages, query, {span.id: span for span in spans})
+    by_page = page_log_odds(ranked)
+    texts: list[RelevantText] = []
+    for page_id, group in groupby(spans, key=lambda span: span.page_id):
+        texts += relevant_texts(
+            pages.text(page_id),
+            list(group),
+            odds,
+            by_page[page_id],
+            weights.get(page_id, {}),
+            settings.answer_bonus,
+        )
+    texts.sort(key=lambda text: -text.relevance)
+    first = next((text for text in texts if text.page_id == ranked[0].page_id), None)
+    return texts if first is None else [first, *(text for text in texts if text != first)]
 
 
-def _best_part(
-    passage: StoredChunk, page: bytes, query: Query, limit: int, count: Callable[[str], int]
-) -> ContextCandidate:
-    text = page[passage.byte_start : passage.byte_stop].decode()
-    words = [word for term in query.terms for word in term.words]
-    start, stop = best_excerpt(text, words, limit, count)
-    first = passage.byte_start + len(text[:start].encode())
-    return ContextCandidate(passage.page_id, first, first + len(text[start:stop].encode()), "hit")
-
-
-def _around(
+def _term_weights(
     connection: sqlite3.Connection,
-    assembly: ContextAssembly,
-    pages: _Pages,
+    pages: _PageCache,
+    query: Query,
+    spans: Mapping[int, ChunkSpan],
+) -> dict[int, dict[int, list[tuple[int, float]]]]:
+    """Return where each term of the query is on each page, and its share of all terms' weight.
+
+    The result is by page id and by number of the term; rare terms weigh more.
+    """
+    terms = query.terms[:_MAX_TERMS]
+    chunks = count_chunks(connection)
+    rarity = [math.log(1 + chunks / (count_chunks_with(connection, t) + 0.5)) for t in terms]
+    found: dict[int, dict[int, list[tuple[int, float]]]] = {}
+    for number, term in enumerate(terms):
+        share = rarity[number] / sum(rarity)
+        for chunk_id, (text, offsets) in term_offsets(connection, term, spans).items():
+            _, page_id, start, stop = spans[chunk_id]
+            text_start = start + max(0, pages.text(page_id)[start:stop].rfind(text.encode()))
+            places = found.setdefault(page_id, {}).setdefault(number, [])
+            places += [(text_start + offset, share) for offset in offsets]
+    return found
+
+
+def _excerpt(
+    chunk: StoredChunk, page: bytes, query: Query, tokens: int, count: Callable[[str], int]
+) -> ContextCandidate:
+    """Return the part of a chunk with the most words of the query, in at most `tokens` tokens."""
+    text = page[chunk.byte_start : chunk.byte_stop].decode()
+    words = [word for term in query.terms for word in term.words]
+    start, stop = best_excerpt(text, words, tokens, count)
+    first = chunk.byte_start + len(text[:start].encode())
+    return ContextCandidate(chunk.page_id, first, first + len(text[start:stop].encode()), "hit")
+
+
+def _add_related(
+    connection: sqlite3.Connection,
+    selection: ContextSelection,
+    pages: _PageCache,
     taken: Sequence[int],
     query: Query,
     dropped: list[DroppedChunk],
 ) -> StopReason:
-    """Neighbours and linked pages of what was taken, while they bring terms that it lacks.
+    """Take neighbours and linked pages that contain missing terms; return why it stopped.
 
-    The next is always the one that brings the most of them for its tokens.
+    The next one is always the one with the most missing terms per token.
     """
     near = {
-        passage.id: ContextCandidate(passage.page_id, passage.byte_start, passage.byte_stop, role)
-        for passage, role in islice(related_chunks(connection, taken, query.scope), _MOST_NEARBY)
+        chunk.id: ContextCandidate(chunk.page_id, chunk.byte_start, chunk.byte_stop, role)
+        for chunk, role in islice(
+            related_chunks(connection, taken, query.scope), _MAX_RELATED_CHUNKS
+        )
     }
-    brings = missing_terms_by_chunk(connection, query.terms[:_MOST_TERMS], taken, near)
+    brings = missing_terms_by_chunk(connection, query.terms[:_MAX_TERMS], taken, near)
     while brings:
         gains = {}
         for chunk_id, terms in brings.items():
             candidate = near[chunk_id]
-            tokens = assembly.needs(candidate, pages.bytes_of(candidate.page_id))
+            tokens = selection.needs(candidate, pages.text(candidate.page_id))
             hops = _HOP if candidate.role == "linked" else 1.0
             gains[chunk_id] = hops * len(terms) / max(tokens, 1)
         best = max(gains, key=gains.__getitem__)
         candidate, new = near.pop(best), brings[best]
-        if assembly.take(candidate, pages.bytes_of(candidate.page_id)) is None:
-            dropped.append(pages.dropped(candidate, assembly))
+        if selection.take(candidate, pages.text(candidate.page_id)) is None:
+            dropped.append(pages.dropped(candidate, selection))
             return "budget"
         brings = {chunk_id: terms - new for chunk_id, terms in brings.items() if terms - new}
-    left = any(assembly.uncovered(candidate) for candidate in near.values())
+    left = any(selection.uncovered(candidate) for candidate in near.values())
     return "coverage" if left else "exhausted"
 
 
-class _Pages:
-    """Texts and names of the pages in play, each read once."""
+class _PageCache:
+    """Texts and names of pages, each read once."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._texts: dict[int, bytes] = {}
-        self._answers: dict[int, list[int]] = {}
         self._lines: dict[int, list[int]] = {}
         self._names: dict[int, tuple[str, str]] = {}
 
-    def bytes_of(self, page_id: int) -> bytes:
+    def text(self, page_id: int) -> bytes:
+        """Return the page's text in UTF-8."""
         if page_id not in self._texts:
             self._texts[page_id] = page_text(self._connection, page_id).encode()
         return self._texts[page_id]
 
-    def answers_on(self, page_id: int) -> list[int]:
-        """Where the page's questions end."""
-        if page_id not in self._answers:
-            self._answers[page_id] = answer_offsets(self.bytes_of(page_id))
-        return self._answers[page_id]
-
     def line_starts(self, page_id: int) -> list[int]:
-        """Where each line of the page begins; \\r, \\n and both together end one."""
+        """Return the byte offset of each line; \\r, \\n and both together end one."""
         if page_id not in self._lines:
-            ends = _LINE_END.finditer(self.bytes_of(page_id))
+            ends = _LINE_END.finditer(self.text(page_id))
             self._lines[page_id] = [0, *(end.end() for end in ends)]
         return self._lines[page_id]
 
     def name_of(self, page_id: int) -> tuple[str, str]:
-        """Slug and title."""
+        """Return slug and title."""
         if page_id not in self._names:
-            row = self._connection.execute(
-                "SELECT slug, title FROM pages WHERE id = ?", (page_id,)
-            ).fetchone()
-            self._names[page_id] = (row[0], row[1])
+            slug = slugs_by_id(self._connection, [page_id])[page_id]
+            labels = page_labels(self._connection, page_id)
+            self._names[page_id] = (slug, labels.title if labels else slug)
         return self._names[page_id]
 
-    def dropped(self, candidate: ContextCandidate, assembly: ContextAssembly) -> DroppedChunk:
-        tokens = assembly.needs(candidate, self.bytes_of(candidate.page_id))
+    def dropped(self, candidate: ContextCandidate, selection: ContextSelection) -> DroppedChunk:
+        """Describe a candidate that did not fit."""
+        tokens = selection.needs(candidate, self.text(candidate.page_id))
         return DroppedChunk(self.name_of(candidate.page_id)[0], tokens)
 
 
-def _pieces(
+def _context_chunks(
     connection: sqlite3.Connection,
-    assembly: ContextAssembly,
-    pages: _Pages,
+    selection: ContextSelection,
+    pages: _PageCache,
     count: Callable[[str], int],
 ) -> tuple[ContextChunk, ...]:
-    return tuple(_piece(connection, stretch, pages, count) for stretch in assembly.joined())
+    return tuple(_context_chunk(connection, span, pages, count) for span in selection.joined())
 
 
-def _piece(
-    connection: sqlite3.Connection, stretch: ContextSpan, pages: _Pages, count: Callable[[str], int]
+def _context_chunk(
+    connection: sqlite3.Connection,
+    span: ContextSpan,
+    pages: _PageCache,
+    count: Callable[[str], int],
 ) -> ContextChunk:
-    page = pages.bytes_of(stretch.page_id)
-    text = page[stretch.start : stretch.stop].decode()
-    slug, title = pages.name_of(stretch.page_id)
-    about = chunk_at(connection, stretch.page_id, stretch.start)
+    page = pages.text(span.page_id)
+    text = page[span.start : span.stop].decode()
+    slug, title = pages.name_of(span.page_id)
+    about = chunk_at(connection, span.page_id, span.start)
     blank = text[: len(text) - len(text.lstrip())]
-    start = stretch.start + len(blank.encode())
-    stop = max(start, stretch.start + len(text.rstrip().encode()))
-    line_of = partial(bisect_right, pages.line_starts(stretch.page_id))
+    start = span.start + len(blank.encode())
+    stop = max(start, span.start + len(text.rstrip().encode()))
+    line_of = partial(bisect_right, pages.line_starts(span.page_id))
     first, last = line_of(start), line_of(max(start, stop - 1))
     return ContextChunk(
         slug=slug,
@@ -285,5 +348,5 @@ def _piece(
         hash=hash_enclosing_lines(page, start, stop),
         tokens=count(text),
         text=text,
-        role=stretch.role,
+        role=span.role,
     )

@@ -44,7 +44,8 @@ class QueryPlan(NamedTuple):
     """How to answer a query; the callables load a model only when a stage calls them.
 
     `embed_new_chunks` embeds what was just written, if that is little, and returns what waits.
-    `budget` is the number of tokens of context to assemble, None for no context.
+    `budget` is the number of tokens of context to assemble, None for no context;
+    `max_context_pages` is the number of pages that it may come from, None for any.
     """
 
     mode: Mode
@@ -56,6 +57,7 @@ class QueryPlan(NamedTuple):
     count_tokens: Callable[[str], int]
     rerank_resources: Callable[[], RerankResources]
     budget: int | None = None
+    max_context_pages: int | None = None
     boosts: tuple[CustomBoost, ...] = ()
 
 
@@ -215,8 +217,9 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
 
         with trace.stage("expand") as detail:
             context, budget = assemble_context(
-                connection, query, ranked, lanes.by_name, settings, plan.budget, plan.count_tokens
-            )
+                connection, query, ranked, lanes.by_name, settings, plan.budget, plan.count_tokens,
+                max_pages=plan.max_context_pages, grade=verdict.grade,
+            )  # fmt: skip
             detail["pieces"], detail["tokens"] = len(context), budget.used
     notices = (
         lanes.notice or backlog_notice(lanes),

@@ -1,14 +1,20 @@
-"""Find chunks related to given ones: overlapping, next, linked, or with missing terms."""
+"""Find chunks related to given ones (adjacent, linked), and where they contain terms."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
-from gbrain.store.chunks import StoredChunk, first_chunk, neighbouring_chunks, read_chunks
+from gbrain.store.chunks import (
+    MARK_ON,
+    StoredChunk,
+    first_chunk,
+    neighbouring_chunks,
+    read_chunks,
+)
 from gbrain.store.links import linked_pages
 from gbrain.store.scope import page_condition
 from gbrain.text.query_terms import fts_expression, has_unspaced_script
@@ -24,24 +30,51 @@ class ChunkSpan(NamedTuple):
     stop: int
 
 
-def overlapping_chunks(
+def with_adjacent_chunks(
     connection: sqlite3.Connection, chunk_ids: Iterable[int]
-) -> dict[int, list[ChunkSpan]]:
-    """Return, by chunk id in the given order, the chunk and those next to it in its section.
-
-    A chunk starts with the end of the previous one, so no other chunks can overlap it.
-    """
+) -> list[ChunkSpan]:
+    """Return the chunks and those before and after each on its page, in page order, pages by id."""
     rows = connection.execute(
-        "SELECT one.id, other.id, other.page_id, other.byte_start, other.byte_stop "
-        "FROM json_each(?) AS wanted CROSS JOIN chunks AS one ON one.id = wanted.value "
-        "CROSS JOIN chunks AS other ON other.page_id = one.page_id "
-        "AND other.section = one.section AND other.part BETWEEN one.part - 1 AND one.part + 1 "
-        "ORDER BY wanted.key, other.part",
+        "WITH one AS (SELECT chunks.* FROM json_each(?) AS wanted "
+        "CROSS JOIN chunks ON chunks.id = wanted.value), "
+        "found AS (SELECT id FROM one "
+        "UNION SELECT (SELECT id FROM chunks AS before WHERE before.page_id = one.page_id "
+        "AND (before.section, before.part) < (one.section, one.part) "
+        "ORDER BY before.section DESC, before.part DESC LIMIT 1) FROM one "
+        "UNION SELECT (SELECT id FROM chunks AS after WHERE after.page_id = one.page_id "
+        "AND (after.section, after.part) > (one.section, one.part) "
+        "ORDER BY after.section, after.part LIMIT 1) FROM one) "
+        "SELECT chunks.id, page_id, byte_start, byte_stop FROM found "
+        "CROSS JOIN chunks ON chunks.id = found.id ORDER BY page_id, section, part",
         (json.dumps(list(chunk_ids)),),
     )
-    found: dict[int, list[ChunkSpan]] = defaultdict(list)
-    for chunk_id, *span in rows:
-        found[chunk_id].append(ChunkSpan(*span))
+    return [ChunkSpan(*row) for row in rows]
+
+
+def term_offsets(
+    connection: sqlite3.Connection, term: Term, chunk_ids: Iterable[int]
+) -> dict[int, tuple[str, list[int]]]:
+    """Return, by chunk, its text and the byte offsets in it at which a term occurs."""
+    ids = json.dumps(list(chunk_ids))
+    rows = connection.execute(
+        "SELECT rowid, highlight(chunks_fts, 2, ?, '') FROM chunks_fts WHERE chunks_fts MATCH ? "
+        "AND rowid IN (SELECT value FROM json_each(?))",
+        (MARK_ON, fts_expression((term,)), ids),
+    )
+    found: dict[int, tuple[str, list[int]]] = {}
+    for chunk_id, marked in rows:
+        *before, last = marked.split(MARK_ON)
+        offsets = list(accumulate(len(text.encode()) for text in before))
+        if offsets:
+            found[chunk_id] = ("".join((*before, last)), offsets)
+    if any(map(has_unspaced_script, term.words)):
+        written = " ".join(term.words)
+        for chunk_id, text in connection.execute(
+            "SELECT id, text FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
+            "AND instr(text, ?) > 0",
+            (ids, written),
+        ):
+            found[chunk_id] = (text, [len(text[: text.index(written)].encode())])
     return found
 
 

@@ -158,10 +158,11 @@ def test_evidence_in_contexts(measure) -> None:
     (default,) = ran.json["configurations"]
     assert default["name"] == "default"
     small, large = default["context"]
-    assert (small["budget"], large) == (20, {"budget": 500, "evidence": 1.0})
+    assert (small["budget"], large["budget"], large["evidence"]) == (20, 500, 1.0)
+    assert 0 < small["tokens"] <= 20 < large["tokens"] < 200
     assert 0 <= small["evidence"] < 1
     plain = measure("--evidence", LINES, "--context", "500")
-    assert plain.stdout.splitlines()[0].endswith("\tEvidence@500")
+    assert plain.stdout.splitlines()[0].endswith("\tEvidence@500\tTokens@500")
     rows = measure("--evidence", LINES, "--context", "500", "--csv").stdout.splitlines()
     assert next(csv.DictReader(rows))["context_500"] == "1"
 

@@ -67,11 +67,18 @@ def test_the_best_of_each_column_is_bold(capsys, monkeypatch: pytest.MonkeyPatch
 
 def test_contexts_have_a_column_for_each_budget(capsys: pytest.CaptureFixture[str]) -> None:
     shares = [
-        ContextRecall(Configuration(name, {}), (250, 1000), {"q1": (0.25, share)})
+        ContextRecall(
+            Configuration(name, {}), (250, 1000), {"q1": (0.25, share)}, {"q1": (250, 400)}
+        )
         for name, share in (("fts", 0.5), ("blend", 0.75))
     ]
     show_evaluation(evaluation(comparisons={}, contexts=shares))
-    *_, title, heads, _, fts, blend = told(capsys)
+    *_, title, heads, _, fts, blend, used, budgets, _, tokens, _ = told(capsys)
+    assert (used, budgets.split()) == (
+        "Tokens of the context, by token budget",
+        ["250", "1000"],
+    )
+    assert tokens.split() == ["fts", "250", "400"]
     assert title == "Share of the evidence in the context, by token budget"
     assert [line.split() for line in (heads, fts, blend)] == [
         ["250", "1000"],

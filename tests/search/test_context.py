@@ -72,7 +72,8 @@ def test_the_laws_of_a_context(embedded: Brain, question: str, budget: int) -> N
     for spans in held.values():
         for (_, stop), (start, _) in pairwise(spans):
             assert stop < start
-    assert (receipt.stopped == "budget") == bool(receipt.dropped)
+    assert (receipt.stopped == "budget") <= bool(receipt.dropped)
+    assert not receipt.dropped or receipt.stopped in ("budget", "verdict")
     for dropped in receipt.dropped:
         assert dropped.tokens > 0
         assert embedded.get(dropped.slug)
@@ -173,7 +174,7 @@ def test_what_brings_a_missing_word_is_taken_and_nothing_else(brain: Brain) -> N
             assert roles(answer) == expected
             assert "reeds" not in "".join(piece.text for piece in pieces(answer))
             assert answer.budget
-            assert answer.budget.stopped == "coverage"
+            assert answer.budget.stopped == "relevance"
         small = opened.query("heron mile", mode="bm25", depth="auto", budget=8)
         assert roles(small) == {"heron": "hit"}
         assert small.budget
@@ -212,13 +213,13 @@ def test_the_answer_is_chosen_before_what_stands_beside_it(brain: Brain) -> None
     question, answer = "Ann: Did you see a heron?", "Ben: On Tuesday, by the old mill."
     brain.put("chat", f"Ann: {'Good to see you again! ' * 4}\n{question}\n{answer}\n".encode())
     (piece,) = pieces(brain.query("heron", mode="bm25", depth="auto", budget=20))
-    assert piece.text.strip() == answer
+    assert piece.text.strip() == f"{question}\n{answer}"
     (piece,) = pieces(brain.query("heron", mode="bm25", depth="auto", budget=60))
     assert f"{question}\n{answer}" in piece.text
 
 
 def test_the_best_hit_is_cut_around_the_words_asked_for(brain: Brain) -> None:
-    brain.put("chat", f"Did you see a heron?\n{'Not today, I fear. ' * 20}\n".encode())
+    brain.put("chat", f"Did you see a heron? {'Not today, I fear. ' * 20}\n".encode())
     (piece,) = pieces(brain.query("heron", mode="bm25", depth="auto", budget=10))
     assert "heron" in piece.text
     assert piece.tokens > 8
@@ -288,3 +289,28 @@ def test_a_word_without_end_costs_by_its_length(brain: Brain) -> None:
     brain.put("long", ("# Long\n\n" + "x" * 200_000 + "\n").encode())
     answer = brain.query("long", depth="auto", budget=1000)
     assert 0 < sum(len(piece.text) for piece in pieces(answer)) <= 8000
+
+
+def test_a_factual_question_needs_few_tokens(embedded: Brain) -> None:
+    answer = context(embedded, "who is lukewarm on cloud RAG?", 4000)
+    assert answer.budget
+    assert answer.budget.stopped == "relevance"
+    assert 0 < answer.budget.used < 1000
+    assert answer.hits[0].slug in {piece.slug for piece in pieces(answer)}
+
+
+def test_limit_is_the_number_of_pages(embedded: Brain) -> None:
+    for limit in (1, 2):
+        answer = embedded.query("backup sqlite", depth="auto", limit=limit)
+        hits = {piece.slug for piece in pieces(answer) if piece.role != "linked"}
+        assert hits
+        assert hits <= {hit.slug for hit in answer.hits}
+        assert len(answer.hits) == limit
+
+
+def test_no_answer_gives_a_short_context(embedded: Brain) -> None:
+    answer = context(embedded, "zebra migration in the Serengeti", 4000)
+    assert answer.verdict.grade == "nothing"
+    assert answer.budget
+    assert answer.budget.stopped == "verdict"
+    assert 0 < answer.budget.used <= 200

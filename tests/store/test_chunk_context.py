@@ -10,9 +10,10 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.store.chunk_context import (
     missing_terms_by_chunk,
-    overlapping_chunks,
     related_chunks,
+    term_offsets,
     texts_with_next_chunk,
+    with_adjacent_chunks,
 )
 from gbrain.store.chunks import page_chunks
 from gbrain.store.pages import page_text, require_page
@@ -34,20 +35,26 @@ def chunks(connection: sqlite3.Connection, slug: str) -> list[int]:
     return [passage.id for passage in page_chunks(connection, page.id)]
 
 
-def test_overlapping_chunks_are_the_neighbours_in_a_section(connection: sqlite3.Connection) -> None:
-    first, second, third, *_ = talk = chunks(connection, "talk")
-    found = overlapping_chunks(connection, [second, first, talk[-1]])
-    assert list(found) == [second, first, talk[-1]]
-    assert [placed.id for placed in found[second]] == [first, second, third]
-    assert [placed.id for placed in found[first]] == [first, second]
-    assert [placed.id for placed in found[talk[-1]]] == [talk[-1]]
-    before, own, after = found[second]
+def test_adjacent_chunks_are_returned_in_page_order(connection: sqlite3.Connection) -> None:
+    first, second, third, *_, before_last, last = chunks(connection, "talk")
+    found = with_adjacent_chunks(connection, [last, second])
+    assert [span.id for span in found] == [first, second, third, before_last, last]
+    before, own, after = found[:3]
     assert own.start < before.stop <= after.start < own.stop
 
 
-def test_unknown_chunks_overlap_nothing(connection: sqlite3.Connection) -> None:
-    assert overlapping_chunks(connection, [987654]) == {}
+def test_unknown_chunks_have_no_adjacent_ones(connection: sqlite3.Connection) -> None:
+    assert with_adjacent_chunks(connection, [987654]) == []
     assert list(related_chunks(connection, [987654], Scope())) == []
+
+
+def test_terms_are_found_at_their_bytes(connection: sqlite3.Connection) -> None:
+    (ada,) = chunks(connection, "people/ada")
+    (text, offsets) = term_offsets(connection, Term(("note",)), [ada])[ada]
+    assert [text.encode()[at:].split()[0] for at in offsets] == [b"notes,"]
+    (text, offsets) = term_offsets(connection, Term(("管理",)), [ada])[ada]
+    assert [text.encode()[at:].decode()[:2] for at in offsets] == ["管理"]
+    assert term_offsets(connection, Term(("heron",)), [ada]) == {}
 
 
 def test_the_next_chunk_of_a_section_is_appended(connection: sqlite3.Connection) -> None:

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 from gbrain.config import Settings
 from gbrain.models.catalog import packaged_model
 from gbrain.models.tokenizer import ModelTokenizer
-from gbrain.search.expand import (
-    ContextAssembly,
-    ContextCandidate,
-    ValuedSpan,
-    answer_offsets,
-    best_excerpt,
-    split_chunk,
-)
+from gbrain.search.context_selection import ContextCandidate, ContextSelection, best_excerpt
 from gbrain.search.fusion import chunk_values
 from gbrain.types import LaneResult, Ranked, ScoredChunk
 
@@ -39,52 +32,52 @@ def tokens() -> ModelTokenizer:
 
 
 def test_what_overlaps_is_counted_and_taken_once() -> None:
-    assembly = ContextAssembly(100, words)
-    assert assembly.take(candidate(0, 14), PAGE) == 3
-    assert assembly.take(candidate(8, 19), PAGE) == 1
-    assert assembly.take(candidate(4, 19), PAGE) == 0
-    assert [(s.start, s.stop) for s in assembly.joined()] == [(0, 19)]
-    assert assembly.used == 4
+    selection = ContextSelection(100, words)
+    assert selection.take(candidate(0, 14), PAGE) == 3
+    assert selection.take(candidate(8, 19), PAGE) == 1
+    assert selection.take(candidate(4, 19), PAGE) == 0
+    assert [(s.start, s.stop) for s in selection.joined()] == [(0, 19)]
+    assert selection.used == 4
 
 
 def test_a_stretch_around_others_adds_what_is_between_and_beside() -> None:
-    assembly = ContextAssembly(100, words)
-    assembly.take(candidate(4, 8), PAGE)
-    assembly.take(candidate(14, 19), PAGE)
-    assert assembly.uncovered(candidate(0, 24)) == [(0, 4), (8, 14), (19, 24)]
+    selection = ContextSelection(100, words)
+    selection.take(candidate(4, 8), PAGE)
+    selection.take(candidate(14, 19), PAGE)
+    assert selection.uncovered(candidate(0, 24)) == [(0, 4), (8, 14), (19, 24)]
 
 
 def test_what_does_not_fit_changes_nothing() -> None:
-    assembly = ContextAssembly(3, words)
-    assembly.take(candidate(0, 8), PAGE)
-    assert assembly.take(candidate(8, 24), PAGE) is None
-    assert assembly.needs(candidate(8, 24), PAGE) == 3
-    assert assembly.used == 2
-    assert assembly.take(candidate(8, 14), PAGE) == 1
+    selection = ContextSelection(3, words)
+    selection.take(candidate(0, 8), PAGE)
+    assert selection.take(candidate(8, 24), PAGE) is None
+    assert selection.needs(candidate(8, 24), PAGE) == 3
+    assert selection.used == 2
+    assert selection.take(candidate(8, 14), PAGE) == 1
 
 
 def test_pages_stand_in_the_order_they_came_and_their_parts_in_page_order() -> None:
-    assembly = ContextAssembly(100, words)
+    selection = ContextSelection(100, words)
     for start, stop, page_id in ((14, 19, 2), (0, 4, 1), (0, 4, 2)):
-        assembly.take(candidate(start, stop, page_id), PAGE)
-    assert [(s.page_id, s.start) for s in assembly.joined()] == [(2, 0), (2, 14), (1, 0)]
+        selection.take(candidate(start, stop, page_id), PAGE)
+    assert [(s.page_id, s.start) for s in selection.joined()] == [(2, 0), (2, 14), (1, 0)]
 
 
 def test_what_joins_a_hit_is_a_hit() -> None:
-    assembly = ContextAssembly(100, words)
-    assembly.take(ContextCandidate(1, 0, 4, "neighbour"), PAGE)
-    assembly.take(ContextCandidate(1, 4, 8, "hit"), PAGE)
-    assembly.take(ContextCandidate(1, 14, 19, "linked"), PAGE)
-    assert [stretch.role for stretch in assembly.joined()] == ["hit", "linked"]
+    selection = ContextSelection(100, words)
+    selection.take(ContextCandidate(1, 0, 4, "neighbour"), PAGE)
+    selection.take(ContextCandidate(1, 4, 8, "hit"), PAGE)
+    selection.take(ContextCandidate(1, 14, 19, "linked"), PAGE)
+    assert [stretch.role for stretch in selection.joined()] == ["hit", "linked"]
 
 
 def test_a_word_joined_from_halves_is_counted_as_the_word(tokens: ModelTokenizer) -> None:
     page = b"sourdough"
     assert tokens.count("sour") + tokens.count("dough") < tokens.count("sourdough")
-    assembly = ContextAssembly(tokens.count("sour") + tokens.count("dough"), tokens.count)
-    assembly.take(candidate(0, 4), page)
-    assert assembly.take(candidate(4, 9), page) is None
-    larger = ContextAssembly(tokens.count("sourdough"), tokens.count)
+    selection = ContextSelection(tokens.count("sour") + tokens.count("dough"), tokens.count)
+    selection.take(candidate(0, 4), page)
+    assert selection.take(candidate(4, 9), page) is None
+    larger = ContextSelection(tokens.count("sourdough"), tokens.count)
     larger.take(candidate(0, 4), page)
     assert larger.take(candidate(4, 9), page) is not None
     assert larger.used == tokens.count("sourdough")
@@ -100,13 +93,13 @@ def test_no_choice_of_stretches_repeats_text_or_breaks_the_limit(
 ) -> None:
     edges = [len(text[:at].encode()) for at in range(len(text) + 1)]
     page = text.encode()
-    assembly = ContextAssembly(limit, tokens.count)
+    selection = ContextSelection(limit, tokens.count)
     taken: set[tuple[int, int]] = set()
     for start, length, page_id in spans:
         wanted = candidate(edges[start], edges[start + length], page_id)
-        if assembly.take(wanted, page) is not None:
+        if selection.take(wanted, page) is not None:
             taken |= {(page_id, at) for at in range(wanted.start, wanted.stop)}
-    joined = assembly.joined()
+    joined = selection.joined()
     assert sum(tokens.count(page[s.start : s.stop].decode()) for s in joined) <= limit
     held = [(s.page_id, at) for s in joined for at in range(s.start, s.stop)]
     assert len(held) == len(set(held))
@@ -167,53 +160,3 @@ def test_a_passage_is_worth_its_places_and_its_page() -> None:
 
 def test_without_lanes_no_passage_is_worth_anything() -> None:
     assert chunk_values({}, [ranked(1, 1.0)], Settings()) == {}
-
-
-def test_text_that_two_passages_share_is_worth_their_mean() -> None:
-    before, passage, after = (
-        ValuedSpan(0, 40, 3.0),
-        ValuedSpan(30, 70, 1.0),
-        ValuedSpan(60, 90, 0.0),
-    )
-    assert split_chunk(passage, [before, passage, after], [], 0.2) == [
-        ValuedSpan(30, 40, 2.0),
-        ValuedSpan(40, 60, 1.0),
-        ValuedSpan(60, 70, 0.5),
-    ]
-
-
-def test_a_passage_alone_stays_whole() -> None:
-    alone = ValuedSpan(5, 50, 1.5)
-    assert split_chunk(alone, [alone], [], 0.2) == [alone]
-    assert split_chunk(alone, [ValuedSpan(0, 5, 1.0), alone, ValuedSpan(50, 60, 1.0)], [], 0.2) == [
-        alone
-    ]
-
-
-def test_what_stands_behind_a_question_gains() -> None:
-    passage = ValuedSpan(10, 50, 1.0)
-    values = [
-        (part.start, part.value) for part in split_chunk(passage, [passage], [4, 10, 30], 0.25)
-    ]
-    assert values == [(10, 1.25), (30, 1.25)]
-
-
-edge = st.integers(0, 60)
-
-
-@given(edge, edge, st.lists(edge, max_size=2), st.lists(edge, max_size=5), st.booleans())
-def test_parts_are_the_passage_without_gaps(
-    start: int, length: int, overlaps: list[int], answers: list[int], high: bool
-) -> None:
-    passage = ValuedSpan(start, start + length + 1, 2.0)
-    others = [ValuedSpan(max(0, at - 9), at + 9, 4.0 if high else 0.0) for at in overlaps]
-    cut = split_chunk(passage, [passage, *others], sorted(answers), 0.0)
-    assert (cut[0].start, cut[-1].stop) == passage[:2]
-    assert all(one.stop == other.start for one, other in pairwise(cut))
-    assert all((2.0 <= part.value <= 4.0) if high else (0.0 < part.value <= 2.0) for part in cut)
-
-
-def test_a_line_that_asks_ends_where_the_answer_begins() -> None:
-    page = "Why? Tell me.\nBecause.\n「なぜ？」\nだから\nsee a.org/?q=1\nend?".encode()
-    answers = [page[at:].split(b"\n")[0].decode() for at in answer_offsets(page)]
-    assert answers == ["Because.", "だから", ""]
