@@ -119,7 +119,8 @@ class Scope(NamedTuple):
     """Filters that a page must pass; every lane applies them before it limits its candidates.
 
     Days are ISO dates, inclusive. `where` has front matter keys with required values, `tree` the
-    fields and NOTs of the query itself.
+    fields and NOTs of the query itself. `periods` are the spans of days that a question asks
+    about: a page is dated inside one or has such a chunk.
     """
 
     wing: str | None = None
@@ -132,6 +133,7 @@ class Scope(NamedTuple):
     where: tuple[tuple[str, str], ...] = ()
     exclude: tuple[str, ...] = ()
     tree: "Clause | None" = None
+    periods: tuple[tuple[str, str], ...] = ()
 
     @property
     def unlimited(self) -> bool:
@@ -263,6 +265,7 @@ class BoostData(NamedTuple):
     chunk_first_day: str | None = None
     chunk_last_day: str | None = None
     chunk_text: str = ""
+    entry_days: tuple[tuple[str, str], ...] = ()
 
 
 class HitChunk(NamedTuple):

@@ -27,6 +27,10 @@ _LIKING = frozenset(
     """prefer prefers preferred preference favourite favourites favorite favorites like likes liked
     love loves loved enjoy enjoys enjoyed hate hates hated dislike dislikes rather best""".split()
 )
+# "In April" means the latest April more than the one before.
+_LEVEL_SHARE = 0.95
+_MAX_VAGUE_DAYS = 30
+
 _REFERENCE_WINGS = ("resources", "concepts")
 _ROLL_UPS = frozenset(
     """summary summaries overview digest recap roundup rollup weekly monthly yearly quarterly index
@@ -37,7 +41,7 @@ _ROLL_UPS = frozenset(
 def active_rules(
     query: Query,
     intent: Intent | None,
-    periods: Sequence[Period],
+    periods: Sequence[Sequence[Period]],
     today: date,
     settings: Settings,
     custom: Mapping[str, tuple[str, str, float]],
@@ -86,28 +90,50 @@ def _wing_rule(wings: Collection[str], settings: Settings) -> Rule:
     return lambda _, facts: settings.wing_boost if facts.wing in wings else 1.0
 
 
-def _date_rule(periods: Sequence[Period], settings: Settings) -> Rule:
-    """Favour pages by how many days they are from the nearest period of the query."""
-    spans = [(_ordinal(period.first), _ordinal(period.last)) for period in periods]
+def _date_rule(levels: Sequence[Sequence[Period]], settings: Settings) -> Rule:
+    """Favour pages by how many days they, or any of their entries, are from the query's time.
+
+    Of a time that may mean several years, the likelier one counts a little more. A date that is
+    vaguer than the time asked and than a month is no match.
+    """
+    spans = [
+        (_ordinal(period.first), _ordinal(period.last), _LEVEL_SHARE**level)
+        for level, periods in enumerate(levels)
+        for period in periods
+    ]
     steps = (
-        (1, settings.date_day_factor),
+        (0, settings.date_day_factor),
         (7, settings.date_week_factor),
         (30, settings.date_month_factor),
     )
+
+    def factor(first: int, last: int, since: int, until: int) -> float:
+        length = until - since
+        if last - first > max(length, _MAX_VAGUE_DAYS):
+            return 1.0
+        gap = max(0, first - until, since - last)
+        if gap == 1 and length == 0:
+            # What happened on a day is often noted on the next.
+            return (settings.date_day_factor + settings.date_week_factor) / 2
+        if gap == 0 and last - first > length:
+            gap = 1
+        return next((number for most, number in steps if gap <= most), 1.0)
 
     def rule(_: str, facts: BoostData) -> float:
         dated = (
             (facts.chunk_first_day, facts.chunk_last_day),
             (facts.first_day, facts.last_day),
+            *facts.entry_days,
         )
-        gaps = [
-            max(0, _ordinal(first) - until, since - _ordinal(last))
-            for first, last in dated
-            if first and last
-            for since, until in spans
-        ]
-        nearest = min(gaps, default=math.inf)
-        return next((factor for most, factor in steps if nearest <= most), 1.0)
+        return max(
+            (
+                1 + (factor(_ordinal(first), _ordinal(last), since, until) - 1) * share
+                for first, last in dated
+                if first and last
+                for since, until, share in spans
+            ),
+            default=1.0,
+        )
 
     return rule
 

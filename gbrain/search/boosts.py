@@ -33,11 +33,24 @@ _DATE_WORDS = frozenset(
     """january february march april may june july august september october november december jan feb
     mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday
     sunday mon tue wed thu fri sat sun today tonight yesterday tomorrow morning night ago now
+    spring summer autumn fall winter
+    januar februar märz mai juni juli oktober dezember jänner maerz gestern vorgestern heute
+    janvier février mars avril juin juillet août septembre octobre novembre décembre fevrier aout
+    decembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
+    diciembre ayer gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre ieri
+    janeiro fevereiro março marco maio junho julho setembro outubro novembro dezembro ontem januari
+    februari maart mei augustus gisteren
     """.split()
 )
-_RELATIVE_WORDS = frozenset("last past previous this current next coming".split())
+_RELATIVE_WORDS = frozenset(
+    """last past previous this current next coming before after letzte letzten letztes letzter diese
+    diesen dernier dernière pasado pasada scorso scorsa passado passada vorige vorig afgelopen
+    """.split()
+)
 _DATE_UNITS = frozenset(
-    "day days weekend weekends week weeks month months quarter quarters year years".split()
+    """day days weekend weekends week weeks month months quarter quarters year years half woche
+    monat jahr wochenende sommer winter herbst frühling semaine mois année été hiver semana mes año
+    verano settimana mese anno mês ano maand jaar""".split()
 )
 
 
@@ -89,18 +102,18 @@ def apply_boosts(
     today: date,
     settings: Settings,
     custom: Sequence[CustomBoost],
+    periods: Sequence[Sequence[Period]] = (),
 ) -> BoostResult:
-    """Return the merged pages without superseded ones, with every boost that is on applied."""
-    periods: tuple[Period, ...] = ()
-    if settings.date_boost and may_mention_date(query.semantic_text):
-        from gbrain.text.dates import find_periods
+    """Return the merged pages without superseded ones, with every boost that is on applied.
 
-        periods = find_periods(query.semantic_text, today)
+    `periods` are those that the query asks about, in levels, the likeliest first.
+    """
     known = read_boost_data(
         connection,
         {page.page_id: page.chunk_id for page in ranked},
         BoostDataRequest(
             passages=needs_chunks(intent, periods, settings),
+            days=tuple((period.first, period.last) for level in periods for period in level),
             opens=settings.access_boost,
             phrases=tuple(
                 term for term in query.terms if term.quoted and settings.exact_boost != 1
@@ -111,7 +124,7 @@ def apply_boosts(
     if settings.drop_superseded:
         ranked, superseded = drop_superseded(ranked, known)
     ranked = multiply_boosts(ranked, known, query, intent, periods, today, settings, custom)
-    return BoostResult(ranked, superseded, periods)
+    return BoostResult(ranked, superseded, tuple(periods[0]) if periods else ())
 
 
 def needs_intent(settings: Settings) -> bool:
@@ -134,7 +147,9 @@ def may_mention_date(text: str) -> bool:
     )
 
 
-def needs_chunks(intent: Intent | None, periods: Sequence[Period], settings: Settings) -> bool:
+def needs_chunks(
+    intent: Intent | None, periods: Sequence[Sequence[Period]], settings: Settings
+) -> bool:
     """Return whether a boost depends on the best chunk of each page."""
     return bool(
         (periods and settings.date_boost)
@@ -161,7 +176,7 @@ def multiply_boosts(
     facts: Mapping[int, BoostData],
     query: Query,
     intent: Intent | None,
-    periods: Sequence[Period],
+    periods: Sequence[Sequence[Period]],
     today: date,
     settings: Settings,
     custom: Sequence[CustomBoost] = (),

@@ -13,8 +13,8 @@ from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.config import Settings
-from gbrain.search.boosts import BoostResult, apply_boosts, needs_intent
+from gbrain.config import Settings, override_settings
+from gbrain.search.boosts import BoostResult, apply_boosts, may_mention_date, needs_intent
 from gbrain.search.fusion import fuse
 from gbrain.search.hits import build_hits
 from gbrain.search.name_match import NO_MATCH, NameMatch, match_name
@@ -34,6 +34,7 @@ from gbrain.types import Answer, LaneResult, MergeStrategy, Mode, Query, Ranked
 
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
+    from gbrain.search.date_search import TimeAsked
     from gbrain.search.intent import Intent
     from gbrain.search.rerank.interface import RerankResources
     from gbrain.search.rerank.rerank import RerankResult
@@ -62,12 +63,16 @@ class QueryPlan(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The pages that the name match and the lanes found, before the merge."""
+    """The pages that the name match and the lanes found, before the merge.
+
+    `time` is what the query asks about, with the query as the lanes searched it.
+    """
 
     name_match: NameMatch
     intent: Intent | None
     weights: Mapping[str, float]
     lanes: LaneResults
+    time: TimeAsked | None = None
 
 
 class StageResults(NamedTuple):
@@ -143,6 +148,15 @@ def _find_candidates(
     settings = plan.settings
     if match.answer:
         return Candidates(match, None, {}, LaneResults({}, plan.mode))
+    time = None
+    if settings.date_boost and may_mention_date(query.semantic_text):
+        from gbrain.search.date_search import read_time
+
+        with trace.stage("dates") as detail:
+            time = read_time(connection, query, plan.today)
+            detail["periods"] = len(time.spans) if time else 0
+    if time:
+        query = time.query
     intent, weights = None, settings.lane_weights
     if needs_intent(settings):
         from gbrain.search.intent import detect_intent, lane_weights
@@ -150,30 +164,68 @@ def _find_candidates(
         intent = detect_intent(query.semantic_text)
         weights = lane_weights(intent, settings)
     inputs = LaneInputs(database, connection, query, settings, plan.embed, trace, parallel)
-    lanes = run_lanes(inputs, plan.mode, weights)
+    if time and time.only_time:
+        lanes = _list_period(inputs, time)
+    else:
+        lanes = run_lanes(inputs, plan.mode, weights)
+    if time and time.has_pages and not time.only_time:
+        lanes = _search_period(inputs, time, lanes, weights)
     # The weight of a lane only matters against another lane's.
     weights = weights if len(lanes.by_name) > 1 else {}
     if match.candidates:
         lanes.by_name["sms"] = LaneResult(match.candidates)
-    return Candidates(match, intent, weights, lanes)
+    return Candidates(match, intent, weights, lanes, time)
+
+
+def _list_period(inputs: LaneInputs, time: TimeAsked) -> LaneResults:
+    """Return the pages of the time that the query asks about and nothing else."""
+    from gbrain.search.date_search import list_period
+
+    with inputs.trace.stage("period") as detail:
+        found = list_period(inputs.connection, time, inputs.settings)
+        detail["pages"] = len(found.pages)
+    return LaneResults({"fts": found}, "bm25")
+
+
+def _search_period(
+    inputs: LaneInputs, time: TimeAsked, lanes: LaneResults, weights: Mapping[str, float]
+) -> LaneResults:
+    """Search once more among what is dated inside the time that the query asks about."""
+    from gbrain.search.date_search import add_period_candidates
+
+    mode = lanes.mode
+    loose = override_settings(inputs.settings, {"retry_ladder": "false", "repair_words": "false"})
+
+    def run_inside(query: Query) -> LaneResults:
+        again = inputs._replace(query=query, settings=loose, trace=Trace(), parallel=False)
+        return run_lanes(again, mode, {**weights, "graph": 0.0})
+
+    with inputs.trace.stage("period") as detail:
+        lanes, detail["pages"] = add_period_candidates(inputs.connection, time, lanes, run_inside)
+    return lanes
 
 
 def _rank(
     connection: sqlite3.Connection, query: Query, plan: QueryPlan, found: Candidates, trace: Trace
 ) -> StageResults:
     """Merge the candidates into one list, reorder it and drop pages below the threshold."""
-    match, intent, weights, lanes = found
+    match, intent, weights, lanes, time = found
+    if time:
+        query = time.query
     if match.answer:
         page = Ranked(match.answer.page_id, match.answer.slug, 1.0, {"sms": match.answer})
         return StageResults(
-            query, plan, *found, [page], BoostResult([page]), None, ThresholdResult([page])
+            query, plan, *found[:4], [page], BoostResult([page]), None, ThresholdResult([page])
         )
     settings = plan.settings
     with trace.stage("fuse") as detail:
         fused = fuse(lanes.by_name, weights, plan.merge, settings)
         detail["merge"], detail["pages"] = plan.merge, len(fused)
     with trace.stage("boost") as detail:
-        boosted = apply_boosts(connection, query, fused, intent, plan.today, settings, plan.boosts)
+        boosted = apply_boosts(
+            connection, query, fused, intent, plan.today, settings, plan.boosts,
+            time.levels if time else (),
+        )  # fmt: skip
         ranked = boosted.ranked
         detail["intent"] = intent.kind if intent else None
         detail["superseded"] = len(boosted.superseded)
@@ -196,7 +248,7 @@ def _rank(
     with trace.stage("cut") as detail:
         threshold = apply_threshold(ranked, settings)
         detail["pages"] = len(threshold.kept)
-    return StageResults(query, plan, *found, fused, boosted, reranked, threshold)
+    return StageResults(query, plan, *found[:4], fused, boosted, reranked, threshold)
 
 
 def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: Trace) -> Answer:

@@ -13,9 +13,13 @@ from gbrain.types import BoostData, Term
 
 
 class BoostDataRequest(NamedTuple):
-    """Optional data that costs extra: best chunks, open counts, pages with all phrases."""
+    """Optional data that costs extra: best chunks, open counts, pages with all phrases.
+
+    `days` are spans of days: the first and last day of each entry in or around them is read.
+    """
 
     passages: bool = False
+    days: tuple[tuple[str, str], ...] = ()
     opens: bool = False
     phrases: tuple[Term, ...] = ()
 
@@ -52,6 +56,20 @@ def read_boost_data(
                     chunk_last_day=last,
                     chunk_text=text,
                 )
+    if wanted.days:
+        first, last = min(span[0] for span in wanted.days), max(span[1] for span in wanted.days)
+        entries: dict[int, dict[tuple[str, str], None]] = {}
+        rows = connection.execute(
+            "SELECT DISTINCT page_id, first_day, last_day FROM chunks "
+            "WHERE page_id IN (SELECT value FROM json_each(?)) "
+            "AND last_day >= date(?, '-31 days') AND first_day <= date(?, '+31 days')",
+            (pages, first, last),
+        )
+        for page_id, *days in rows:
+            entries.setdefault(page_id, {})[days[0], days[1]] = None
+        for page_id, found in entries.items():
+            if page_id in known:
+                known[page_id] = known[page_id]._replace(entry_days=tuple(found))
     # A read-only brain with schema 1 has no table page_use.
     if wanted.opens and _has_table(connection, "page_use"):
         rows = connection.execute(

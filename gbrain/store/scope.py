@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from datetime import date
 from typing import NamedTuple
 
 from gbrain.text.query_plan import fts_tree, has_only_words
 from gbrain.text.query_terms import fts_term, has_unspaced_script
 from gbrain.text.query_tree import day_before, wanted_terms
 from gbrain.types import Clause, Scope, Term
+
+# The last day of the longest month is so many days after its first.
+MAX_VAGUE_DAYS = 30
 
 _ANY_DAY = ("0000-01-01", "9999-12-31")
 _KEYWORD_MATCH = "pages.id IN (SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?)"
@@ -54,6 +58,13 @@ def page_condition(scope: Scope) -> Condition:
     if scope.since or scope.until:
         days = days_condition(scope.since, scope.until)
         require(days.sql, *days.values)
+    if scope.periods:
+        chunks, own = inside_condition("d", scope.periods), inside_condition("p", scope.periods)
+        require(
+            f"pages.id IN (SELECT d.page_id FROM chunks AS d WHERE {chunks.sql} "
+            f"UNION ALL SELECT p.id FROM pages AS p WHERE {own.sql})",
+            *chunks.values, *own.values,
+        )  # fmt: skip
     for key, value in scope.where:
         require(
             "EXISTS (SELECT 1 FROM json_each(pages.meta, ?) AS field "
@@ -100,12 +111,30 @@ def chunk_condition(scope: Scope) -> Condition:
 
 def chunk_days_condition(scope: Scope) -> Condition:
     """Return the date condition for chunks of a page that is already in scope."""
-    if not (scope.since or scope.until):
-        return Condition("1", ())
-    days = "coalesce(chunks.{0}, (SELECT p.{0} FROM pages AS p WHERE p.id = chunks.page_id))"
+    clauses: list[str] = []
+    values: list[str] = []
+    if scope.since or scope.until:
+        days = "coalesce(chunks.{0}, (SELECT p.{0} FROM pages AS p WHERE p.id = chunks.page_id))"
+        clauses.append(f"{days.format('last_day')} >= ? AND {days.format('first_day')} <= ?")
+        values += [scope.since or _ANY_DAY[0], scope.until or _ANY_DAY[1]]
+    if scope.periods:
+        inside = chunk_inside_condition(scope.periods)
+        clauses.append(inside.sql)
+        values += inside.values
+    return Condition(" AND ".join(clauses) or "1", tuple(values))
+
+
+def chunk_inside_condition(periods: tuple[tuple[str, str], ...]) -> Condition:
+    """Return the condition for chunks dated inside one of the periods.
+
+    A chunk without a date has its page's, unless that is only the date of an entry of the page.
+    """
+    dated, own = inside_condition("chunks", periods), inside_condition("p", periods)
     return Condition(
-        f"{days.format('last_day')} >= ? AND {days.format('first_day')} <= ?",
-        (scope.since or _ANY_DAY[0], scope.until or _ANY_DAY[1]),
+        f"({dated.sql} OR (chunks.first_day IS NULL AND EXISTS (SELECT 1 FROM pages AS p "
+        f"WHERE p.id = chunks.page_id AND {own.sql} AND NOT EXISTS (SELECT 1 FROM chunks AS e "
+        "WHERE e.page_id = p.id AND e.date = p.date))))",
+        (*dated.values, *own.values),
     )
 
 
@@ -129,6 +158,33 @@ def clause_condition(tree: Clause) -> Condition:
         return _join(" AND ", ([_join(" OR ", words)] if words else []) + required)
     conditions = [clause_condition(clause) for clause in tree.operands]
     return _join(" AND " if tree.kind == "all" else " OR ", conditions)
+
+
+def inside_condition(table: str, periods: tuple[tuple[str, str], ...]) -> Condition:
+    """Return the condition for rows dated inside one of the periods, or in a month around it.
+
+    What is dated more vaguely matches only a period as long: a year is no match for a month.
+    """
+    clauses: list[str] = []
+    values: list[str] = []
+    for first, last in periods:
+        longest = max(MAX_VAGUE_DAYS, _days_between(first, last))
+        # The lower bound follows from the others; it lets SQLite use the index on first_day.
+        clauses.append(
+            f"({table}.first_day BETWEEN ? AND ? AND {table}.last_day >= ? "
+            f"AND julianday({table}.last_day) - julianday({table}.first_day) <= {longest})"
+        )
+        values += [_day_earlier(first, longest), last, first]
+    return Condition(f"({' OR '.join(clauses)})", tuple(values))
+
+
+def _days_between(first: str, last: str) -> int:
+    return (date.fromisoformat(last) - date.fromisoformat(first)).days
+
+
+def _day_earlier(day: str, days: int) -> str:
+    earlier = max(date.fromisoformat(day).toordinal() - days, 1)
+    return date.fromordinal(earlier).isoformat()
 
 
 def _json_path(key: str) -> str:

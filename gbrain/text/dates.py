@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache, partial
+from typing import NamedTuple
 
 from gbrain.errors import UsageError
 
@@ -34,6 +35,21 @@ _MONTH_NAMES = (
 )
 _MONTHS = {name[:size]: i for size in (3, 9) for i, name in enumerate(_MONTH_NAMES.split(), 1)}
 _MONTHS["sept"] = 9
+# German, French, Spanish, Italian, Portuguese and Dutch; English names are in _MONTHS.
+FOREIGN_MONTHS = {
+    name: number
+    for names in (
+        "januar februar märz april mai juni juli august september oktober november dezember",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
+        "dicembre",
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "januari februari maart april mei juni juli augustus september oktober november december",
+    )
+    for number, name in enumerate(names.split(), 1)
+}
+FOREIGN_MONTHS |= {"jänner": 1, "fevrier": 2, "marco": 3, "maerz": 3, "aout": 8, "decembre": 12}
 _WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 _WEEKDAYS = {name[:size]: i for size in (3, 9) for i, name in enumerate(_WEEKDAY_NAMES.split())}
 _COUNT_WORDS = "one two three four five six seven eight nine ten eleven twelve"
@@ -113,6 +129,53 @@ def leading_date(text: str) -> tuple[Period, int] | None:
     return None if match is None else _read_iso(match)
 
 
+def leading_written_date(text: str) -> tuple[Period, int] | None:
+    """The date with a year that the string starts with, in any spelling, and where it ends.
+
+    Besides ISO: 05.10.2026, 3 April 2025, April 3, 2025, April 2025, 3. Mai 2025.
+    """
+    found = leading_date(text)
+    if found is not None or not _has_year().search(text[:_LONGEST_NAMED]):
+        return found
+    match = _written().match(text[:_LONGEST_NAMED].lower())
+    if match is None:
+        return None
+    day, month, year, named_day, name, named_year, us_name, us_day, us_year = match.groups()
+    written_day = day or named_day or us_day
+    number = int(month) if month else _month_number(name or us_name)
+    try:
+        when = int(year or named_year or us_year)
+        period = (
+            day_period(date(when, number, int(written_day)))
+            if written_day
+            else month_period(when, number)
+        )
+    except ValueError:
+        return None
+    return period, match.end()
+
+
+def _month_number(name: str) -> int:
+    return _MONTHS[name] if name in _MONTHS else FOREIGN_MONTHS[name]
+
+
+@cache
+def _has_year() -> re.Pattern[str]:
+    return re.compile(r"[12][0-9]{3}")
+
+
+@cache
+def _written() -> re.Pattern[str]:
+    names = "|".join(sorted({*_MONTHS, *FOREIGN_MONTHS}, key=len, reverse=True))
+    weekday = r"(?:[^\W\d_]{2,12},? )?"
+    return re.compile(
+        rf"{weekday}(?:([0-9]{{1,2}})\.([0-9]{{1,2}})\.([0-9]{{4}})"
+        rf"|(?:([0-9]{{1,2}})(?:\.|st|nd|rd|th|er|º)? (?:of |de )?)?({names})\.?,? (?:of |de )?"
+        r"([0-9]{4})"
+        rf"|({names})\.? ([0-9]{{1,2}})(?:st|nd|rd|th)?,? ([0-9]{{4}}))(?!\w|[-/.][0-9])"
+    )
+
+
 def parse_bound(written: str, today: date) -> Period:
     """The period that --since (by its first day) or --until (by its last) names.
 
@@ -133,24 +196,48 @@ def parse_bound(written: str, today: date) -> Period:
     )
 
 
-def find_periods(text: str, today: date) -> tuple[Period, ...]:
-    """The dates that an English question mentions, in its order, leaving out unsure ones."""
-    question = " ".join(text[:_LONGEST_QUESTION].split())
+class Mention(NamedTuple):
+    """A date in a question: offsets without the preposition, and its period.
+
+    `recurs` if no year is written, so that the same days of an earlier year may be meant.
+    """
+
+    start: int
+    stop: int
+    period: Period
+    recurs: bool
+
+
+def find_mentions(question: str, today: date) -> list[Mention]:
+    """The dates that an English question in one line mentions, leaving out unsure ones.
+
+    They come in its order. A date without a year is the latest that has begun.
+    """
+    question = question[:_LONGEST_QUESTION]
     rest = question.translate(_ASCII_LOWER)
-    found: list[tuple[int, Period]] = []
+    found: list[Mention] = []
     for pattern, read in _MENTIONS:
         rest = re.sub(pattern, partial(_take, read, today, question, found), rest)
-    return tuple(period for _, period in sorted(found, key=lambda item: item[0]))
+    return sorted(found)
 
 
 def _take(
-    read: _Reader, today: date, question: str, found: list[tuple[int, Period]], match: re.Match[str]
+    read: _Reader, today: date, question: str, found: list[Mention], match: re.Match[str]
 ) -> str:
     """Note a mention, and blank it out so that no later pattern reads a part of it again."""
     period = _or_none(read, match, today, question)
     if period is None:
         return match[0]
-    found.append((match.start(), period))
+    start, recurs = match.start(), False
+    if read is _named:
+        start, recurs = match.end(1) + 1 if match[1] else start, match[6] is None
+    elif read is _quarter_of:
+        recurs = match[2] is None
+    elif read is _weekday:
+        start = match.start(2)
+    elif read is _year_after_lead:
+        start = match.start(1)
+    found.append(Mention(start, match.end(), period, recurs))
     return "\0" * len(match[0])
 
 
@@ -190,12 +277,12 @@ def _iso_period(
 ) -> Period | None:
     try:
         if quarter is not None:
-            return _quarter(int(year), int(quarter))
+            return quarter_period(int(year), int(quarter))
         if month is None:
-            return _year(int(year))
+            return year_period(int(year))
         if day is None:
-            return _month(int(year), int(month))
-        return _day(date(int(year), int(month), int(day)))
+            return month_period(int(year), int(month))
+        return day_period(date(int(year), int(month), int(day)))
     except ValueError:
         return None
 
@@ -207,12 +294,14 @@ def _iso_inside(match: re.Match[str], _today: date, _question: str) -> Period | 
 
 
 def _year_after_lead(match: re.Match[str], _today: date, _question: str) -> Period:
-    return _year(int(match[1]))
+    return year_period(int(match[1]))
 
 
 def _quarter_of(match: re.Match[str], today: date, _question: str) -> Period:
     quarter, year = int(match[1]), match[2]
-    return _quarter(int(year) if year else today.year - (quarter * 3 - 2 > today.month), quarter)
+    return quarter_period(
+        int(year) if year else today.year - (quarter * 3 - 2 > today.month), quarter
+    )
 
 
 def _named(match: re.Match[str], today: date, question: str) -> Period | None:
@@ -221,15 +310,15 @@ def _named(match: re.Match[str], today: date, question: str) -> Period | None:
         return None
     month, day, year = _MONTHS[match[4]], match[2] or match[5], match[6]
     if day is None:
-        return _month(int(year) if year else today.year - (month > today.month), month)
+        return month_period(int(year) if year else today.year - (month > today.month), month)
     if year:
-        return _day(date(int(year), month, int(day)))
+        return day_period(date(int(year), month, int(day)))
     # A 29 February may be up to eight years back.
     for candidate in range(today.year, today.year - 9, -1):
-        if int(day) <= _month_length(candidate, month):
+        if int(day) <= month_length(candidate, month):
             latest = date(candidate, month, int(day))
             if latest <= today:
-                return _day(latest)
+                return day_period(latest)
     return None
 
 
@@ -252,41 +341,45 @@ def _relative(match: re.Match[str], today: date, question: str) -> Period | None
             return None
         month = _MONTHS[name]
         past, future = sign < 0 and month >= today.month, sign > 0 and month <= today.month
-        return _month(today.year - past + future, month)
+        return month_period(today.year - past + future, month)
     if name is not None:
         ahead = _WEEKDAYS[name] - today.weekday()
         if sign:
             ahead = sign * (sign * ahead % 7 or 7)
-        return _day(today + timedelta(ahead))
+        return day_period(today + timedelta(ahead))
     if count is None and way != "past":
-        return _calendar(today, unit, sign)
+        return calendar_period(today, unit, sign)
     if sign == 0 or unit == "weekend":
         return None
     other = _shift(today, unit, sign * _number(count or "a"))
-    return _span(min(other, today), max(other, today))
+    return span_period(min(other, today), max(other, today))
 
 
 def _ago(match: re.Match[str], today: date, question: str) -> Period:
     """A day for a bound; in a question "three months ago" is vague and means that whole month."""
     units = _WAYS[match[3]] * _number(match[1])
-    return _calendar(today, match[2], units) if question else _day(_shift(today, match[2], units))
+    return (
+        calendar_period(today, match[2], units)
+        if question
+        else day_period(_shift(today, match[2], units))
+    )
 
 
 def _short(match: re.Match[str], today: date, _question: str) -> Period:
-    return _day(_shift(today, _UNITS[match[2]], -int(match[1])))
+    return day_period(_shift(today, _UNITS[match[2]], -int(match[1])))
 
 
 def _near(match: re.Match[str], today: date, question: str) -> Period | None:
     if question and match[1] == "now":
         return None
-    return _day(today + timedelta(_NEAR_DAYS[match[1]]))
+    return day_period(today + timedelta(_NEAR_DAYS[match[1]]))
 
 
 def _weekday(match: re.Match[str], today: date, question: str) -> Period | None:
     """The latest such day, today included; a question must say "on Monday" or the like."""
     if bool(question) != bool(match[1]):
         return None
-    return _day(today - timedelta((today.weekday() - _WEEKDAYS[match[2]]) % 7))
+    return day_period(today - timedelta((today.weekday() - _WEEKDAYS[match[2]]) % 7))
 
 
 def _number(count: str) -> int:
@@ -298,48 +391,52 @@ def _shift(day: date, unit: str, count: int) -> date:
     if unit in _DAYS_IN:
         return day + timedelta(count * _DAYS_IN[unit])
     year, month = divmod(day.year * 12 + day.month - 1 + count * _MONTHS_IN[unit], 12)
-    return date(year, month + 1, min(day.day, _month_length(year, month + 1)))
+    return date(year, month + 1, min(day.day, month_length(year, month + 1)))
 
 
-def _calendar(today: date, unit: str, count: int) -> Period:
+def calendar_period(today: date, unit: str, count: int) -> Period:
     """The whole week (from Monday), month, … that lies `count` after the one of today."""
     if unit == "day":
-        return _day(_shift(today, unit, count))
+        return day_period(_shift(today, unit, count))
     if unit in ("week", "weekend"):
         monday = today + timedelta(7 * count - today.weekday())
-        return _span(monday + timedelta(5 if unit == "weekend" else 0), monday + timedelta(6))
+        return span_period(monday + timedelta(5 if unit == "weekend" else 0), monday + timedelta(6))
     then = _shift(today, unit, count)
     if unit == "month":
-        return _month(then.year, then.month)
-    return _year(then.year) if unit == "year" else _quarter(then.year, (then.month + 2) // 3)
+        return month_period(then.year, then.month)
+    return (
+        year_period(then.year)
+        if unit == "year"
+        else quarter_period(then.year, (then.month + 2) // 3)
+    )
 
 
-def _month_length(year: int, month: int) -> int:
+def month_length(year: int, month: int) -> int:
     if month == 2:
         return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
     return 30 if month in (4, 6, 9, 11) else 31
 
 
-def _year(year: int) -> Period:
+def year_period(year: int) -> Period:
     return Period(date(year, 1, 1).isoformat(), date(year, 12, 31).isoformat(), f"{year:04}")
 
 
-def _quarter(year: int, quarter: int) -> Period:
-    first, last = _month(year, quarter * 3 - 2), _month(year, quarter * 3)
+def quarter_period(year: int, quarter: int) -> Period:
+    first, last = month_period(year, quarter * 3 - 2), month_period(year, quarter * 3)
     return Period(first.first, last.last, f"{year:04}-Q{quarter}")
 
 
-def _month(year: int, month: int) -> Period:
+def month_period(year: int, month: int) -> Period:
     first = date(year, month, 1).isoformat()
-    return Period(first, f"{first[:8]}{_month_length(year, month)}", first[:7])
+    return Period(first, f"{first[:8]}{month_length(year, month)}", first[:7])
 
 
-def _day(day: date) -> Period:
+def day_period(day: date) -> Period:
     iso = day.isoformat()
     return Period(iso, iso, iso)
 
 
-def _span(first: date, last: date) -> Period:
+def span_period(first: date, last: date) -> Period:
     return Period(first.isoformat(), last.isoformat(), f"{first.isoformat()}/{last.isoformat()}")
 
 

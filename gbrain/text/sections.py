@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gbrain.errors import BadPage
-from gbrain.text.dates import Period, leading_date
+from gbrain.text.dates import Period, leading_date, leading_written_date
 from gbrain.text.markdown import Heading, ListItem, Structure
 from gbrain.types import ChunkKind, Section
 
@@ -20,6 +20,8 @@ MAX_HEADING_CHARACTERS = 300
 
 _BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\*\*|__)?")
 _ENTRY_TAIL = re.compile(r"(?:\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
+_LIST_BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\[[ xX]\][ \t]+)?(?:\*\*|__|\[\[|\()?(?=\w)")
+_LIST_TAIL = re.compile(r"(?:\*\*|__|\]\]|\))?(?=[ \t]*(?:[—–|:,;]|--?(?=\s)|$)|[ \t])")
 _BLOCK_HEADING = re.compile(r"^[-*+][ \t]++(#{1,6})[ \t]++([^\r\n]*+)", re.MULTILINE)
 _LONE_RULE = re.compile(r" {0,3}---[ \t]*$")
 
@@ -37,6 +39,23 @@ def parse_entry_date(line: str) -> Period | None:
         return None
     period, end = found
     return period if _ENTRY_TAIL.match(line, bullet.end() + end) else None
+
+
+def parse_list_date(line: str) -> Period | None:
+    """The date that an item of any list begins with, or None.
+
+    Looser than a timeline entry: `- 05.10.2026: text`, `- 2026-10-31 text`, `- [[2026-10-31]]`.
+    """
+    bullet = _LIST_BULLET.match(line)
+    if bullet is None:
+        return None
+    found = leading_written_date(line[bullet.end() : bullet.end() + 64])
+    if found is None:
+        return None
+    period, end = found
+    # "- 2026 was a good year" is no entry, "- 2026: moved" is.
+    tail = _ENTRY_TAIL if len(period.text) == 4 else _LIST_TAIL
+    return period if tail.match(line, bullet.end() + end) else None
 
 
 def find_timeline_line(text: str, structure: Structure) -> int:
@@ -76,7 +95,8 @@ def _opens_timeline(text: str, structure: Structure, rule: int) -> bool:
 def split_sections(text: str, structure: Structure, timeline: int) -> tuple[Section, ...]:
     """Return the sections of a body in order; joined together they are the body.
 
-    Every heading starts a section; from line `timeline` on, every dated entry does too.
+    Truth is cut at every heading, and each item of a list that begins with a date stands alone;
+    below line `timeline` each dated entry does.
     """
     section_starts = _find_section_starts(text, structure, timeline)
     lines = sorted(section_starts)
@@ -116,11 +136,10 @@ def _find_section_starts(
     section_starts = {0: _SectionStart(0, (), None, "truth")} if last else {}
     if timeline < last:
         section_starts[timeline] = _SectionStart(timeline, (), None, "truth")
-    below = structure.items[bisect_left(structure.items, timeline, key=lambda item: item.line) :]
     path: list[tuple[int, str]] = []
     names: tuple[str, ...] = ()
     entries = 0
-    blocks: list[Heading | ListItem] = [*headings, *below]
+    blocks: list[Heading | ListItem] = [*headings, *structure.items]
     for block in sorted(blocks, key=lambda block: block.line):
         if isinstance(block, Heading):
             if block.line < timeline < block.end:
@@ -129,16 +148,21 @@ def _find_section_starts(
                 path.pop()
             path.append((block.level, block.text[:MAX_HEADING_CHARACTERS]))
             names = tuple(name for _, name in path if name)
-            dated = leading_date(block.text)
+            dated = leading_written_date(block.text)
             section_starts[block.line] = _SectionStart(
                 block.end, names, dated[0] if dated else None, "truth"
             )
             continue
-        period = None if block.ordered else parse_entry_date(_line(text, structure, block.line))
+        if block.ordered:
+            continue
+        in_timeline = block.line >= timeline
+        line = _line(text, structure, block.line)
+        period = parse_entry_date(line) if in_timeline else parse_list_date(line)
         if period is None:
             continue
-        entries += 1
-        section_starts[block.line] = _SectionStart(block.line, names, period, "timeline")
+        entries += in_timeline
+        kind: ChunkKind = "timeline" if in_timeline else "truth"
+        section_starts[block.line] = _SectionStart(block.line, names, period, kind)
         after = _next_nonblank_line(text, structure, block.end)
         if after < last:
             section_starts.setdefault(after, _SectionStart(after, names, None, "truth"))

@@ -24,7 +24,7 @@ from gbrain.search.boosts import (
     parse_boost,
 )
 from gbrain.search.intent import detect_intent
-from gbrain.text.dates import find_periods
+from gbrain.text.date_questions import split_question
 from gbrain.text.query_terms import parse_terms
 from gbrain.types import BoostData, Query, Ranked, Scope
 
@@ -48,7 +48,7 @@ def boosted(
     settings = Settings(**{**vars(ALL_OFF), **changed})
     facts = {ord(slug[0]): fact for slug, fact in known.items()}
     query = Query(text, parse_terms(text), Scope(), 10)
-    periods = find_periods(text, TODAY)
+    periods = split_question(text, TODAY).levels
     return multiply_boosts(
         pages, facts, query, detect_intent(text), periods, TODAY, settings, custom
     )
@@ -96,7 +96,7 @@ def test_names_favour_people_and_how_to_favours_resources(
     ("day", "factor"),
     [
         ("2026-04-18", 3.0),
-        ("2026-04-17", 3.0),
+        ("2026-04-17", 2.25),
         ("2026-04-25", 1.5),
         ("2026-05-18", 1.08),
         ("2026-05-19", None),
@@ -120,6 +120,25 @@ def test_a_day_inside_the_asked_period_and_an_entry_nearer_than_its_page() -> No
     )
     assert factors("what happened in April 2026", entry, date_boost=True) == {"date": 3.0}
     assert factors("what happened", entry, date_boost=True) == {}
+
+
+def test_any_entry_of_a_page_counts_and_a_year_matches_no_month() -> None:
+    several = NOTE._replace(entry_days=(("2024-01-02", "2024-01-02"), ("2026-04-09", "2026-04-09")))
+    assert factors("in April 2026", several, date_boost=True) == {"date": 3.0}
+    year = NOTE._replace(entry_days=(("2026-01-01", "2026-12-31"),))
+    assert factors("in April 2026", year, date_boost=True) == {}
+    assert factors("in 2026", year, date_boost=True) == {"date": 3.0}
+    month = NOTE._replace(entry_days=(("2026-04-01", "2026-04-30"),))
+    assert factors("on 2026-04-18", month, date_boost=True) == {"date": 1.5}
+
+
+def test_the_latest_month_of_that_name_counts_most() -> None:
+    latest, earlier = (
+        factors("in April", NOTE._replace(first_day=day, last_day=day), date_boost=True)["date"]
+        for day in ("2026-04-09", "2024-04-09")
+    )
+    assert latest == 3.0
+    assert 2.5 < earlier < 3.0
 
 
 @pytest.mark.parametrize(
@@ -303,7 +322,7 @@ def test_replaced_pages_go_unless_they_are_pinned() -> None:
 
 
 def test_passages_are_read_only_for_a_boost_that_looks_at_them() -> None:
-    dated = find_periods("in May 2026", TODAY)
+    dated = split_question("in May 2026", TODAY).levels
     asked = detect_intent("what is my favourite version")
     assert not needs_chunks(asked, dated, ALL_OFF)
     assert not needs_chunks(detect_intent("x"), (), Settings())
@@ -325,12 +344,13 @@ def test_an_intent_is_read_only_if_something_looks_at_it(changed: dict[str, Any]
 
 WORDS = """last past this next coming week weeks month year years weekend monday fri on in of May
 may march April sept Sept. mid-July yesterday yesterday's tomorrow tonight now morning night ago
-from a two couple Q2 2026 2026-04-18 18th the who went (today) Straße""".split()
+from a two couple Q2 2026 2026-04-18 18th the who went (today) Straße since between and before last
+summer fall first second half quarter en im mai letzte Woche gestern""".split()
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
 def test_a_question_with_a_date_is_never_passed_by(text: str) -> None:
-    assert may_mention_date(text) or not find_periods(text, TODAY)
+    assert may_mention_date(text) or not split_question(text, TODAY).levels
 
 
 @pytest.mark.parametrize("text", ["who is lukewarm on cloud rag", "this", "next to the house", ""])

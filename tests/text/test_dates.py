@@ -9,11 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.errors import UsageError
-from gbrain.text.dates import Period, find_periods, leading_date, parse_bound, parse_date
+from gbrain.text.dates import Period, find_mentions, leading_date, parse_bound, parse_date
 
 WEDNESDAY = date(2026, 4, 15)
 WORDS = "2026 -04 -03 T10:30 Q1 last next this three a couple of week months ago may May 7 th in on"
 PIECES = [*WORDS.split(), *"  ,-/:.é\0", "monday", "31", "feb", "9999", "0000", "year", "d"]
+
+
+def find_periods(text: str, today: date) -> tuple[Period, ...]:
+    return tuple(mention.period for mention in find_mentions(" ".join(text.split()), today))
 
 
 def day(iso: str) -> Period:

@@ -1,0 +1,175 @@
+"""Questions about a time: search the other words, and bring in what is dated inside the period."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+from gbrain.config import Settings
+from gbrain.store.periods import DatedChunk, chunks_inside, latest_pages_inside
+from gbrain.text.date_questions import split_question
+from gbrain.text.query_terms import is_stop_term, parse_terms
+from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gbrain.search.run_lanes import LaneResults
+    from gbrain.text.dates import Period
+
+# A question with no other words asks for everything of its time.
+_GENERAL_WORDS = frozenset(
+    """happen happens happened happening go going goes went gone new news anything something
+    everything thing things stuff event events entry entries recap summary make made get got
+    everyone anyone someone else also day time list ever
+    was war waren ist sind ich wir habe hatte haben gemacht passiert passierte los gab es
+    qué que qué pasó paso hice hizo hicimos qu'est-ce j'ai fait c'est passé s'est
+    cosa successo fatto ho é foi aconteceu fiz wat heb ik gedaan gebeurd gebeurde er
+    der die das und mit im am den le la les el los""".split()
+)
+
+
+class TimeAsked(NamedTuple):
+    """The periods that a query asks about, the likeliest level first, and its other words.
+
+    `has_pages` if something is dated inside them, `only_time` if there are no other words.
+    """
+
+    query: Query
+    levels: tuple[tuple[Period, ...], ...]
+    has_pages: bool = False
+    only_time: bool = False
+
+    @property
+    def spans(self) -> tuple[tuple[str, str], ...]:
+        """The first and last day of every period, the likeliest first."""
+        return tuple((period.first, period.last) for level in self.levels for period in level)
+
+
+def read_time(connection: sqlite3.Connection, query: Query, today: date) -> TimeAsked | None:
+    """Return the time that a query asks about and the query without it; None if there is none.
+
+    The words of a query stay as they are if nothing is dated inside the time, and if it has
+    operators or quotes.
+    """
+    question = split_question(query.semantic_text, today)
+    if not question.levels:
+        return None
+    asked = TimeAsked(query, question.levels)
+    scope = query.scope._replace(periods=asked.spans)
+    if not latest_pages_inside(connection, scope, 1):
+        return asked
+    asked = asked._replace(has_pages=True)
+    if query.tree is not None or '"' in query.text:
+        return asked
+    kept = {term.words for term in parse_terms(question.rest)}
+    terms = tuple(term for term in query.terms if term.words in kept and not is_stop_term(term))
+    only_time = all(
+        len(term.words) == 1 and term.words[0].casefold() in _GENERAL_WORDS for term in terms
+    )
+    rest = query._replace(terms=terms, semantic_text=question.rest or query.semantic_text)
+    return asked._replace(query=rest, only_time=only_time)
+
+
+def list_period(connection: sqlite3.Connection, asked: TimeAsked, settings: Settings) -> LaneResult:
+    """Return the pages of the time, the latest first, as the result of a lane.
+
+    Pages of a likelier period come before all others.
+    """
+    found: dict[int, Candidate] = {}
+    for level in asked.levels:
+        spans = tuple((period.first, period.last) for period in level)
+        scope = asked.query.scope._replace(periods=spans)
+        pages = latest_pages_inside(connection, scope, settings.candidate_pool)
+        chunk_of = _best_chunks(chunks_inside(connection, [p[0] for p in pages], spans), (level,))
+        for page_id, slug, _ in pages:
+            rank = len(found) + 1
+            candidate = Candidate(page_id, slug, chunk_of.get(page_id), rank, 1 / rank)
+            found.setdefault(page_id, candidate)
+        if len(found) >= settings.candidate_pool:
+            break
+    return LaneResult(tuple(found.values())[: settings.candidate_pool])
+
+
+def add_period_candidates(
+    connection: sqlite3.Connection,
+    asked: TimeAsked,
+    lanes: LaneResults,
+    run_inside: Callable[[Query], LaneResults],
+) -> tuple[LaneResults, int]:
+    """Return the lanes with the pages of the time added, and how many pages of it there are.
+
+    `run_inside` runs the lanes for a query; here its scope is the time alone. Pages of the time
+    are shown by the chunk of it that fits the other words best.
+    """
+    scope = asked.query.scope._replace(periods=asked.spans)
+    inside = run_inside(asked.query._replace(scope=scope))
+    pages = {
+        candidate.page_id
+        for found in (*inside.by_name.values(), *lanes.by_name.values())
+        for candidate in found.pages
+    }
+    scores: dict[int, float] = {}
+    for found in inside.by_name.values():
+        top = max((chunk.score for chunk in found.chunks), default=0) or 1
+        for chunk in found.chunks:
+            scores[chunk.chunk_id] = scores.get(chunk.chunk_id, 0) + chunk.score / top
+    chunk_of = _best_chunks(chunks_inside(connection, pages, asked.spans), asked.levels, scores)
+    merged = {
+        name: _merge(found, inside.by_name[name], chunk_of) if name in inside.by_name else found
+        for name, found in lanes.by_name.items()
+    }
+    return lanes._replace(by_name=merged), len(chunk_of)
+
+
+def _best_chunks(
+    dated: Iterable[DatedChunk],
+    levels: tuple[tuple[Period, ...], ...],
+    scores: Mapping[int, float] | None = None,
+) -> dict[int, int]:
+    """Return the chunk that speaks for each page: of its likeliest period, then the best.
+
+    A chunk with a date of its own comes before the others of a dated page, the exact date before
+    the vague one, the latest before the earlier.
+    """
+    best: dict[int, tuple[tuple[float | str, ...], int]] = {}
+    for chunk in dated:
+        level = min(
+            number
+            for number, periods in enumerate(levels)
+            if any(p.first <= chunk.last_day and chunk.first_day <= p.last for p in periods)
+        )
+        contained = any(
+            p.first <= chunk.first_day and chunk.last_day <= p.last for p in levels[level]
+        )
+        score = (scores or {}).get(chunk.chunk_id, 0.0)
+        key = (-level, chunk.own, contained, score, chunk.last_day)
+        if chunk.page_id not in best or key > best[chunk.page_id][0]:
+            best[chunk.page_id] = (key, chunk.chunk_id)
+    return {page_id: chunk_id for page_id, (_, chunk_id) in best.items()}
+
+
+def _merge(found: LaneResult, inside: LaneResult, chunk_of: Mapping[int, int]) -> LaneResult:
+    """Return a lane's result with the pages and chunks that it finds inside the time."""
+    pool = {candidate.page_id for candidate in (*found.pages, *inside.pages)}
+    best: dict[int, Candidate] = {}
+    for one in (*found.pages, *found.overflow, *inside.pages, *inside.overflow):
+        # What a page says of another time must not carry it into this one.
+        best[one.page_id] = one
+    ranked = [
+        one._replace(rank=rank, chunk_id=chunk_of.get(one.page_id, one.chunk_id))
+        for rank, one in enumerate(sorted(best.values(), key=lambda c: (-c.score, c.slug)), 1)
+    ]
+    chunks: dict[int, ScoredChunk] = {}
+    for chunk in (*inside.chunks, *found.chunks):
+        chunks.setdefault(chunk.chunk_id, chunk)
+    lowest = [score for score in (found.lowest_score, inside.lowest_score) if score is not None]
+    return found._replace(
+        pages=tuple(one for one in ranked if one.page_id in pool),
+        overflow=tuple(one for one in ranked if one.page_id not in pool),
+        chunks=tuple(sorted(chunks.values(), key=lambda c: (-c.score, c.chunk_id))),
+        lowest_score=min(lowest, default=None),
+        combined_chunk_scores={**inside.combined_chunk_scores, **found.combined_chunk_scores},
+    )
