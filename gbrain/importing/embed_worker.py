@@ -147,9 +147,9 @@ def _last_changed(page: DuePage) -> str:
         try:
             changed = os.stat(os.path.join(page.root, page.path)).st_mtime
             return datetime.fromtimestamp(changed, UTC).isoformat()
-        except (OSError, ValueError, OverflowError):
+        except (OSError, ValueError, TypeError, OverflowError):
             pass
-    return page.last_day or page.updated_at
+    return str(page.last_day or page.updated_at)
 
 
 def _text(job: EmbeddingJob) -> str:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from gbrain.store.atomic_files import process_is_alive
 from gbrain.store.vectors import VectorSpace
 
 # After this time another worker can take over a claimed job; jobs of a dead worker on this machine
@@ -21,8 +18,7 @@ _MAX_RETRY_WAIT_SECONDS = 24 * 3600.0
 _MAX_JOBS_JOINED = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingJob:
+class EmbeddingJob(NamedTuple):
     """A chunk text to embed, with the title and headings that are embedded with it."""
 
     hash: bytes
@@ -32,8 +28,7 @@ class EmbeddingJob:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedJob:
+class QueuedJob(NamedTuple):
     """A job in the queue; `error` says why it failed last, `due_at` is a Unix time."""
 
     hash: bytes
@@ -64,11 +59,18 @@ class DuePage(NamedTuple):
 
 def worker_name() -> str:
     """Return the name of this process in the queue: HOST:PID."""
+    # Here and not above: every query counts the queue, and `socket` takes milliseconds to import.
+    import socket
+
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def release_dead_workers(connection: sqlite3.Connection) -> None:
     """Release the jobs that ended workers on this machine had claimed."""
+    import socket
+
+    from gbrain.store.atomic_files import process_is_alive
+
     rows = connection.execute(
         "SELECT DISTINCT claimed_by FROM embedding_jobs WHERE claimed_by IS NOT NULL"
     )
