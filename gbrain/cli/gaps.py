@@ -37,7 +37,7 @@ def gaps(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List what is missing: poor_answer_notice questions; unwritten, empty and stale pages."""
+    """List what is missing: unanswered questions; unwritten, empty and stale pages."""
     with open_brain(db) as brain:
         recording = bool(brain.settings.record_queries)
         found = brain.gaps()

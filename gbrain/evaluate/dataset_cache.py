@@ -21,6 +21,7 @@ from gbrain.text.page import parse_page
 from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
+    from gbrain.store.jobs import Backlog
     from gbrain.store.vectors import Floats
 
 # Stored with the settings of a dataset's brain: the digest of the code that built its pages.
@@ -38,6 +39,10 @@ class DatasetBrain(Brain):
         if self._last_vector is None or self._last_vector[0] != text:
             self._last_vector = (text, super()._embed_query(text))
         return self._last_vector[1]
+
+    def embed_before_query(self) -> Backlog:
+        """Return what is not embedded; measuring a set must not change its brain."""
+        return self.backlog()
 
     def forget_last_query(self) -> None:
         """Drop the cached vector and reranker scores, so that the next query does all its work."""

@@ -56,8 +56,10 @@ def test_an_old_brain_answers_like_a_new_one_of_the_same_pages(
             new.put(page.path, old.text(page.slug).encode())
         new.embed()
         for question in QUESTIONS:
-            then = [(hit.slug, hit.score) for hit in old.query(question).hits]
-            assert then == [(hit.slug, hit.score) for hit in new.query(question).hits]
+            then, now = old.query(question).hits, new.query(question).hits
+            assert [hit.slug for hit in then] == [hit.slug for hit in now]
+            # The vectors are in other rows of the matrix, so their sums differ in the last bits.
+            assert [hit.score for hit in then] == pytest.approx([hit.score for hit in now])
     assert schema_of(old_brain) == schema_of(tmp_path / "new.db")
 
 
