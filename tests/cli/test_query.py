@@ -137,7 +137,11 @@ def test_nothing_found(run, embedded):
 
 def test_in_a_pipe_too_it_is_told_that_nothing_answers(run, embedded):
     ran = run("query", "quantum flurble", "--depth", "auto")
-    assert ran.stdout.startswith("## ")
+    # Text for a language model must say so itself: stderr does not reach it.
+    assert ran.stdout.startswith("No page answers this well. Closest: ")
+    assert "\n\n## " in ran.stdout
+    none = run("query", "quantum flurble", "--depth", "auto", "--exit-code", "--json")
+    assert (none.exit_code, none.json["context"], none.json["budget"]["used"]) == (3, [], 0)
     assert ran.stderr.startswith("No page answers this well. Closest: ")
     assert run("query", "quantum flurble", "--quiet").stderr == ""
     assert run("query", "quantum flurble", "--json").stderr == ""
