@@ -188,7 +188,7 @@ class QueryMethods(ModelMethods):
 
     def _record_query(self, answered: Answer, results: StageResults) -> None:
         """Record a query with the pages it found, unless the file is busy."""
-        from gbrain.search.rerank.learned import HALF_LIFE_DAYS, compute_features
+        from gbrain.search.rerank.learned import DEFAULT_HALF_LIFE_DAYS, compute_features
         from gbrain.store import usage_log
         from gbrain.store.boost_data import BoostDataRequest, read_boost_data
         from gbrain.store.usage_log import try_write
@@ -197,7 +197,7 @@ class QueryMethods(ModelMethods):
         with self.database.read_transaction() as connection:
             chosen = {page.page_id: page.chunk_id for page in ranked}
             known = read_boost_data(connection, chosen, BoostDataRequest(opens=True))
-        half_life = self.settings.recency_half_life_days or HALF_LIFE_DAYS
+        half_life = self.settings.recency_half_life_days or DEFAULT_HALF_LIFE_DAYS
         rows = compute_features(ranked, known, clock().date().isoformat(), half_life)
         shown = [page.page_id for page in results.threshold.kept[: len(answered.hits)]]
         hits = [usage_log.ShownPage(page_id, rows[page_id]) for page_id in shown if page_id in rows]

@@ -1,4 +1,4 @@
-"""`explain`: what each stage made of a query."""
+"""The command `explain`: how a query is answered, stage by stage."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def explain(
 
 
 def _option_by_setting(profile: str | None, rerank: bool) -> dict[str, str]:
-    """The option that each setting's value comes from, if one does, by setting."""
+    """Return the option that a setting's value comes from, by setting."""
     given: dict[str, str] = {}
     if profile:
         from gbrain.profiles import profile_values

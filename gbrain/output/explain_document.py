@@ -1,4 +1,4 @@
-"""The whole trace of a query as a document: every number that its scores are made of."""
+"""The JSON document of `gbrain explain`: every number that a query's scores are made of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gbrain.types import Answer, Candidate, LaneResult, Ranked, Scope
 
 
 def explanation_document(answer: Answer, work: StageResults, missing: WhyNot | None) -> Document:
-    """Everything that the stages did, with the numbers to do it again by hand."""
+    """Return the results of all stages, with the numbers to recompute each score."""
     answered = answer_document(answer, trace=True)
     found = work.lanes.by_name
     return {
@@ -43,7 +43,7 @@ def explanation_document(answer: Answer, work: StageResults, missing: WhyNot | N
 
 
 def scope_document(scope: Scope) -> Document:
-    """The filters that are set."""
+    """Return the filters that are set, by name."""
     empty = Scope()
     return {
         name: list(value) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""What a question is after, from its wording; English only, other languages are left alone."""
+"""Detect what a question asks for from its wording; English only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Shape = Literal["entity", "how-to"]
 
 
 class Intent(NamedTuple):
-    """What a question asks for; of one that is not English only `english` says something."""
+    """What a question asks for; all but `english` is meaningless if it is not English."""
 
     kind: Kind = "what"
     preference: bool = False
@@ -23,11 +23,11 @@ class Intent(NamedTuple):
 
 
 class IntentPattern(NamedTuple):
-    """What in a question gives an intent away, and what follows from it.
+    """The phrases that mark an intent, separated by " | ", and what the intent changes.
 
-    `leads` open a question (stand among its first words), `phrases` count wherever they stand,
-    `unless` takes both back. `lanes` multiply the weights of the vector, fts, graph and
-    associative lane; `boost` names the boost that looks at the intent; `wings` are favoured.
+    `leads` count among the first words of a question, `phrases` anywhere; `unless` cancels both.
+    `lanes` are factors for the weights of the vector, fts, graph and associative lane; `boost`
+    names the boost that depends on the intent; `wings` are favoured.
     """
 
     leads: str = ""
@@ -38,7 +38,7 @@ class IntentPattern(NamedTuple):
     wings: tuple[str, ...] = ()
 
 
-# Kinds are tried in this order: by their leads, then by their phrases; the last is for the rest.
+# Kinds are tried in this order: first by their leads, then by their phrases; "what" is the rest.
 INTENT_PATTERNS: Mapping[str, IntentPattern] = {
     "why": IntentPattern(
         leads="why | how come",
@@ -64,7 +64,7 @@ INTENT_PATTERNS: Mapping[str, IntentPattern] = {
         lanes=(1.2, 1.0, 0.8, 0.6),
     ),
     "what": IntentPattern(lanes=(1.0, 1.0, 1.0, 0.6)),
-    # Only a question about oneself: the notes in the first person are the asker's own.
+    # Only for a question in the first person, because notes in the first person are the user's.
     "preference": IntentPattern(
         phrases="prefer | preferred | preference | preferences | favourite | favourites | "
         "favorite | favorites | like best | like most | like better | do i like | do i love | "
@@ -85,7 +85,7 @@ INTENT_PATTERNS: Mapping[str, IntentPattern] = {
         boost="wing",
         wings=("concepts", "resources"),
     ),
-    # Beside its leads: a name of two words or more, a whole query of names, or somebody's.
+    # Also: a name of at least two words, a query of names only, or a name with 's.
     "entity": IntentPattern(
         leads="who | whom | whose", boost="wing", wings=("people", "companies")
     ),
@@ -99,7 +99,7 @@ _CALENDAR = frozenset(
     tuesday wednesday thursday friday saturday sunday i i'm i've i'd i'll""".split()
 )
 
-# Words that only one of the sides uses, or far more than the other.
+# Function words of English, and of other European languages.
 _ENGLISH = frozenset(
     """the of to is are was were did does what what's who who's when why how where which my your you
     it that this with from about for have has had been would could should they he she her his their
@@ -113,18 +113,20 @@ _FOREIGN = frozenset(
     en van wat waar waarom hoe mijn ik niet och att är när vem hur jag""".split()
 )
 
-_LONGEST = 10_000
-_OPENING = 4
-_LONGEST_NAME = 4
+_MAX_CHARACTERS = 10_000
+_LEAD_WORDS = 4
+_MAX_NAME_WORDS = 4
 
 
 def detect_intent(text: str) -> Intent:
-    """What a normalised query asks for; any string is read, in time linear in its length."""
-    written = [bare for word in text[:_LONGEST].split() if (bare := _without_edges(word))]
-    words = [part for word in written for part in _parts(word.lower())]
+    """Return what a normalised query asks for, in time linear in its length."""
+    written = [
+        bare for word in text[:_MAX_CHARACTERS].split() if (bare := _strip_punctuation(word))
+    ]
+    words = [part for word in written for part in _split_possessive(word.lower())]
     if not _is_english(words):
         return Intent(english=False)
-    asked, opening = f" {' '.join(words)} ", f" {' '.join(words[:_OPENING])} "
+    asked, opening = f" {' '.join(words)} ", f" {' '.join(words[:_LEAD_WORDS])} "
     kind = next((kind for kind in _KINDS if _leads(INTENT_PATTERNS[kind], opening, asked)), None)
     kind = kind or next(
         (kind for kind in _KINDS if _mentions(INTENT_PATTERNS[kind], asked)), "what"
@@ -132,7 +134,7 @@ def detect_intent(text: str) -> Intent:
     shape: Shape | None = None
     if _mentions(INTENT_PATTERNS["how-to"], asked):
         shape = "how-to"
-    elif _leads(INTENT_PATTERNS["entity"], opening, asked) or _holds_name(written):
+    elif _leads(INTENT_PATTERNS["entity"], opening, asked) or _contains_name(written):
         shape = "entity"
     concrete = INTENT_PATTERNS["concrete"]
     return Intent(
@@ -145,9 +147,9 @@ def detect_intent(text: str) -> Intent:
 
 
 def lane_weights(intent: Intent | None, settings: Settings) -> dict[str, float]:
-    """The weight of each lane: its setting, times what the intent says if `intent_weights` is on.
+    """Return the weight of each lane: its setting, times the intent's factor.
 
-    Without an English intent the settings stand as they are.
+    The factor counts only for an English query, and if `intent_weights` is on.
     """
     weights = settings.lane_weights
     if intent is None or not intent.english or not settings.intent_weights:
@@ -156,24 +158,24 @@ def lane_weights(intent: Intent | None, settings: Settings) -> dict[str, float]:
     return {lane: weights[lane] * factor for lane, factor in factors}
 
 
-def _leads(sign: IntentPattern, opening: str, asked: str) -> bool:
-    return _any_of(sign.leads, opening) and not _any_of(sign.unless, asked)
+def _leads(pattern: IntentPattern, opening: str, asked: str) -> bool:
+    return _any_of(pattern.leads, opening) and not _any_of(pattern.unless, asked)
 
 
-def _mentions(sign: IntentPattern, asked: str) -> bool:
-    return _any_of(sign.phrases, asked) and not _any_of(sign.unless, asked)
+def _mentions(pattern: IntentPattern, asked: str) -> bool:
+    return _any_of(pattern.phrases, asked) and not _any_of(pattern.unless, asked)
 
 
 def _any_of(phrases: str, text: str) -> bool:
     return bool(phrases) and any(f" {phrase} " in text for phrase in phrases.split(" | "))
 
 
-def _parts(word: str) -> list[str]:
-    """A word, what its `'s` hangs on apart from it."""
+def _split_possessive(word: str) -> list[str]:
+    """Split a word with `'s` in two."""
     return [word[:-2], "'s"] if word.endswith("'s") and len(word) > 2 else [word]
 
 
-def _without_edges(word: str) -> str:
+def _strip_punctuation(word: str) -> str:
     start, stop = 0, len(word)
     while start < stop and not word[start].isalnum():
         start += 1
@@ -183,7 +185,7 @@ def _without_edges(word: str) -> str:
 
 
 def _is_english(words: list[str]) -> bool:
-    """Whether English function words are the more; of none at all, whether it is plain ASCII."""
+    """Return whether most function words are English; without any, whether all is ASCII."""
     english = sum(word in _ENGLISH for word in words)
     foreign = sum(word in _FOREIGN for word in words)
     if english or foreign:
@@ -191,10 +193,10 @@ def _is_english(words: list[str]) -> bool:
     return all(word.isascii() for word in words)
 
 
-def _holds_name(written: list[str]) -> bool:
-    """Whether words that look like a name stand in a query, other than by opening it."""
+def _contains_name(written: list[str]) -> bool:
+    """Return whether the query contains a name after its first word, or is only a name."""
     capitals = [word[0].isupper() and word.lower() not in _CALENDAR for word in written]
-    if 0 < len(written) <= _LONGEST_NAME and all(capitals):
+    if 0 < len(written) <= _MAX_NAME_WORDS and all(capitals):
         return not all(word.lower() in _ENGLISH for word in written)
     inside = capitals[1:]
     if any(one and other for one, other in pairwise(inside)):

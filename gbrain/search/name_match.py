@@ -1,4 +1,4 @@
-"""The small-match short-circuit: a query that is a page's name, or a slip of the pen from one."""
+"""The short-circuit: a query that is the name of a page, or a misspelt one, is that page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gbrain.store.scope import pages_in_scope
 from gbrain.text.slug import fold_name
 from gbrain.types import Candidate, Query, Scope, Term
 
-_WIKI = r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]"
+_WIKI_LINK = r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]"
 
-_LONGEST_NAME = 200
+_MAX_NAME_CHARACTERS = 200
 
 
 class NameMatch(NamedTuple):
-    """`candidates` are the pages named; it is an answer when there is exactly one."""
+    """The pages that the query names and the kind of name; exactly one page is an answer."""
 
     candidates: tuple[Candidate, ...]
     how: str | None
@@ -32,25 +32,25 @@ NO_MATCH = NameMatch((), None)
 
 
 def match_name(connection: sqlite3.Connection, query: Query) -> NameMatch:
-    """The pages that the whole query names, by slug, title, file name or alias.
+    """Return the pages whose slug, title, file name or alias is the whole query.
 
-    A near miss counts only for a word that the brain does not know, and only when no other name
-    is as near. Operators and fields must be in the name to the letter.
+    A misspelt name counts if no page contains the misspelt words and no other name is as similar.
+    A query with operators or fields must be the exact name.
     """
-    linked = re.fullmatch(_WIKI, query.text) if query.text.startswith("[[") else None
+    linked = re.fullmatch(_WIKI_LINK, query.text) if query.text.startswith("[[") else None
     key = fold_name(linked[1] if linked else query.text)
-    if not key or len(key) > _LONGEST_NAME:
+    if not key or len(key) > _MAX_NAME_CHARACTERS:
         return NO_MATCH
-    # What looks like operators and fields in a page's own name asks for nothing.
+    # In a page's own name, what looks like operators and fields is none.
     scope = query.scope._replace(tree=None)
     found = _in_scope(connection, find_by_name(connection, key), scope)
-    surest = [name for name in found if name.kind == "slug"] or found
-    if surest:
-        return _match(surest, surest[0].kind)
+    best = [name for name in found if name.kind == "slug"] or found
+    if best:
+        return _match(best, best[0].kind)
     if query.tree is not None:
         return NO_MATCH
-    near = _in_scope(connection, _near(connection, key), scope)
-    return _match(near, "near") if near else NO_MATCH
+    similar = _in_scope(connection, _similar_names(connection, key), scope)
+    return _match(similar, "near") if similar else NO_MATCH
 
 
 def _match(names: list[NamedPage], how: str) -> NameMatch:
@@ -69,8 +69,8 @@ def _in_scope(
     return [name for name in names if name.page_id in inside]
 
 
-def _near(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
-    """Pages whose name is one slip away (two in a long name) and no other name is nearer."""
+def _similar_names(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
+    """Return the pages with the most similar name: one edit away, in a long name at most two."""
     if len(key) < 5:
         return []
     from gbrain.text.similarity import edit_distance
@@ -79,7 +79,7 @@ def _near(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
     nearest: dict[int, NamedPage] = {}
     for name in find_similar_names(connection, key, max(len(key) // (allowed + 1), 2)):
         distance = edit_distance(key, name.key, allowed)
-        if distance is None or not _is_slip(connection, key, name.key):
+        if distance is None or not _is_typo(connection, key, name.key):
             continue
         if distance < allowed:
             allowed, nearest = distance, {}
@@ -87,10 +87,10 @@ def _near(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
     return list(nearest.values())
 
 
-def _is_slip(connection: sqlite3.Connection, key: str, name: str) -> bool:
-    """Whether the words that differ are unknown to the brain: a word it knows is no typo."""
-    meant = set(name.split())
-    odd = [word for word in key.split() if word not in meant]
-    if not odd:
+def _is_typo(connection: sqlite3.Connection, key: str, name: str) -> bool:
+    """Return whether no page contains the words that differ; otherwise they are no typo."""
+    known = set(name.split())
+    different = [word for word in key.split() if word not in known]
+    if not different:
         return True
-    return not any_page_contains(connection, tuple(Term((word,)) for word in odd))
+    return not any_page_contains(connection, tuple(Term((word,)) for word in different))

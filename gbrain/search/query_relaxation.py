@@ -1,4 +1,4 @@
-"""The retry ladder: looser readings of a query whose words no page holds, and repaired words."""
+"""Relax a query that finds nothing, step by step, and repair misspelt words."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gbrain.text.slug import fold_name
 from gbrain.trace import Trace
 from gbrain.types import LaneResult, Query, Term
 
-# Words looked up for one query: a text of nothing but unknown words is no slip of the pen.
-_LOOKED_UP = 3
+# Words looked up for one query: a text of many unknown words is not misspelt.
+_MAX_LOOKUPS = 3
 
 Rungs = Iterator[tuple[str, tuple[Term, ...]]]
 
@@ -24,7 +24,7 @@ Rungs = Iterator[tuple[str, tuple[Term, ...]]]
 def retry_looser(
     connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
 ) -> LaneResult:
-    """What the first rung with a hit finds for a query that found nothing as it stands."""
+    """Return the pages of the first rung that finds any; the query itself has found nothing."""
     with trace.stage("retry_ladder") as detail:
         tried = [f"initial: {query.text} = 0"]
         detail["rungs"] = tried
@@ -36,7 +36,7 @@ def retry_looser(
             if terms not in searched:
                 searched[terms] = _search(connection, query, terms, settings)
             found = searched[terms]
-            words = " ".join(_written(term) for term in terms)
+            words = " ".join(_format_term(term) for term in terms)
             tried.append(f"{rung}: {words} = {len(found.pages)}" if words else rung)
             if found.pages:
                 detail["won"] = rung
@@ -51,11 +51,11 @@ def repair_words(
     settings: Settings,
     trace: Trace,
 ) -> LaneResult | None:
-    """What the query finds with those unknown words repaired that are slips; None if none is."""
+    """Return what the query finds with its likely typos repaired; None if there are none."""
     with trace.stage("repair") as detail:
-        # Beside words that the brain knows an unknown one may just be unknown.
-        repaired = _repaired(connection, unknown, settings, is_likely_typo)
-        detail["words"] = [_written(term) for term in repaired.values()]
+        # The other words were found, so this one may be just a new word: only likely typos.
+        repaired = _repair_terms(connection, unknown, settings, is_likely_typo)
+        detail["words"] = [_format_term(term) for term in repaired.values()]
         if not repaired:
             return None
         terms = tuple(repaired.get(term, term) for term in query.terms)
@@ -63,17 +63,17 @@ def repair_words(
 
 
 def _rungs(connection: sqlite3.Connection, terms: tuple[Term, ...], settings: Settings) -> Rungs:
-    """The rungs after the first in order, each with the terms to search."""
+    """Yield (name, terms to search) of the rungs after the first, in order."""
     words = tuple(dict.fromkeys(word for term in terms for word in _single_words(term)))
-    held_by = dict(zip(words, count_pages_with(connection, words), strict=True))
-    yield "strongest_term", _strongest(held_by, words)
+    page_counts = dict(zip(words, count_pages_with(connection, words), strict=True))
+    yield "strongest_term", _rarest_term(page_counts, words)
     # A cache was emptied here once; the rung stays, so that traces can be compared.
     yield "force-refresh", ()
     sanitised = tuple(term for term in words if not is_stop_term(term)) or words
     yield "refreshed_sanitised", sanitised
-    yield "refreshed_strongest", _strongest(held_by, sanitised)
-    unknown = tuple(term for term in sanitised if not held_by[term])
-    repaired = _repaired(connection, unknown, settings, lambda word, meant: True)
+    yield "refreshed_strongest", _rarest_term(page_counts, sanitised)
+    unknown = tuple(term for term in sanitised if not page_counts[term])
+    repaired = _repair_terms(connection, unknown, settings, lambda word, meant: True)
     known = [repaired.get(term, term) for term in sanitised if repaired]
     yield "trigram_fuzzy", tuple(known)
 
@@ -84,27 +84,27 @@ def _single_words(term: Term) -> tuple[Term, ...]:
     return tuple(Term((word,)) for word in term.words)
 
 
-def _strongest(held_by: dict[Term, int], terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The rarest of the terms that some page holds, the longer of two as rare."""
+def _rarest_term(page_counts: dict[Term, int], terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Return the rarest term that some page contains; of equally rare ones the longest."""
 
     def strength(term: Term) -> tuple[bool, int, int]:
-        return held_by[term] > 0, -held_by[term], len(term.words[0])
+        return page_counts[term] > 0, -page_counts[term], len(term.words[0])
 
     return (max(terms, key=strength),) if terms else ()
 
 
-def _repaired(
+def _repair_terms(
     connection: sqlite3.Connection,
     unknown: tuple[Term, ...],
     settings: Settings,
     accepted: Callable[[str, str], bool],
 ) -> dict[Term, Term]:
-    """The terms for which the brain has a word that is like them, with that word beside."""
+    """Return the terms for which the brain has a similar word, with that word as synonym."""
     repaired: dict[Term, Term] = {}
-    for term in [term for term in unknown if may_be_misspelt(term)][:_LOOKED_UP]:
-        near = find_similar_word(connection, term.words[0], settings.fuzzy_similarity)
-        if near and accepted(fold_name(term.words[0]), near.word):
-            repaired[term] = term._replace(synonyms=(near.word,))
+    for term in [term for term in unknown if may_be_misspelt(term)][:_MAX_LOOKUPS]:
+        similar = find_similar_word(connection, term.words[0], settings.fuzzy_similarity)
+        if similar and accepted(fold_name(term.words[0]), similar.word):
+            repaired[term] = term._replace(synonyms=(similar.word,))
     return repaired
 
 
@@ -115,5 +115,5 @@ def _search(
     return keyword.search(connection, looser, settings)._replace(terms=terms)
 
 
-def _written(term: Term) -> str:
+def _format_term(term: Term) -> str:
     return " → ".join((" ".join(term.words), *term.synonyms))

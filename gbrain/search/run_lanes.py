@@ -187,7 +187,7 @@ def run_keyword_lane(
 def _run_vector(
     inputs: LaneInputs, space: VectorSpace, weights: Mapping[str, float]
 ) -> dict[str, LaneResult]:
-    """Run the vector and the associative lane, as far as they are on."""
+    """Run the vector and the associative lane, those that are on."""
     from gbrain.store.vectors import approximate_cosines
 
     lanes: dict[str, Callable[..., LaneResult]] = {}

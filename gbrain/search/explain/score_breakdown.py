@@ -1,4 +1,4 @@
-"""The numbers of a query taken apart, so that every score can be worked out again by hand."""
+"""Break scores down into their parts, so that each can be recomputed by hand."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class ScoreScale(NamedTuple):
 
 
 class SharedChunk(NamedTuple):
-    """The best passage of a page by two lanes: half of its part in each, and its scores there."""
+    """The best chunk of a page in both lanes: its mean scaled score, and its scores there."""
 
     worth: float
     scores: Mapping[str, float]
 
 
 class LaneShare(NamedTuple):
-    """What a lane adds to a page's score: weight x (own x (1 + literal) + bonus x shared)."""
+    """A lane's share of a page's score: weight x (own x (1 + literal) + bonus x shared)."""
 
     lane: str
     rank: int
@@ -43,9 +43,10 @@ class LaneShare(NamedTuple):
 
 
 class RerankMixing(NamedTuple):
-    """How a reranker's opinions met the scores before them: those of the head, on this scale.
+    """How a reranker's scores were mixed with the scores of the first `head` pages.
 
-    `trust` is the share of `rerank_mix` that they were worth; None if they decide alone.
+    `scale` is that of the scores before. `trust` is the share of `rerank_mix` that the reranker
+    got; None if it decides alone.
     """
 
     weight: float
@@ -56,13 +57,13 @@ class RerankMixing(NamedTuple):
 
 
 def active_lanes(work: StageResults) -> dict[str, LaneResult]:
-    """The lanes that let pages in, by name."""
+    """Return the lanes with a weight above 0, by name."""
     found = work.lanes.by_name
     return {lane: found[lane] for lane in sorted(found) if work.weights.get(lane, 1.0) > 0}
 
 
 def page_scale(found: LaneResult) -> ScoreScale | None:
-    """The scale of a lane's scores of pages; None if it found none."""
+    """Return the scale of a lane's page scores; None if it found no pages."""
     scores = [page.score for page in (*found.pages, *found.overflow)]
     floor = page_floor(found)
     scores += [] if floor is None or not scores else [floor]
@@ -70,13 +71,13 @@ def page_scale(found: LaneResult) -> ScoreScale | None:
 
 
 def chunk_scale(found: LaneResult) -> ScoreScale | None:
-    """The scale of a lane's scores of passages; None if it scored none."""
+    """Return the scale of a lane's chunk scores; None if it found no chunks."""
     scores = [chunk.score for chunk in found.chunks]
     return ScoreScale(min(scores), max(scores)) if scores else None
 
 
 def pages_beyond_pool(work: StageResults) -> dict[str, list[Candidate]]:
-    """Pages that a lane did not hand on and yet adds something for, because another did."""
+    """Return, by lane, the pages beyond its pool that it scores because another lane found them."""
     pools = {lane: len(found.pages) for lane, found in work.lanes.by_name.items()}
     return {
         lane: sorted(
@@ -92,12 +93,12 @@ def pages_beyond_pool(work: StageResults) -> dict[str, list[Candidate]]:
 
 
 def shares_by_page(work: StageResults) -> Iterator[tuple[Ranked, list[LaneShare]]]:
-    """Each fused page with what the lanes add for it, the most first."""
+    """Yield each fused page with the shares of its lanes, the greatest first."""
     lanes, settings = active_lanes(work), work.plan.settings
     own = lane_shares(lanes, {}, work.plan.merge, _without_bonus(settings))
     shared: Mapping[int, SharedChunk] = {}
     if work.plan.merge == "set-union" and {"fts", "vector"} <= set(lanes):
-        shared = _shared(lanes["fts"], lanes["vector"])
+        shared = _shared_chunks(lanes["fts"], lanes["vector"])
     for page in work.fused:
         parts = [
             LaneShare(lane, page.lanes[lane].rank, work.weights.get(lane, 1.0), value)
@@ -121,21 +122,21 @@ def _without_bonus(settings: Settings) -> Settings:
     return Settings(**{**vars(settings), "chunk_bonus": 0.0, "literal_bonus": 0.0})
 
 
-def _shared(words: LaneResult, near: LaneResult) -> dict[int, SharedChunk]:
-    """For each page the passage that does best in both lanes together."""
-    lanes = {"fts": words.chunks, "vector": near.chunks}
+def _shared_chunks(by_keyword: LaneResult, by_vector: LaneResult) -> dict[int, SharedChunk]:
+    """Return by page the chunk with the best mean score in both lanes."""
+    lanes = {"fts": by_keyword.chunks, "vector": by_vector.chunks}
     scores = {lane: {c.chunk_id: c.score for c in chunks} for lane, chunks in lanes.items()}
     scaled = [
         dict(zip(known, min_max(list(known.values())), strict=True)) for known in scores.values()
     ]
-    passages: dict[int, dict[int, float]] = {}
-    for chunk in (*words.chunks, *near.chunks):
-        together = sum(parts.get(chunk.chunk_id, 0.0) for parts in scaled) / len(scaled)
-        passages.setdefault(chunk.page_id, {})[chunk.chunk_id] = together
-    best = {page_id: max(known, key=known.__getitem__) for page_id, known in passages.items()}
+    chunks_by_page: dict[int, dict[int, float]] = {}
+    for chunk in (*by_keyword.chunks, *by_vector.chunks):
+        mean = sum(parts.get(chunk.chunk_id, 0.0) for parts in scaled) / len(scaled)
+        chunks_by_page.setdefault(chunk.page_id, {})[chunk.chunk_id] = mean
+    best = {page_id: max(known, key=known.__getitem__) for page_id, known in chunks_by_page.items()}
     return {
         page_id: SharedChunk(
-            passages[page_id][chunk_id],
+            chunks_by_page[page_id][chunk_id],
             {lane: known[chunk_id] for lane, known in scores.items() if chunk_id in known},
         )
         for page_id, chunk_id in best.items()
@@ -143,7 +144,7 @@ def _shared(words: LaneResult, near: LaneResult) -> dict[int, SharedChunk]:
 
 
 def intent_factors(work: StageResults) -> dict[str, float]:
-    """What the intent makes of each lane's weight; empty if it has no say."""
+    """Return the intent's factor for each lane's weight; empty if it changes nothing."""
     if not (work.plan.settings.intent_weights and work.intent and work.intent.english):
         return {}
     from gbrain.search.intent import lane_weights
@@ -156,23 +157,23 @@ def intent_factors(work: StageResults) -> dict[str, float]:
 
 
 def scores_by_page(ranked: Sequence[Ranked]) -> dict[int, float]:
-    """The score of each page at a stage."""
+    """Return scores by page id."""
     return {page.page_id: page.score for page in ranked}
 
 
 def rerank_mixing(work: StageResults) -> RerankMixing | None:
-    """How the reranker's opinions were mixed in; None if there were none."""
+    """Return how the reranker's scores were mixed in; None if there were none."""
     reranked, settings = work.reranked, work.plan.settings
     head = [page.score for page in work.boosted.ranked[: settings.rerank_head]]
     if reranked is None or not reranked.weight or not head:
         return None
-    # A learned reranker was judged by its own order, and so its opinions stand unmixed.
-    told = reranked.how != "learned" and settings.rerank_mix > 0
-    trust = reranked.weight / settings.rerank_mix if told else None
+    # A learned reranker was evaluated by its own order: its scores are not mixed.
+    is_mixed = reranked.how != "learned" and settings.rerank_mix > 0
+    trust = reranked.weight / settings.rerank_mix if is_mixed else None
     scale = ScoreScale(min(head), max(head))
     return RerankMixing(reranked.weight, settings.rerank_mix, trust, len(head), scale)
 
 
 def position_on_scale(score: float, scale: ScoreScale) -> float:
-    """From 0 to 1."""
+    """Return the score on the scale, from 0 to 1."""
     return (score - scale.low) / (scale.high - scale.low) if scale.high > scale.low else 1.0

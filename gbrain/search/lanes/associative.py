@@ -1,4 +1,4 @@
-"""The associative lane: one step of a modern Hopfield network, then the pages nearest to it."""
+"""The associative lane: one step of a modern Hopfield network, then a vector search."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gbrain.types import LaneResult, Query
 if TYPE_CHECKING:
     from gbrain.store.vectors import Floats
 
-# The memory that is recalled from. Softmax gives what is farther from the query little weight, and
-# all vectors together would pull every query towards their mean.
-_MEMORY = 1000
+# Vectors to recall from. Softmax gives distant vectors little weight, and all vectors together
+# would pull every query towards their mean.
+_MEMORY_VECTORS = 1000
 
 
 def search(
@@ -26,16 +26,16 @@ def search(
     settings: Settings,
     scan: vector.Scan | None = None,
 ) -> LaneResult:
-    """Pages by their best passage's cosine with what the query recalls, best first.
+    """Return the pages whose best chunk is most similar to what the query recalls, best first.
 
-    Recalled is from the thousand vectors in scope that are about nearest to the query.
+    The memory is the 1,000 vectors in scope with the highest approximate cosine.
     """
     import numpy as np
 
     scores = scan() if scan else approximate_cosines(connections, space, embedded)
     slots = vector.slots_seen(connections[0], space, query, len(scores))
-    if len(slots) > _MEMORY:
-        slots = slots[np.argpartition(-scores[slots], _MEMORY)[:_MEMORY]]
+    if len(slots) > _MEMORY_VECTORS:
+        slots = slots[np.argpartition(-scores[slots], _MEMORY_VECTORS)[:_MEMORY_VECTORS]]
     _, memory = vectors_at(connections[0], space, slots)
     if not len(memory):
         return LaneResult(())
@@ -44,7 +44,7 @@ def search(
 
 
 def recall(memory: Floats, state: Floats, beta: float) -> Floats:
-    """The next state, X^T softmax(beta X state) for memories X a row each, as a unit vector."""
+    """Return the next state, X^T softmax(beta X state) for memory rows X, as a unit vector."""
     import numpy as np
 
     energy = beta * (memory @ state)

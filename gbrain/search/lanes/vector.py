@@ -1,4 +1,4 @@
-"""The vector lane: passages near the query in meaning, the best one speaking for its page."""
+"""The vector lane: a page scores the cosine of its most similar chunk with the query."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     Slots = NDArray[np.int64]
     Scan = Callable[[], Floats]
 
-# Vectors scored exactly for each page wanted; ten times the pool keeps the true first ten.
-_HEADROOM = 10
+# Vectors scored exactly for each page of the pool. With ten, the first ten pages were those of an
+# exact search.
+_EXACT_PER_PAGE = 10
 
 
 def search(
@@ -33,19 +34,19 @@ def search(
     settings: Settings,
     scan: Scan | None = None,
 ) -> LaneResult:
-    """Pages by their best passage's cosine with the query, best first.
+    """Return the pages by the cosine of their best chunk with the query, best first.
 
-    The second connection scans half of the vectors on a thread of its own, unless a `scan` that
-    another lane needs as well is given.
+    The second connection scans half of the vectors on another thread, unless a `scan` is given
+    that another lane uses too.
     """
     connection = connections[0]
     scores = scan() if scan else approximate_cosines(connections, space, embedded)
     slots = slots_seen(connection, space, query, len(scores))
     chunks: list[ScoredChunk] = []
     best: dict[int, ScoredChunk] = {}
-    # A page of many passages can fill the first stretch alone: go on until the pool is full.
-    for stretch in _best_first(scores, slots, _HEADROOM * settings.candidate_pool):
-        found = exact_cosines(connection, space, embedded, stretch, query.scope)
+    # One long page can fill the first batch: go on until the pool is full.
+    for batch in _best_first(scores, slots, _EXACT_PER_PAGE * settings.candidate_pool):
+        found = exact_cosines(connection, space, embedded, batch, query.scope)
         chunks += found
         for chunk in found:
             best.setdefault(chunk.page_id, chunk)
@@ -68,7 +69,7 @@ def search(
 def slots_seen(
     connection: sqlite3.Connection, space: VectorSpace, query: Query, count: int
 ) -> Slots:
-    """Which of the first `count` slots the query may see."""
+    """Return which of the first `count` slots are in scope."""
     import numpy as np
 
     if query.scope.unlimited:
@@ -78,7 +79,7 @@ def slots_seen(
 
 
 def _best_first(scores: Floats, slots: Slots, stride: int) -> Iterator[Slots]:
-    """The slots in stretches of `stride`, best first; sorted only if the first is too few."""
+    """Yield the slots in batches of `stride`, best first; only later batches are sorted."""
     import numpy as np
 
     if len(slots) > stride:

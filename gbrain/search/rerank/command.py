@@ -1,4 +1,4 @@
-"""The reranker of a user's own: a command that reads a question and passages and writes scores."""
+"""The user's own reranker: a command that reads a question and chunks and prints scores."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _PRINTS = "It has to print a JSON list with a number or null for each passage, i
 
 
 def score_pages(request: RerankRequest) -> RerankScores:
-    """The command's scores, brought to 0 to 1; null leaves a page where it is.
+    """Return the command's scores, scaled to 0 to 1; null leaves a page where it is.
 
-    It gets {"query", "passages": [{"slug", "text"}]} on standard input, pages best first, and
-    prints a JSON list of as many numbers.
+    The command gets {"query", "passages": [{"slug", "text"}]} on standard input, best page first,
+    and prints a JSON list of as many numbers.
     """
     pages = [page for page in request.pages if request.chunks.get(page.page_id)]
     asked = {
@@ -30,7 +30,7 @@ def score_pages(request: RerankRequest) -> RerankScores:
         "passages": [
             {
                 "slug": page.slug,
-                "text": "\n\n".join(passage.text for passage in request.chunks[page.page_id]),
+                "text": "\n\n".join(chunk.text for chunk in request.chunks[page.page_id]),
             }
             for page in pages
         ],
@@ -44,7 +44,7 @@ def score_pages(request: RerankRequest) -> RerankScores:
 
 
 def _run(command: str, text: str, seconds: float) -> bytes:
-    """What the command prints, given `text`; it is ended with all it started after `seconds`."""
+    """Return what the command prints for `text`; kill it and its children after `seconds`."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -65,13 +65,13 @@ def _run(command: str, text: str, seconds: float) -> bytes:
             "gbrain config set rerank_seconds gives it more.",
         ) from None
     finally:
-        _end(process)
+        _kill(process)
     if process.returncode:
         raise _failure(f"failed with exit code {process.returncode}", _TRY)
     return printed
 
 
-def _end(process: Popen[bytes]) -> None:
+def _kill(process: Popen[bytes]) -> None:
     if process.poll() is None:
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

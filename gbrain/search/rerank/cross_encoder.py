@@ -1,4 +1,4 @@
-"""The packaged cross-encoder: reads the question and a passage together."""
+"""The packaged cross-encoder: a model that reads the question and a chunk together."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gbrain.store.chunk_context import texts_with_next_chunk
 from gbrain.store.chunks import StoredChunk
 from gbrain.text.chunking import content_hash, embedding_text
 
-# Pages, the best by one passage of each, of which the other passages are read as well.
+# The model reads the best chunk of each page, then the other chunks of this many best pages.
 READ_ON = 10
 
 
 def score_pages(request: RerankRequest) -> RerankScores:
-    """How relevant a page's best passages are, weighed by the kind of question.
+    """Score pages by the relevance of their best chunks; the weight depends on the question.
 
-    A page that so light an opinion could not move is not read; of one that does not get ahead by
-    its best passage, nothing more is.
+    A page that scores of this weight could not move is not read. Only pages that are ahead by
+    their best chunk are read further.
     """
     weight = request.settings.rerank_mix * query_trust(request.question)
-    texts = _texts(request, movable_pages(request.pages, len(request.pages), weight))
-    logits = _read(request, {page: found[:1] for page, found in texts.items()})
+    texts = _texts_to_read(request, movable_pages(request.pages, len(request.pages), weight))
+    logits = _run_model(request, {page: found[:1] for page, found in texts.items()})
     ahead = mix_scores(request.pages, _by_page(logits), len(request.pages), weight)[:READ_ON]
-    more = _read(request, {page.page_id: texts.get(page.page_id, [])[1:] for page in ahead})
+    more = _run_model(request, {page.page_id: texts.get(page.page_id, [])[1:] for page in ahead})
     logits = {page: [*read, *more.get(page, ())] for page, read in logits.items()}
     return RerankScores(_by_page(logits), weight, sum(map(len, logits.values())))
 
@@ -37,25 +37,29 @@ def _by_page(logits: Mapping[int, Sequence[float]]) -> dict[int, float]:
     return {page_id: relevance(combine_logits(read)) for page_id, read in logits.items()}
 
 
-def _texts(request: RerankRequest, movable: Container[int]) -> dict[int, list[str]]:
-    """What there is to read of these pages, best first, each passage with what follows it."""
+def _texts_to_read(request: RerankRequest, movable: Container[int]) -> dict[int, list[str]]:
+    """Return the texts to read by page, best first, each chunk with the one after it."""
     known = read_boost_data(request.connection, dict.fromkeys(request.chunks))
     titles = distinctive_titles({page_id: page.title for page_id, page in known.items()})
     asked = {page: found for page, found in request.chunks.items() if found and page in movable}
     whole = texts_with_next_chunk(
-        request.connection, [passage for found in asked.values() for passage in found]
+        request.connection, [chunk for found in asked.values() for chunk in found]
     )
     return {
         page_id: [
-            _text(titles[page_id], known[page_id].title, passage._replace(text=whole[passage.id]))
-            for passage in found
+            _text_to_read(
+                titles[page_id], known[page_id].title, chunk._replace(text=whole[chunk.id])
+            )
+            for chunk in found
         ]
         for page_id, found in asked.items()
     }
 
 
-def _read(request: RerankRequest, texts: Mapping[int, Sequence[str]]) -> dict[int, list[float]]:
-    """The logits of these texts, by page."""
+def _run_model(
+    request: RerankRequest, texts: Mapping[int, Sequence[str]]
+) -> dict[int, list[float]]:
+    """Return the logits of the texts, by page."""
     names = {text: content_hash(text) for read in texts.values() for text in read}
     logits = request.resources.cross_encoder().score_chunks(
         request.question, {name: text for text, name in names.items()}
@@ -63,19 +67,17 @@ def _read(request: RerankRequest, texts: Mapping[int, Sequence[str]]) -> dict[in
     return {page_id: [logits[names[text]] for text in read] for page_id, read in texts.items()}
 
 
-def _text(shown_title: str, title: str, passage: StoredChunk) -> str:
-    """Where a passage stands, then what it says; a page's first heading repeats its title."""
-    path = (
-        passage.heading_path[1:] if passage.heading_path[:1] == (title,) else passage.heading_path
-    )
-    return embedding_text(shown_title, path, passage.date, passage.text)
+def _text_to_read(shown_title: str, title: str, chunk: StoredChunk) -> str:
+    """Return a chunk with its title and headings; the first heading may repeat the title."""
+    path = chunk.heading_path[1:] if chunk.heading_path[:1] == (title,) else chunk.heading_path
+    return embedding_text(shown_title, path, chunk.date, chunk.text)
 
 
-# Logits between which nearly all pairs lie. As probabilities, good passages would be all alike.
+# Nearly all pairs have logits in this range. As probabilities, good chunks would all be about 1.
 LOWEST, HIGHEST = -11.5, 9.5
-# Claims, notes and instructions are not what it was trained on.
+# The model was trained on questions, not on claims, notes or instructions.
 TRUST_IN_STATEMENTS = 0.1
-# Words up to which a question is a short one.
+# A question of at most this many words is short.
 SHORT = 12
 
 _OPENING = frozenset(
@@ -86,27 +88,27 @@ _MARKS = ("?", "？", "؟")
 
 
 def relevance(logit: float) -> float:
-    """A logit on a scale from 0 to 1, in proportion."""
+    """Scale a logit to 0 to 1."""
     return min(max((logit - LOWEST) / (HIGHEST - LOWEST), 0.0), 1.0)
 
 
 def query_trust(text: str) -> float:
-    """The share of its weight that an opinion on this query deserves, above 0 up to 1."""
+    """Return the share of `rerank_mix` that scores for this query get, above 0 and at most 1."""
     words = text.split()
     kind = 1.0 if _is_question(words) else TRUST_IN_STATEMENTS
     return kind * min(1.0, SHORT / max(len(words), 1)) ** 2
 
 
 def combine_logits(logits: Collection[float]) -> float:
-    """One logit for a page from its passages': the best, and a little more for others as good."""
+    """Return a page's logit: that of its best chunk, and a little more for others as good."""
     best = max(logits)
     return best + math.log(sum(math.exp(max(logit - best, -50)) for logit in logits))
 
 
 def distinctive_titles(titles: Mapping[int, str]) -> dict[int, str]:
-    """The titles, empty for pages of a series that half of them or more belong to.
+    """Return the titles, empty for those of a series that at least half of the pages belong to.
 
-    "Weekly call 12" before each passage tells those pages apart by nothing but noise.
+    A title such as "Weekly call 12" before each chunk would only add noise.
     """
     series = {page: re.sub(r"\d+", "", title.casefold()) for page, title in titles.items()}
     counted = Counter(series.values())

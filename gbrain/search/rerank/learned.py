@@ -1,4 +1,4 @@
-"""A reranker learned from use: ten features of a page, two layers, one number."""
+"""The reranker learned from opened hits: ten features of a page, two layers, one score."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gbrain.store.boost_data import BoostDataRequest, read_boost_data
 from gbrain.store.reranker_weights import RERANKER, read_weights
 from gbrain.types import BoostData, Ranked
 
-# In this order wherever features are a row of numbers.
+# The order of the numbers in a `Row`.
 FEATURES = (
     "cosine", "bm25", "fts_place", "vector_place", "fused",
     "importance", "opens", "age", "retention", "lanes",
 )  # fmt: skip
-MIDDLING_IMPORTANCE = 0.5
-# For brains whose notes do not fade.
-HALF_LIFE_DAYS = 30.0
+DEFAULT_IMPORTANCE = 0.5
+# Used if the brain has no recency half-life.
+DEFAULT_HALF_LIFE_DAYS = 30.0
 LN_2 = 0.693
 
 Row = tuple[float, ...]
 
 
 class RerankNetwork(NamedTuple):
-    """Weights of the two layers; `mean` and `scale` bring each feature to the same size first."""
+    """Weights of the two layers; `mean` and `scale` normalise each feature before them."""
 
     mean: Row
     scale: Row
@@ -38,7 +38,7 @@ class RerankNetwork(NamedTuple):
     out: Row
 
     def score(self, row: Sequence[float]) -> float:
-        """How well a page answers, higher is better; comparable within one question only."""
+        """Return how well a page answers; comparable only within one question."""
         inputs = [(x - m) / s for x, m, s in zip(row, self.mean, self.scale, strict=True)]
         total = 0.0
         for weights, bias, out in zip(self.hidden, self.hidden_bias, self.out, strict=True):
@@ -51,11 +51,11 @@ class RerankNetwork(NamedTuple):
 def compute_features(
     ranked: Sequence[Ranked], facts: Mapping[int, BoostData], today: str, half_life_days: float
 ) -> dict[int, Row]:
-    """The ten numbers of each page, in the order of FEATURES, by page.
+    """Return the ten features of each page, in the order of FEATURES, by page.
 
     Scores are shares of the best page's, places are 1 / rank, 0 for what a lane did not find;
-    opens and age (in days) are ln(1 + n). Undated pages count as new. `ranked` is the whole
-    answer: shares are of its best. `today` is an ISO day.
+    opens and age (in days) are ln(1 + n). Undated pages count as new. `ranked` must be the whole
+    answer. `today` is an ISO day.
     """
     best_bm25 = max((page.lanes["fts"].score for page in ranked if "fts" in page.lanes), default=0)
     best = max((page.score for page in ranked), default=0)
@@ -84,7 +84,7 @@ def _row(
         1 / fts.rank if fts else 0.0,
         1 / vector.rank if vector else 0.0,
         page.score / best if best > 0 else 0.0,
-        MIDDLING_IMPORTANCE if importance is None else importance,
+        DEFAULT_IMPORTANCE if importance is None else importance,
         math.log1p(facts.opens) if facts else 0.0,
         math.log1p(age),
         math.exp(-LN_2 * age / half_life_days),
@@ -93,7 +93,7 @@ def _row(
 
 
 def _days_since(day: str | None, today: str) -> int:
-    """Whole days, 0 for days to come and for what is no day."""
+    """Return the whole days since a day; 0 for a future or malformed one."""
     try:
         return max((date.fromisoformat(today[:10]) - date.fromisoformat((day or "")[:10])).days, 0)
     except ValueError:
@@ -101,12 +101,12 @@ def _days_since(day: str | None, today: str) -> int:
 
 
 def dump_network(network: RerankNetwork) -> str:
-    """The network as it is kept in the brain; `load_network` turns it back."""
+    """Return the network as JSON for the brain."""
     return json.dumps({"features": FEATURES, **network._asdict()})
 
 
 def load_network(text: str) -> RerankNetwork | None:
-    """The network that `dump_network` wrote, None for anything else or one of other features."""
+    """Return the network from its JSON; None if it is malformed or has other features."""
     try:
         kept = json.loads(text)
         if tuple(kept["features"]) != FEATURES:
@@ -135,13 +135,13 @@ def score_pages(request: RerankRequest) -> RerankScores:
     network = load_network(read_weights(request.connection, RERANKER) or "")
     if network is None:
         raise GbrainError(
-            "nothing is learned yet",
-            hint="gbrain train-reranker learns from what was opened.",
+            "the learned reranker is not trained yet",
+            hint="gbrain train-reranker trains it from the hits that were opened.",
             code="nothing_learned",
         )
     chosen = {page.page_id: page.chunk_id for page in request.pages}
     known = read_boost_data(request.connection, chosen, BoostDataRequest(opens=True))
-    half_life = request.settings.recency_half_life_days or HALF_LIFE_DAYS
+    half_life = request.settings.recency_half_life_days or DEFAULT_HALF_LIFE_DAYS
     rows = compute_features(request.pages, known, request.resources.today, half_life)
     scaled = min_max([network.score(row) for row in rows.values()])
     return RerankScores(dict(zip(rows, scaled, strict=True)), weight=1.0, chunks=0)

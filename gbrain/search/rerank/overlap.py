@@ -1,4 +1,4 @@
-"""The reranker without a model of its own: rare words, and sentences near in meaning."""
+"""The reranker that needs no model but the embedder: rare words and similar sentences."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from collections.abc import Sequence
 from gbrain.search.rerank.interface import RerankRequest, RerankScores
 from gbrain.store.keyword_index import chunks_with, count_chunks, count_chunks_with
 
-# What the words and sentences are worth beside a cross-encoder's opinion.
+# The weight of these scores, as a share of a cross-encoder's.
 SHARE = 0.2
 
 
 def score_pages(request: RerankRequest) -> RerankScores:
-    """The question's rare words in a page's passages, evenly mixed with its nearest sentence.
+    """Score pages by the mean of rare words in a chunk and the most similar sentence.
 
-    Sentences count only if the vector lane ran, for then the embedding model is open anyway.
+    Sentences count only if the vector lane ran: then the embedding model is loaded already.
     """
     found = _term_scores(request)
     if any("vector" in page.lanes for page in request.pages):
-        near = _near(request)
-        found = {page_id: (words + near[page_id]) / 2 for page_id, words in found.items()}
+        similar = _sentence_scores(request)
+        found = {page_id: (words + similar[page_id]) / 2 for page_id, words in found.items()}
     return RerankScores(found, SHARE * request.settings.rerank_mix, request.chunk_count)
 
 
 def _term_scores(request: RerankRequest) -> dict[int, float]:
-    """The share of the question's terms, by rarity, in the passage that holds most of them."""
+    """Return the share of the question's terms, by rarity, in the best chunk of each page."""
     connection, terms = request.connection, request.query.terms
     total = count_chunks(connection)
     rarities = [rarity(count_chunks_with(connection, term), total) for term in terms]
@@ -34,16 +34,15 @@ def _term_scores(request: RerankRequest) -> dict[int, float]:
     holders = [chunks_with(connection, term, chunk_ids) for term in terms]
     return {
         page_id: max(
-            weighted_coverage(rarities, [passage.id in held for held in holders])
-            for passage in found
+            weighted_coverage(rarities, [chunk.id in held for held in holders]) for chunk in found
         )
         for page_id, found in request.chunks.items()
         if found
     }
 
 
-def _near(request: RerankRequest) -> dict[int, float]:
-    """How near the nearest sentence of each page's best passage is to the question."""
+def _sentence_scores(request: RerankRequest) -> dict[int, float]:
+    """Return the similarity of the best sentence in each page's best chunk, from 0 to 1."""
     embedder = request.resources.embedder()
     query = embedder.embed_query(request.question)
     pages = {
@@ -58,44 +57,44 @@ def _near(request: RerankRequest) -> dict[int, float]:
     }
 
 
-# Fewer letters are a heading, a bullet or an "I see."
-_LEAST_LETTERS = 16
-# Each costs a run of the embedding model.
-_MOST_SENTENCES = 4
-# Cosines of this model between a question and any sentence at all, and one that says the same.
-_UNRELATED, _SAME = 0.5, 0.9
+# Shorter text is a heading, a bullet or an "I see."
+_MIN_SENTENCE_LETTERS = 16
+# Each sentence costs a run of the embedding model.
+_MAX_SENTENCES = 4
+# Cosines of the packaged model between a question and an unrelated sentence, and a paraphrase.
+_UNRELATED_COSINE, _SAME_COSINE = 0.5, 0.9
 
 _WORD = re.compile(r"\w+")
-_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
 
 
 def sentences(text: str, question: str) -> list[str]:
-    """The few sentences of a passage that share most words with the question, the first of equals.
+    """Return the sentences of a chunk that share most words with the question, most first.
 
-    The whole passage if it has no sentences to speak of.
+    The whole chunk is returned if it has no sentence that is long enough.
     """
     asked = _words(question)
-    parts = [part.strip() for part in _END.split(text)]
-    telling = [part for part in parts if len(part) >= _LEAST_LETTERS]
-    shared = sorted(telling, key=lambda part: -len(asked & _words(part)))
-    return shared[:_MOST_SENTENCES] or [text]
+    parts = [part.strip() for part in _SENTENCE_END.split(text)]
+    long_enough = [part for part in parts if len(part) >= _MIN_SENTENCE_LETTERS]
+    shared = sorted(long_enough, key=lambda part: -len(asked & _words(part)))
+    return shared[:_MAX_SENTENCES] or [text]
 
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
 
 
-def rarity(holding: int, all_passages: int) -> float:
-    """What a term is worth that stands in `holding` of all passages (BM25's IDF, above 0)."""
-    return math.log(1 + (max(all_passages - holding, 0) + 0.5) / (holding + 0.5))
+def rarity(holding: int, all_chunks: int) -> float:
+    """Return the weight of a term that `holding` of all chunks contain (BM25's IDF, above 0)."""
+    return math.log(1 + (max(all_chunks - holding, 0) + 0.5) / (holding + 0.5))
 
 
 def weighted_coverage(rarities: Sequence[float], held: Sequence[bool]) -> float:
-    """The share of the question's terms, by rarity, that a passage holds; 0 without terms."""
+    """Return the share of the terms, by rarity, that a chunk contains; 0 without terms."""
     total = sum(rarities)
     return sum(worth for worth, holds in zip(rarities, held, strict=True) if holds) / (total or 1)
 
 
 def scale_cosine(cosine: float) -> float:
-    """A cosine as a number from 0 (any sentence) to 1 (one that says the same)."""
-    return min(max((cosine - _UNRELATED) / (_SAME - _UNRELATED), 0.0), 1.0)
+    """Scale a cosine to 0 (unrelated sentence) to 1 (same meaning)."""
+    return min(max((cosine - _UNRELATED_COSINE) / (_SAME_COSINE - _UNRELATED_COSINE), 0.0), 1.0)

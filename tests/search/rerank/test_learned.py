@@ -129,7 +129,8 @@ def test_nothing_learned_leaves_the_order(ask: Callable, own: Database) -> None:
     found = fused.reranked(rerank="learned")
     assert found.ranked == fused.ranked
     assert found.notice == (
-        "Not reranked: nothing is learned yet. gbrain train-reranker learns from what was opened."
+        "Not reranked: the learned reranker is not trained yet. "
+        "gbrain train-reranker trains it from the hits that were opened."
     )
 
 
@@ -148,4 +149,4 @@ def test_what_cannot_be_read_counts_as_nothing(ask: Callable, own: Database) -> 
     with own.write_transaction() as connection:
         save_weights(connection, RERANKER, '{"features": ["sine"]}', NOON)
     fused = ask("cloud notes")._replace(connection=own.connection)
-    assert "nothing is learned" in (fused.reranked(rerank="learned").notice or "")
+    assert "not trained yet" in (fused.reranked(rerank="learned").notice or "")
