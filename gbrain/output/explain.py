@@ -149,6 +149,9 @@ def _fusion_lines(results: StageResults) -> Iterator[str]:
     if merge == "set-union":
         if {"fts", "vector"} <= set(lanes):
             yield f"vector (part + {settings.chunk_bonus:g} × its best chunk's in both lanes)"
+        if not one_lane and "fts" in lanes and lanes["fts"].literal_shares:
+            most = 1 + settings.literal_bonus
+            yield f"fts part × up to {most:g} for a page that contains every word of the query"
         yield f"score = best part{'' if one_lane else f' + {settings.both_bonus:g} × the others'}"
     elif merge == "set-union-rank":
         bonus = "" if one_lane else f", + {settings.rank_bonus:g} when in two lanes"
@@ -192,7 +195,7 @@ def _format_share(share: LaneShare, results: StageResults) -> str:
         return f"{share.lane} {share.weight:g}/({rrf_k}+{share.rank})"
     if merge == "set-union-rank":
         return f"{share.lane} {share.weight:g}/{share.rank}"
-    text = f"{share.own:.4f}"
+    text = f"{share.own:.4f}{f' × {1 + share.literal:.4g}' if share.literal else ''}"
     if share.shared and share.bonus:
         text = f"({text} + {share.bonus:g} × {share.shared.worth:.4f})"
     return f"{share.lane} {f'{share.weight:g} × ' if share.weight != 1 else ''}{text}"

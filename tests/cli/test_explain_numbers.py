@@ -8,6 +8,7 @@ import pytest
 
 LUKEWARM = "who is lukewarm on cloud RAG?"
 BACKUP = "backup of notes"
+TABLET = "field notebook tablet"
 APRIL = "what did Alice say in April?"
 
 
@@ -176,6 +177,13 @@ def test_reciprocal_ranks_are_shown_with_their_weights(run, embedded):
     run("config", "set", "keyword_weight", "1.8")
     shown = run("explain", LUKEWARM, "--merge", "rrf").stdout
     assert "  1  fts 1.8/(60+1) + vector 1/(60+1) = 0.0459  people/noor-haddad" in shown
+
+
+def test_the_factor_for_all_words_is_shown(run, embedded):
+    page = run("explain", TABLET, "--json").json["fusion"]["pages"][0]
+    assert page["literal"] == 0.125
+    shown = run("explain", TABLET).stdout
+    assert f"+ 0.6 × fts {page['own']['fts']:.4f} × 1.125 = {page['score']:.4f}" in shown
 
 
 def test_the_rule_names_only_lanes_that_ran(run, embedded):
