@@ -1,4 +1,4 @@
-"""Fading with age, by hand."""
+"""The recency factor, by hand."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TODAY = date(2026, 11, 16)
 NOTE = BoostData("A note", "general", "note", last_day="2026-11-09", changed_day="2026-11-15")
 
 
-def test_after_tau_a_page_has_faded_to_one_over_e() -> None:
+def test_after_tau_days_the_factor_is_one_over_e() -> None:
     assert recency_factor(NOTE, TODAY, Settings(recency_tau_days=7.0)) == pytest.approx(
         math.exp(-1)
     )
 
 
-def test_after_the_half_life_it_is_a_half() -> None:
+def test_after_the_half_life_the_factor_is_a_half() -> None:
     assert recency_factor(NOTE, TODAY, Settings(recency_half_life_days=7.0)) == pytest.approx(0.5)
 
 
@@ -33,34 +33,34 @@ def test_tau_and_half_life_agree(tau: float) -> None:
     assert tau_days(by_half_life) == pytest.approx(tau_days(Settings(recency_tau_days=tau)))
 
 
-def test_of_both_tau_goes_first() -> None:
+def test_tau_takes_precedence_over_the_half_life() -> None:
     assert tau_days(Settings(recency_tau_days=3.0, recency_half_life_days=9.0)) == 3.0
 
 
-def test_nothing_fades_by_default() -> None:
+def test_recency_is_off_by_default() -> None:
     assert recency_factor(NOTE, TODAY, Settings()) == 1.0
 
 
-def test_the_entry_that_speaks_is_older_or_newer_than_its_page() -> None:
+def test_the_date_of_the_best_chunk_counts_first() -> None:
     entry = NOTE._replace(chunk_last_day="2026-11-02")
     assert recency_factor(entry, TODAY, Settings(recency_tau_days=7.0)) == pytest.approx(
         math.exp(-2)
     )
 
 
-def test_a_note_without_a_date_keeps_its_score_unless_all_fade() -> None:
+def test_undated_pages_keep_their_score_unless_all_fade() -> None:
     undated = NOTE._replace(last_day=None)
     assert recency_factor(undated, TODAY, Settings(recency_tau_days=1.0)) == 1.0
     everything = Settings(recency_tau_days=1.0, recency_of="all")
     assert recency_factor(undated, TODAY, everything) == pytest.approx(math.exp(-1))
 
 
-def test_no_page_fades_below_the_floor() -> None:
+def test_the_factor_is_never_below_the_floor() -> None:
     assert recency_factor(NOTE, TODAY, Settings(recency_tau_days=0.001, recency_floor=0.2)) == 0.2
 
 
 @pytest.mark.parametrize(
     ("day", "age"), [("2026-11-15", 1), ("2026-11-16", 0), ("2027-01-01", 0), ("long ago", 0)]
 )
-def test_days_to_come_have_no_age(day: str, age: int) -> None:
+def test_future_days_have_no_age(day: str, age: int) -> None:
     assert age_days(day, TODAY) == age

@@ -1,4 +1,4 @@
-"""What questions ask for, by example, and that any text is a question."""
+"""The intent of questions, by example."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gbrain.search.intent import INTENT_PATTERNS, Intent, detect_intent, lane_we
         ("", "what"),
     ],
 )
-def test_the_kind_of_question(asked: str, kind: str) -> None:
+def test_the_kind_of_a_question_is_detected(asked: str, kind: str) -> None:
     assert detect_intent(asked).kind == kind
 
 
@@ -45,7 +45,7 @@ def test_the_kind_of_question(asked: str, kind: str) -> None:
         ("what did I eat", False),
     ],
 )
-def test_a_preference_is_the_askers_own(asked: str, is_one: bool) -> None:
+def test_a_preference_needs_the_first_person(asked: str, is_one: bool) -> None:
     assert detect_intent(asked).preference is is_one
 
 
@@ -60,7 +60,7 @@ def test_a_preference_is_the_askers_own(asked: str, is_one: bool) -> None:
         ("what do we think of conversions", False),
     ],
 )
-def test_a_concrete_fact(asked: str, is_one: bool) -> None:
+def test_a_question_for_a_fact_is_detected(asked: str, is_one: bool) -> None:
     assert detect_intent(asked).concrete is is_one
 
 
@@ -78,7 +78,7 @@ def test_a_concrete_fact(asked: str, is_one: bool) -> None:
         ("What Is", None),
     ],
 )
-def test_the_shape_of_a_question(asked: str, shape: str | None) -> None:
+def test_the_shape_of_a_question_is_detected(asked: str, shape: str | None) -> None:
     assert detect_intent(asked).shape == shape
 
 
@@ -95,7 +95,7 @@ def test_the_shape_of_a_question(asked: str, shape: str | None) -> None:
         "誰が川を作ったのか",
     ],
 )
-def test_other_languages_are_left_alone(asked: str) -> None:
+def test_other_languages_have_no_intent(asked: str) -> None:
     intent = detect_intent(asked)
     assert intent == Intent(english=False)
     assert lane_weights(intent, Settings(intent_weights=True)) == lane_weights(None, Settings())
@@ -119,7 +119,7 @@ ALL_ON = {"graph_weight": 1.0, "associative_weight": 1.0}
         ("what", 1.0, 1.0, 1.0, 0.6),
     ],
 )
-def test_the_kind_weighs_the_lanes(
+def test_the_kind_changes_lane_weights(
     kind: str, vector: float, fts: float, graph: float, associative: float
 ) -> None:
     intent = detect_intent(f"{kind} is it")
@@ -131,13 +131,13 @@ def test_the_kind_weighs_the_lanes(
     }
 
 
-def test_the_kind_multiplies_what_is_set_and_wakes_no_lane() -> None:
+def test_the_kind_multiplies_settings_and_keeps_lanes_off() -> None:
     settings = Settings(intent_weights=True, semantic_weight=0.5, keyword_weight=2.0)
     weights = lane_weights(detect_intent("why is it"), settings)
     assert weights == {"vector": 0.5, "fts": 1.6, "graph": 0.0, "associative": 0.0}
 
 
-def test_off_the_settings_stand_as_they_are() -> None:
+def test_without_intent_weights_the_settings_count() -> None:
     settings = Settings(keyword_weight=2.0, graph_weight=0.5)
     weights = lane_weights(detect_intent("who is it"), settings)
     assert weights == {"vector": 1.0, "fts": 2.0, "graph": 0.5, "associative": 0.0}

@@ -1,4 +1,4 @@
-"""Variety among hits: the arithmetic by hand, and what holds for any list."""
+"""MMR: examples by hand, and properties of any list."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def slugs(pages: list[Ranked]) -> str:
     return "".join(one.slug for one in pages)
 
 
-def test_a_double_goes_behind_what_is_new() -> None:
+def test_a_duplicate_moves_behind_a_new_page() -> None:
     # b: 0.5 x 0.9 - 0.5 x 1 is less than c: 0.5 x 0.5 - 0.
     assert slugs(reorder_by_mmr(PAGES, word_similarity(TEXTS), 0.5)) == "acb"
 
 
-def test_relevance_can_outweigh_likeness() -> None:
+def test_relevance_can_outweigh_similarity() -> None:
     # b: 0.8 x 0.9 - 0.2 x 1 = 0.52 is more than c: 0.8 x 0.5 = 0.4.
     assert slugs(reorder_by_mmr(PAGES, word_similarity(TEXTS), 0.8)) == "abc"
 
 
-def test_one_changes_nothing_and_scores_stay() -> None:
+def test_lambda_one_changes_nothing() -> None:
     assert reorder_by_mmr(PAGES, word_similarity(TEXTS), 1.0) == PAGES
     assert sorted(reorder_by_mmr(PAGES, word_similarity(TEXTS), 0.1)) == sorted(PAGES)
 
@@ -47,13 +47,13 @@ def test_only_the_first_fifty_move() -> None:
     assert found[50:] == many[50:]
 
 
-def test_likeness_by_words_is_the_share_in_common() -> None:
+def test_word_similarity_is_the_share_in_common() -> None:
     alike = word_similarity({ord("a"): "Red apple", ord("b"): "red pear"})
     assert alike(PAGES[0], PAGES[1]) == pytest.approx(1 / 3)
     assert alike(PAGES[0], PAGES[2]) == 0.0
 
 
-def test_likeness_by_vectors_is_the_cosine_of_the_speaking_passages() -> None:
+def test_vector_similarity_is_the_cosine_of_best_chunks() -> None:
     vectors = {ord("a"): np.array([1, 0], np.float32), ord("b"): np.array([0.6, 0.8], np.float32)}
     alike = vector_similarity(vectors)
     assert alike(PAGES[0], PAGES[1]) == pytest.approx(0.6)
@@ -65,7 +65,7 @@ def test_likeness_by_vectors_is_the_cosine_of_the_speaking_passages() -> None:
     st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["x", "x y", "y z", "z"])),
     st.floats(0, 1),
 )
-def test_every_page_stays_and_the_first_stays_first(
+def test_no_page_is_lost_and_the_first_stays_first(
     scored: list[tuple[str, float]], texts: dict[str, str], lambda_: float
 ) -> None:
     pages = [page(slug, score) for slug, score in scored]

@@ -43,7 +43,7 @@ PAGES = {
         ("c", "c", "slug"),
     ],
 )
-def test_a_name_is_an_answer(filled: Brain, query: str, slug: str, how: str) -> None:
+def test_the_name_of_one_page_is_an_answer(filled: Brain, query: str, slug: str, how: str) -> None:
     answer = filled.search(query)
     assert answer.short_circuit == how
     assert [hit.slug for hit in answer.hits] == [slug]
@@ -64,7 +64,7 @@ def test_a_name_is_an_answer(filled: Brain, query: str, slug: str, how: str) -> 
         "x" * 5000,
     ],
 )
-def test_what_is_no_name_or_the_name_of_several_is_searched_for(filled: Brain, query: str) -> None:
+def test_no_name_or_an_ambiguous_one_is_searched(filled: Brain, query: str) -> None:
     assert filled.search(query).short_circuit is None
 
 
@@ -87,7 +87,7 @@ def test_the_short_circuit_can_be_switched_off(filled: Brain) -> None:
         filled.set("short_circuit", "on")
 
 
-def test_operators_and_fields_name_a_page_only_to_the_letter(brain: Brain) -> None:
+def test_operators_and_fields_must_be_the_exact_name(brain: Brain) -> None:
     brain.put("rock", b"# Rock AND Roll NOT Jazz\n\nMusic with some jazz.\n")
     brain.put("river", b"# Title river\n\nWater.\n")
 

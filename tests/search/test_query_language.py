@@ -1,4 +1,4 @@
-"""What a query forbids or demands holds in every lane, and any query gets an answer."""
+"""Operators and fields limit every lane, and any query gets an answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def holding(brain: Brain, word: str) -> set[str]:
 
 
 @pytest.mark.parametrize("mode", ["bm25", "semantic", "hybrid"])
-def test_an_unwanted_word_keeps_its_pages_out_of_every_lane(filled: Brain, mode: Mode) -> None:
+def test_not_excludes_pages_in_every_lane(filled: Brain, mode: Mode) -> None:
     unwanted = holding(filled, "alice")
     asked = filled.query("the field notebook project", mode=mode, limit=30)
     assert unwanted & {hit.slug for hit in asked.hits}
@@ -38,7 +38,7 @@ def test_an_unwanted_word_keeps_its_pages_out_of_every_lane(filled: Brain, mode:
     assert not unwanted & {hit.slug for hit in answer.hits}
 
 
-def test_an_unwanted_word_keeps_its_pages_out_of_links_and_associations(filled: Brain) -> None:
+def test_not_excludes_pages_in_graph_and_associative_lanes(filled: Brain) -> None:
     unwanted = holding(filled, "alice")
     alone = {"semantic_weight": "0", "keyword_weight": "0"}
     for lane in ("graph", "associative"):
@@ -56,7 +56,7 @@ def test_an_unwanted_word_keeps_its_pages_out_of_links_and_associations(filled: 
     assert not unwanted & {hit.slug for hit in answer.hits}
 
 
-def test_an_unwanted_word_keeps_linked_pages_out_of_the_context(filled: Brain) -> None:
+def test_not_excludes_linked_pages_from_the_context(filled: Brain) -> None:
     unwanted = holding(filled, "alice")
     answer = filled.query("the field notebook project NOT alice", depth="auto", budget=4000)
     assert answer.context
@@ -64,7 +64,7 @@ def test_an_unwanted_word_keeps_linked_pages_out_of_the_context(filled: Brain) -
 
 
 @pytest.mark.parametrize("mode", ["bm25", "semantic", "hybrid"])
-def test_fields_hold_in_every_lane(filled: Brain, mode: Mode) -> None:
+def test_fields_limit_every_lane(filled: Brain, mode: Mode) -> None:
     answer = filled.query(
         "the field notebook project (wing:people OR wing:projects)", mode=mode, limit=30
     )
@@ -86,18 +86,18 @@ def test_a_query_without_words_has_an_answer(filled: Brain, text: str, mode: Mod
 @pytest.mark.parametrize(
     "text", ["wing:people", "tag:founder", "NOT river", "wing:people OR wing:companies"]
 )
-def test_a_list_by_fields_is_a_whole_answer(filled: Brain, text: str, mode: Mode) -> None:
+def test_a_query_of_fields_only_is_a_strong_answer(filled: Brain, text: str, mode: Mode) -> None:
     verdict = filled.query(text, mode=mode).verdict
     assert (verdict.grade, verdict.confidence) == ("strong", 1.0)
     assert verdict.reasons == ("every page fulfils the query's own fields and NOT",)
     assert filled.query("wing:nowhere", mode=mode).verdict.grade == "nothing"
 
 
-def test_what_is_left_beside_an_unwanted_name_is_no_answer(filled: Brain) -> None:
+def test_a_name_that_not_excludes_finds_nothing(filled: Brain) -> None:
     assert filled.query("people/alice-chen NOT alice").verdict.grade == "nothing"
 
 
-def test_a_misspelt_word_finds_what_was_meant(filled: Brain) -> None:
+def test_a_misspelt_word_finds_the_right_page(filled: Brain) -> None:
     answer = filled.search("sourdogh for the bakery")
     assert answer.hits[0].slug == "resources/sourdough-starter"
     assert any(stage.name == "repair" for stage in answer.trace.stages)

@@ -1,4 +1,4 @@
-"""What is tried when no page holds the query's words, rung by rung."""
+"""Relaxing a query that finds nothing, rung by rung, and repairing typos."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def stages(trace: Trace) -> list[str]:
     return [stage.name for stage in trace.stages]
 
 
-def test_a_query_that_finds_something_does_not_climb(filled: Brain) -> None:
+def test_a_query_with_results_is_not_relaxed(filled: Brain) -> None:
     slugs, trace, _ = find(filled, "kubernetes")
     assert slugs == ["cluster"]
     assert stages(trace) == ["fts"]
 
 
-def test_a_typo_is_repaired_on_the_last_rung_and_every_rung_is_told(filled: Brain) -> None:
+def test_a_typo_is_repaired_on_the_last_rung(filled: Brain) -> None:
     slugs, trace, found = find(filled, "where is kuberntes")
     assert slugs == ["cluster"]
     assert trace.stages[1].name == "retry_ladder"
@@ -59,7 +59,7 @@ def test_a_typo_is_repaired_on_the_last_rung_and_every_rung_is_told(filled: Brai
     assert [term.synonyms for term in found.terms] == [("kubernetes",)]
 
 
-def test_the_strongest_term_is_the_rarest_and_the_first_rung_with_a_hit_wins(
+def test_the_first_rung_searches_the_rarest_term(
     filled: Brain,
 ) -> None:
     slugs, trace, _ = find(filled, "warm AND pods AND kubernetes AND nothing")
@@ -73,12 +73,12 @@ def test_the_strongest_term_is_the_rarest_and_the_first_rung_with_a_hit_wins(
     }
 
 
-def test_of_two_terms_as_rare_the_longer_is_the_stronger(filled: Brain) -> None:
+def test_of_two_equally_rare_terms_the_longer_is_searched(filled: Brain) -> None:
     assert find(filled, "broken AND sourdough")[0] == ["baking"]
     assert find(filled, "whales AND sourdough")[0] == ["baking"]
 
 
-def test_a_phrase_that_no_page_holds_is_taken_apart(filled: Brain) -> None:
+def test_a_phrase_that_no_page_contains_is_split(filled: Brain) -> None:
     slugs, trace, _ = find(filled, '"the pods kubernetes"')
     assert slugs == ["cluster"]
     assert trace.stages[1].detail["won"] == "strongest_term"
@@ -91,14 +91,14 @@ def test_stop_words_are_left_out_of_the_sanitised_query(filled: Brain) -> None:
     assert "refreshed_sanitised: xyz = 0" in rungs
 
 
-def test_what_the_query_forbids_stays_forbidden_on_every_rung(filled: Brain) -> None:
+def test_excluded_pages_stay_excluded_on_every_rung(filled: Brain) -> None:
     assert find(filled, "kuberntes NOT pods")[0] == []
     assert find(filled, "kuberntes NOT whales")[0] == ["cluster"]
     assert find(filled, "warm AND nothing NOT bread")[0] == ["pods"]
     assert find(filled, "kuberntes", scope=Scope(exclude=("cluster",)))[0] == []
 
 
-def test_an_unknown_word_that_is_a_slip_is_repaired_beside_words_that_are_known(
+def test_a_typo_beside_known_words_is_repaired(
     filled: Brain,
 ) -> None:
     slugs, trace, found = find(filled, "sourdogh starter")
@@ -111,13 +111,13 @@ def test_an_unknown_word_that_is_a_slip_is_repaired_beside_words_that_are_known(
 @pytest.mark.parametrize(
     "text", ["sourpuss starter", "dough starter", "sour starter", "starter sourdou*", "pods 12345"]
 )
-def test_a_word_that_may_just_be_unknown_is_left_alone(filled: Brain, text: str) -> None:
+def test_a_word_that_may_be_new_is_not_repaired(filled: Brain, text: str) -> None:
     found = find(filled, text)[2]
     assert found.pages
     assert found.terms == ()
 
 
-def test_both_can_be_switched_off(filled: Brain) -> None:
+def test_ladder_and_repair_can_be_switched_off(filled: Brain) -> None:
     assert find(filled, "kuberntes", Settings(retry_ladder=False))[0] == []
     _, trace, found = find(filled, "sourdogh starter", Settings(repair_words=False))
     assert (stages(trace), found.terms) == (["fts"], ())
@@ -125,7 +125,7 @@ def test_both_can_be_switched_off(filled: Brain) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "🚀", "zzzz", "NOT kubernetes tag:none", "tag:none", "知识"])
-def test_the_ladder_ends_where_there_is_nothing(filled: Brain, text: str) -> None:
+def test_the_ladder_ends_without_results(filled: Brain, text: str) -> None:
     assert find(filled, text)[0] == []
 
 

@@ -1,4 +1,4 @@
-"""Lanes side by side: what others write meanwhile never mixes two views of the brain."""
+"""Lanes in parallel: a write in between never mixes two snapshots of the brain."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def meanwhile(
 
 
 def move_a_number(other: Brain) -> None:
-    """The number of one page's only passage becomes that of another page's new one."""
+    """Give the chunk id of a deleted page to a new chunk of another page."""
     other.delete("plan")
     other.put("alice", b"# Alice\n\nShe rows.\n\n## Trip\n\nBy boat on the river.\n")
 
 
 @pytest.mark.parametrize("depth", [None, "auto"])
-def test_a_passage_is_never_shown_as_another_page_s(brain: Brain, meanwhile, depth) -> None:
+def test_a_reused_chunk_id_never_shows_the_wrong_page(brain: Brain, meanwhile, depth) -> None:
     brain.put("alice", b"# Alice\n\nShe rows.\n")
     brain.put("plan", b"# Plan\n\nNobody is to know of it.\n")
     brain.embed()
@@ -52,7 +52,7 @@ def test_a_passage_is_never_shown_as_another_page_s(brain: Brain, meanwhile, dep
     assert [stage.name for stage in answer.trace.stages].count("fts") == 1
 
 
-def test_a_page_that_goes_while_lanes_run_is_left_out(brain: Brain, meanwhile) -> None:
+def test_a_page_deleted_while_lanes_run_is_left_out(brain: Brain, meanwhile) -> None:
     brain.put("alice", b"# Alice\n\nBy boat.\n")
     brain.put("bob", b"# Bob\n\nBy boat.\n")
     brain.embed()

@@ -1,4 +1,4 @@
-"""Which pages are good enough, by example."""
+"""Thresholds: which pages are dropped, by example."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def page(slug: str, score: float, **lanes: float) -> Ranked:
     return Ranked(ord(slug), slug, score, found)
 
 
-def test_nothing_is_cut_by_default() -> None:
+def test_nothing_is_dropped_by_default() -> None:
     pages = [page("a", 1.0, vector=0.1), page("b", 0.0)]
     assert apply_threshold(pages, Settings()) == ThresholdResult(pages)
 
@@ -27,17 +27,17 @@ def test_the_threshold_is_a_share_of_the_best_score() -> None:
     )
 
 
-def test_the_best_may_stand_anywhere() -> None:
+def test_the_best_score_may_be_at_any_place() -> None:
     pages = [page("a", 0.5), page("b", 2.0)]
     assert apply_threshold(pages, Settings(threshold=0.6)).below_threshold == ("a",)
 
 
-def test_scores_that_are_not_positive_are_no_measure() -> None:
+def test_scores_of_zero_or_less_drop_nothing() -> None:
     pages = [page("a", 0.0), page("b", -3.0)]
     assert apply_threshold(pages, Settings(threshold=0.9)).kept == pages
 
 
-def test_the_floor_is_asked_of_pages_that_meaning_alone_found() -> None:
+def test_the_floor_is_for_pages_of_the_vector_lane_alone() -> None:
     pages = [
         page("a", 1.0, vector=0.7),
         page("b", 0.9, vector=0.4),
@@ -49,18 +49,18 @@ def test_the_floor_is_asked_of_pages_that_meaning_alone_found() -> None:
     assert found.below_floor == ("b",)
 
 
-def test_a_reranker_s_opinion_does_not_find_a_page() -> None:
+def test_the_reranker_is_not_a_lane_for_the_floor() -> None:
     pages = [page("a", 1.0, vector=0.4, rerank=0.9), page("b", 0.5, vector=0.7, rerank=0.1)]
     assert apply_threshold(pages, Settings(relevance_floor=0.6)).below_floor == ("a",)
 
 
-def test_the_threshold_measures_by_what_the_floor_left() -> None:
+def test_the_threshold_applies_after_the_floor() -> None:
     pages = [page("a", 1.0, vector=0.1), page("b", 0.4, fts=1.0)]
     settings = Settings(relevance_floor=0.5, threshold=0.6)
     assert apply_threshold(pages, settings) == ThresholdResult(pages[1:], below_floor=("a",))
 
 
-def test_a_page_comes_once_where_it_stood_first() -> None:
+def test_a_duplicate_page_is_kept_at_its_first_place() -> None:
     pages = [page("a", 1.0), page("b", 0.9), page("a", 0.5)]
     assert apply_threshold(pages, Settings()).kept == pages[:2]
 
@@ -69,9 +69,7 @@ scored = st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(-1, 2)), unique
 
 
 @given(scored, st.floats(0, 1))
-def test_every_page_is_kept_or_named_and_the_best_always_kept(
-    given_: list[tuple[str, float]], threshold: float
-) -> None:
+def test_every_page_is_kept_or_reported(given_: list[tuple[str, float]], threshold: float) -> None:
     pages = [page(slug, score) for slug, score in given_]
     found = apply_threshold(pages, Settings(threshold=threshold))
     assert {one.slug for one in found.kept} | set(found.below_threshold) == {

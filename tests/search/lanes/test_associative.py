@@ -1,4 +1,4 @@
-"""One Hopfield step by hand, and over stored vectors."""
+"""The associative lane: one Hopfield step by hand, and over stored vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gbrain.store.vectors import active_space
 from gbrain.types import LaneResult, Query, Scope
 
 
-def test_a_step_is_the_mean_of_memories_weighed_by_softmax() -> None:
+def test_a_step_is_the_mean_weighted_by_softmax() -> None:
     memory = np.array([[1, 0], [0, 1]], np.float32)
     recalled = associative.recall(memory, np.array([1, 0], np.float32), 8.0)
     # The weights are e^8 : 1, and the result is brought to length one.
@@ -24,7 +24,7 @@ def test_a_step_is_the_mean_of_memories_weighed_by_softmax() -> None:
     assert np.linalg.norm(recalled) == pytest.approx(1)
 
 
-def test_without_beta_all_memories_count_alike() -> None:
+def test_beta_zero_weights_all_memories_equally() -> None:
     memory = np.array([[1, 0], [0, 1]], np.float32)
     recalled = associative.recall(memory, np.array([1, 0], np.float32), 0.0)
     assert recalled.tolist() == pytest.approx([math.sqrt(0.5)] * 2)
@@ -36,7 +36,7 @@ def test_a_large_beta_recalls_the_nearest_memory() -> None:
     assert recalled.tolist() == pytest.approx([0.6, 0.8])
 
 
-def test_memories_that_cancel_out_recall_nothing_and_do_no_harm() -> None:
+def test_memories_that_cancel_out_recall_nothing() -> None:
     memory = np.array([[0, 1], [0, -1]], np.float32)
     assert associative.recall(memory, np.array([1, 0], np.float32), 8.0).tolist() == [0, 0]
 
@@ -56,14 +56,14 @@ def lanes(path: Path, text: str, scope: Scope, settings: Settings) -> tuple[Lane
             )
 
 
-def test_a_large_beta_finds_what_is_near_the_nearest_passage(embedded: Path) -> None:
+def test_a_large_beta_finds_pages_like_the_best_chunk(embedded: Path) -> None:
     settings = Settings(hopfield_beta=1000.0)
     recalled, near = lanes(embedded, "who founded RiverAI", Scope(), settings)
     assert recalled.pages[0].slug == near.pages[0].slug
     assert recalled.pages[0].score == pytest.approx(1, abs=0.01)
 
 
-def test_the_scope_holds(embedded: Path) -> None:
+def test_pages_out_of_scope_are_not_found(embedded: Path) -> None:
     scope = Scope(wing="people")
     recalled, near = lanes(embedded, "who founded RiverAI", scope, Settings())
     assert recalled.pages

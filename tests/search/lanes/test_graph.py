@@ -1,4 +1,4 @@
-"""Pages that a query names, and those linked with them."""
+"""The graph lane: pages that a query names, and their neighbours."""
 
 from __future__ import annotations
 
@@ -59,22 +59,22 @@ def test_a_neighbour_scores_half_the_strength_of_its_links(linked: Brain) -> Non
     )
 
 
-def test_ties_to_several_named_pages_add_up_to_no_more_than_a_half(linked: Brain) -> None:
+def test_strengths_add_up_to_at_most_a_half(linked: Brain) -> None:
     found = scores(linked, "Alice Chen and Bo")
     assert found["companies/river-ai"] == 0.5
     assert found["notes/about"] == pytest.approx(0.5 / (1 + math.log(2)))
 
 
-def test_the_longest_name_is_meant(linked: Brain) -> None:
+def test_the_longest_matching_name_counts(linked: Brain) -> None:
     assert "companies/river" not in scores(linked, "River AI")
     assert scores(linked, "the river, and River AI")["companies/river"] == 1.0
 
 
-def test_stop_words_name_nobody(linked: Brain) -> None:
+def test_stop_words_are_no_names(linked: Brain) -> None:
     assert scores(linked, "what about it") == {}
 
 
-def test_best_first_and_no_more_than_the_pool(linked: Brain) -> None:
+def test_results_are_best_first_and_fit_the_pool(linked: Brain) -> None:
     found = search(linked, "River AI")
     assert [page.rank for page in found.pages] == [1, 2, 3]
     assert found.pages[0].slug == "companies/river-ai"
@@ -93,6 +93,6 @@ def test_a_page_outside_the_scope_leads_to_one_inside(linked: Brain) -> None:
 
 @given(st.text())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-def test_any_text_can_be_asked(linked: Brain, text: str) -> None:
+def test_any_text_is_a_valid_query(linked: Brain, text: str) -> None:
     found = search(linked, text).pages
     assert all(0 < page.score <= 1 for page in found)

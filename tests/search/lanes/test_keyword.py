@@ -1,4 +1,4 @@
-"""The keyword lane: any string is a query, and words find the pages that hold them."""
+"""The keyword lane: any string is a query, and words find the pages that contain them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_phrase_is_found_only_in_its_order(filled: Brain) -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", '""', "(((", "***", "\0", "zzzz qqqq", "^"])
-def test_nothing_is_found_without_an_error(filled: Brain, query: str) -> None:
+def test_a_query_without_matches_is_no_error(filled: Brain, query: str) -> None:
     assert found(filled, query) == []
 
 
@@ -86,12 +86,12 @@ def test_nothing_is_found_without_an_error(filled: Brain, query: str) -> None:
 @example("\0" * 100)
 @example("a" + "!" * 100_000 + "a")
 @example("%_'; DROP TABLE pages; --")
-def test_any_string_is_a_query(filled: Brain, query: str) -> None:
+def test_any_string_is_a_valid_query(filled: Brain, query: str) -> None:
     answer = filled.search(query)
     assert [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
 
 
-def test_the_best_passage_speaks_for_its_page_with_its_words_marked(filled: Brain) -> None:
+def test_the_snippet_marks_words_in_the_best_chunk(filled: Brain) -> None:
     hit = filled.search("egrets seen").hits[0]
     assert hit.chunk is not None
     assert (hit.chunk.kind, hit.chunk.date, hit.chunk.lines) == ("timeline", "2026-04-03", (5, 5))
@@ -99,12 +99,12 @@ def test_the_best_passage_speaks_for_its_page_with_its_words_marked(filled: Brai
     assert hit.date == "2026-04-03"
 
 
-def test_a_word_deep_in_a_long_page_is_shown_from_there(filled: Brain) -> None:
+def test_the_snippet_shows_a_word_deep_in_a_long_page(filled: Brain) -> None:
     hit = filled.search("heron stands").hits[0]
     assert "\x02heron\x03 \x02stands\x03" in hit.snippet
 
 
-def test_a_page_that_holds_all_words_comes_before_one_that_holds_some(brain: Brain) -> None:
+def test_a_page_with_all_words_comes_before_one_with_some(brain: Brain) -> None:
     brain.put(
         "all", b"# One\n\nheron and egret, with a good deal more text around the two of them\n"
     )
@@ -113,19 +113,17 @@ def test_a_page_that_holds_all_words_comes_before_one_that_holds_some(brain: Bra
     assert found(brain, "heron egret") == ["all", "some"]
 
 
-def test_words_of_a_script_without_spaces_are_found_among_others(filled: Brain) -> None:
+def test_words_of_a_script_without_spaces_are_found(filled: Brain) -> None:
     assert found(filled, "知识 这里") == ["chinese"]
 
 
-def test_an_exact_word_does_not_hide_the_pages_that_hold_it_inside_a_longer_one(
-    brain: Brain,
-) -> None:
+def test_an_exact_word_does_not_hide_longer_words(brain: Brain) -> None:
     brain.put("exact", "# 词\n\n知识\n".encode())
     brain.put("inside", "# 库\n\n我的知识库\n".encode())
     assert set(found(brain, "知识")) == {"exact", "inside"}
 
 
-def test_filters_hold(filled: Brain) -> None:
+def test_filters_limit_the_results(filled: Brain) -> None:
     assert found(filled, "auth middleware", slug_prefix="auth-") == ["auth-notes"]
     assert found(filled, "saw", since="2026-01-01") == ["dated"]
     assert found(filled, "saw", since="2026-05-01") == []
@@ -171,13 +169,11 @@ def test_a_narrow_filter_finds_its_pages_beyond_the_pool(brain: Brain) -> None:
         ("templates AND", ["cpp"]),
     ],
 )
-def test_operators_and_fields_mean_what_they_say(
-    filled: Brain, text: str, slugs: list[str]
-) -> None:
+def test_operators_and_fields_limit_the_results(filled: Brain, text: str, slugs: list[str]) -> None:
     assert matched(filled, text) == slugs
 
 
-def test_without_a_word_to_match_the_latest_pages_come_first(filled: Brain) -> None:
+def test_filters_alone_list_the_latest_pages_first(filled: Brain) -> None:
     assert matched(filled, "NOT nothing") == ["auth", "auth-notes", "chinese", "cpp", "rocket"]
     assert matched(filled, "NOT auth", Scope(slug_prefix="d")) == ["dated"]
     assert matched(filled, "NOT auth")[0] == "dated"
@@ -196,9 +192,7 @@ def test_excluded_pages_make_room_for_others(brain: Brain) -> None:
     assert len(matched(brain, "heron", Scope(exclude=unwanted[:90]))) == pool
 
 
-def test_frequent_words_beside_a_rare_one_are_searched_when_its_pages_are_kept_out(
-    brain: Brain,
-) -> None:
+def test_common_words_count_if_the_rare_one_is_out_of_scope(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
         for number in range(2100):
             page = parse_page(f"many/{number}.md", b"# Heron\n")

@@ -44,7 +44,7 @@ def found_by(
 
 
 class Drawn:
-    """A brain of pages whose vectors are given; page n has the slug `wing/n` and one passage."""
+    """A brain of pages whose vectors are given; page n has the slug `wing/n` and one chunk."""
 
     def __init__(self, brain: Brain, rows: Floats) -> None:
         self.brain, self.rows = brain, rows
@@ -59,7 +59,7 @@ class Drawn:
         self.space = VectorSpace(7, rows.shape[1])
 
     def add(self, number: int, page_id: int, wing: str = "general") -> None:
-        """Vector `number` as a passage of a page, which is made if need be."""
+        """Store vector `number` as a chunk of a page, which is created if missing."""
         connection = self.brain.database.connection
         connection.execute(
             "INSERT OR IGNORE INTO pages (id, slug, path, title, wing, wing_reason, room, "
@@ -123,7 +123,7 @@ def test_pages_scored_after_the_pool_follow_it(drawn: Drawn) -> None:
     assert found.lowest_score == found.overflow[-1].score
 
 
-def test_a_narrow_wing_still_finds_its_ten(drawn: Drawn) -> None:
+def test_a_small_wing_is_searched_completely(drawn: Drawn) -> None:
     query = units(1, 64, seed=3)[0]
     found = drawn.search(query, Scope(wing="rare"))
     rare = np.full(5000, -9, np.float32)
@@ -133,7 +133,7 @@ def test_a_narrow_wing_still_finds_its_ten(drawn: Drawn) -> None:
     assert {page.slug.split("/")[0] for page in found.pages} == {"rare"}
 
 
-def test_what_is_excluded_makes_room_for_the_next(drawn: Drawn) -> None:
+def test_excluded_pages_make_room_for_the_next(drawn: Drawn) -> None:
     query = units(1, 64, seed=4)[0]
     best, *others = [page.slug for page in drawn.search(query).pages]
     without = [page.slug for page in drawn.search(query, Scope(exclude=(best,))).pages]
@@ -141,12 +141,12 @@ def test_what_is_excluded_makes_room_for_the_next(drawn: Drawn) -> None:
     assert len(without) == len(others) + 1
 
 
-def test_nothing_in_scope_is_nothing_found(drawn: Drawn) -> None:
+def test_an_empty_scope_finds_nothing(drawn: Drawn) -> None:
     found = drawn.search(units(1, 64, seed=4)[0], Scope(wing="nowhere"))
     assert (found.pages, found.chunks, found.lowest_score) == ((), (), None)
 
 
-def test_a_page_of_many_passages_starves_no_other(brain: Brain) -> None:
+def test_a_page_of_many_chunks_leaves_room_for_others(brain: Brain) -> None:
     rows = units(1300, 64, seed=5)
     made = Drawn(brain, rows)
     query = rows[:1200].mean(axis=0)
@@ -162,7 +162,7 @@ def test_a_page_of_many_passages_starves_no_other(brain: Brain) -> None:
     assert [page.page_id for page in found.pages[1:11]] == list(range(1200, 1210))
 
 
-def test_passages_as_near_as_each_other_are_all_looked_at(brain: Brain) -> None:
+def test_equally_similar_chunks_are_all_scored(brain: Brain) -> None:
     made = Drawn(brain, np.tile(units(1, 64, seed=7), (1500, 1)))
     with brain.database.write_transaction():
         for n in range(1500):
@@ -172,7 +172,7 @@ def test_passages_as_near_as_each_other_are_all_looked_at(brain: Brain) -> None:
     assert sorted(listed) == list(range(1, 1501))
 
 
-def test_passages_are_listed_once(drawn: Drawn) -> None:
+def test_chunks_are_listed_once(drawn: Drawn) -> None:
     listed = [chunk.chunk_id for chunk in drawn.search(units(1, 64, seed=6)[0]).chunks]
     assert len(listed) == len(set(listed))
 
@@ -181,7 +181,7 @@ def test_passages_are_listed_once(drawn: Drawn) -> None:
 
 
 class Remembering:
-    """The real model, with each passage's vector as it came out of it."""
+    """Return the real model that remembers the vector of each chunk."""
 
     def __init__(self, model: OnnxEmbedder) -> None:
         self.model, self.spec = model, model.spec

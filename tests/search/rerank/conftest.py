@@ -1,4 +1,4 @@
-"""Questions to the sample pages, up to where a reranker is asked."""
+"""Queries on the sample pages, run up to the rerank stage."""
 
 from __future__ import annotations
 

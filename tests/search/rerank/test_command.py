@@ -1,4 +1,4 @@
-"""The user's own command: scores in, and every way it can fail is a sentence."""
+"""The user's own reranker command: its scores, and a message for every failure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gbrain.store.chunks import StoredChunk
 from gbrain.types import Query, Ranked, Scope
 
 
-def passage(page_id: int, part: int, text: str) -> StoredChunk:
+def chunk(page_id: int, part: int, text: str) -> StoredChunk:
     return StoredChunk(
         10 * page_id + part, page_id, 0, part, "truth", (), None, 0, 1, 1, 1, b"hash", text
     )
@@ -33,8 +33,8 @@ def build_request(command: str, seconds: str = "10") -> RerankRequest:
         sqlite3.connect(":memory:"),
         Query("which bird?", (), Scope(), 10),
         [Ranked(page, f"p{page}", 1 / page, {}) for page in (1, 2, 3, 4)],
-        {1: [passage(1, 0, "Heron."), passage(1, 1, "Ünd 🦜.")], 2: [passage(2, 0, "Wren.")],
-         3: [], 4: [passage(4, 0, "Kite.")]},
+        {1: [chunk(1, 0, "Heron."), chunk(1, 1, "Ünd 🦜.")], 2: [chunk(2, 0, "Wren.")],
+         3: [], 4: [chunk(4, 0, "Kite.")]},
         override_settings(Settings(), {"rerank_seconds": seconds}),
         RerankResources(never, never, command, "2026-11-16"),  # type: ignore[arg-type]
     )  # fmt: skip
@@ -44,7 +44,7 @@ def python(program: str) -> str:
     return shlex.join([sys.executable, "-c", program])
 
 
-def test_it_is_given_question_and_passages_and_prints_scores(tmp_path: Path) -> None:
+def test_the_command_reads_chunks_and_prints_scores(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     program = (
         f"import sys; open({str(seen)!r}, 'wb').write(sys.stdin.buffer.read()); print([3, -1, 1])"
@@ -81,12 +81,12 @@ def test_null_leaves_a_page_where_it_is() -> None:
     ],
     ids=range(12),
 )
-def test_what_goes_wrong_is_said(command: str, reason: str) -> None:
+def test_every_failure_has_a_message(command: str, reason: str) -> None:
     with pytest.raises(GbrainError, match=f"rerank_command.*{reason}"):
         score_pages(build_request(command))
 
 
-def test_it_is_ended_when_it_takes_too_long(tmp_path: Path) -> None:
+def test_a_slow_command_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "number"
     program = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     with pytest.raises(GbrainError, match="took longer than 2 seconds"):
@@ -95,7 +95,7 @@ def test_it_is_ended_when_it_takes_too_long(tmp_path: Path) -> None:
         os.kill(int(note.read_text()), 0)
 
 
-def test_no_shell_reads_it(tmp_path: Path) -> None:
+def test_the_command_runs_without_a_shell(tmp_path: Path) -> None:
     with pytest.raises(GbrainError):
         score_pages(build_request(python("print([1])") + f" ; touch {tmp_path / 'made'}"))
     assert not (tmp_path / "made").exists()

@@ -1,4 +1,4 @@
-"""The cross-encoder's opinion of pages, with the real model."""
+"""The cross-encoder, with the real model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gbrain.store.chunks import page_chunks
 from gbrain.store.pages import require_page
 
 
-def test_it_knows_the_answer_from_what_only_sounds_like_it(ask: Callable) -> None:
+def test_the_answer_comes_before_a_page_that_sounds_similar(ask: Callable) -> None:
     fused = ask("how do I copy a database that is being written to?")
     found = fused.reranked(rerank="cross-encoder", rerank_head="8")
     assert found.ranked[0].slug == "resources/back-up-a-sqlite-database"
@@ -29,14 +29,14 @@ def test_it_knows_the_answer_from_what_only_sounds_like_it(ask: Callable) -> Non
     assert all(0 <= opinion <= 1 for opinion in opinions)
 
 
-def test_without_vectors_it_reads_what_the_words_found(ask: Callable) -> None:
+def test_without_vectors_it_reads_keyword_matches(ask: Callable) -> None:
     fused = ask("how is a database copied while writing?", mode="bm25")
     found = fused.reranked(rerank="cross-encoder")
     assert found.notice is None
     assert found.pages == min(len(fused.ranked), 20)
 
 
-def test_what_a_light_opinion_could_not_move_is_not_read(ask: Callable) -> None:
+def test_a_page_that_cannot_move_is_not_read(ask: Callable) -> None:
     fused = ask("database copy while writing", mode="bm25")
     found = fused.reranked(rerank="cross-encoder")
     assert 0 < found.pages < len(fused.ranked)
@@ -44,7 +44,7 @@ def test_what_a_light_opinion_could_not_move_is_not_read(ask: Callable) -> None:
     assert len(judged) == found.pages
 
 
-def test_of_a_page_that_does_not_get_ahead_one_passage_is_read(ask: Callable) -> None:
+def test_only_the_best_chunk_of_a_low_page_is_read(ask: Callable) -> None:
     fused = ask("how do I copy a database that is being written to?")
     one = fused.reranked(rerank="cross-encoder", rerank_chunks="1")
     assert one.chunks == one.pages > READ_ON
@@ -53,7 +53,7 @@ def test_of_a_page_that_does_not_get_ahead_one_passage_is_read(ask: Callable) ->
     assert one.chunks < more.chunks <= one.chunks + 2 * READ_ON
 
 
-def test_the_answer_may_follow_the_passage_that_matches(brain: Brain) -> None:
+def test_the_chunk_after_the_matching_one_is_read_too(brain: Brain) -> None:
     chatter = "\n".join(f"Kim: Number {n} of what I want to ask of you." for n in range(9))
     for slug, said in {"asked": "I must ask.", "told": "At noon, not on Sundays."}.items():
         brain.put(slug, f"Kim: When does the ferry leave?\n{chatter}\nLee: {said}".encode())
@@ -79,7 +79,7 @@ def test_a_statement_moves_less_than_a_question(ask: Callable) -> None:
     )
 
 
-def test_logits_become_numbers_from_0_to_1_in_proportion() -> None:
+def test_logits_are_scaled_from_0_to_1() -> None:
     assert [relevance(logit) for logit in (-1e6, -11.5, -1, 9.5, 1e6)] == [0, 0, 0.5, 1, 1]
 
 
@@ -103,7 +103,7 @@ def test_a_higher_logit_is_never_less_relevant(one: float, other: float) -> None
         ("", 0.1),
     ],
 )
-def test_short_questions_are_what_it_was_trained_on(text: str, expected: float) -> None:
+def test_short_questions_are_trusted_most(text: str, expected: float) -> None:
     assert query_trust(text) == pytest.approx(expected)
 
 
@@ -112,7 +112,7 @@ def test_any_query_is_trusted_a_little(text: str) -> None:
     assert 0 < query_trust(text) <= 1
 
 
-def test_titles_of_a_series_tell_nothing() -> None:
+def test_titles_of_a_series_are_left_out() -> None:
     titles = {1: "Weekly call 11", 2: "Weekly Call 12", 3: "Sourdough", 4: "Bread"}
     assert distinctive_titles(titles) == {1: "", 2: "", 3: "Sourdough", 4: "Bread"}
     assert distinctive_titles({**titles, 5: "Rye"})[1] == "Weekly call 11"
@@ -120,7 +120,7 @@ def test_titles_of_a_series_tell_nothing() -> None:
     assert distinctive_titles({}) == {}
 
 
-def test_further_passages_add_a_little_to_the_best() -> None:
+def test_other_chunks_add_a_little_to_the_best() -> None:
     assert combine_logits([3.0]) == 3.0
     assert combine_logits([3.0, 3.0]) == pytest.approx(3.0 + 0.693, abs=1e-3)
     assert combine_logits([3.0, -9.0]) == pytest.approx(3.0, abs=1e-3)

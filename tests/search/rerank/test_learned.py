@@ -59,7 +59,7 @@ def test_features_can_be_computed_by_hand() -> None:
     assert rows[2] == pytest.approx((0, 0.25, 0.25, 0, 0.25, 0.5, 0, 0, 1, 0.5))
 
 
-def test_what_is_not_known_is_middling_and_new() -> None:
+def test_unknown_values_have_defaults() -> None:
     (row,) = compute_features([page(1, 0.0)], {}, "2026-11-16", 30).values()
     assert row == (0, 0, 0, 0, 0, 0.5, 0, 0, 1, 0)
     future = {1: BoostData("One", "people", "", last_day="2030-01-01")}
@@ -77,7 +77,7 @@ def test_the_network_can_be_computed_by_hand() -> None:
 
 
 @given(st.lists(st.floats(-9, 9), min_size=12, max_size=12))
-def test_what_is_written_is_read_back(numbers: list[float]) -> None:
+def test_a_network_survives_a_round_trip(numbers: list[float]) -> None:
     row = tuple(numbers[:10])
     network = RerankNetwork(row, ONES, (row, ZEROS), (numbers[10], 0.0), (numbers[11], 1.0))
     assert load_network(dump_network(network)) == network
@@ -101,7 +101,7 @@ def test_what_is_written_is_read_back(numbers: list[float]) -> None:
     ],
     ids=range(10),
 )
-def test_anything_else_is_no_network(text: str) -> None:
+def test_malformed_text_is_no_network(text: str) -> None:
     assert load_network(text) is None
 
 
@@ -124,7 +124,7 @@ def own(embedded_sample: Path, brain_path: Path) -> Database:
         yield database
 
 
-def test_nothing_learned_leaves_the_order(ask: Callable, own: Database) -> None:
+def test_an_untrained_reranker_keeps_the_order(ask: Callable, own: Database) -> None:
     fused = ask("cloud notes")._replace(connection=own.connection)
     found = fused.reranked(rerank="learned")
     assert found.ranked == fused.ranked
@@ -134,7 +134,7 @@ def test_nothing_learned_leaves_the_order(ask: Callable, own: Database) -> None:
     )
 
 
-def test_the_network_decides(ask: Callable, own: Database) -> None:
+def test_the_network_decides_the_order(ask: Callable, own: Database) -> None:
     fused = ask("who shares notes?")._replace(connection=own.connection)
     last = fused.ranked[9]
     with own.write_transaction() as connection:
@@ -145,7 +145,7 @@ def test_the_network_decides(ask: Callable, own: Database) -> None:
     assert [page.slug for page in found.ranked[1:10]] == [page.slug for page in fused.ranked[:9]]
 
 
-def test_what_cannot_be_read_counts_as_nothing(ask: Callable, own: Database) -> None:
+def test_weights_of_other_features_count_as_untrained(ask: Callable, own: Database) -> None:
     with own.write_transaction() as connection:
         save_weights(connection, RERANKER, '{"features": ["sine"]}', NOON)
     fused = ask("cloud notes")._replace(connection=own.connection)

@@ -1,4 +1,4 @@
-"""The reranker without a model of its own, on the sample pages."""
+"""The overlap reranker, on the sample pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def opinions(found: object) -> dict[str, float]:
     }
 
 
-def test_words_alone_count_when_no_vectors_were_asked(ask: Callable) -> None:
+def test_only_words_count_without_the_vector_lane(ask: Callable) -> None:
     fused = ask(OFFLINE, mode="bm25")
     no_model = fused._replace(resources=fused.resources._replace(embedder=None))
     found = opinions(no_model.reranked(rerank="overlap"))
@@ -28,16 +28,18 @@ def test_words_alone_count_when_no_vectors_were_asked(ask: Callable) -> None:
     assert all(0 < opinion <= 1 for opinion in found.values())
 
 
-def test_sentences_near_in_meaning_count_with_vectors(ask: Callable) -> None:
+def test_similar_sentences_count_with_the_vector_lane(ask: Callable) -> None:
     words = opinions(ask(OFFLINE, mode="bm25").reranked(rerank="overlap", rerank_head="3"))
     both = opinions(ask(OFFLINE).reranked(rerank="overlap", rerank_head="3"))
+    assert both
     assert all(0 <= opinion <= 1 for opinion in both.values())
     assert any(both[slug] != words[slug] for slug in both.keys() & words.keys())
 
 
-def test_a_query_without_words_goes_by_meaning_alone(ask: Callable) -> None:
+def test_a_query_without_words_is_scored_by_sentences(ask: Callable) -> None:
     found = ask("?!", mode="semantic").reranked(rerank="overlap", rerank_head="3")
     assert found.notice is None
+    assert opinions(found)
     assert all(0 <= opinion <= 0.5 for opinion in opinions(found).values())
 
 
@@ -54,11 +56,11 @@ def test_a_query_without_words_goes_by_meaning_alone(ask: Callable) -> None:
         ("", [""]),
     ],
 )  # fmt: skip
-def test_a_passage_is_read_by_sentences(text: str, parts: list[str]) -> None:
+def test_a_chunk_is_split_into_sentences(text: str, parts: list[str]) -> None:
     assert sentences(text, "") == parts
 
 
-def test_of_many_sentences_those_with_the_question_s_words_are_read() -> None:
+def test_sentences_with_words_of_the_question_are_chosen() -> None:
     text = "This is about bread. " * 9 + "The Heron stands still. Herons eat fish, mostly."
     assert sentences(text, "Where does the heron stand?")[:2] == [
         "The Heron stands still.",
@@ -72,20 +74,20 @@ def test_any_text_has_a_few_sentences(text: str, question: str) -> None:
     assert 1 <= len(sentences(text, question)) <= 4
 
 
-def test_a_rare_term_is_worth_more_and_none_is_worth_nothing() -> None:
+def test_a_rare_term_weighs_more_and_none_weighs_nothing() -> None:
     worth = [rarity(holding, 1000) for holding in (0, 1, 10, 500, 1000, 2000)]
     assert worth == sorted(worth, reverse=True)
     assert worth[-1] > 0
     assert rarity(10, 1000) == pytest.approx(math.log(1 + 990.5 / 10.5))
 
 
-def test_the_share_of_terms_goes_by_rarity() -> None:
+def test_terms_are_weighted_by_rarity() -> None:
     assert weighted_coverage([3.0, 1.0], [True, False]) == 0.75
     assert weighted_coverage([3.0, 1.0], [True, True]) == 1
     assert weighted_coverage([], []) == 0
 
 
-def test_a_cosine_counts_between_anything_and_the_same() -> None:
+def test_cosines_are_scaled_from_unrelated_to_same() -> None:
     assert [scale_cosine(cosine) for cosine in (-1, 0.5, 0.7, 0.9, 1)] == pytest.approx(
         [0, 0, 0.5, 1, 1]
     )

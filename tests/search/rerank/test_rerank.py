@@ -1,4 +1,4 @@
-"""Reranking an answer: who is asked, who is not, and what is left when it fails."""
+"""The rerank stage: when the reranker runs, how scores are mixed, what a failure leaves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gbrain.types import Candidate, LaneResult, Ranked, ScoredChunk
 QUESTION = "who would rather not send notes to a hosted service?"
 
 
-def test_every_kind_that_can_be_set_is_known() -> None:
+def test_every_kind_in_the_settings_exists() -> None:
     assert find_setting("rerank").choices == ("off", *KINDS)
 
 
@@ -37,7 +37,7 @@ def test_the_head_is_reordered_and_the_tail_stays(ask: Callable, kind: str) -> N
     assert fused.reranked(rerank=kind, rerank_head="5", rerank_mix="1") == found
 
 
-def test_where_the_lanes_agree_nobody_is_asked(ask: Callable) -> None:
+def test_agreeing_lanes_skip_the_reranker(ask: Callable) -> None:
     fused = ask("how do I back up a SQLite database while it is in use?")
     fused = fused._replace(resources=fused.resources._replace(cross_encoder=never))
     found = fused.reranked(rerank="cross-encoder", unanimity="on")
@@ -49,14 +49,14 @@ def never() -> None:
     raise AssertionError("nobody needs this model")
 
 
-def test_one_page_needs_no_second_opinion(ask: Callable) -> None:
+def test_a_single_page_skips_the_reranker(ask: Callable) -> None:
     fused = ask(QUESTION)
     alone = fused._replace(ranked=fused.ranked[:1]).reranked(rerank="command")
     assert (alone.ranked, alone.skipped) == (fused.ranked[:1], "fewer than two pages")
     assert fused._replace(ranked=[]).reranked(rerank="overlap").ranked == []
 
 
-def test_a_model_that_fails_leaves_the_order_as_it_was(ask: Callable) -> None:
+def test_a_failing_model_keeps_the_order(ask: Callable) -> None:
     def broken() -> None:
         raise ModelUnavailable("model.onnx is missing.", hint="Reinstall gbrain.")
 
@@ -67,7 +67,7 @@ def test_a_model_that_fails_leaves_the_order_as_it_was(ask: Callable) -> None:
     assert found.notice == "Not reranked: model.onnx is missing. Reinstall gbrain."
 
 
-def test_a_command_that_fails_leaves_the_order_as_it_was(ask: Callable) -> None:
+def test_a_failing_command_keeps_the_order(ask: Callable) -> None:
     fused = ask(QUESTION, command="/no/such/program")
     found = fused.reranked(rerank="command", rerank_command="true")
     assert found.ranked == fused.ranked
@@ -82,7 +82,7 @@ def test_a_command_decides_the_order(ask: Callable) -> None:
     assert [page.slug for page in found.ranked[:4]] == [page.slug for page in fused.ranked[3::-1]]
 
 
-def test_a_page_whose_passages_are_gone_keeps_its_place(ask: Callable) -> None:
+def test_a_page_without_chunks_keeps_its_place(ask: Callable) -> None:
     fused = ask(QUESTION)
     gone = fused.ranked[1]._replace(page_id=10**9, slug="gone", lanes={})
     fused = fused._replace(ranked=[fused.ranked[0], gone, *fused.ranked[2:]])
@@ -91,7 +91,7 @@ def test_a_page_whose_passages_are_gone_keeps_its_place(ask: Callable) -> None:
     assert found.notice is None
 
 
-def test_operators_and_fields_are_no_part_of_the_question(ask: Callable) -> None:
+def test_operators_and_fields_are_left_out_of_the_question(ask: Callable) -> None:
     plain, structured = ask("backup database"), ask("backup database NOT sourdough")
     answers = [
         {page.slug: page.lanes["rerank"].score for page in found.ranked if "rerank" in page.lanes}
@@ -128,7 +128,7 @@ def test_the_mix_can_be_computed_by_hand() -> None:
     assert [page.score for page in mixed] == pytest.approx([1.36, 1.2, 1.08, 0.1])
 
 
-def test_an_opinion_shows_as_a_lane_with_rank_and_score() -> None:
+def test_a_reranker_score_is_shown_as_a_lane() -> None:
     mixed = mix_scores(answer(1.6, 1.2, 0.8), {1: 0.0, 3: 0.7}, head=3, mix=0.5)
     shown = {page.page_id: page.lanes.get("rerank") for page in mixed}
     assert shown == {
@@ -138,21 +138,21 @@ def test_an_opinion_shows_as_a_lane_with_rank_and_score() -> None:
     }
 
 
-def test_who_is_forgotten_keeps_the_place() -> None:
+def test_a_page_without_a_score_keeps_its_place() -> None:
     mixed = mix_scores(answer(5, 4, 3, 2), {1: 0.0, 3: 0.5, 4: 1.0}, head=4, mix=1)
     assert pages(mixed) == [4, 2, 3, 1]
 
 
-def test_ties_keep_the_order_they_had() -> None:
+def test_ties_keep_their_order() -> None:
     assert pages(mix_scores(answer(2, 2, 2), {1: 0.5, 2: 0.5, 3: 0.5}, 3, 0.5)) == [1, 2, 3]
 
 
-def test_a_mix_of_nothing_changes_no_order() -> None:
+def test_a_mix_of_zero_keeps_the_order() -> None:
     assert pages(mix_scores(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 0)) == [1, 2, 3]
     assert pages(mix_scores(answer(3, 2, 1), {1: 0.0, 2: 0.5, 3: 1.0}, 3, 1)) == [3, 2, 1]
 
 
-def test_what_no_opinion_could_move_is_not_contested() -> None:
+def test_pages_far_apart_are_not_movable() -> None:
     # Fused from 0 to 1: 1, .9, .2, 0; opinions that weigh a third bridge at most a half.
     assert movable_pages(answer(10, 9, 2, 0), head=4, mix=1 / 3) == {1, 2, 3, 4}
     assert movable_pages(answer(10, 9, 2, 0), head=4, mix=0.1) == {1, 2}
@@ -164,7 +164,7 @@ def test_what_no_opinion_could_move_is_not_contested() -> None:
     st.dictionaries(st.integers(1, 20), st.floats(0, 1)),
     st.floats(0, 1),
 )
-def test_opinions_of_the_others_change_no_order(
+def test_scores_of_unmovable_pages_change_no_order(
     scores: list[float], opinions: dict[int, float], mix: float
 ) -> None:
     ranked = answer(*scores)
@@ -180,7 +180,9 @@ def test_opinions_of_the_others_change_no_order(
     st.integers(1, 25),
     st.floats(0, 1),
 )
-def test_laws(scores: list[float], opinions: dict[int, float], head: int, mix: float) -> None:
+def test_mixing_moves_only_scored_pages(
+    scores: list[float], opinions: dict[int, float], head: int, mix: float
+) -> None:
     before = answer(*scores)
     after = mix_scores(before, opinions, head, mix)
     assert sorted(pages(after)) == sorted(pages(before))
@@ -202,17 +204,17 @@ LANES = {
 }
 
 
-def test_a_page_speaks_by_what_both_lanes_found_first() -> None:
+def test_chunks_of_both_lanes_come_first() -> None:
     three = override_settings(Settings(), {"rerank_chunks": "3"})
     assert best_chunks(answer(2, 1), LANES, three) == {1: [12, 11, 13], 2: [21]}
 
 
-def test_only_so_many() -> None:
+def test_at_most_rerank_chunks_are_read() -> None:
     settings = override_settings(Settings(), {"rerank_chunks": "1"})
     assert best_chunks(answer(2, 1), LANES, settings) == {1: [12], 2: [21]}
 
 
-def test_the_speaking_passage_is_there_when_no_lane_scored_one() -> None:
+def test_the_best_chunk_is_read_if_no_lane_scored_one() -> None:
     spoken = Ranked(7, "p7", 1.0, {"fts": Candidate(7, "p7", 70, 1, 3.0)})
     silent = Ranked(8, "p8", 1.0, {"sms": Candidate(8, "p8", None, 1, 1.0)})
     assert best_chunks([spoken, silent], LANES, Settings()) == {7: [70], 8: []}

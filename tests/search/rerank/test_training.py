@@ -1,4 +1,4 @@
-"""Training finds what opened pages have in common, and says so when there is nothing."""
+"""Training the learned reranker, and measuring its gain on unseen questions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def asked(count: int, telling: int) -> list[TrainingQuestion]:
     return questions
 
 
-def test_a_habit_is_learned_and_holds_for_unseen_questions() -> None:
+def test_a_habit_is_learned_for_unseen_questions() -> None:
     trained = train(asked(80, OPENS))
     assert trained.helps
     assert (trained.questions, trained.opened) == (80, 80)
@@ -38,7 +38,7 @@ def test_a_habit_is_learned_and_holds_for_unseen_questions() -> None:
     assert 0 < trained.low < gain < trained.high
 
 
-def test_where_the_order_was_right_there_is_no_gain() -> None:
+def test_a_right_order_leaves_no_gain() -> None:
     trained = train(asked(80, FUSED))
     assert not trained.helps
     assert trained.mrr_after > 0.6
@@ -56,7 +56,7 @@ def test_the_network_prefers_what_was_opened() -> None:
     assert network.score(high) > network.score(low)
 
 
-def test_questions_that_teach_nothing_are_left_out() -> None:
+def test_questions_without_a_choice_are_left_out() -> None:
     row = (0.5,) * 10
     silent = [
         TrainingQuestion((row, row), (False, False)),
@@ -68,5 +68,5 @@ def test_questions_that_teach_nothing_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_handful_of_questions_is_no_reason_to_fail(count: int) -> None:
+def test_a_handful_of_questions_can_be_trained_on(count: int) -> None:
     assert train(asked(count, COSINE)).questions == count
