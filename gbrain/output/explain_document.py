@@ -48,7 +48,7 @@ def scope_document(scope: Scope) -> Document:
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in scope._asdict().items()
-        if value != getattr(empty, name) and name != "tree"
+        if value != getattr(empty, name) and name not in ("tree", "periods")
     }
 
 

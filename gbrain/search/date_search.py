@@ -69,8 +69,11 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
     only_time = all(
         len(term.words) == 1 and term.words[0].casefold() in _GENERAL_WORDS for term in terms
     )
+    if only_time:
+        listed = query._replace(terms=(), scope=scope, filter_only=True)
+        return asked._replace(query=listed, only_time=True)
     rest = query._replace(terms=terms, semantic_text=question.rest or query.semantic_text)
-    return asked._replace(query=rest, only_time=only_time)
+    return asked._replace(query=rest)
 
 
 def list_period(connection: sqlite3.Connection, asked: TimeAsked, settings: Settings) -> LaneResult:

@@ -57,7 +57,8 @@ def compute_verdict(
         about = "nearly the" if short_circuit == "near" else "the"
         return Verdict("strong", confidence, (f"the query is {about} name of {ranked[0].slug}",))
     if query.filter_only:
-        return Verdict("strong", 1.0, ("every page fulfils the query's own fields and NOT",))
+        asked = "time" if query.scope.periods else "own fields and NOT"
+        return Verdict("strong", 1.0, (f"every page fulfils the query's {asked}",))
     held = _held_share(facts, pages)
     reasons = [_words(facts, held)] if facts else []
     vector = lanes["vector"].pages if calibrated and "vector" in lanes else ()

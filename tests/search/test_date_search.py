@@ -65,6 +65,7 @@ def test_a_question_without_other_words_lists_the_period_latest_first(notes: Bra
         ("journal/2026-11-14", "2026-11-14"),
         ("people/ania", "2026-11-13"),
     ]
+    assert found.verdict.grade == "strong"
 
 
 def test_words_of_a_date_count_when_nothing_is_of_that_time(notes: Brain) -> None:

@@ -263,7 +263,9 @@ def _steps_for_boost(explained: ExplainedQuery, name: str) -> Steps:
 def _is_hit_without(explained: ExplainedQuery, names: Collection[str], page_id: int) -> bool:
     """Return whether the page is a hit without these boosts, after the later stages too."""
     results = explained.results
-    if not results.reranked and results.plan.settings.mmr_lambda >= 1:
+    # Without the date boost the words of the date are searched: the merge is another one.
+    same_merge = not results.reranked and results.plan.settings.mmr_lambda >= 1
+    if same_merge and "date" not in names:
         return True
     place = place_of(explained.run_without_boosts(names).threshold.kept, page_id)
     return place is not None and place <= explained.limit

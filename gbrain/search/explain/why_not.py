@@ -111,6 +111,13 @@ def _explain_scope(
         return _is_in_scope(connection, scope, page_id)
 
     query = explained.results.query
+    if query.scope.periods and matches(query.scope._replace(periods=())):
+        if matches(query.scope):
+            return None
+        first, last = query.scope.periods[0]
+        time = first if first == last else f"{first} to {last}"
+        reason = f"The query asks only for a time, {time}; nothing on the page is dated then."
+        return "scope", reason, "Add words of the page to the query."
     if matches(query.scope):
         return None
     clauses = split_words_and_filters(query.tree)[1] if query.tree else []
