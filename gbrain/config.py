@@ -143,7 +143,7 @@ class Settings:
         1.2, "Context of --depth auto: log-odds added to text right after a question", low=0, high=5
     )
     context_floor: float = _setting(
-        0.005, "Context of --depth auto: minimum relevance of text, as a share of the best",
+        0.002, "Context of --depth auto: minimum relevance of text, as a share of the best",
         low=0, high=1,
     )  # fmt: skip
     short_circuit: bool = _setting(

@@ -57,7 +57,7 @@ _TOKENS_PER_CHUNK = 20
 _MIN_REPEATED_BYTES = 40
 
 # Tokens of context when the verdict is that no page answers the query.
-_MAX_TOKENS_WITHOUT_ANSWER = 200
+_MAX_TOKENS_WITHOUT_ANSWER = 500
 
 # A linked page is one hop further away than a neighbour.
 _HOP = 0.5

@@ -158,8 +158,7 @@ def test_evidence_in_contexts(measure) -> None:
     (default,) = ran.json["configurations"]
     assert default["name"] == "default"
     small, large = default["context"]
-    assert (small["budget"], large["budget"]) == (20, 500)
-    assert 0.9 < large["evidence"] <= 1
+    assert (small["budget"], large["budget"], large["evidence"]) == (20, 500, 1.0)
     assert 0 < small["tokens"] <= 20 < large["tokens"] < 200
     assert 0 <= small["evidence"] < 1
     plain = measure("--evidence", LINES, "--context", "500")
