@@ -38,7 +38,8 @@ def test_no_filters_are_a_scope_without_limits() -> None:
 def test_every_filter_is_a_field_of_the_scope() -> None:
     assert FILTERS
     fields = [QUERY_OPTIONS[name].tool_argument for name in FILTERS]
-    assert (*fields, "tree") == Scope._fields
+    # The query text gives the other two: fields and NOTs, and the periods it names.
+    assert (*fields, "tree", "periods") == Scope._fields
 
 
 @pytest.mark.parametrize("given", [{"where": ["status"]}, {"where": ["=done"]}, {"since": "soon"}])
