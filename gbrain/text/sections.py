@@ -106,7 +106,8 @@ def split_sections(text: str, structure: Structure, timeline: int) -> tuple[Sect
             kind=start.kind,
             heading_path=start.heading_path,
             start=starts[line],
-            text_start=starts[start.text_line],
+            # A dated item may begin inside a heading of several lines.
+            text_start=starts[min(start.text_line, following)],
             stop=starts[following],
             date=start.period.text if start.period else None,
             first_day=start.period.first if start.period else None,

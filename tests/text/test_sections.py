@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gbrain.text.markdown import scan_blocks
@@ -220,6 +220,7 @@ def test_a_dated_heading_dates_its_section() -> None:
 
 
 @given(texts)
+@example("- 2026-04-03 — Joined\n\n\u2028\n=====\n")
 def test_sections_joined_are_the_text(text: str) -> None:
     found = sections(text)
     assert "".join(text[section.start : section.stop] for section in found) == text
