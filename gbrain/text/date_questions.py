@@ -74,6 +74,8 @@ _LEADS = (
     "im|am|vom|en|le|de"
 )
 
+_MAX_QUESTION_CHARACTERS = 4_000
+
 
 class DateQuestion(NamedTuple):
     """The periods that a question may mean, the likeliest first, and its other words.
@@ -97,7 +99,12 @@ class _Asked(NamedTuple):
 
 
 def split_question(question: str, today: date) -> DateQuestion:
-    """Return the periods that a question in one line asks about, and the rest of its words."""
+    """Return the periods that a question in one line asks about, and the rest of its words.
+
+    A longer text than a question has none: its time to read grows with the square of its dates.
+    """
+    if len(question) > _MAX_QUESTION_CHARACTERS:
+        return DateQuestion((), question)
     reader = _Reader(today)
     rest = reader.read(question)
     asked = [reader.asked[number] for number in reader.used(rest)]

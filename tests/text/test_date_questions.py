@@ -89,3 +89,8 @@ of in on March May 3 12.10.2025 2026-04 2026 Q2 summer winter early late ago two
 def test_any_question_can_be_split(text: str) -> None:
     for level in split_question(text, TODAY).levels:
         assert all(period.first <= period.last for period in level)
+
+
+def test_a_text_longer_than_a_question_has_no_period() -> None:
+    text = "im april " * 9_000
+    assert split_question(text, TODAY) == ((), text)
