@@ -119,7 +119,10 @@ def why(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show what led to a page: its sources, the pages it supersedes, pages linking to it."""
+    """Show what led to a page: its sources, the pages it supersedes, pages linking to it.
+
+    Front matter says it: derived_from, source, calls, imports, supersedes; on another page, causes.
+    """
     from gbrain.output.provenance import origin_document, origin_lines, show_origin
 
     with open_brain(db) as brain:

@@ -1,4 +1,4 @@
-"""The tools that read and write pages: get, put, list, links, timeline, stats."""
+"""The tools that read and write pages: get, put, list, links, why, timeline, stats."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ _MAX_TITLE_CHARACTERS = 100
 
 
 def get(brain: Brain, arguments: Arguments) -> Reply:
-    """Return a page with the requested range of its text, and count that it was opened."""
+    """Return a page with the requested range of its text; an agent that reads opens nothing."""
     version = arguments.get("version")
     page, front_matter, text = brain.page(arguments["slug"], version)
-    if version is None:
-        brain.record_open(page.id)
     selected = select_range(
         text,
         arguments.get("offset", 0),
@@ -112,6 +110,19 @@ def links(brain: Brain, arguments: Arguments) -> Reply:
     text = tab_separated(dict.fromkeys(rows)) or "No links."
     short = truncate_document(document)
     return Reply({**short, "truncated": notes} if notes else short, "\n".join([text, *notes]))
+
+
+def why(brain: Brain, arguments: Arguments) -> Reply:
+    """Return what led to a page, step by step."""
+    from gbrain.output.provenance import origin_document, origin_lines
+
+    origin = brain.provenance(
+        arguments["slug"], depth=arguments.get("depth", 2), limit=arguments.get("limit", 10)
+    )
+    text = "\n".join(origin_lines(origin))
+    if not origin.causes:
+        text += "\nIt names no source, and no page links to it."
+    return Reply(truncate_document(origin_document(origin)), text)
 
 
 def stats(brain: Brain, arguments: Arguments) -> Reply:

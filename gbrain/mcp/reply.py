@@ -13,7 +13,9 @@ MAX_ENTRIES = 100
 MAX_VALUE_CHARACTERS = 10_000
 _MAX_KEY_CHARACTERS = 100
 
-_COMMAND = re.compile(r"\bgbrain (search|query|get|put|list|timeline-add|links|stats|explain)\b")
+_COMMAND = re.compile(
+    r"\bgbrain (search|query|get|put|list|timeline-add|links|why|stats|explain)\b"
+)
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 

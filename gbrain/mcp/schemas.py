@@ -81,6 +81,8 @@ QUERY = _text(
 )
 ROW_LIMIT = _number(f"Maximum number of entries (default {MAX_ENTRIES}).", 1, MAX_ENTRIES)
 WHY_NOT = _text("Slug of a page that you expected: explains at which stage it was lost, and why.")
+WHY_DEPTH = _number("Number of steps to go back (default 2).", 1, 10)
+WHY_LIMIT = _number("Maximum number of causes of each page (default 10).", 1, MAX_ENTRIES)
 EXPECTED_VERSION = _number(
     "Version of the page that you read; the write fails if the page has changed since. 0 if the "
     "page must not exist yet.",
@@ -155,6 +157,7 @@ PAGES = _returns("pages", next_offset=_NEXT_OFFSET)
 WRITTEN = _returns("written")
 ENTRY_WRITTEN = _returns("entry_written")
 LINKS = _returns("links", "backlinks")
+ORIGIN = _returns("origin")
 STATS = _returns("stats")
 EXPLANATION = _returns("explanation")
 RECALLED: Schema = {

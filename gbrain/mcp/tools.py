@@ -132,6 +132,18 @@ TOOLS: tuple[Tool, ...] = (
         pages.links,
     ),
     Tool(
+        "brain_why",
+        "Show what led to a page",
+        "Show what led to a page, step by step back: what it is derived from, what causes it, its "
+        "sources, what it calls and imports, the page it supersedes, and the pages that link to "
+        "it. For the reason why a result ranks where it does, call brain_explain.",
+        arguments(
+            ("slug",), slug=schemas.SLUG, depth=schemas.WHY_DEPTH, limit=schemas.WHY_LIMIT
+        ),
+        schemas.ORIGIN,
+        pages.why,
+    ),
+    Tool(
         "brain_stats",
         "Show what the brain contains",
         "Count the pages by wing, room and month, the tags, the newest pages, and the chunks that "

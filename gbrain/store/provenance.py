@@ -1,40 +1,39 @@
-"""Trace a page back to its sources, the pages it supersedes, and the pages that link to it."""
+"""Trace a page back to its sources, what it needs, and the pages that cause or link to it."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import deque
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from gbrain.store import links, page_names, pages
 from gbrain.text.links import parse_front_matter_links
 from gbrain.text.slug import fold_name
 
-CauseKind = Literal["derived_from", "source", "supersedes", "superseded_by", "link"]
+CauseKind = Literal[
+    "derived_from", "caused_by", "source", "calls", "imports", "supersedes", "superseded_by", "link"
+]
 CauseState = Literal["page", "repeated", "missing", "outside"]
 
 # Strongest first: what a page says about itself comes before what others say about it.
-CAUSE_KINDS: tuple[CauseKind, ...] = (
-    "derived_from",
-    "source",
-    "supersedes",
-    "superseded_by",
-    "link",
-)
+CAUSE_KINDS: tuple[CauseKind, ...] = get_args(CauseKind)
 
 _KIND_BY_KEY: dict[str, CauseKind] = {
     "derived_from": "derived_from",
+    "derives_from": "derived_from",
+    "caused_by": "caused_by",
     "source": "source",
     "sources": "source",
+    "calls": "calls",
+    "imports": "imports",
     "supersedes": "supersedes",
     "superseded_by": "superseded_by",
 }
-# The kind of a link from another page's front matter; None if this page is the source there.
+# The kind of a link from another page's front matter; None if this page is the cause there.
 _BACKLINK_KIND_BY_KEY: dict[str, CauseKind | None] = {
-    "derived_from": None,
-    "source": None,
-    "sources": None,
+    **dict.fromkeys(_KIND_BY_KEY),
+    "causes": "caused_by",
     "supersedes": "superseded_by",
     "superseded_by": "supersedes",
 }
@@ -150,5 +149,5 @@ def _backlink_causes(connection: sqlite3.Connection, page: pages.StoredPage) -> 
     for link in links.links_to(connection, page):
         key = (link.label or "").casefold() if link.kind == "front_matter" else ""
         kind = _BACKLINK_KIND_BY_KEY.get(key, "link")
-        if kind is not None:
+        if kind:
             yield Cause(kind, link.slug, link.title, link.line, "page")

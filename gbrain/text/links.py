@@ -30,7 +30,8 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 PAGE_FILE_ENDING = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
 _OTHER_FILE = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 _LINK_KEYS = frozenset(
-    "related links source sources derived_from see_also parent up supersedes superseded_by".split()
+    """related links source sources derived_from derives_from causes caused_by calls imports
+    see_also parent up supersedes superseded_by""".split()
 )
 
 

@@ -24,6 +24,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "brain_list": {},
     "brain_timeline_add": {"slug": "index", "text": "entry"},
     "brain_links": {"slug": "index"},
+    "brain_why": {"slug": "index"},
     "brain_stats": {},
     "brain_explain": {"query": "backup", "why_not": "people/ivy-marlow"},
     "memory_search": {"query": "backup"},

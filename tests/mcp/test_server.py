@@ -18,8 +18,8 @@ from mcp.shared.exceptions import MCPError
 from gbrain.brain import Brain
 
 READING = (
-    "brain_search", "brain_query", "brain_get", "brain_list", "brain_links", "brain_stats",
-    "brain_explain", "memory_search", "memory_recall", "memory_ask",
+    "brain_search", "brain_query", "brain_get", "brain_list", "brain_links", "brain_why",
+    "brain_stats", "brain_explain", "memory_search", "memory_recall", "memory_ask",
 )  # fmt: skip
 WRITING = ("brain_put", "brain_timeline_add")
 

@@ -144,10 +144,27 @@ def test_long_front_matter_is_cut_with_a_note(notes: Brain) -> None:
     assert len(document["text"]) == 10
 
 
-def test_reading_a_page_counts_as_opening_it(notes: Brain) -> None:
+def test_a_page_that_an_agent_reads_was_not_opened(notes: Brain) -> None:
     called(notes, "brain_get", slug="index")
+    called(notes, "memory_recall", name="alice chen")
     with notes.database.read_transaction() as connection:
-        assert connection.execute("SELECT opens FROM page_use").fetchall() == [(1,)]
+        assert connection.execute("SELECT * FROM page_use").fetchall() == []
+
+
+def test_why_shows_the_way_back_from_a_page(notes: Brain) -> None:
+    notes.put("talk", b"# Talk\n")
+    notes.put("draft", b"---\nderives_from: talk\n---\n# Draft\n")
+    notes.put("plan", b"---\nderives_from: draft\n---\n# Plan\n")
+    reply = called(notes, "brain_why", slug="plan")
+    (draft,) = reply.document["causes"]
+    assert (draft["kind"], draft["slug"]) == ("derived_from", "draft")
+    assert [cause["slug"] for cause in draft["causes"]] == ["talk"]
+    assert reply.text.splitlines()[1:] == [
+        "  derived_from  draft  Draft",
+        "    derived_from  talk  Talk",
+    ]
+    assert called(notes, "brain_why", slug="plan", depth=1).document["causes"][0]["causes"] == []
+    assert called(notes, "brain_why", slug="talk").text.endswith("no page links to it.")
 
 
 def test_put_names_a_page_that_says_nearly_the_same(notes: Brain) -> None:

@@ -107,3 +107,17 @@ def test_a_source_in_words_is_no_missing_page(brain: Brain):
 def test_no_such_page(brain: Brain):
     with pytest.raises(NotFound):
         why(brain, "nothing")
+
+
+def test_causal_relations_lead_back_to_the_cause(brain: Brain):
+    brain.put("outage", b"# Outage")
+    brain.put("full-disk", b"---\ncauses: outage\n---\n# Full disk")
+    brain.put("report", b"---\nderives_from: [[outage]]\ncalls: parser\nimports: numpy\n---\n")
+    brain.put("parser", b"# Parser")
+    assert told(why(brain, "report")) == [
+        ("derived_from", "outage", "page", ("caused_by", "full-disk", "page")),
+        ("calls", "parser", "page"),
+        ("imports", "numpy", "missing"),
+    ]
+    assert told(why(brain, "full-disk")) == []
+    assert told(why(brain, "parser")) == []
