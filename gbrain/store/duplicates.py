@@ -36,13 +36,14 @@ if TYPE_CHECKING:
 MIN_SHARED_WORDING = 0.3
 # About one word in ten changed, or a tenth more text.
 MIN_COPY_WORDING = 0.7
+# In a short note a template is most of the text: it counts only as a copy.
+_MIN_SHINGLES_OF_LONG_TEXT = 10
 # Chunk vectors can be more similar than the centroids of their pages, by up to about this cosine.
 _CENTROID_SLACK = 0.03
 # A template that thousands of pages follow must not give millions of pairs.
 _MAX_PAIRS_PER_PAGE = 16
 _MATRIX_ROWS = 256
 _ROWS_PER_FETCH = 4096
-_MIN_PAGE_BYTES = 100
 _PHRASES = 8
 _PAGES_PER_PHRASE = 20
 _MAX_COMPARED_PAGES = 5
@@ -87,8 +88,8 @@ def find_duplicate_pairs(
 ) -> DuplicateResult:
     """Return pairs of pages in scope whose cosine is at least `threshold`, most similar first.
 
-    Superseded pages, very short pages, notes of different days, and pages that follow the same
-    template but share few words are left out.
+    Superseded pages, pages of a title alone, notes of different days, and pages that follow the
+    same template but share few words are left out.
     """
     slugs, missing = _comparable_pages(connection, space, scope)
     page_ids, centroids = _centroids(connection, space, list(slugs))
@@ -106,7 +107,8 @@ def find_duplicate_pairs(
         if cosine < threshold:
             continue
         words = shingle_overlap(shingles(a), shingles(b))
-        if words >= MIN_SHARED_WORDING:
+        short = max(len(shingles(a)), len(shingles(b))) < _MIN_SHINGLES_OF_LONG_TEXT
+        if words >= (MIN_COPY_WORDING if short else MIN_SHARED_WORDING):
             older, newer = order_by_age(
                 require_page(connection, slugs[a]), require_page(connection, slugs[b])
             )
@@ -118,7 +120,7 @@ def find_duplicate_pairs(
 def find_duplicate_of(connection: sqlite3.Connection, slug: str) -> SimilarPage | None:
     """Return the page whose wording is most similar to the page `slug`, if it is nearly the same.
 
-    Short pages, notes of different days and superseded pages are not compared.
+    Pages of a title alone, notes of different days and superseded pages are not compared.
     """
     page = require_page(connection, slug)
     text = page_body(connection, page.id)
@@ -195,7 +197,8 @@ def _comparable_pages(
         f"SELECT id, slug, NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.page_id = pages.id AND "
         f"NOT EXISTS (SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = ? "
         "AND v.hash = chunks.hash)) FROM pages "
-        f"WHERE bytes >= {_MIN_PAGE_BYTES} AND json_extract(meta, '$.superseded_by') IS NULL "
+        "WHERE EXISTS (SELECT 1 FROM chunks WHERE chunks.page_id = pages.id) "
+        "AND json_extract(meta, '$.superseded_by') IS NULL "
         f"AND {within.sql} ORDER BY id",
         (space.model_id, *within.values),
     ):

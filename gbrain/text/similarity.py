@@ -57,8 +57,8 @@ def is_likely_typo(word: str, meant: str) -> bool:
     return meant[0] == word[0] or len(word) >= _MIN_LETTERS_FOR_FIRST_TYPO
 
 
-# A text of fewer words is too short to be called a duplicate.
-MIN_WORDS = 12
+# A text of fewer words, such as a title alone, is too short to be called a duplicate.
+MIN_WORDS = 3
 # The rest of a longer text hardly changes its similarity to others.
 _MAX_TEXT_CHARACTERS = 200_000
 

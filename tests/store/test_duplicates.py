@@ -45,6 +45,10 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "garden/compost": OTHER,
         "journal/2026-04-03": FORM,
         "journal/2026-04-04": FORM,
+        "door": "# Door\n\nThe key is under the pot.\n",
+        "house/door": "# Door\n\nThe key is under the pot.\n",
+        "call/mum": "# Call\n\nCall mum on Monday about dinner.\n",
+        "call/dad": "# Call\n\nCall dad on Monday about dinner.\n",
         "stub": "# Ferry\n",
         "stub-2": "# Ferry\n",
     }
@@ -77,7 +81,7 @@ def test_copies_are_found_but_not_stubs_or_templates(pages: Brain):
     compared = pairs(pages)
     assert slugs(compared) >= {frozenset(("ferry", "inbox/ferry-copy"))}
     assert {slug for pair in slugs(compared) for slug in pair} <= {
-        "ferry", "inbox/ferry-copy", "archive/boat",
+        "ferry", "inbox/ferry-copy", "archive/boat", "door", "house/door",
     }  # fmt: skip
     assert compared.pairs
     assert all(pair.cosine >= 0.95 and pair.words >= 0.3 for pair in compared.pairs)
@@ -85,9 +89,17 @@ def test_copies_are_found_but_not_stubs_or_templates(pages: Brain):
     assert cosines == sorted(cosines, reverse=True)
 
 
+def test_short_notes_are_duplicates_if_they_are_copies(pages: Brain):
+    found = slugs(pairs(pages, 0.85))
+    assert frozenset(("door", "house/door")) in found
+    assert frozenset(("call/mum", "call/dad")) not in found
+    assert duplicate_of(pages, "door") == "house/door"
+    assert duplicate_of(pages, "call/mum") is None
+
+
 def test_a_lower_threshold_finds_more(pages: Brain):
     assert slugs(pairs(pages, 0.999)) <= slugs(pairs(pages)) <= slugs(pairs(pages, 0.85))
-    assert len(slugs(pairs(pages, 0.85))) == 3
+    assert len(slugs(pairs(pages, 0.85))) == 4
 
 
 def test_the_page_written_first_is_the_older_one(pages: Brain):
