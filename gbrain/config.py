@@ -221,8 +221,9 @@ class Settings:
         low=0, high=1,
     )  # fmt: skip
     recency_of: str = _setting(
-        "dated", "Notes that recency settings apply to; all includes undated ones, by the day of "
-        "their last change", ENGRAM, choices=("dated", "all"),
+        "dated", "Notes that recency settings apply to: dated, only episodes (journal, meetings), "
+        "or all, undated ones by their last change", ENGRAM,
+        choices=("dated", "episodes", "all"),
     )  # fmt: skip
     drop_superseded: bool = _setting(
         True, "Leave out pages with superseded_by in front matter, unless they are pinned", SIFT

@@ -245,8 +245,9 @@ class Ranked(NamedTuple):
 class BoostData(NamedTuple):
     """The properties of a page that boosts depend on.
 
-    Days are ISO dates, `importance` is from 0 to 1. Fields that start with `chunk_` describe the
-    best chunk; these, `has_phrase` and `opens` are read only if a boost needs them.
+    Days are ISO dates, `importance` is from 0 to 1. `changed_day` is empty if only the day of an
+    import is known. Fields that start with `chunk_` describe the best chunk; these, `has_phrase`,
+    `has_entries` and `opens` are read only if a boost needs them.
     """
 
     title: str
@@ -261,6 +262,7 @@ class BoostData(NamedTuple):
     importance: float | None = None
     opens: int = 0
     has_phrase: bool = False
+    has_entries: bool = False
     chunk_kind: ChunkKind | None = None
     chunk_first_day: str | None = None
     chunk_last_day: str | None = None

@@ -126,6 +126,32 @@ def test_engram_boosts_by_importance_use_and_age() -> None:
     assert math.isclose(page.score, by_hand)
 
 
+def test_engram_fades_episodes_but_no_person() -> None:
+    day = date.fromordinal(TODAY.toordinal() - 30).isoformat()
+    dated = {"first_day": day, "last_day": day}
+
+    def recency(wing: str, **known: object) -> float:
+        return boosted("engram", "x", BoostData("", wing, "note", **known)).boosts["recency"]
+
+    for wing in ("journal", "meetings", "general"):
+        assert math.isclose(recency(wing, **dated), 0.5)
+    old_entry = {**dated, "chunk_first_day": "2019-01-01", "chunk_last_day": "2019-01-01"}
+    assert recency("people", **old_entry) == 1
+    assert recency("general", **old_entry, has_entries=True) == 1
+    assert recency("general", changed_day="2026-01-01") == 1
+
+
+def test_sift_fades_files_of_unknown_age_like_the_median() -> None:
+    days = [date.fromordinal(TODAY.toordinal() - age).isoformat() for age in (1, 14, 70)]
+    facts = {n: BoostData("", "general", "note", last_day=day) for n, day in enumerate(days, 1)}
+    facts[4] = BoostData("", "general", "note")
+    pages = [Ranked(number, f"page-{number}", 1.0, {}) for number in facts]
+    query = Query("auth tokens", (), Scope(), 10, "auth tokens")
+    faded = multiply_boosts(pages, facts, query, None, (), TODAY, settings_of("sift"))
+    assert [page.slug for page in faded] == ["page-1", "page-2", "page-4", "page-3"]
+    assert math.isclose(faded[2].boosts["recency"], math.exp(-2))
+
+
 def test_gigabrain_adds_a_bonus_for_pages_in_both_lanes() -> None:
     lanes = {
         "fts": LaneResult(

@@ -32,6 +32,8 @@ _LEVEL_SHARE = 0.95
 _MAX_VAGUE_DAYS = 30
 
 _REFERENCE_WINGS = ("resources", "concepts")
+_EPISODE_WINGS = ("journal", "meetings")
+_LASTING_WINGS = ("people", "companies", "projects", "places", "areas", *_REFERENCE_WINGS)
 _ROLL_UPS = frozenset(
     """summary summaries overview digest recap roundup rollup weekly monthly yearly quarterly index
     review""".split()
@@ -45,10 +47,12 @@ def active_rules(
     today: date,
     settings: Settings,
     custom: Mapping[str, tuple[str, str, float]],
+    pages: Collection[BoostData] = (),
 ) -> dict[str, Rule]:
     """Return the boosts that are on and apply to this query, by name.
 
-    `custom` holds field, value and factor of the query's own boosts, by name.
+    `custom` holds field, value and factor of the query's own boosts, by name. `pages` are all that
+    will be boosted.
     """
     rules: dict[str, Rule] = {}
     if settings.wing_boost != 1 and intent and intent.shape:
@@ -68,7 +72,7 @@ def active_rules(
     if settings.access_boost:
         rules["access"] = lambda _, facts: access_factor(facts.opens)
     if settings.recency_tau_days or settings.recency_half_life_days:
-        rules["recency"] = lambda _, facts: recency_factor(facts, today, settings)
+        rules["recency"] = _recency_rule(pages, today, settings)
     for name, (field, value, factor) in custom.items():
         rules[name] = _custom_rule(field, value, factor)
     if settings.noise_sigma:
@@ -238,19 +242,45 @@ def tau_days(settings: Settings) -> float:
     return tau or settings.recency_half_life_days / math.log(2)
 
 
-def recency_factor(facts: BoostData, today: date, settings: Settings) -> float:
+def recency_factor(facts: BoostData, today: date, settings: Settings) -> float | None:
     """Return exp(-age / tau) for the age of the best chunk, or of the page if it has no date.
 
-    A page without a date keeps its score, unless `recency_of` is "all": then the day of its last
-    change counts.
+    Return 1 for a page that does not fade by `recency_of`, and None if all fade and neither a date
+    nor a change says how old it is.
     """
-    day = facts.chunk_last_day or facts.last_day
-    if day is None and settings.recency_of == "all":
-        day = facts.changed_day
     tau = tau_days(settings)
-    if not day or not tau:
+    day = facts.chunk_last_day or facts.last_day
+    if settings.recency_of == "all":
+        day = day or facts.changed_day
+    elif not day or (settings.recency_of == "episodes" and not is_episode(facts)):
         return 1.0
-    return max(settings.recency_floor, math.exp(-age_days(day, today) / tau))
+    if not tau:
+        return 1.0
+    return max(settings.recency_floor, math.exp(-age_days(day, today) / tau)) if day else None
+
+
+def is_episode(facts: BoostData) -> bool:
+    """Tell whether a page is about one time, as a meeting or a day is, and not about a subject.
+
+    A page with dated entries is about what they happened to.
+    """
+    if not facts.last_day or facts.wing in _LASTING_WINGS:
+        return False
+    return facts.wing in _EPISODE_WINGS or not facts.has_entries
+
+
+def _recency_rule(pages: Collection[BoostData], today: date, settings: Settings) -> Rule:
+    """Fade by age; a page of unknown age, such as an imported file, fades like the median page."""
+    from statistics import median
+
+    known = [recency_factor(facts, today, settings) for facts in pages]
+    typical = median([factor for factor in known if factor is not None] or [1.0])
+
+    def rule(_: str, facts: BoostData) -> float:
+        factor = recency_factor(facts, today, settings)
+        return typical if factor is None else factor
+
+    return rule
 
 
 def age_days(day: str, today: date) -> int:

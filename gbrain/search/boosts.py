@@ -115,6 +115,7 @@ def apply_boosts(
             passages=needs_chunks(intent, periods, settings),
             days=tuple((period.first, period.last) for level in periods for period in level),
             opens=settings.access_boost,
+            entries=settings.recency_of == "episodes",
             phrases=tuple(
                 term for term in query.terms if term.quoted and settings.exact_boost != 1
             ),
@@ -186,7 +187,9 @@ def multiply_boosts(
     `Ranked.boosts` lists each factor that is not 1. Recency is listed even when it is 1, so that
     whoever switched it on sees that a page has not faded. A page without facts keeps its score.
     """
-    rules = active_rules(query, intent, periods, today, settings, _merge_same(custom))
+    rules = active_rules(
+        query, intent, periods, today, settings, _merge_same(custom), facts.values()
+    )
     if not rules:
         return list(ranked)
     boosted = [

@@ -13,7 +13,7 @@ from gbrain.types import BoostData, Term
 
 
 class BoostDataRequest(NamedTuple):
-    """Optional data that costs extra: best chunks, open counts, pages with all phrases.
+    """Optional data that costs extra: best chunks, open counts, dated entries, phrases.
 
     `days` are spans of days: the first and last day of each entry in or around them is read.
     """
@@ -21,11 +21,14 @@ class BoostDataRequest(NamedTuple):
     passages: bool = False
     days: tuple[tuple[str, str], ...] = ()
     opens: bool = False
+    entries: bool = False
     phrases: tuple[Term, ...] = ()
 
 
 _PAGES = (
-    "SELECT id, title, wing, room, tags, first_day, last_day, substr(updated_at, 1, 10), "
+    "SELECT id, title, wing, room, tags, first_day, last_day, "
+    # A file that never changed since its import has the time of the import.
+    "CASE WHEN version > 1 OR vault_id IS NULL THEN substr(updated_at, 1, 10) END, "
     # Most front matter has none of these keys; instr costs a tenth of parsing the JSON.
     "CASE WHEN (instr(meta, 'superseded_by') OR instr(meta, 'importance')) AND json_valid(meta) "
     "THEN json_extract(meta, '$.superseded_by', '$.pinned', '$.importance') END "
@@ -78,6 +81,15 @@ def read_boost_data(
         )
         for page_id, opens in rows:
             known[page_id] = known[page_id]._replace(opens=opens)
+    if wanted.entries:
+        rows = connection.execute(
+            "SELECT value FROM json_each(?) WHERE EXISTS "
+            "(SELECT 1 FROM chunks WHERE page_id = value AND first_day IS NOT NULL)",
+            (pages,),
+        )
+        for (page_id,) in rows:
+            if page_id in known:
+                known[page_id] = known[page_id]._replace(has_entries=True)
     if wanted.phrases:
         # The plus keeps SQLite from running the match once per page.
         rows = connection.execute(
@@ -100,7 +112,7 @@ def _from_row(row: tuple[Any, ...]) -> BoostData:
         tags=tuple(tags.split("\n")) if tags else (),
         first_day=first_day,
         last_day=last_day,
-        changed_day=written,
+        changed_day=written or "",
         superseded_by=_successor(superseded_by),
         pinned=pinned is True,
         importance=_importance(importance),

@@ -22,14 +22,14 @@ def is_shown(run, text, slug, *options):
 
 
 def test_recency_is_named_with_its_factor(run, embedded):
-    slug = "projects/field-notebook"
-    stage, reason, remedy = lost(run, TABLET, slug, "--profile", "sift")
+    slug = "people/noor-haddad"
+    stage, reason, remedy = lost(run, LUKEWARM, slug, "--profile", "sift")
     assert stage == "boost"
     assert reason.startswith("recency × ")
     assert " moved it from 1st to " in reason
     assert remedy.startswith("Ask with --no-decay, or with --limit ")
-    assert is_shown(run, TABLET, slug, "--profile", "sift", "--no-decay")
-    assert is_shown(run, TABLET, slug, "--profile", "sift", "--limit", remedy.split()[-1])
+    assert is_shown(run, LUKEWARM, slug, "--profile", "sift", "--no-decay")
+    assert is_shown(run, LUKEWARM, slug, "--profile", "sift", "--limit", remedy.split()[-1])
 
 
 def test_a_custom_boost_is_named_as_given(run, embedded):

@@ -53,6 +53,7 @@ def test_undated_pages_keep_their_score_unless_all_fade() -> None:
     assert recency_factor(undated, TODAY, Settings(recency_tau_days=1.0)) == 1.0
     everything = Settings(recency_tau_days=1.0, recency_of="all")
     assert recency_factor(undated, TODAY, everything) == pytest.approx(math.exp(-1))
+    assert recency_factor(undated._replace(changed_day=""), TODAY, everything) is None
 
 
 def test_the_factor_is_never_below_the_floor() -> None:

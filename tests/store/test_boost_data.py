@@ -38,6 +38,26 @@ def test_boost_data_comes_from_the_page(brain: Brain) -> None:
     assert (known.superseded_by, known.pinned, known.importance) == (None, False, None)
 
 
+def test_the_day_of_an_import_is_no_day_of_a_change(brain: Brain, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "file.md").write_text("# File\n")
+    brain.import_folder(notes)
+    page = brain.get("file").id
+    assert of(brain, page).changed_day == ""
+    (notes / "file.md").write_text("# File\n\nMore.\n")
+    brain.import_folder(notes)
+    assert of(brain, page).changed_day == "2026-11-16"
+
+
+def test_dated_entries_are_noticed_if_asked_for(brain: Brain) -> None:
+    plain = put(brain, "plain", {"date": "2026-04-03"})
+    entry = put(brain, "alice", {}, "# Alice\n\n## Timeline\n\n- 2026-04-03 — Called.")
+    for page, has_entries in ((plain, False), (entry, True)):
+        assert of(brain, page, None, BoostDataRequest(entries=True)).has_entries is has_entries
+        assert not of(brain, page).has_entries
+
+
 @pytest.mark.parametrize(
     ("written", "read"),
     [
