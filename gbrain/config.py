@@ -321,7 +321,7 @@ class Settings:
         JEFFS, low=0, high=1,
     )  # fmt: skip
     repair_words: bool = _setting(
-        True, "Correct a misspelt word that no page contains, if other query words are found"
+        True, "Suggest what a misspelt word means that no page contains, if other words are found"
     )
     record_queries: bool = _setting(
         False, "Record queries and their hits in the brain, for gbrain gaps and train-reranker"

@@ -208,9 +208,11 @@ class LaneResult(NamedTuple):
 
     `lowest_score` is the lowest score of any page, also below the candidates; the merge scales
     scores from there. `unknown_terms` are terms that no page contains, `terms` those that found
-    the pages if they differ from the query's. `overflow` has pages scored below the candidates,
-    best first; they count only if another lane has them as candidates. `combined_chunk_scores` is
-    by page the mean of its best chunk's scores in the keyword and vector lanes, from 0 to 1.
+    the pages if they differ from the query's. `suggested_terms` are likely typos, each with the
+    intended word as synonym, which was not searched. `overflow` has pages scored below the
+    candidates, best first; they count only if another lane has them as candidates.
+    `combined_chunk_scores` is by page the mean of its best chunk's scores in the keyword and vector
+    lanes, from 0 to 1.
     `literal_shares` has the pages that contain every term, and how much that tells, from 0 to 1.
     """
 
@@ -219,6 +221,7 @@ class LaneResult(NamedTuple):
     lowest_score: float | None = None
     unknown_terms: tuple[Term, ...] = ()
     terms: tuple[Term, ...] = ()
+    suggested_terms: tuple[Term, ...] = ()
     overflow: tuple[Candidate, ...] = ()
     combined_chunk_scores: Mapping[int, float] = NO_CHUNK_SCORES
     literal_shares: Mapping[int, float] = NO_CHUNK_SCORES
@@ -347,7 +350,8 @@ class Answer(NamedTuple):
     """The result of a query; `context` and `budget` are only set with depth auto.
 
     `superseded` has the slugs of pages left out because another page supersedes them. `read_as` is
-    the query that found the hits, if it is not the given one.
+    the query that found the hits, if it is not the given one. `did_you_mean` is the query without
+    its likely typos; it was not searched.
     """
 
     query: str
@@ -364,3 +368,4 @@ class Answer(NamedTuple):
     context: tuple[ContextChunk, ...] | None = None
     budget: Budget | None = None
     read_as: str | None = None
+    did_you_mean: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from gbrain.messages import counted
+from gbrain.messages import counted, did_you_mean
 from gbrain.output.plain_text import one_line, printable, without_newlines
 from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.types import Answer, ContextChunk, Hit
@@ -22,7 +22,9 @@ def answer_text(answer: Answer) -> str:
 
 
 def read_as_notice(answer: Answer) -> str | None:
-    """Return the words that were searched for, if they differ from the question's."""
+    """Return the words that were searched for, or the question that may be meant, if another."""
+    if answer.did_you_mean:
+        return did_you_mean((one_line(answer.did_you_mean),))
     return f"Read as: {one_line(answer.read_as)}" if answer.hits and answer.read_as else None
 
 

@@ -50,6 +50,7 @@ def answer_document(answer: Answer, *, trace: bool = False) -> Document:
         "fell_back_to_bm25": answer.fell_back_to_bm25,
         "notice": answer.notice,
         "read_as": answer.read_as,
+        "did_you_mean": answer.did_you_mean,
         "verdict": {
             "grade": answer.verdict.grade,
             "confidence": answer.verdict.confidence,

@@ -293,6 +293,7 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
         context=context,
         budget=budget,
         read_as=_read_as(query, lanes),
+        did_you_mean=_correct_typos(query, lanes),
     )
 
 
@@ -310,3 +311,13 @@ def _read_as(query: Query, lanes: LaneResults) -> str | None:
         for term in terms
     ]
     return " ".join(words) or None
+
+
+def _correct_typos(query: Query, lanes: LaneResults) -> str | None:
+    """Return the text of the query with the suggested words; None if there are none."""
+    suggested = lanes.by_name["fts"].suggested_terms if "fts" in lanes.by_name else ()
+    text = query.text
+    for term in suggested:
+        word, meant = term.words[0], term.synonyms[0]
+        text = text.replace(word, meant.capitalize() if word[0].isupper() else meant)
+    return text if suggested else None

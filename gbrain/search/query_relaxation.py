@@ -1,4 +1,4 @@
-"""Relax a query that finds nothing, step by step, and repair misspelt words."""
+"""Relax a query that finds nothing, step by step, and suggest what a misspelt word means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gbrain.config import Settings
 from gbrain.search.lanes import keyword
 from gbrain.store.keyword_index import count_pages_with
 from gbrain.store.vocabulary import find_similar_word
-from gbrain.text.query_terms import is_stop_term, may_be_misspelt
+from gbrain.text.query_terms import can_be_compared, is_stop_term
 from gbrain.text.similarity import is_likely_typo
 from gbrain.text.slug import fold_name
 from gbrain.trace import Trace
@@ -44,22 +44,15 @@ def retry_looser(
     return nothing
 
 
-def repair_words(
-    connection: sqlite3.Connection,
-    query: Query,
-    unknown: tuple[Term, ...],
-    settings: Settings,
-    trace: Trace,
-) -> LaneResult | None:
-    """Return what the query finds with its likely typos repaired; None if there are none."""
+def suggest_words(
+    connection: sqlite3.Connection, unknown: tuple[Term, ...], settings: Settings, trace: Trace
+) -> tuple[Term, ...]:
+    """Return the terms that are likely typos, each with the intended word as synonym."""
     with trace.stage("repair") as detail:
         # The other words were found, so this one may be just a new word: only likely typos.
         repaired = _repair_terms(connection, unknown, settings, is_likely_typo)
         detail["words"] = [_format_term(term) for term in repaired.values()]
-        if not repaired:
-            return None
-        terms = tuple(repaired.get(term, term) for term in query.terms)
-        return _search(connection, query, terms, settings)
+        return tuple(repaired.values())
 
 
 def _rungs(connection: sqlite3.Connection, terms: tuple[Term, ...], settings: Settings) -> Rungs:
@@ -99,9 +92,13 @@ def _repair_terms(
     settings: Settings,
     accepted: Callable[[str, str], bool],
 ) -> dict[Term, Term]:
-    """Return the terms for which the brain has a similar word, with that word as synonym."""
+    """Return the terms that are no words but similar to one in the brain, as their synonym."""
+    from gbrain.models.tokenizer import is_english_word
+
     repaired: dict[Term, Term] = {}
-    for term in [term for term in unknown if may_be_misspelt(term)][:_MAX_LOOKUPS]:
+    for term in [term for term in unknown if can_be_compared(term)][:_MAX_LOOKUPS]:
+        if is_english_word(term.words[0]):
+            continue
         similar = find_similar_word(connection, term.words[0], settings.fuzzy_similarity)
         if similar and accepted(fold_name(term.words[0]), similar.word):
             repaired[term] = term._replace(synonyms=(similar.word,))

@@ -167,7 +167,7 @@ def _run_keyword(inputs: LaneInputs) -> LaneResult:
 def run_keyword_lane(
     connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
 ) -> LaneResult:
-    """Return the keyword lane's result; if no page or not every word is found, retry looser."""
+    """Return the keyword lane's result; retry looser if it is empty, suggest words if some fail."""
     with trace.stage("fts") as detail:
         result = keyword.search(connection, query, settings)
         detail["pages"], detail["passages"] = len(result.pages), len(result.chunks)
@@ -178,9 +178,10 @@ def run_keyword_lane(
     if settings.repair_words and result.pages and query.fts_expression is None:
         misspelt = tuple(filter(may_be_misspelt, result.unknown_terms))
         if 0 < len(misspelt) <= _MAX_MISSPELT_WORDS:
-            from gbrain.search.query_relaxation import repair_words
+            from gbrain.search.query_relaxation import suggest_words
 
-            return repair_words(connection, query, misspelt, settings, trace) or result
+            suggested = suggest_words(connection, misspelt, settings, trace)
+            return result._replace(suggested_terms=suggested)
     return result
 
 

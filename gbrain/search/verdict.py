@@ -144,8 +144,8 @@ def grade_answer(
         if candidate.chunk_id is not None
     ]
     terms = query.terms
-    if "fts" in lanes and lanes["fts"].terms:
-        terms = _slips_repaired(terms, lanes["fts"].terms)
+    if "fts" in lanes:
+        terms = _slips_repaired(terms, lanes["fts"].terms or lanes["fts"].suggested_terms)
     return compute_verdict(
         query,
         ranked,

@@ -12,9 +12,12 @@ from typing import NamedTuple
 from gbrain.text.similarity import dice, edit_distance, jaccard, trigrams
 from gbrain.text.slug import fold_name
 
-_MIN_LETTERS, _MAX_LETTERS = 4, 60
+_MIN_CHARACTERS, _MAX_CHARACTERS = 3, 60
 _START_LETTERS = 4
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_DIGITS = "0123456789"
+# A word that is much longer or shorter is another word: nothingatallzz is not nothing.
+_MIN_LENGTH_SHARE = 2 / 3
 _LAST_CHARACTER = "\U0010ffff"
 
 # The index has stems only, but the end of a word can matter: for this many stems, the words are
@@ -44,21 +47,33 @@ def find_similar_word(
 ) -> SimilarWord | None:
     """Return the word one edit away from `word`, else the most similar; None below `least`.
 
-    Only words whose first four letters are the same or one edit away are compared: reading all
+    Only words whose first four characters are the same or one edit away are compared: reading all
     would take a second in a large brain. Of several words one edit away, the one on most pages is
-    returned.
+    returned. A word that some page's front matter contains is not misspelt.
     """
     meant = fold_name(word)
-    if not (_MIN_LETTERS <= len(meant) <= _MAX_LETTERS and meant.isalpha()):
+    if not (_MIN_CHARACTERS <= len(meant) <= _MAX_CHARACTERS and meant.isalnum()):
         return None
     stem = _stem(connection, meant)
     similar = _most_similar(connection, meant, stem, starts_one_edit_away(meant))
-    return similar if similar and similar.likeness >= least else None
+    if similar is None or similar.likeness < least or _in_front_matter(connection, word):
+        return None
+    return similar
+
+
+def _in_front_matter(connection: sqlite3.Connection, word: str) -> bool:
+    """Tell whether a page has the word in its front matter, which is not in the keyword index."""
+    found = connection.execute(
+        "SELECT 1 FROM pages WHERE front_matter LIKE '%' || ? || '%' LIMIT 1", (word,)
+    )
+    return found.fetchone() is not None
 
 
 def starts_one_edit_away(word: str) -> list[str]:
     """Return the first letters that words one edit away from `word` can have, sorted."""
-    letters = _LETTERS if word.isascii() else sorted(set(word))
+    letters = _LETTERS if word.isascii() else "".join(sorted(set(word)))
+    if not word.isalpha():
+        letters += _DIGITS
     starts = {word[:_START_LETTERS]}
     for at in range(_START_LETTERS):
         before, after = word[:at], word[at:]
@@ -112,7 +127,12 @@ def _most_similar(
         _compare(word, stem, _spelling(connection, term, word_trigrams), term, pages)
         for _, pages, term in likely
     ]
-    return max(similar, key=_similarity, default=None)
+    alike = [one for one in similar if _similar_length(one.word, word)]
+    return max(alike, key=_similarity, default=None)
+
+
+def _similar_length(one: str, other: str) -> bool:
+    return min(len(one), len(other)) >= _MIN_LENGTH_SHARE * max(len(one), len(other))
 
 
 def _compare(word: str, stem: str, spelled: str, term: str, pages: int) -> SimilarWord:

@@ -15,6 +15,8 @@ _MAX_COMPOUND_WORDS = 40
 
 # A shorter word that no page contains is as likely new as misspelt.
 _MIN_MISSPELT_LETTERS = 5
+# A shorter word shares too few trigrams with any other.
+_MIN_COMPARED_CHARACTERS = 3
 
 FIELDS = ("title", "tag", "wing", "room", "type", "before", "after")
 OPERATORS = frozenset(("AND", "OR", "NOT"))
@@ -118,13 +120,19 @@ def is_stop_term(term: Term) -> bool:
 
 
 def may_be_misspelt(term: Term) -> bool:
+    """Tell whether a term that no page contains is more likely misspelt than new."""
+    word = term.words[0]
+    return len(word) >= _MIN_MISSPELT_LETTERS and word.isalpha() and can_be_compared(term)
+
+
+def can_be_compared(term: Term) -> bool:
     """Tell whether a term that no page contains can be compared with the words of the brain."""
     word = term.words[0]
     plain = not (term.quoted or term.prefix or term.synonyms)
     return (
         plain
-        and len(word) >= _MIN_MISSPELT_LETTERS
-        and word.isalpha()
+        and len(word) >= _MIN_COMPARED_CHARACTERS
+        and word.isalnum()
         and not has_unspaced_script(word)
     )
 

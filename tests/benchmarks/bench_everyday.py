@@ -82,12 +82,15 @@ def languages(brain: Brain, row: Row) -> Measures:
 
 
 def typos(brain: Brain, row: Row) -> Measures:
-    """Measure whether a typo still finds its page, and a correct unknown word stays as it is."""
+    """Measure whether a typo finds its page and is asked about; a correct word stays as it is."""
     answer = brain.query(row["question"])
+    suggested = answer.did_you_mean or answer.read_as
     if row["misspelt"]:
-        return rank_measures(answer, row)
+        corrected = suggested is not None and row["misspelt"] not in suggested
+        return rank_measures(answer, row) | {"corrected": corrected}
     asked, read = row["question"].casefold(), answer.read_as
-    return {"left alone": read is None or all(word in asked for word in read.casefold().split())}
+    left_alone = read is None or all(word in asked for word in read.casefold().split())
+    return {"left alone": left_alone, "not asked about": answer.did_you_mean is None}
 
 
 def fresh(brain: Brain, row: Row) -> Measures:

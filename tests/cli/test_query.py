@@ -9,7 +9,7 @@ import pytest
 
 ANSWER = {
     "query", "mode", "merge", "short_circuit", "fell_back_to_bm25", "notice", "read_as",
-    "verdict", "superseded", "results", "took_ms",
+    "did_you_mean", "verdict", "superseded", "results", "took_ms",
 }  # fmt: skip
 HIT = {
     "rank", "slug", "title", "wing", "room", "type", "date", "score", "snippet", "chunk", "lanes",
@@ -159,7 +159,7 @@ def test_a_repaired_word_is_told_and_counts_for_the_verdict(run, embedded, comma
 
 @pytest.mark.parametrize("command", ["search", "query"])
 def test_a_word_that_is_merely_alike_does_not_make_an_answer_good(run, embedded, command):
-    told = run(command, "zzyzx spaceship").stderr.splitlines()
+    told = run(command, "zzyzx spacefull").stderr.splitlines()
     assert told[0] == "Read as: zzyzx spaced"
     assert told[1].startswith("No page answers this well. Closest: ")
 
@@ -247,10 +247,13 @@ def test_every_hit_tells_what_age_has_left_of_its_score(run, embedded):
     assert [hit["slug"] for hit in kept] != list(left)
 
 
-def test_repaired_words_are_told_to_scripts_too(run, embedded):
+def test_a_likely_typo_is_asked_about(run, embedded):
+    ran = run("search", "Sourdogh for bakery")
+    assert ran.stderr.splitlines()[0] == "Did you mean Sourdough for bakery?"
     found = run("query", "sourdogh for bakery", "--json").json
-    assert found["read_as"] == "sourdough bakery"
-    assert run("query", "sourdough for bakery", "--json").json["read_as"] is None
+    assert (found["read_as"], found["did_you_mean"]) == (None, "sourdough for bakery")
+    assert run("query", "sourdough for bakery", "--json").json["did_you_mean"] is None
+    assert run("query", "sourdogh", "--json").json["did_you_mean"] is None
 
 
 def test_a_pipe_is_told_how_many_superseded_pages_are_left_out(run, brain_path):

@@ -67,6 +67,7 @@ def test_every_key_is_there_even_when_it_is_null(run, sample):
         "fell_back_to_bm25",
         "notice",
         "read_as",
+        "did_you_mean",
         "verdict",
         "superseded",
         "results",

@@ -1,8 +1,9 @@
-"""Relaxing a query that finds nothing, rung by rung, and repairing typos."""
+"""Relaxing a query that finds nothing, rung by rung, and suggesting words for typos."""
 
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -98,14 +99,47 @@ def test_excluded_pages_stay_excluded_on_every_rung(filled: Brain) -> None:
     assert find(filled, "kuberntes", scope=Scope(exclude=("cluster",)))[0] == []
 
 
-def test_a_typo_beside_known_words_is_repaired(
-    filled: Brain,
-) -> None:
-    slugs, trace, found = find(filled, "sourdogh starter")
-    assert slugs == ["baking", "cars"]
+def test_a_typo_beside_known_words_is_suggested_not_searched(filled: Brain) -> None:
+    _, trace, found = find(filled, "sourdogh starter")
     assert stages(trace) == ["fts", "repair"]
     assert trace.stages[1].detail == {"words": ["sourdogh → sourdough"]}
-    assert found.terms[0].synonyms == ("sourdough",)
+    assert [(term.words, term.synonyms) for term in found.suggested_terms] == [
+        (("sourdogh",), ("sourdough",))
+    ]
+    assert found.terms == ()
+    assert found.pages == find(filled, "xyzzy starter")[2].pages
+
+
+@pytest.mark.parametrize(
+    "text", ["tasks", "hotel", "lawyer", "pricing", "nothingatallzz", "lattice", "spaceships"]
+)
+@pytest.mark.parametrize("beside", ["", " warm"])
+def test_what_is_a_word_is_left_alone(tmp_path: Path, text: str, beside: str) -> None:
+    similar = "Tanks, a hostel, a layer, spring, nothing, the attic, spaced out and warm.\n"
+    with Brain.open(tmp_path / "brain.db", make=True) as brain:
+        brain.put("similar", f"# Similar\n\n{similar}".encode())
+        _, _, found = find(brain, text + beside)
+    assert bool(found.pages) == bool(beside)
+    assert (found.terms, found.suggested_terms) == ((), ())
+
+
+def test_a_word_in_front_matter_only_is_known(tmp_path: Path) -> None:
+    with Brain.open(tmp_path / "brain.db", make=True) as brain:
+        brain.put("a", b"---\nquestions: [Where is the sourdogh?]\n---\n# A\n\nWarm.\n")
+        brain.put("b", b"# B\n\nSourdough.\n")
+        assert find(brain, "sourdogh warm")[2].suggested_terms == ()
+        assert find(brain, "sourdogh")[2].terms == ()
+
+
+@pytest.mark.parametrize(("text", "read"), [("inv20443", "inv2044"), ("gris", "grist")])
+def test_the_last_rung_compares_digits_and_short_words(
+    tmp_path: Path, text: str, read: str
+) -> None:
+    with Brain.open(tmp_path / "brain.db", make=True) as brain:
+        brain.put("a", b"# A\n\nInvoice INV2044 for grist.\n")
+        slugs, _, found = find(brain, text)
+    assert slugs == ["a"]
+    assert [term.synonyms for term in found.terms] == [(read,)]
 
 
 @pytest.mark.parametrize(
@@ -114,13 +148,13 @@ def test_a_typo_beside_known_words_is_repaired(
 def test_a_word_that_may_be_new_is_not_repaired(filled: Brain, text: str) -> None:
     found = find(filled, text)[2]
     assert found.pages
-    assert found.terms == ()
+    assert (found.terms, found.suggested_terms) == ((), ())
 
 
 def test_ladder_and_repair_can_be_switched_off(filled: Brain) -> None:
     assert find(filled, "kuberntes", Settings(retry_ladder=False))[0] == []
     _, trace, found = find(filled, "sourdogh starter", Settings(repair_words=False))
-    assert (stages(trace), found.terms) == (["fts"], ())
+    assert (stages(trace), found.suggested_terms) == (["fts"], ())
     assert find(filled, "kuberntes", Settings(fuzzy_similarity=0.9))[0] == []
 
 
