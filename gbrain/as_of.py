@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -14,6 +13,8 @@ from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadBrain, ModelUnavailable
 from gbrain.paths import cache_folder, make_folder
 from gbrain.store import as_of
+from gbrain.store.atomic_files import remove_leftovers, temporary_file
+from gbrain.store.brain_files import find_orphaned_logs, place_brain
 from gbrain.store.sqlite_errors import explain_errors
 from gbrain.store.vectors import active_space, has_vectors
 from gbrain.types import Progress, no_progress
@@ -21,7 +22,6 @@ from gbrain.types import Progress, no_progress
 MAX_COPIES = 3
 # Raise this when the same brain and day would give a different copy.
 _COPY_FORMAT = 1
-_ABANDONED_SECONDS = 24 * 3600.0
 
 
 def brain_as_of(brain: Brain, day: str, progress: Progress = no_progress) -> Brain:
@@ -53,31 +53,27 @@ def _copy_name(brain: Brain, connection: sqlite3.Connection, day: str) -> str:
 def _make_copy(
     brain: Brain, connection: sqlite3.Connection, day: str, path: Path, progress: Progress
 ) -> None:
-    """Build the copy under a temporary name and rename it, so `path` is always complete."""
-    building = path.with_suffix(f".{os.getpid()}.new")
+    """Build the copy under a temporary name, so that `path` is always complete."""
     try:
         make_folder(path.parent)
-        building.unlink(missing_ok=True)
-        os.close(os.open(building, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with explain_errors(building):
-            target = sqlite3.connect(building, isolation_level=None)
-            try:
-                as_of.copy_brain(connection, target, progress)
-            finally:
-                target.close()
-        with Brain.open(building) as past:
-            _rewind(past, day, progress)
-        building.replace(path)
+        with temporary_file(path.parent) as temporary:
+            with explain_errors(temporary.path):
+                target = sqlite3.connect(temporary.path, isolation_level=None)
+                try:
+                    as_of.copy_brain(connection, target, progress)
+                finally:
+                    target.close()
+            with Brain.open(temporary.path) as past:
+                _rewind(past, day, progress)
+            # Another process may have made the same copy and have it open: keep that one.
+            with suppress(FileExistsError):
+                place_brain(temporary, path)
     except OSError as error:
         raise BadBrain(
             f"Cannot write a copy of the brain to {path.parent}: {error.strerror}",
             hint="Set $XDG_CACHE_HOME to a folder that you can write to.",
             code="cannot_create",
         ) from None
-    finally:
-        for left in (building, Path(f"{building}-wal"), Path(f"{building}-shm")):
-            with suppress(OSError):
-                left.unlink(missing_ok=True)
 
 
 def _rewind(past: Brain, day: str, progress: Progress) -> None:
@@ -122,12 +118,12 @@ def _open_copy(path: Path, shared: as_of.SharedRows) -> Brain:
 
 
 def _prune(folder: Path, current: Path) -> None:
-    """Remove all but the copies used last, and files that an interrupted run left."""
+    """Remove all but the copies used last, and what interrupted runs left."""
+    remove_leftovers(folder)
     with suppress(OSError):
         copies = sorted(folder.glob("*.db"), key=_used_at, reverse=True)
         stale = [copy for copy in copies[MAX_COPIES:] if copy != current]
-        abandoned = time.time() - _ABANDONED_SECONDS
-        stale += [left for left in folder.glob("*.new*") if _used_at(left) < abandoned]
+        stale += [log for copy in copies for log in find_orphaned_logs(copy)]
         for file in stale:
             for each in (file, Path(f"{file}-wal"), Path(f"{file}-shm")):
                 with suppress(OSError):

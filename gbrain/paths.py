@@ -23,6 +23,14 @@ def default_path() -> Path:
     return (Path(folder) if folder else _home() / ".local" / "share") / "gbrain" / "brain.db"
 
 
+def resolve_brain(given: str | Path | None = None) -> Path:
+    """Return the real path of a brain (default: the default one), without symbolic links.
+
+    SQLite keeps the log beside the file that a link points to, so every path is resolved first.
+    """
+    return Path(os.path.realpath(Path(given).expanduser() if given else default_path()))
+
+
 def _home(
     purpose: str = "look for the brain in", instead: str = "the brain with --db or $GBRAIN_DB"
 ) -> Path:

@@ -195,7 +195,7 @@ def test_the_copy_is_made_once_and_is_private(brain: Brain, on: On):
 
 def test_only_the_last_used_copies_are_kept(brain: Brain):
     brain.put("a", b"one")
-    left = cache_folder() / "as-of" / "0.1.new"
+    left = cache_folder() / "as-of" / ".file.0123.gbrain-new"
     for number in range(1, 6):
         pages(brain, f"2026-11-0{number}")
         for age, copy in enumerate(sorted(copies(), key=lambda path: path.stat().st_mtime)):

@@ -10,7 +10,7 @@ from typing import Self
 
 from gbrain.config import Settings, all_settings, override_settings
 from gbrain.errors import BadSetting
-from gbrain.paths import default_path
+from gbrain.paths import resolve_brain
 from gbrain.store import settings
 from gbrain.store.connection import Database, ReadOnlyDatabase, create_brain
 
@@ -35,7 +35,7 @@ class BrainFile:
 
         With `read_only` SQLite refuses every write through this brain.
         """
-        file = Path(path).expanduser() if path else default_path()
+        file = resolve_brain(path)
         if read_only:
             return cls(ReadOnlyDatabase(file))
         if make and not file.exists():

@@ -9,11 +9,12 @@ import typer
 
 from gbrain.brain import Brain, clock, default_path
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet, open_brain
+from gbrain.cli.options import Db, Json, Quiet, open_brain, say_orphaned_logs
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
 from gbrain.messages import counted
 from gbrain.output import screen
+from gbrain.paths import resolve_brain
 
 command = Module()
 
@@ -44,6 +45,7 @@ def backup(
     elif not quiet:
         size = f"{counted(done.pages, 'page')}, {_megabytes(done.bytes)}"
         screen.say(f"Copied {size} to {done.file}.")
+    say_orphaned_logs(done.file)
 
 
 @command.command(
@@ -73,6 +75,7 @@ def restore(
     elif not quiet:
         old = f" The old brain is kept in {done.kept}." if done.kept else ""
         screen.say(f"Restored {counted(done.pages, 'page')} to {path}.{old}")
+    say_orphaned_logs(resolve_brain(path))
 
 
 def _busy_seconds(path: Path) -> float:

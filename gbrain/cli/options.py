@@ -15,6 +15,7 @@ import typer
 from gbrain.brain import Brain
 from gbrain.brain import today as today
 from gbrain.errors import BadPage, NotFound
+from gbrain.paths import resolve_brain
 from gbrain.query_options import QUERY_OPTIONS, QueryOption
 
 if TYPE_CHECKING:
@@ -117,9 +118,22 @@ def parse_boosts(values: list[str] | None) -> tuple[CustomBoost, ...]:
 
 def open_brain(db: Path | None, *, make: bool = False) -> Brain:
     """Open the brain; it asks on the terminal before it runs a command that is not trusted."""
+    created = make and not resolve_brain(db).exists()
     brain = Brain.open(db, make=make)
+    if created:
+        say_orphaned_logs(brain.path)
     brain.confirm = _confirm_command
     return brain
+
+
+def say_orphaned_logs(path: Path) -> None:
+    """Say which logs of other brains were found at the name of a new file."""
+    from gbrain.output.screen import say
+    from gbrain.store.brain_files import find_orphaned_logs
+
+    for log in find_orphaned_logs(path):
+        say(f"A log of an earlier {path.name} was found beside it and kept as {log}.")
+        say("If you moved that brain, its last changes are in this log: move both back together.")
 
 
 @contextmanager

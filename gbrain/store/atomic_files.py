@@ -6,7 +6,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import ENOENT
 from pathlib import Path
+from time import time
 from typing import BinaryIO
 
 from gbrain.errors import GbrainError
@@ -15,37 +17,85 @@ from gbrain.errors import GbrainError
 SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 
 _UNFINISHED = ".gbrain-new"
+# Younger files are never removed: a process in another container may be writing them.
+_ABANDONED_SECONDS = 3600.0
 
 
-def new_temporary_path(target: Path) -> Path:
-    """Return the temporary path for `target`, after removing leftovers of killed processes."""
-    remove_leftovers(target.parent)
-    return temporary_path(target)
+class TemporaryFile:
+    """A new file under a name that nobody can predict, until it gets its final name.
+
+    The file stays open, so that the file that is published is the one that was created.
+    """
+
+    def __init__(self, folder: Path, mode: int) -> None:
+        # Not named after the target, whose name may already have the maximum length.
+        self.path = folder / f".file.{os.urandom(8).hex()}{_UNFINISHED}"
+        # Exclusive: never write through a link that somebody else put there.
+        self.handle = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+
+    def place(self, target: Path) -> None:
+        """Give the file its final name; raise FileExistsError if that exists."""
+        self._release()
+        try:
+            os.link(self.path, target)
+        except FileExistsError:
+            raise
+        except OSError:
+            # The file system has no hard links.
+            if os.path.lexists(target):
+                raise FileExistsError(target) from None
+            os.rename(self.path, target)
+
+    def replace(self, target: Path) -> None:
+        """Give the file its final name, replacing a file of that name."""
+        self._release()
+        os.replace(self.path, target)
+
+    def _release(self) -> None:
+        """Close the file; raise FileNotFoundError if its name no longer refers to it."""
+        same = os.path.samestat(os.lstat(self.path), os.fstat(self.handle))
+        self.close()
+        if not same:
+            raise FileNotFoundError(ENOENT, "its temporary file was replaced", str(self.path))
+
+    def close(self) -> None:
+        """Close the file, if it is open: Windows renames no open file."""
+        if self.handle >= 0:
+            os.close(self.handle)
+            self.handle = -1
 
 
-def temporary_path(target: Path) -> Path:
-    """Return the path under which this process writes `target`, in the same folder."""
-    return target.with_name(f".{target.name}.{os.getpid()}{_UNFINISHED}")
+@contextmanager
+def temporary_file(folder: Path, mode: int = 0o600) -> Iterator[TemporaryFile]:
+    """Yield a new file in `folder`; it is deleted at the end unless it got its final name."""
+    file = TemporaryFile(folder, mode)
+    try:
+        yield file
+    finally:
+        file.close()
+        remove_temporary(file.path)
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of ended processes; ignore those that cannot be removed."""
+    """Remove temporary files of killed processes; ignore those that cannot be removed."""
     with suppress(OSError):
         for left in find_leftovers(folder):
             remove_temporary(left)
 
 
 def find_leftovers(folder: Path) -> list[Path]:
-    """Return the temporary files in a folder that no running process is writing.
+    """Return the temporary files in a folder that nobody has written to for an hour."""
+    newest = time() - _ABANDONED_SECONDS
+    return [left for left in folder.glob(f".*{_UNFINISHED}") if _changed_at(left) < newest]
 
-    Files of this process count too: they are from an earlier write that failed.
-    """
-    return [
-        left
-        for left in folder.glob(f".*{_UNFINISHED}")
-        if (maker := left.name.removesuffix(_UNFINISHED).rpartition(".")[2]).isdecimal()
-        and (int(maker) == os.getpid() or not process_is_alive(int(maker)))
-    ]
+
+def _changed_at(file: Path) -> float:
+    """Return when a temporary file, or its journal or log, was last written."""
+    times = [0.0]
+    for ending in ("", *SQLITE_SUFFIXES):
+        with suppress(OSError):
+            times.append(os.lstat(f"{file}{ending}").st_mtime)
+    return max(times)
 
 
 def remove_temporary(building: Path) -> None:
@@ -69,23 +119,15 @@ def atomic_write(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     folder.
     """
     mode = _mode_of(target)
-    # Not named after the target, whose name may already have the maximum length.
-    building = temporary_path(target.with_name("file"))
-    try:
-        # Exclusive: never write through a link that somebody else put there.
-        handle = os.open(
-            building, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644 if mode is None else mode
-        )
-        with open(handle, "wb") as file:
+    with temporary_file(target.parent, 0o644 if mode is None else mode) as temporary:
+        with open(temporary.handle, "wb", closefd=False) as file:
             yield file
             file.flush()
             if durable:
-                os.fsync(file.fileno())
+                os.fsync(temporary.handle)
         if mode is not None:
-            os.chmod(building, mode)
-        building.replace(target)
-    finally:
-        building.unlink(missing_ok=True)
+            os.chmod(temporary.path, mode)
+        temporary.replace(target)
 
 
 def _mode_of(target: Path) -> int | None:
@@ -110,10 +152,39 @@ def write_markup(target: Path, text: str) -> None:
         raise _cannot_write(target, error.strerror) from None
 
 
+def refuse_target(target: Path) -> None:
+    """Raise GbrainError for a file that no command may write.
+
+    That is a part of a brain (-wal, -shm, -journal) and a file that this process has open: the
+    brain itself. Call this before reading the file, because closing it would release the locks.
+    """
+    refuse_part_of_brain(target)
+    if is_open_here(target):
+        raise _cannot_write(target, "it is the brain itself")
+
+
+def refuse_part_of_brain(target: Path) -> None:
+    """Raise GbrainError for a name that SQLite uses for a file beside a brain."""
+    if os.path.realpath(target).endswith(SQLITE_SUFFIXES):
+        raise _cannot_write(target, "SQLite uses this name for a part of a brain")
+
+
+def is_open_here(file: Path) -> bool:
+    """Return whether this process has the file open, under any name."""
+    try:
+        known, handles = os.stat(file), os.listdir("/dev/fd")
+    except OSError:
+        return False
+    for name in handles:
+        with suppress(OSError, ValueError):
+            if os.path.samestat(os.fstat(int(name)), known):
+                return True
+    return False
+
+
 def check_markup_target(target: Path) -> None:
     """Raise GbrainError if the target exists and is not HTML or SVG: it might be a brain."""
-    if target.name.endswith(SQLITE_SUFFIXES):
-        raise _cannot_write(target, "SQLite uses this name for a part of a brain")
+    refuse_target(target)
     try:
         if _mode_of(target) is None:
             return

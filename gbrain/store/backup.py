@@ -10,15 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.errors import BadBrain, UsageError
-from gbrain.store.atomic_files import new_temporary_path, remove_temporary
+from gbrain.paths import resolve_brain
+from gbrain.store.atomic_files import (
+    TemporaryFile,
+    refuse_part_of_brain,
+    remove_leftovers,
+    temporary_file,
+)
 from gbrain.store.brain_files import (
+    changed_error,
     check_brain_file,
-    connection_uri,
+    file_stamp,
     in_use_error,
     make_brain_folder,
     open_exclusive,
     place_brain,
+    reading_uri,
     replace_brain,
+    writing_uri,
 )
 from gbrain.store.schema import (
     SCHEMA_VERSION,
@@ -55,9 +64,9 @@ def backup_brain(
     database: Database, target: Path | None, name: str, *, replace: bool = False
 ) -> BackupResult:
     """Copy the brain to `target`; if that is a folder or None, to a file called `name`."""
-    file = target.expanduser() if target else database.path.with_name(name)
+    file = resolve_brain(target) if target else database.path.with_name(name)
     if file.is_dir():
-        file = file / name
+        file = resolve_brain(file / name)
     if file.exists() and file.samefile(database.path):
         raise UsageError(f"{file} is the brain itself", hint="Choose another file name.")
     with database.read_transaction() as connection:
@@ -94,21 +103,23 @@ def copy_brain(
     Raises BadBrain if the target exists (unless `replace`), or if the copy fails its integrity
     `check`. Returns False, without a copy, if another program upgraded the schema meanwhile.
     """
-    temporary = new_temporary_path(target)
+    refuse_part_of_brain(target)
+    remove_leftovers(target.parent)
     version = connection.execute("PRAGMA user_version").fetchone()
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with (
-            explain_errors(target),
-            closing(sqlite3.connect(temporary, isolation_level=None)) as copy,
-        ):
-            connection.backup(copy)
-            if copy.execute("PRAGMA user_version").fetchone() != version:
-                return False
-            if check:
-                _check_integrity(copy, target)
-        _flush(temporary)
-        (replace_brain if replace else place_brain)(temporary, target)
+        with temporary_file(target.parent) as temporary:
+            with (
+                explain_errors(target),
+                closing(sqlite3.connect(temporary.path, isolation_level=None)) as copy,
+            ):
+                connection.backup(copy)
+                if copy.execute("PRAGMA user_version").fetchone() != version:
+                    return False
+                if check:
+                    _check_integrity(copy, target)
+            with suppress(OSError):
+                os.fsync(temporary.handle)
+            (replace_brain if replace else place_brain)(temporary, target)
         _flush(target.parent)
     except FileExistsError:
         raise BadBrain(
@@ -122,8 +133,6 @@ def copy_brain(
             hint="Choose another path. No partial file was left.",
             code="cannot_write",
         ) from None
-    finally:
-        remove_temporary(temporary)
     return True
 
 
@@ -133,14 +142,18 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
     The previous brain is kept next to it as `NAME.before-restore-MOMENT`. Raises BadBrain if the
     source is not an intact brain, or if another program keeps the brain open for `busy_seconds`.
     """
-    with _open_intact(source) as copy:
+    path, source = resolve_brain(path), resolve_brain(source)
+    refuse_part_of_brain(path)
+    check_brain_file(source)
+    if path.exists() and path.samefile(source):
+        raise UsageError(f"{source} is the brain itself", hint="Choose a backup of it.")
+    make_brain_folder(path.parent)
+    with _copy_intact(source, path.parent) as (copy, temporary):
         pages: int = copy.execute("SELECT count(*) FROM pages").fetchone()[0]
         if not path.exists():
-            make_brain_folder(path.parent)
-            copy_brain(copy, path)
+            copy.close()
+            _place_copy(temporary, path)
             return RestoreResult(pages, None)
-        if path.samefile(source):
-            raise UsageError(f"{source} is the brain itself", hint="Choose a backup of it.")
         kept = _unused_name(path, moment)
         with explain_errors(path):
             try:
@@ -149,7 +162,8 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
                 raise
             except sqlite3.DatabaseError:
                 # SQLite cannot open the file, so it cannot write into it: replace the file.
-                _replace_unreadable(path, copy, kept)
+                copy.close()
+                _replace_unreadable(path, temporary, kept)
             else:
                 with closing(brain):
                     copy_brain(brain, kept, check=False)
@@ -168,10 +182,10 @@ def _check_integrity(copy: sqlite3.Connection, target: Path) -> None:
         )
 
 
-def _flush(path: Path) -> None:
-    """Flush a file, or a folder's entries, to the disk; ignore file systems that cannot."""
+def _flush(folder: Path) -> None:
+    """Flush a folder's entries to the disk; ignore file systems that cannot."""
     with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY)
+        handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
@@ -179,35 +193,69 @@ def _flush(path: Path) -> None:
 
 
 @contextmanager
-def _open_intact(source: Path) -> Iterator[sqlite3.Connection]:
-    """Yield a read-only connection to the backup; raise BadBrain if it is not an intact brain."""
+def _copy_intact(source: Path, folder: Path) -> Iterator[tuple[sqlite3.Connection, TemporaryFile]]:
+    """Yield a copy of a backup, in a temporary file in `folder`, and a connection to it.
+
+    Raises BadBrain if the copy is not an intact brain. The copy is checked, not the source, which
+    another program may be writing.
+    """
+    remove_leftovers(folder)
+    try:
+        with (
+            temporary_file(folder) as temporary,
+            closing(sqlite3.connect(temporary.path, isolation_level=None)) as copy,
+        ):
+            _read_backup(source, copy)
+            with explain_errors(source):
+                copy.execute("PRAGMA trusted_schema = OFF")
+                _require_intact(copy, source)
+            with suppress(OSError):
+                os.fsync(temporary.handle)
+            yield copy, temporary
+    except OSError as error:
+        raise BadBrain(
+            f"Cannot write into {folder}: {error.strerror}",
+            hint="Free disk space, or restore to another path with --db.",
+            code="cannot_write",
+        ) from None
+
+
+def _read_backup(source: Path, copy: sqlite3.Connection) -> None:
+    """Copy a backup through SQLite, under its locks where another program may be writing it."""
+    if os.access(source, os.W_OK) and os.access(source.parent, os.W_OK):
+        # Read-only in effect; SQLite may create a log for the locks, and removes it again.
+        uri, stamp = writing_uri(source), None
+    else:
+        uri, stamp = reading_uri(source)
+    with explain_errors(source), closing(sqlite3.connect(uri, uri=True)) as connection:
+        connection.execute("PRAGMA query_only = ON")
+        connection.backup(copy)
+    if stamp is not None and stamp != file_stamp(source):
+        raise changed_error(source)
+
+
+def _require_intact(copy: sqlite3.Connection, source: Path) -> None:
+    """Raise BadBrain if the copy of `source` is not an intact brain of gbrain."""
     from gbrain.store.migrations import missing_objects
 
-    check_brain_file(source)
-    with (
-        explain_errors(source),
-        closing(sqlite3.connect(connection_uri(source, write=False), uri=True)) as copy,
-    ):
-        copy.execute("PRAGMA trusted_schema = OFF")
-        version = copy.execute("PRAGMA user_version").fetchone()[0]
-        if version > SCHEMA_VERSION:
-            raise _bad_backup(source, "it was written by a newer gbrain", "Upgrade gbrain.")
-        foreign = find_foreign_objects(copy.execute(SELECT_SCHEMA))
-        if foreign:
-            hint = "Another program changed it; choose another backup."
-            raise _bad_backup(
-                source, f"it contains a {' '.join(foreign[0])} that gbrain did not create", hint
-            )
-        if ("table", "pages") not in [row[:2] for row in copy.execute(SELECT_SCHEMA)]:
-            raise _bad_backup(source, "it has no pages table", "Choose another backup.")
-        damaged = integrity_errors(copy, full=True)
-        if damaged:
-            raise _bad_backup(source, f"it is damaged: {damaged[0]}", "Choose another backup.")
-        missing = list(missing_objects(copy)) if version == SCHEMA_VERSION else []
-        if missing:
-            hint = f"gbrain doctor --repair --db {source} repairs it."
-            raise _bad_backup(source, f"{missing[0]} is missing", hint)
-        yield copy
+    version = copy.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise _bad_backup(source, "it was written by a newer gbrain", "Upgrade gbrain.")
+    foreign = find_foreign_objects(copy.execute(SELECT_SCHEMA))
+    if foreign:
+        hint = "Another program changed it; choose another backup."
+        raise _bad_backup(
+            source, f"it contains a {' '.join(foreign[0])} that gbrain did not create", hint
+        )
+    if ("table", "pages") not in [row[:2] for row in copy.execute(SELECT_SCHEMA)]:
+        raise _bad_backup(source, "it has no pages table", "Choose another backup.")
+    damaged = integrity_errors(copy, full=True)
+    if damaged:
+        raise _bad_backup(source, f"it is damaged: {damaged[0]}", "Choose another backup.")
+    missing = list(missing_objects(copy)) if version == SCHEMA_VERSION else []
+    if missing:
+        hint = f"gbrain doctor --repair --db {source} repairs it."
+        raise _bad_backup(source, f"{missing[0]} is missing", hint)
 
 
 def _bad_backup(source: Path, reason: str, hint: str) -> BadBrain:
@@ -231,21 +279,33 @@ def _overwrite_brain(brain: sqlite3.Connection, copy: sqlite3.Connection, kept: 
         raise
 
 
-def _replace_unreadable(path: Path, copy: sqlite3.Connection, kept: Path) -> None:
-    """Replace a file that SQLite cannot open with a copy of the backup."""
-    restored = path.with_name(f"{path.name}.restoring")
+def _place_copy(temporary: TemporaryFile, path: Path) -> None:
+    """Give the checked copy the brain's name, unless a brain appeared there meanwhile."""
+    try:
+        place_brain(temporary, path)
+    except FileExistsError:
+        raise in_use_error(path) from None
+    _flush(path.parent)
+
+
+def _replace_unreadable(path: Path, temporary: TemporaryFile, kept: Path) -> None:
+    """Replace a file that SQLite cannot open with the copy of the backup."""
     if _is_locked_elsewhere(path):
         raise in_use_error(path)
-    copy_brain(copy, restored, replace=True)
     os.chmod(path, 0o600)
-    place_brain(path, kept)
+    try:
+        os.link(path, kept)
+    except OSError:
+        # The file system has no hard links.
+        os.rename(path, kept)
     # SQLite would apply a log of the old file to the new one.
     for ending in ("-wal", "-journal"):
         with suppress(FileNotFoundError):
             os.rename(f"{path}{ending}", f"{kept}{ending}")
     with suppress(FileNotFoundError):
         os.unlink(f"{path}-shm")
-    restored.replace(path)
+    temporary.replace(path)
+    _flush(path.parent)
 
 
 def _is_locked_elsewhere(path: Path) -> bool:

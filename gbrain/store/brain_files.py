@@ -5,46 +5,57 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from errno import EACCES, EINVAL
 from pathlib import Path
 from stat import S_ISREG
 from time import monotonic, sleep
+from typing import NamedTuple
 
 from gbrain import paths
 from gbrain.errors import BadBrain, NotFound
+from gbrain.store.atomic_files import SQLITE_SUFFIXES, TemporaryFile, is_open_here
 from gbrain.store.schema import APPLICATION_ID
 from gbrain.store.sqlite_errors import error_name
 
 # How long to wait for a program that has the file open that is to be replaced.
 _LOCK_TIMEOUT_SECONDS = 2.0
+_ORPHANED = ".orphaned-"
+# UNIX_SHM_DMS in SQLite's os_unix.c.
+_SHARED_MEMORY_LOCK_BYTE = 128
 
 
-def place_brain(temporary: Path, path: Path) -> None:
-    """Rename a finished temporary file to `path`; raise FileExistsError if that exists."""
+class FileStamp(NamedTuple):
+    """Device, inode, size and times of a brain file; `logs` are those of its -wal and -journal."""
+
+    file: tuple[int, ...] | None
+    logs: tuple[tuple[int, ...] | None, tuple[int, ...] | None]
+
+
+def place_brain(temporary: TemporaryFile, path: Path) -> None:
+    """Give a finished temporary file the name `path`; raise FileExistsError if that exists."""
     with _lock_folder(path.parent):
         if os.path.lexists(path):
             raise FileExistsError(path)
-        _remove_sqlite_files(path)
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
-            raise
-        except OSError:
-            # The file system has no hard links.
-            temporary.rename(path)
+        _set_logs_aside(path)
+        temporary.place(path)
 
 
-def replace_brain(temporary: Path, path: Path) -> None:
-    """Rename a finished temporary file to `path`, replacing a file that no program has open."""
-    with _lock_folder(path.parent):
+def replace_brain(temporary: TemporaryFile, path: Path) -> None:
+    """Give a finished temporary file the name `path`, replacing a file that no program has open."""
+    with _lock_folder(path.parent), ExitStack() as stack:
         if path.exists():
             if not path.is_file():
                 raise BadBrain(
                     f"{path} is not a file", hint="Choose another path.", code="cannot_write"
                 )
-            _checkpoint(path)
-        _remove_sqlite_files(path)
+            # Held until the file is replaced, so that no program opens it meanwhile.
+            held = _checkpoint(path)
+            if held and os.name != "nt":
+                stack.enter_context(closing(held))
+            elif held:
+                held.close()
+        _set_logs_aside(path)
         temporary.replace(path)
 
 
@@ -57,9 +68,7 @@ def open_exclusive(path: Path, busy_seconds: float) -> sqlite3.Connection:
         raise BadBrain(f"{path} is read-only", hint="Make it writable.", code="read_only")
     deadline = monotonic() + busy_seconds
     while True:
-        connection = sqlite3.connect(
-            connection_uri(path), uri=True, timeout=0.1, isolation_level=None
-        )
+        connection = sqlite3.connect(writing_uri(path), uri=True, timeout=0.1, isolation_level=None)
         try:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -90,10 +99,10 @@ def in_use_error(path: Path) -> BadBrain:
     )
 
 
-def _checkpoint(path: Path) -> None:
-    """Write a file's log into the file, so that no log is left for the file that replaces it."""
+def _checkpoint(path: Path) -> sqlite3.Connection | None:
+    """Write a file's log into the file and return it open; None if it is not a database."""
     try:
-        open_exclusive(path, _LOCK_TIMEOUT_SECONDS).close()
+        return open_exclusive(path, _LOCK_TIMEOUT_SECONDS)
     except sqlite3.OperationalError as error:
         raise BadBrain(
             f"{path} cannot be replaced: {error}",
@@ -101,17 +110,59 @@ def _checkpoint(path: Path) -> None:
             code="cannot_write",
         ) from None
     except sqlite3.DatabaseError:
-        # Not a database: no program can have it open, and without it its log is useless.
-        path.unlink()
+        return None
 
 
-def _remove_sqlite_files(path: Path) -> None:
-    """Remove the -wal, -shm and -journal files of a deleted brain: the new one would use them."""
-    from gbrain.store.atomic_files import SQLITE_SUFFIXES
+def find_orphaned_logs(path: Path) -> list[Path]:
+    """Return the logs that were found at the name of a new brain and set aside."""
+    folder = path.parent.iterdir() if path.parent.is_dir() else ()
+    return sorted(file for file in folder if file.name.startswith(path.name + _ORPHANED))
 
-    for ending in SQLITE_SUFFIXES:
-        with suppress(FileNotFoundError):
-            os.unlink(f"{path}{ending}")
+
+def _set_logs_aside(path: Path) -> None:
+    """Rename the logs of a brain that was moved or deleted: a new brain would use them.
+
+    They may be the only copy of what was written last. Raises BadBrain if a program has them open.
+    """
+    logs = [log for log in (f"{path}-wal", f"{path}-journal") if os.path.lexists(log)]
+    shared = f"{path}-shm"
+    if os.path.lexists(shared) and _is_open_anywhere(shared):
+        raise BadBrain(
+            f"Another program has the log {path.name}-wal open, of a brain that was moved",
+            hint="Stop that program first, for example gbrain serve, then move the brain back.",
+            code="in_use",
+        )
+    for log in logs:
+        if os.lstat(log).st_size:
+            os.rename(log, _orphaned_name(path, log))
+        else:
+            os.unlink(log)
+    with suppress(FileNotFoundError):
+        os.unlink(shared)
+
+
+def _orphaned_name(path: Path, log: str) -> Path:
+    ending = log.rpartition("-")[2]
+    names = (f"{path.name}{_ORPHANED}{ending}{number}" for number in ("", *range(2, 1000)))
+    return next(path.with_name(name) for name in names if not os.path.lexists(path.parent / name))
+
+
+def _is_open_anywhere(shared: str) -> bool:
+    """Return whether SQLite has a -shm file open, in this process or another."""
+    if is_open_here(Path(shared)):
+        return True
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    # Each connection has a shared lock on this byte. Closing the file would release the locks of
+    # this process, which has none here.
+    try:
+        with open(shared, "r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _SHARED_MEMORY_LOCK_BYTE)
+    except OSError:
+        return True
+    return False
 
 
 @contextmanager
@@ -144,14 +195,46 @@ def make_brain_folder(folder: Path) -> None:
         ) from None
 
 
-def connection_uri(path: Path, *, write: bool = True) -> str:
-    """Return the URI to connect to the file, for writing or only for reading."""
-    if write:
-        return f"{file_uri(path)}?mode=rw"
-    # A read-only file has no write-ahead log, unless a crash left one.
-    log = Path(f"{path}-wal")
-    log_left = log.exists() and log.stat().st_size > 0
-    return f"{file_uri(path)}?mode=ro" + ("" if log_left else "&immutable=1")
+def writing_uri(path: Path) -> str:
+    """Return the URI to connect to a brain for writing."""
+    return f"{file_uri(path)}?mode=rw"
+
+
+def reading_uri(path: Path) -> tuple[str, FileStamp | None]:
+    """Return the URI to read a brain that this user cannot write, and its stamp.
+
+    Without a log nobody has the brain open, and SQLite could not create one: the file is opened as
+    immutable, without locks. Then whoever reads must compare the stamp afterwards. If there is a
+    log, SQLite's locks protect the reader and the stamp is None.
+    """
+    stamp = file_stamp(path)
+    log, journal = stamp.logs
+    # An empty log is in use only if a program has created the -shm file with it.
+    if journal or (log and (log[2] or os.path.lexists(f"{path}-shm"))):
+        return f"{file_uri(path)}?mode=ro", None
+    return f"{file_uri(path)}?mode=ro&immutable=1", stamp
+
+
+def file_stamp(path: Path) -> FileStamp:
+    """Return what changes when anybody writes the brain, as far as the file system tells."""
+    return FileStamp(_status(path), (_status(f"{path}-wal"), _status(f"{path}-journal")))
+
+
+def _status(path: str | Path) -> tuple[int, ...] | None:
+    try:
+        known = os.stat(path)
+    except OSError:
+        return None
+    return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns, known.st_ctime_ns
+
+
+def changed_error(path: Path) -> BadBrain:
+    """Return the error for a brain that was written while it was read without locks."""
+    return BadBrain(
+        f"{path} was changed by another program while it was read",
+        hint="Run the command again.",
+        code="locked",
+    )
 
 
 def file_uri(path: Path) -> str:
@@ -165,6 +248,13 @@ def file_uri(path: Path) -> str:
 
 def check_brain_file(path: Path) -> bool:
     """Return whether the file is read-only; raise NotFound or BadBrain if it is not a brain."""
+    if path.name.endswith(SQLITE_SUFFIXES):
+        # Not even opened: closing a -shm file releases the locks that this process has on it.
+        raise BadBrain(
+            f"{path} is a part of a brain, not a brain",
+            hint="Leave this file to SQLite. Choose another one with --db or $GBRAIN_DB.",
+            code="not_a_brain",
+        )
     try:
         known = path.stat()
         if not S_ISREG(known.st_mode):

@@ -47,6 +47,8 @@ class _open_for_reading:
     """Open the brain read-only; immutable without a -wal file, so that SQLite creates no files."""
 
     def __init__(self, path: str) -> None:
+        # SQLite keeps the log beside the file that a link points to.
+        path = os.path.realpath(path)
         escaped = "".join(f"%{ord(char):02x}" if char in "%?#" else char for char in path)
         immutable = "" if os.path.exists(f"{path}-wal") else "&immutable=1"
         self.connection = sqlite3.connect(

@@ -9,12 +9,17 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from gbrain.errors import BadBrain
+from gbrain.paths import resolve_brain
 from gbrain.store.brain_files import (
+    FileStamp,
+    changed_error,
     check_brain_file,
-    connection_uri,
+    file_stamp,
     file_uri,
     make_brain_folder,
     place_brain,
+    reading_uri,
+    writing_uri,
 )
 from gbrain.store.schema import SCHEMA_VERSION, SELECT_SCHEMA, find_foreign_objects
 from gbrain.store.sqlite_errors import error_name, explain_error, explain_errors, read_only_error
@@ -43,29 +48,34 @@ class Database:
         `allow_foreign_objects`). A file that cannot be written is opened read-only. A write waits
         up to `busy_seconds` for other programs.
         """
-        self.path = path
+        path = self.path = resolve_brain(path)
         self.read_only = check_brain_file(path)
         self.busy_seconds = busy_seconds
         self._allow_foreign_objects = allow_foreign_objects
         self._write_error = read_only_error(path)
         self._identity = _file_identity(path)
+        self._reopened = 0
         with explain_errors(path):
             try:
-                self.connection = self._connect()
+                self.connection, self._stamp = self._connect()
             except sqlite3.OperationalError as error:
                 if self.read_only or not error_name(error).startswith(_CANNOT_CREATE_WAL):
                     raise
                 # On a full disk, or in a folder that this user cannot write, reading still works.
                 self.read_only, self._write_error = True, explain_error(error, path)
                 try:
-                    self.connection = self._connect()
+                    self.connection, self._stamp = self._connect()
                 except sqlite3.Error:
                     raise self._write_error from error
 
-    def _connect(self) -> sqlite3.Connection:
-        """Open and configure another connection to the file; the caller closes it."""
+    def _connect(self) -> tuple[sqlite3.Connection, FileStamp | None]:
+        """Open and configure another connection to the file; the caller closes it.
+
+        The stamp is that of a file that is read without locks, None if SQLite's locks protect it.
+        """
+        uri, stamp = self._locator()
         connection = sqlite3.connect(
-            self._locator(),
+            uri,
             uri=True,
             timeout=self.busy_seconds,
             isolation_level=None,
@@ -84,10 +94,10 @@ class Database:
         except BaseException:
             connection.close()
             raise
-        return connection
+        return connection, stamp
 
-    def _locator(self) -> str:
-        return connection_uri(self.path, write=not self.read_only)
+    def _locator(self) -> tuple[str, FileStamp | None]:
+        return reading_uri(self.path) if self.read_only else (writing_uri(self.path), None)
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
         """Upgrade an older schema, and refuse a newer one before anything is written."""
@@ -142,8 +152,12 @@ class Database:
     def open_second_connection(self) -> sqlite3.Connection:
         """Open another connection to the file for another thread; the caller closes it."""
         with explain_errors(self.path):
-            connection = self._connect()
-            connection.execute(_ENABLE_MMAP)
+            connection, stamp = self._connect()
+            if stamp != self._stamp:
+                connection.close()
+                raise changed_error(self.path)
+            if stamp is None:
+                connection.execute(_ENABLE_MMAP)
             return connection
 
     @contextmanager
@@ -164,11 +178,13 @@ class Database:
         Inside a transaction it stays the same, and reading it first fixes the snapshot.
         """
         version: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
-        return version
+        return (self._reopened << 32) + version
 
     def enable_mmap(self) -> None:
         """Map the file into memory for faster queries; long writes would use more memory."""
-        self.connection.execute(_ENABLE_MMAP)
+        # Without locks another program may truncate the file, and reading its memory would crash.
+        if self._stamp is None:
+            self.connection.execute(_ENABLE_MMAP)
 
     def close(self) -> None:
         """Close the connection. An open transaction is rolled back."""
@@ -185,13 +201,31 @@ class Database:
             if self.connection.in_transaction:
                 yield self.connection
                 return
+            self._reopen_if_changed()
             self.connection.execute("BEGIN")
             try:
                 yield self.connection
+            except sqlite3.Error as error:
+                if self._is_changed():
+                    raise changed_error(self.path) from error
+                raise
             finally:
                 # SQLite ends the transaction itself after some errors.
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
+            if self._is_changed():
+                raise changed_error(self.path)
+
+    def _is_changed(self) -> bool:
+        """Return whether a file that is read without locks was written by another program."""
+        return self._stamp is not None and self._stamp != file_stamp(self.path)
+
+    def _reopen_if_changed(self) -> None:
+        """Connect again to a changed file: what was read without locks is still in the cache."""
+        if self._is_changed():
+            self.connection.close()
+            self.connection, self._stamp = self._connect()
+            self._reopened += 1
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
@@ -213,7 +247,7 @@ class Database:
         with explain_errors(self.path):
             # During a read transaction, write on another connection: the read keeps its snapshot.
             nested = self.connection.in_transaction
-            connection = self._connect() if nested else self.connection
+            connection = self._connect()[0] if nested else self.connection
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
@@ -234,14 +268,15 @@ class ReadOnlyDatabase(Database):
         self._others_may_write = os.access(path, os.W_OK)
         super().__init__(path, busy_seconds=busy_seconds)
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> tuple[sqlite3.Connection, FileStamp | None]:
         self.read_only = True
         return super()._connect()
 
-    def _locator(self) -> str:
-        # A file that this user cannot write is opened as immutable. With one that can be written,
-        # SQLite would then not see what other programs write.
-        return f"{file_uri(self.path)}?mode=ro" if self._others_may_write else super()._locator()
+    def _locator(self) -> tuple[str, FileStamp | None]:
+        # A user who could write the file can create its log, too: SQLite's locks work.
+        if self._others_may_write:
+            return f"{file_uri(self.path)}?mode=ro", None
+        return super()._locator()
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
         """Refuse a newer schema, and an older one in a file that another command can upgrade."""
@@ -258,21 +293,23 @@ class ReadOnlyDatabase(Database):
 
 def create_brain(path: Path) -> None:
     """Create an empty brain at `path`, readable only by its owner; do nothing if a file exists."""
-    from gbrain.store.atomic_files import new_temporary_path, remove_temporary
+    from gbrain.store.atomic_files import refuse_part_of_brain, remove_leftovers, temporary_file
     from gbrain.store.migrations import migrate
 
+    path = resolve_brain(path)
+    refuse_part_of_brain(path)
     make_brain_folder(path.parent)
+    remove_leftovers(path.parent)
     # Created under a temporary name and then linked: no other program sees half a brain.
-    temporary = new_temporary_path(path)
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with explain_errors(path):
-            connection = sqlite3.connect(temporary, isolation_level=None)
-            try:
-                migrate(connection)
-            finally:
-                connection.close()
-        place_brain(temporary, path)
+        with temporary_file(path.parent) as temporary:
+            with explain_errors(path):
+                connection = sqlite3.connect(temporary.path, isolation_level=None)
+                try:
+                    migrate(connection)
+                finally:
+                    connection.close()
+            place_brain(temporary, path)
     except FileExistsError:
         pass
     except OSError as error:
@@ -281,8 +318,6 @@ def create_brain(path: Path) -> None:
             hint="Choose another path with --db or $GBRAIN_DB.",
             code="cannot_create",
         ) from None
-    finally:
-        remove_temporary(temporary)
 
 
 def _file_identity(path: Path) -> tuple[int, int] | None:

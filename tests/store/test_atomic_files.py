@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from subprocess import PIPE, Popen
 
@@ -18,8 +19,8 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain, GbrainError
-from gbrain.store.atomic_files import atomic_write, new_temporary_path, write_markup
-from gbrain.store.brain_files import place_brain, replace_brain
+from gbrain.store.atomic_files import atomic_write, remove_leftovers, temporary_file, write_markup
+from gbrain.store.brain_files import find_orphaned_logs, place_brain, replace_brain
 from tests.conftest import Run
 
 PUT = [sys.executable, "-m", "gbrain", "put", "--quiet", "--db"]
@@ -133,18 +134,113 @@ def test_names_are_given_one_at_a_time(
 
 
 def test_a_name_that_is_taken(tmp_path: Path) -> None:
-    building, path = tmp_path / "new", tmp_path / "old"
-    building.write_text("new")
+    path = tmp_path / "old"
     path.write_text("old")
     log = tmp_path / "old-wal"
     log.write_text("log")
-    with pytest.raises(FileExistsError):
-        place_brain(building, path)
+    with pytest.raises(FileExistsError), temporary_file(tmp_path) as file:
+        place_brain(file, path)
     assert (path.read_text(), log.read_text()) == ("old", "log")
     path.chmod(0o400)
     if os.geteuid():
-        with pytest.raises(BadBrain, match="is read-only"):
-            replace_brain(building, path)
+        with pytest.raises(BadBrain, match="is read-only"), temporary_file(tmp_path) as file:
+            replace_brain(file, path)
+
+
+MOVED_WHILE_OPEN = """
+import os, sys
+from gbrain.brain import Brain
+path = sys.argv[1]
+brain = Brain.open(path, make=True)
+brain.put("only-in-the-log", b"# Only in the log")
+os.rename(path, path + ".archive")
+print("moved", flush=True)
+input()
+"""
+
+
+@pytest.mark.parametrize("words", [["capture", "a thought"], ["init"], ["backup", "{}", "--force"]])
+def test_the_log_of_a_moved_brain_is_never_deleted(
+    run: Run, sample: Path, tmp_path: Path, words: list[str]
+) -> None:
+    path = tmp_path / "moved" / "brain.db"
+    command = [word.format(path) for word in words]
+    command += [] if str(path) in command else ["--db", str(path)]
+    log = Path(f"{path}-wal")
+    with Popen([sys.executable, "-c", MOVED_WHILE_OPEN, path], stdin=PIPE, stdout=PIPE) as holder:
+        assert holder.stdout
+        holder.stdout.readline()
+        before = log.read_bytes()
+        refused = run(*command)
+        assert (refused.exit_code, log.read_bytes(), path.exists()) == (1, before, False)
+        assert "has the log brain.db-wal open" in refused.stderr
+        holder.kill()
+    made = run(*command)
+    kept = path.with_name("brain.db.orphaned-wal")
+    assert (made.exit_code, kept.read_bytes()) == (0, before)
+    assert f"kept as {kept}" in made.stderr
+    # Put back together, the archive has all of its pages.
+    Path(f"{path}.archive").rename(tmp_path / "again.db")
+    kept.rename(tmp_path / "again.db-wal")
+    with Brain.open(tmp_path / "again.db") as brain:
+        assert [page.slug for page in brain.list()[0]] == ["only-in-the-log"]
+
+
+def test_a_brain_moved_by_this_process_keeps_its_log(tmp_path: Path) -> None:
+    path = tmp_path / "brain.db"
+    with Brain.open(path, make=True) as brain:
+        brain.put("a", b"# A\n")
+        path.rename(tmp_path / "archive.db")
+        with pytest.raises(BadBrain, match="has the log"):
+            Brain.open(path, make=True)
+        assert Path(f"{path}-wal").stat().st_size
+
+
+def test_two_orphaned_logs_get_two_names(tmp_path: Path) -> None:
+    path = tmp_path / "brain.db"
+    for text in ("one", "two"):
+        Path(f"{path}-wal").write_text(text)
+        Brain.open(path, make=True).close()
+        path.unlink()
+    kept = [path.with_name(name) for name in ("brain.db.orphaned-wal", "brain.db.orphaned-wal2")]
+    assert [file.read_text() for file in kept] == ["one", "two"]
+    assert find_orphaned_logs(path) == kept
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["backup", "{}"],
+        ["backup", "{}", "--force"],
+        ["init", "--db", "{}"],
+        ["capture", "a thought", "--db", "{}"],
+        ["restore", "copy.db", "--db", "{}"],
+        ["graph", "--html", "{}"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_writes_a_part_of_a_brain(
+    run: Run,
+    there: Path,
+    tmp_path: Path,
+    words: list[str],
+    ending: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("backup", "copy.db")
+    with Brain.open(there) as brain:
+        brain.put("b", b"# B\n")
+        part = Path(f"{there}{ending}")
+        (tmp_path / "link").symlink_to(part)
+        before = Path(f"{there}-wal").read_bytes()
+        for name in (part, tmp_path / "link"):
+            refused = run(*(word.format(name) for word in words))
+            assert refused.exit_code in (1, 2)
+            assert "part of a brain" in refused.stderr or "not a regular file" in refused.stderr
+        assert Path(f"{there}-wal").read_bytes() == before
+    assert well(run, there, 2)
 
 
 def test_a_second_opening_leaves_the_first_its_locks(run: Run, there: Path) -> None:
@@ -160,15 +256,40 @@ def test_a_second_opening_leaves_the_first_its_locks(run: Run, there: Path) -> N
 
 
 ENDINGS = ("", "-journal", "-wal", "-shm")
-NO_PROCESS = 2**31
 
 
-def test_it_is_named_after_what_it_becomes_and_who_makes_it(tmp_path: Path) -> None:
-    assert new_temporary_path(tmp_path / "a.db") == tmp_path / f".a.db.{os.getpid()}.gbrain-new"
+def test_a_missing_folder_has_no_leftovers(tmp_path: Path) -> None:
+    remove_leftovers(tmp_path / "none")
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_holds_nothing_to_clear(tmp_path: Path) -> None:
-    assert new_temporary_path(tmp_path / "none" / "a.db").parent == tmp_path / "none"
+def test_two_processes_with_one_id_write_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in two containers: each file is published whole, and neither clears the other's."""
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    with atomic_write(tmp_path / "a") as first:
+        first.write(b"first, ")
+        first.flush()
+        remove_leftovers(tmp_path)
+        with atomic_write(tmp_path / "a") as second:
+            second.write(b"second")
+        assert (tmp_path / "a").read_bytes() == b"second"
+        first.write(b"whole")
+    assert (tmp_path / "a").read_bytes() == b"first, whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_replaced_temporary_file_is_not_published(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("mine")
+    with ExitStack() as writing:
+        writing.enter_context(atomic_write(tmp_path / "a")).write(b"new")
+        [temporary] = [path for path in tmp_path.iterdir() if path.name != "a"]
+        temporary.unlink()
+        temporary.write_text("of somebody else")
+        with pytest.raises(FileNotFoundError):
+            writing.close()
+    assert (tmp_path / "a").read_text() == "mine"
 
 
 @pytest.mark.parametrize("removed", range(len(ENDINGS)))
@@ -176,7 +297,8 @@ def test_whoever_is_killed_while_clearing_up_leaves_it_to_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removed: int
 ) -> None:
     for ending in ENDINGS:
-        (tmp_path / f".a.db.{NO_PROCESS}.gbrain-new{ending}").touch()
+        (tmp_path / f".file.0123.gbrain-new{ending}").touch()
+        os.utime(tmp_path / f".file.0123.gbrain-new{ending}", (1, 1))
     unlink, left = os.unlink, [None] * removed
 
     def killed(path: str) -> None:
@@ -188,9 +310,9 @@ def test_whoever_is_killed_while_clearing_up_leaves_it_to_the_next(
     with monkeypatch.context() as patch:
         patch.setattr(os, "unlink", killed)
         with pytest.raises(KeyboardInterrupt):
-            new_temporary_path(tmp_path / "b.db")
+            remove_leftovers(tmp_path)
     assert len(list(tmp_path.iterdir())) == len(ENDINGS) - removed
-    new_temporary_path(tmp_path / "b.db")
+    remove_leftovers(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -260,7 +382,11 @@ def test_what_a_killed_process_left_is_cleared(tmp_path: Path) -> None:
             file.flush()
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
-    assert [path.name for path in tmp_path.iterdir()] == [f".file.{child}.gbrain-new"]
+    [left] = tmp_path.iterdir()
+    write_markup(tmp_path / "b.html", "<p>beside it")
+    assert left.read_bytes() == b"<p>ha"
+    (tmp_path / "b.html").unlink()
+    os.utime(left, (1, 1))
     write_markup(tmp_path / "a.html", "<p>whole")
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
 

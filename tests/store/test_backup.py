@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -186,6 +187,75 @@ def test_a_backup_with_another_page_size_is_restored(brain_path: Path, copy: Pat
     assert slugs(brain_path) == ["old"]
 
 
+REWRITER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+for line in sys.stdin:
+    connection.execute("UPDATE config SET value = ? || hex(randomblob(8000))", (line[:1],))
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    print("written", flush=True)
+"""
+
+
+def test_a_restore_of_a_file_being_written_is_intact(
+    brain_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is written again between its check and its copy, and fits into no cache."""
+    source = tmp_path / "source.db"
+    with Brain.open(source, make=True) as brain, brain.database.write_transaction() as connection:
+        connection.executemany(
+            "INSERT INTO config VALUES (?, '0' || hex(randomblob(8000)))",
+            [(f"key-{number}",) for number in range(400)],
+        )
+    find_errors = copies.integrity_errors
+
+    def write_after_check(connection: sqlite3.Connection, *, full: bool) -> list[str]:
+        found = find_errors(connection, full=full)
+        assert writer.stdin
+        assert writer.stdout
+        writer.stdin.write(b"1\n")
+        writer.stdin.flush()
+        assert writer.stdout.readline() == b"written\n"
+        return found
+
+    monkeypatch.setattr(copies, "integrity_errors", write_after_check)
+    with subprocess.Popen(
+        [sys.executable, "-c", REWRITER, str(source)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as writer:
+        restore_brain(brain_path, source, MOMENT, 1)
+        writer.communicate()
+    with closing(sqlite3.connect(brain_path)) as restored:
+        assert restored.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        rounds = restored.execute("SELECT DISTINCT substr(value, 1, 1) FROM config").fetchall()
+    assert rounds == [("0",)]
+
+
+def test_a_restore_through_a_link_reads_the_log(brain_path: Path, tmp_path: Path) -> None:
+    source, link = tmp_path / "folder" / "source.db", tmp_path / "link.db"
+    link.symlink_to(source)
+    with Brain.open(link, make=True) as brain:
+        assert brain.path == source
+        for number in range(4):
+            brain.put(f"page-{number}", b"# Page\n")
+        assert Path(f"{source}-wal").stat().st_size
+        assert restore_brain(brain_path, link, MOMENT, 1).pages == 4
+        # A reader who cannot write the file sees the log, too.
+        source.chmod(0o400)
+        assert len(slugs(link)) == 4
+    assert sorted(tmp_path.iterdir()) == [brain_path, source.parent, link]
+
+
+def test_a_backup_through_a_link_keeps_the_link(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link.db").symlink_to(tmp_path / "disk" / "copy.db")
+    for replace in (False, True):
+        done = brain.backup(tmp_path / "link.db", replace=replace)
+        assert done.file == tmp_path / "disk" / "copy.db"
+    assert (tmp_path / "link.db").is_symlink()
+
+
 # --- compact ---------------------------------------------------------------------------------
 
 
@@ -315,14 +385,20 @@ def test_a_damaged_brain_is_not_backed_up(brain_path: Path, tmp_path: Path) -> N
 
 
 def test_leftovers_of_a_killed_backup_are_removed(brain: Brain, tmp_path: Path) -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
     for left in ("", "-journal"):
-        (tmp_path / f".old.{ended.pid}.gbrain-new{left}").write_text("half")
-    (tmp_path / f".old.{'9' * 30}.gbrain-new").write_text("of no process at all")
-    (tmp_path / ".old.1.gbrain-new").write_text("being made by a process that lives")
+        (tmp_path / f".old.1.gbrain-new{left}").write_text("half")
+        os.utime(tmp_path / f".old.1.gbrain-new{left}", (1, 1))
+    # Of a process in another container, which may have the id of one that ended here.
+    (tmp_path / f".young.{'9' * 30}.gbrain-new").write_text("being written")
+    (tmp_path / ".busy.gbrain-new").write_text("whose journal is being written")
+    os.utime(tmp_path / ".busy.gbrain-new", (1, 1))
+    (tmp_path / ".busy.gbrain-new-journal").write_text("young")
     copy_brain(brain.database.connection, tmp_path / "copy.db")
-    assert [name for name in names(tmp_path) if name[0] == "."] == [".old.1.gbrain-new"]
+    assert [name for name in names(tmp_path) if name[0] == "."] == [
+        ".busy.gbrain-new",
+        ".busy.gbrain-new-journal",
+        f".young.{'9' * 30}.gbrain-new",
+    ]
 
 
 def test_backups_are_complete_while_another_process_writes(

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from hashlib import sha256
 from pathlib import Path
 from stat import S_IMODE
@@ -59,9 +59,9 @@ def test_a_brain_is_private_while_open_and_one_file_when_closed(tmp_path: Path) 
 
 def test_leftovers_of_a_killed_init_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "brain.db"
-    for maker in (os.getpid(), 2**31):
-        (tmp_path / f".brain.db.{maker}.gbrain-new").touch()
-        (tmp_path / f".brain.db.{maker}.gbrain-new-journal").touch()
+    for left in (".file.0123.gbrain-new", ".file.0123.gbrain-new-journal"):
+        (tmp_path / left).touch()
+        os.utime(tmp_path / left, (1, 1))
     Brain.open(path, make=True).close()
     assert list(tmp_path.iterdir()) == [path]
 
@@ -317,6 +317,68 @@ def test_a_file_without_write_permission_is_read(sample: Path) -> None:
     with Brain.open(sample, read_only=True) as brain:
         assert brain.search("backup").hits
     sample.chmod(0o600)
+
+
+def unwritable(path: Path) -> None:
+    path.chmod(0o400)
+    for ending in ("-wal", "-shm"):
+        assert not Path(f"{path}{ending}").exists()
+
+
+def write_elsewhere(path: Path, slug: str) -> None:
+    """Write a page as another user does, who can write the file."""
+    path.chmod(0o600)
+    with Brain.open(path) as writer:
+        writer.put(slug, b"# Page\n" + b"word " * 20_000)
+    path.chmod(0o400)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_an_unwritable_file_shows_what_others_write(sample: Path, read_only: bool) -> None:
+    unwritable(sample)
+    with Brain.open(sample, read_only=read_only) as reader:
+        total = reader.list()[1]
+        for number in range(3):
+            write_elsewhere(sample, f"new-{number}")
+            assert reader.list()[1] == total + number + 1
+            assert reader.search(f"new-{number}").hits
+        with Brain.open(sample) as second:
+            assert second.list()[1] == total + 3
+
+
+def test_a_change_during_an_unlocked_read_is_an_error(sample: Path) -> None:
+    unwritable(sample)
+    with Brain.open(sample) as reader:
+        with ExitStack() as reading:
+            connection = reading.enter_context(reader.database.read_transaction())
+            connection.execute("SELECT count(*) FROM pages").fetchone()
+            write_elsewhere(sample, "new")
+            with pytest.raises(BadBrain) as caught:
+                reading.close()
+        assert caught.value.code == "locked"
+        with ExitStack() as reading:
+            reading.enter_context(reader.database.read_transaction())
+            write_elsewhere(sample, "second")
+            for read in (reader.database.open_second_connection, reading.close):
+                with pytest.raises(BadBrain) as caught:
+                    read()
+                assert caught.value.code == "locked"
+        assert reader.get("second").version == 1
+
+
+def test_an_unwritable_file_with_a_live_writer_is_locked(sample: Path) -> None:
+    """The log is empty while the writer has written nothing; the file must not be immutable."""
+    with Brain.open(sample) as writer:
+        sample.chmod(0o400)
+        assert Path(f"{sample}-wal").stat().st_size == 0
+        with Brain.open(sample) as reader:
+            with reader.database.read_transaction() as connection:
+                count = "SELECT count(*) FROM pages"
+                before = connection.execute(count).fetchone()
+                writer.put("new", b"# New\n" + b"word " * 20_000)
+                writer.database.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                assert connection.execute(count).fetchone() == before
+            assert reader.list()[1] == before[0] + 1
 
 
 def test_a_path_with_special_characters_is_opened(sample: Path) -> None:

@@ -126,10 +126,12 @@ def test_a_file_that_others_can_read_is_restricted(
 
 
 def test_files_of_a_killed_process_are_removed(path: Path, findings: Callable[..., Any]) -> None:
-    # No process has this id.
-    left = path.with_name(".copy.db.99999999.gbrain-new")
+    left = path.with_name(".file.0123.gbrain-new")
     for ending in ("", "-wal"):
         Path(f"{left}{ending}").write_bytes(b"half of it")
+    assert findings()["leftovers"].status == "ok"
+    for ending in ("", "-wal"):
+        os.utime(f"{left}{ending}", (1, 1))
     found = findings()["leftovers"]
     assert (found.status, found.details) == ("note", (left.name,))
     assert findings(repair=True)["leftovers"].status == "repaired"
