@@ -64,283 +64,292 @@ def _setting(
     return Setting(default, help, source, low, high, choices)
 
 
+# The headings of the table in `gbrain config list` and gbrain-config(5), by the setting below each.
+HEADINGS = {
+    "default_limit": "Everyday settings",
+    "keyword_weight": "Expert: lanes (each finds pages in its own way) and their weights",
+    "search_merge_strategy": "Expert: merging the pages of all lanes into one list",
+    "title_weight": "Expert: keyword lane",
+    "wing_boost": "Expert: factors that raise or lower the score of a page",
+    "rerank_head": "Expert: reranking",
+    "threshold": "Expert: which results are shown, and the verdict on them",
+    "chunk_k": "Expert: context of --depth auto",
+}
+
+
 class Settings:
     """The settings of a brain, immutable; `gbrain config list` prints them in this order.
 
     Not a dataclass: creating one with this many fields would slow down every search.
     """
 
-    search_mode: str = _setting(
-        "auto", "Lanes that answer a query; auto means hybrid once the brain has vectors", JEFFS,
-        choices=("auto", "hybrid", "bm25", "semantic"),
-    )  # fmt: skip
-    search_merge_strategy: str = _setting(
-        "set-union", "How the lanes' candidates are merged into one list", GIGABRAIN,
-        choices=("set-union", "set-union-rank", "rrf", "blend"),
-    )  # fmt: skip
-    both_bonus: float = _setting(
-        0.6, "Merge set-union: share of its lower lane scores added to a page that several lanes "
-        "found", GIGABRAIN, low=0, high=1,
-    )  # fmt: skip
-    chunk_bonus: float = _setting(
-        0.4, "Merge set-union: share of the best chunk's mean keyword and vector score added to a "
-        "page's vector score", low=0, high=1,
-    )  # fmt: skip
-    literal_bonus: float = _setting(
-        0.5, "Merge set-union: share of its keyword score added to a page that contains every "
-        "word of a short query", low=0, high=5,
-    )  # fmt: skip
-    rank_bonus: float = _setting(
-        0.25, "Merge set-union-rank: score added to a page that several lanes found", GIGABRAIN,
-        low=0, high=1,
-    )  # fmt: skip
-    rrf_k: int = _setting(
-        60, "Merge rrf: the constant k in score = weight / (k + rank)", JEFFS,
-        low=1, high=1000,
-    )  # fmt: skip
-    semantic_weight: float = _setting(
-        1.0, "Weight of the vector lane in the merge; 0 switches the lane off", FUSION,
-        low=0, high=5,
-    )  # fmt: skip
-    keyword_weight: float = _setting(
-        1.0, "Weight of the keyword lane in the merge; 0 switches the lane off", FUSION,
-        low=0, high=5,
-    )  # fmt: skip
-    graph_weight: float = _setting(
-        0.0, "Weight of the graph lane (pages that the query names, and their links) in the "
-        "merge; 0 switches the lane off", ENGRAM, low=0, high=5,
-    )  # fmt: skip
-    associative_weight: float = _setting(
-        0.0, "Weight of the associative lane (vectors close to one Hopfield recall) in the merge; "
-        "0 switches the lane off", ENGRAM, low=0, high=5,
-    )  # fmt: skip
-    hopfield_beta: float = _setting(
-        8.0, "Associative lane: sharpness of the recall; higher counts only the most similar "
-        "vectors", ENGRAM, low=0, high=1000,
-    )  # fmt: skip
-    intent_weights: bool = _setting(
-        False, "Adjust lane weights to the kind of question: why, when, who, how or what", ENGRAM
-    )
-    candidate_pool: int = _setting(
-        50, "Maximum number of pages that each lane passes to the merge", SIFT, low=1, high=1000
-    )
     default_limit: int = _setting(
-        10, "Maximum number of hits without --limit", ENGRAM, low=1, high=1000
+        10, "Maximum number of results when --limit is not given", ENGRAM, low=1, high=1000
     )
     default_token_budget: int = _setting(
-        4000, "Maximum tokens of context for --depth auto without --budget", GIGABRAIN,
-        low=1, high=1_000_000,
+        4000, "Maximum number of tokens that --depth auto prints when --budget is not given",
+        GIGABRAIN, low=1, high=1_000_000,
     )  # fmt: skip
-    chunk_k: int = _setting(
-        10, "Context of --depth auto: the constant k in k / (k + rank), a chunk's value in each "
-        "lane", low=1, high=1000,
-    )  # fmt: skip
-    page_standing: float = _setting(
-        0.5, "Context of --depth auto: share of its page's score added to a chunk's value",
-        low=0, high=5,
-    )  # fmt: skip
-    answer_bonus: float = _setting(
-        1.2, "Context of --depth auto: log-odds added to text right after a question", low=0, high=5
-    )
-    context_floor: float = _setting(
-        0.002, "Context of --depth auto: minimum relevance of text, as a share of the best",
-        low=0, high=1,
-    )  # fmt: skip
-    short_circuit: bool = _setting(
-        True, "Skip the lanes when the query is exactly a page's slug, title or alias", GIGABRAIN
-    )
-    wing_boost: float = _setting(
-        1.0, "Factor for people and companies when the query is a name, and for concepts and "
-        "resources when it asks how to; 1 is off, 1.15 is typical", GIGABRAIN, low=1, high=10,
-    )  # fmt: skip
-    date_boost: bool = _setting(
-        True, "Favour entries and pages dated near a date that the query mentions", ENGRAM
-    )
-    date_day_factor: float = _setting(
-        3.0, "Factor of date_boost for dates at most 1 day away", ENGRAM, low=0, high=10
-    )
-    date_week_factor: float = _setting(
-        1.5, "Factor of date_boost for dates 2 to 7 days away", ENGRAM, low=0, high=10
-    )
-    date_month_factor: float = _setting(
-        1.08, "Factor of date_boost for dates 8 to 30 days away", ENGRAM, low=0, high=10
-    )
-    exact_boost: float = _setting(
-        1.0, "Factor for pages that contain the quoted phrase or have the title that is asked for; "
-        "1 is off, 1.22 is typical", ENGRAM, low=1, high=10,
-    )  # fmt: skip
-    preference_boost: bool = _setting(
-        False, "Favour notes in the first person when the query asks for the user's preferences",
-        JEFFS,
-    )  # fmt: skip
-    preference_stated_factor: float = _setting(
-        2.35, "Factor of preference_boost for first-person chunks that state a preference", JEFFS,
-        low=0, high=10,
-    )  # fmt: skip
-    preference_personal_factor: float = _setting(
-        2.1, "Factor of preference_boost for other first-person chunks", JEFFS, low=0, high=10
-    )
-    preference_reference_factor: float = _setting(
-        0.82, "Factor of preference_boost for impersonal chunks of reference pages", JEFFS,
-        low=0, high=10,
-    )  # fmt: skip
-    preference_generic_factor: float = _setting(
-        0.9, "Factor of preference_boost for other impersonal chunks", JEFFS, low=0, high=10
-    )
-    concrete_boost: bool = _setting(
-        False, "Favour short factual chunks over long prose when the query asks for a fact", JEFFS
-    )
-    concrete_fact_factor: float = _setting(
-        2.2, "Factor of concrete_boost for short chunks with a number or a date", JEFFS,
-        low=0, high=10,
-    )  # fmt: skip
-    roll_up_factor: float = _setting(
-        0.45, "Factor of concrete_boost for summaries, digests and index pages", JEFFS,
-        low=0, high=10,
-    )  # fmt: skip
-    long_prose_factor: float = _setting(
-        0.75, "Factor of concrete_boost for long chunks of prose", JEFFS, low=0, high=10
-    )
-    importance_boost: bool = _setting(
-        False, "Multiply scores by 0.8 + 0.4 x importance (a front matter key: 0 to 1, or up to "
-        "10)", ENGRAM,
-    )  # fmt: skip
-    access_boost: bool = _setting(
-        False, "Multiply scores by 1 + 0.1 x ln(1 + times the page was opened)", ENGRAM
-    )
-    recency_tau_days: float = _setting(
-        0.0, "Lower the scores of old notes by exp(-age / tau), tau in days; 0 is off", SIFT,
-        low=0, high=1_000_000,
-    )  # fmt: skip
-    recency_half_life_days: float = _setting(
-        0.0, "Halve the scores of old notes once in this many days, if recency_tau_days is 0; "
-        "0 is off", ENGRAM, low=0, high=1_000_000,
-    )  # fmt: skip
-    recency_floor: float = _setting(
-        0.0, "Minimum factor that recency_tau_days and recency_half_life_days apply", SIFT,
-        low=0, high=1,
-    )  # fmt: skip
-    recency_of: str = _setting(
-        "dated", "Notes that recency settings apply to: dated, only episodes (journal, meetings), "
-        "or all, undated ones by their last change", ENGRAM,
-        choices=("dated", "episodes", "all"),
-    )  # fmt: skip
-    drop_superseded: bool = _setting(
-        True, "Leave out pages with superseded_by in front matter, unless they are pinned", SIFT
-    )
-    noise_sigma: float = _setting(
-        0.0, "Standard deviation of random noise that multiplies scores around 1; 0 is off",
-        ENGRAM, low=0, high=1,
-    )  # fmt: skip
-    noise_seed: int = _setting(
-        0, "Seed of noise_sigma; the same seed and query give the same noise", ENGRAM,
-        low=0, high=1_000_000_000,
-    )  # fmt: skip
-    threshold: float = _setting(
-        0.0, "Minimum score of a hit, as a share of the best hit's; 0 is off", ENGRAM,
-        low=0, high=1,
-    )  # fmt: skip
-    relevance_floor: float = _setting(
-        0.0, "Minimum cosine similarity of a page that only the vector lane found; 0 is off",
-        low=0, high=1,
+    search_mode: str = _setting(
+        "auto", "How gbrain query finds pages: by keywords (bm25), by meaning (semantic), or both "
+        "(hybrid); auto is hybrid once the brain has vectors",
+        JEFFS, choices=("auto", "hybrid", "bm25", "semantic"),
     )  # fmt: skip
     rerank: str = _setting(
-        "off", "Reranker that reorders the first pages", ENGRAM,
-        choices=("off", "cross-encoder", "overlap", "command", "learned"),
+        "off", "Read the first pages again to improve their order: cross-encoder (packaged model, "
+        "a second or more), overlap (shared words), learned (gbrain train-reranker) or command "
+        "(rerank_command)",
+        ENGRAM, choices=("off", "cross-encoder", "overlap", "command", "learned"),
     )  # fmt: skip
-    rerank_head: int = _setting(
-        20, "Number of first pages that the reranker scores", JEFFS, low=1, high=1000
-    )
-    rerank_chunks: int = _setting(
-        2, "Maximum number of chunks of a page that the reranker reads", low=1, high=100
-    )
-    rerank_mix: float = _setting(
-        0.85, "Weight of the reranker's score against the merged score; 1 is the reranker alone",
-        low=0, high=1,
-    )  # fmt: skip
-    rerank_command: str = _setting(
-        "",
-        "Program for rerank command: reads a question and chunks as JSON, prints scores; runs "
-        "only on a machine where you set or confirmed it",
-        JEFFS,
-    )
-    rerank_seconds: float = _setting(
-        10.0, "Maximum time in seconds that rerank_command may take", low=0.1, high=600
-    )
-    unanimity: bool = _setting(
-        False, "Skip the reranker when the keyword and vector lanes share two of their first three "
-        "pages", JEFFS,
-    )  # fmt: skip
-    mmr_lambda: float = _setting(
-        1.0, "Balance of relevance and variety in the order of hits; 1 is relevance only, lower "
-        "separates similar pages", low=0, high=1,
-    )  # fmt: skip
-    title_weight: float = _setting(
-        2.0, "Keyword lane: weight of words in the title", low=0, high=100
-    )
-    slug_weight: float = _setting(1.0, "Keyword lane: weight of words in the slug", low=0, high=100)
-    truth_weight: float = _setting(
-        1.0, "Keyword lane: weight of words in the compiled truth (the text above the timeline)",
-        low=0, high=100,
-    )  # fmt: skip
-    timeline_weight: float = _setting(
-        1.0, "Keyword lane: weight of words in the timeline", low=0, high=100
-    )
-    tags_weight: float = _setting(1.0, "Keyword lane: weight of words in tags", low=0, high=100)
-    aliases_weight: float = _setting(
-        2.0, "Keyword lane: weight of words in aliases", low=0, high=100
-    )
-    chunk_weight: float = _setting(
-        0.5, "Keyword lane: weight of the best chunk's score, added to the page's own score",
-        low=0, high=10,
-    )  # fmt: skip
-    all_words_bonus: float = _setting(
-        0.1, "Keyword lane: share of its score added to a page that contains every query word",
-        low=0, high=5,
-    )  # fmt: skip
-    verdict_strong: float = _setting(
-        0.6, "Minimum confidence of an answer that is called strong", low=0, high=1
-    )
-    verdict_nothing: float = _setting(
-        0.2, "Confidence below which a query is reported as finding nothing", low=0, high=1
-    )
-    hypothetical_questions: str = _setting(
-        "off", "Search the questions that pages answer: from front matter (authored), and also "
-        "derived from title, headings and entries (derived)", ENGRAM,
-        choices=("off", "authored", "derived"),
-    )  # fmt: skip
-    questions_weight: float = _setting(
-        0.2, "Keyword lane: weight of the score of a page's questions (hypothetical_questions)",
-        low=0, high=10,
-    )  # fmt: skip
-    retry_ladder: bool = _setting(
-        True, "Keyword lane: relax a query that finds nothing, step by step", JEFFS
-    )
-    fuzzy_similarity: float = _setting(
-        0.3, "Minimum share of trigrams that a misspelt word and its correction have in common",
-        JEFFS, low=0, high=1,
+    short_circuit: bool = _setting(
+        True, "Answer with the page itself when the query is a page's slug, title or alias",
+        GIGABRAIN,
     )  # fmt: skip
     repair_words: bool = _setting(
         True, "Suggest what a misspelt word means that no page contains, if other words are found"
     )
-    record_queries: bool = _setting(
-        False, "Record queries and their hits in the brain, for gbrain gaps and train-reranker"
+    date_boost: bool = _setting(
+        True, "Favour pages and timeline entries dated near a date that the query mentions", ENGRAM
     )
-    keep_queries: int = _setting(
-        10_000, "Maximum number of queries that record_queries keeps; the oldest are deleted",
-        low=1, high=1_000_000,
+    recency_half_life_days: float = _setting(
+        0.0, "Favour recent notes: the score of a note halves each time it gets this many days "
+        "older; 0 is off", ENGRAM, low=0, high=1_000_000,
     )  # fmt: skip
+    drop_superseded: bool = _setting(
+        True, "Leave out pages that another page supersedes (superseded_by in front matter), "
+        "unless they are pinned", SIFT,
+    )  # fmt: skip
+    capture_page: str = _setting(
+        "inbox", "Slug of the page that gbrain capture adds to when --to is not given"
+    )
+    record_queries: bool = _setting(
+        False, "Record queries and their results in the brain, for gbrain gaps and gbrain "
+        "train-reranker",
+    )  # fmt: skip
+    keep_queries: int = _setting(
+        10_000, "Maximum number of recorded queries; the oldest are deleted", low=1, high=1_000_000
+    )
     record_access: bool = _setting(True, "Count how often each page is opened", ENGRAM)
     stale_days: int = _setting(
         180, "Days without a change after which gbrain gaps may list a page as stale",
         low=1, high=36_500,
     )  # fmt: skip
-    capture_page: str = _setting(
-        "inbox", "Slug of the page that gbrain capture adds to, without --to"
-    )
     busy_seconds: float = _setting(
-        10.0, "Maximum time in seconds that a write waits for another program's write",
+        10.0, "Seconds that a write waits while another program writes, before it fails",
         low=0, high=600,
+    )  # fmt: skip
+
+    keyword_weight: float = _setting(
+        1.0, "Weight of the keyword lane, which finds pages by their words; 0 switches it off",
+        FUSION, low=0, high=5,
+    )  # fmt: skip
+    semantic_weight: float = _setting(
+        1.0, "Weight of the vector lane, which finds pages by meaning; 0 switches it off",
+        FUSION, low=0, high=5,
+    )  # fmt: skip
+    graph_weight: float = _setting(
+        0.0, "Weight of the graph lane, which finds pages that the query names and pages linked "
+        "with them; 0 switches it off", ENGRAM, low=0, high=5,
+    )  # fmt: skip
+    associative_weight: float = _setting(
+        0.0, "Weight of the associative lane, which finds pages similar to what the best matches "
+        "by meaning have in common; 0 switches it off", ENGRAM, low=0, high=5,
+    )  # fmt: skip
+    hopfield_beta: float = _setting(
+        8.0, "Associative lane: higher counts only the closest matches, lower counts more of them",
+        ENGRAM, low=0, high=1000,
+    )  # fmt: skip
+    intent_weights: bool = _setting(
+        False, "Adjust the weights to the kind of question: why, when, who, how or what", ENGRAM
+    )
+    candidate_pool: int = _setting(
+        50, "Maximum number of pages that each lane finds", SIFT, low=1, high=1000
+    )
+
+    search_merge_strategy: str = _setting(
+        "set-union", "How scores are merged: set-union takes the best lane's score plus "
+        "both_bonus, set-union-rank the best rank plus rank_bonus, rrf adds up ranks, blend adds "
+        "up scores", GIGABRAIN, choices=("set-union", "set-union-rank", "rrf", "blend"),
+    )  # fmt: skip
+    both_bonus: float = _setting(
+        0.6, "set-union: share of its lower scores that is added for a page found by several lanes",
+        GIGABRAIN, low=0, high=1,
+    )  # fmt: skip
+    chunk_bonus: float = _setting(
+        0.4, "set-union: share of its best chunk's score that is added to the vector score of a "
+        "page found by both lanes", low=0, high=1,
+    )  # fmt: skip
+    literal_bonus: float = _setting(
+        0.5, "set-union: share of its keyword score that is added for a page with every word of a "
+        "short query", low=0, high=5,
+    )  # fmt: skip
+    rank_bonus: float = _setting(
+        0.25, "set-union-rank: score that is added for a page found by several lanes",
+        GIGABRAIN, low=0, high=1,
+    )  # fmt: skip
+    rrf_k: int = _setting(
+        60, "rrf: the constant k in weight / (k + rank); higher makes first ranks count less",
+        JEFFS, low=1, high=1000,
+    )  # fmt: skip
+
+    title_weight: float = _setting(2.0, "Weight of words in the title", low=0, high=100)
+    slug_weight: float = _setting(1.0, "Weight of words in the slug", low=0, high=100)
+    truth_weight: float = _setting(
+        1.0, "Weight of words in the text above the timeline (the compiled truth)", low=0, high=100
+    )
+    timeline_weight: float = _setting(1.0, "Weight of words in the timeline", low=0, high=100)
+    tags_weight: float = _setting(1.0, "Weight of words in tags", low=0, high=100)
+    aliases_weight: float = _setting(2.0, "Weight of words in aliases", low=0, high=100)
+    chunk_weight: float = _setting(
+        0.5, "Weight of the score of the page's best chunk, added to the score of the page",
+        low=0, high=10,
+    )  # fmt: skip
+    all_words_bonus: float = _setting(
+        0.1, "Share of its score that is added for a page with every word of the query",
+        low=0, high=5,
+    )  # fmt: skip
+    retry_ladder: bool = _setting(True, "Relax a query that finds nothing, step by step", JEFFS)
+    fuzzy_similarity: float = _setting(
+        0.3, "How similar a word must be to count as the correction of a misspelt word: share of "
+        "their groups of three letters that are the same", JEFFS, low=0, high=1,
+    )  # fmt: skip
+    hypothetical_questions: str = _setting(
+        "off", "Also search the questions that a page answers: those in its front matter "
+        "(authored), or also questions made from its title, headings and entries (derived)",
+        ENGRAM, choices=("off", "authored", "derived"),
+    )  # fmt: skip
+    questions_weight: float = _setting(
+        0.2, "Weight of the score of a page's questions (hypothetical_questions)", low=0, high=10
+    )
+
+    wing_boost: float = _setting(
+        1.0, "Factor for people and companies when the query is a name, and for concepts and "
+        "resources when it asks how to; 1 is off, 1.15 is typical", GIGABRAIN, low=1, high=10,
+    )  # fmt: skip
+    date_day_factor: float = _setting(
+        3.0, "date_boost: factor for dates at most 1 day away", ENGRAM, low=0, high=10
+    )
+    date_week_factor: float = _setting(
+        1.5, "date_boost: factor for dates 2 to 7 days away", ENGRAM, low=0, high=10
+    )
+    date_month_factor: float = _setting(
+        1.08, "date_boost: factor for dates 8 to 30 days away", ENGRAM, low=0, high=10
+    )
+    exact_boost: float = _setting(
+        1.0, "Factor for pages with the quoted phrase, or with the title that is asked for; 1 is "
+        "off, 1.22 is typical", ENGRAM, low=1, high=10,
+    )  # fmt: skip
+    preference_boost: bool = _setting(
+        False, "Favour notes in the first person when the query asks what you like or prefer", JEFFS
+    )
+    preference_stated_factor: float = _setting(
+        2.35, "preference_boost: factor for first-person chunks that state a preference",
+        JEFFS, low=0, high=10,
+    )  # fmt: skip
+    preference_personal_factor: float = _setting(
+        2.1, "preference_boost: factor for other first-person chunks", JEFFS, low=0, high=10
+    )
+    preference_reference_factor: float = _setting(
+        0.82, "preference_boost: factor for impersonal chunks of reference pages",
+        JEFFS, low=0, high=10,
+    )  # fmt: skip
+    preference_generic_factor: float = _setting(
+        0.9, "preference_boost: factor for other impersonal chunks", JEFFS, low=0, high=10
+    )
+    concrete_boost: bool = _setting(
+        False, "Favour short facts over long prose when the query asks for a fact", JEFFS
+    )
+    concrete_fact_factor: float = _setting(
+        2.2, "concrete_boost: factor for short chunks with a number or a date",
+        JEFFS, low=0, high=10,
+    )  # fmt: skip
+    roll_up_factor: float = _setting(
+        0.45, "concrete_boost: factor for summaries, digests and index pages", JEFFS, low=0, high=10
+    )
+    long_prose_factor: float = _setting(
+        0.75, "concrete_boost: factor for long chunks of prose", JEFFS, low=0, high=10
+    )
+    importance_boost: bool = _setting(
+        False, "Favour pages with a high importance (a front matter key, 0 to 1 or up to 10): "
+        "factor 0.8 + 0.4 x importance", ENGRAM,
+    )  # fmt: skip
+    access_boost: bool = _setting(
+        False, "Favour pages that you open often: factor 1 + 0.1 x ln(1 + times opened)", ENGRAM
+    )
+    recency_tau_days: float = _setting(
+        0.0, "Favour recent notes: factor exp(-age in days / this number); 0 is off; used instead "
+        "of recency_half_life_days", SIFT, low=0, high=1_000_000,
+    )  # fmt: skip
+    recency_floor: float = _setting(
+        0.0, "Lowest factor for an old note (recency_half_life_days, recency_tau_days)",
+        SIFT, low=0, high=1,
+    )  # fmt: skip
+    recency_of: str = _setting(
+        "dated", "Notes that get older: dated ones, only episodes (journal, meetings), or all, "
+        "where an undated note counts from its last change",
+        ENGRAM, choices=("dated", "episodes", "all"),
+    )  # fmt: skip
+    noise_sigma: float = _setting(
+        0.0, "Random noise in the scores, as a standard deviation around 1; 0 is off",
+        ENGRAM, low=0, high=1,
+    )  # fmt: skip
+    noise_seed: int = _setting(
+        0, "Seed of noise_sigma; the same seed and query give the same noise",
+        ENGRAM, low=0, high=1_000_000_000,
+    )  # fmt: skip
+
+    rerank_head: int = _setting(
+        20, "Number of first pages that are read again", JEFFS, low=1, high=1000
+    )
+    rerank_chunks: int = _setting(
+        2, "Maximum number of chunks of each page that are read", low=1, high=100
+    )
+    rerank_mix: float = _setting(
+        0.85, "Share of the reranker in the new score; 1 ignores the score from before",
+        low=0, high=1,
+    )  # fmt: skip
+    rerank_command: str = _setting(
+        "", "Program for rerank command: it reads a question and chunks as JSON and prints "
+        "scores; it runs only on a computer where you set or confirmed it", JEFFS,
+    )  # fmt: skip
+    rerank_seconds: float = _setting(
+        10.0, "Maximum seconds that rerank_command may take", low=0.1, high=600
+    )
+    unanimity: bool = _setting(
+        False, "Skip reranking when the keyword and vector lanes share two of their first three "
+        "pages", JEFFS,
+    )  # fmt: skip
+
+    threshold: float = _setting(
+        0.0, "Lowest score of a result, as a share of the best one; 0 is off", ENGRAM, low=0, high=1
+    )
+    relevance_floor: float = _setting(
+        0.0, "Lowest similarity of a page that was found by meaning alone; 0 is off", low=0, high=1
+    )
+    mmr_lambda: float = _setting(
+        1.0, "Order of results: 1 is by score alone, lower moves similar pages apart", low=0, high=1
+    )
+    verdict_strong: float = _setting(
+        0.6, "Lowest confidence, 0 to 1, at which the verdict is strong", low=0, high=1
+    )
+    verdict_nothing: float = _setting(
+        0.2, "Confidence, 0 to 1, below which the verdict is nothing", low=0, high=1
+    )
+
+    chunk_k: int = _setting(
+        10, "The constant k in k / (k + rank), the value of a chunk in each lane; higher makes "
+        "first ranks count less", low=1, high=1000,
+    )  # fmt: skip
+    page_standing: float = _setting(
+        0.5, "Share of its page's score that is added to the value of a chunk", low=0, high=5
+    )
+    answer_bonus: float = _setting(
+        1.2, "How much to favour text right after a question, such as the reply in a chat; 0 is "
+        "off", low=0, high=5,
+    )  # fmt: skip
+    context_floor: float = _setting(
+        0.002, "Lowest relevance of text, as a share of the most relevant text; higher prints less",
+        low=0, high=1,
     )  # fmt: skip
 
     @property
@@ -389,7 +398,10 @@ def parse_value(name: str, text: str) -> SettingValue:
         high = setting.high if setting.high is not None else value
         allowed = low <= value <= high
     if not allowed or value is None:
-        raise BadSetting(f"{name} cannot be {text!r}", hint=f"It takes {setting.allowed}.")
+        raise BadSetting(
+            f"{name} cannot be {text!r}",
+            hint=f"Allowed: {setting.allowed}. The default is {format_value(setting.default)}.",
+        )
     return value
 
 

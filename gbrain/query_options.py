@@ -32,6 +32,7 @@ class QueryOption(NamedTuple):
     help: str
     metavar: str | None = None
     short: str | None = None
+    panel: str | None = None
     literal: Any = None
     maximum: int = 0
     parse: Callable[[Any, date], Any] | None = None
@@ -97,19 +98,22 @@ def _split_pair(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
+# The panel of the help with options that most users never need.
+RANKING = "Ranking"
+
 _FILTERS = (
     QueryOption(
-        "wing", "text", "Only pages in this wing.", "WING", parse=_lower,
+        "wing", "text", "Only this wing (area): people, projects …", "WING", parse=_lower,
         tool_help="Only pages in this wing (the top-level group of a page): people, companies, "
         "projects, concepts, meetings and so on. brain_stats lists the wings.",
     ),
     QueryOption(
-        "room", "text", "Only pages in this room.", "ROOM", parse=_lower,
+        "room", "text", "Only this room (form): profile, meeting …", "ROOM", parse=_lower,
         tool_help="Only pages in this room (the kind of text within a wing): profile, timeline, "
         "list, how-to, reference and so on. brain_stats lists the rooms.",
     ),
     QueryOption(
-        "type", "text", "Only pages of this type.", "TYPE", parse=_unchanged,
+        "type", "text", "Only with this type in front matter.", "TYPE", parse=_unchanged,
         tool_help="Only pages whose front matter has this type.",
     ),
     QueryOption(
@@ -121,7 +125,7 @@ _FILTERS = (
         tool_help="Only slugs that start with this text, for example projects/.",
     ),
     QueryOption(
-        "since", "text", "Dated on or after DATE: 2026-04, 3w, yesterday.", "DATE",
+        "since", "text", "Dated on or after DATE: 2026-04, 3w …", "DATE",
         parse=_first_day,
         tool_help="Only pages dated on or after this date: 2026-04-03, 2026-04, 'last monday', 3w.",
     ),
@@ -130,7 +134,7 @@ _FILTERS = (
         tool_help="Only pages dated on or before this date, inclusive.",
     ),
     QueryOption(
-        "where", "pairs", "Only with this front matter; repeatable.", "KEY=VALUE", parse=_pairs,
+        "where", "pairs", "Only with this value in front matter.", "KEY=VALUE", parse=_pairs,
         tool_help="Only pages whose front matter has these values, by key.",
     ),
     QueryOption(
@@ -140,13 +144,13 @@ _FILTERS = (
 )  # fmt: skip
 _SWITCHES = (
     QueryOption(
-        "depth", "choice", "auto: also return text to answer from.", "auto",
+        "depth", "choice", "auto: print relevant text for an LLM.", "auto",
         literal=Depth,
         tool_help="auto adds `context`: text from the best chunks to answer from, with "
         "citations, of at most `budget` tokens.",
     ),
     QueryOption(
-        "budget", "number", "Maximum tokens for --depth auto (default 4000).", "N",
+        "budget", "number", "Tokens for --depth auto (default 4000).", "N",
         maximum=1_000_000, tool_maximum=100_000,
         tool_help="Maximum number of tokens in `context` (default 4000, or the setting "
         "default_token_budget).",
@@ -157,35 +161,37 @@ _SWITCHES = (
         tool_help="Maximum number of pages (default 10, or the setting default_limit).",
     ),
     QueryOption(
-        "mode", "choice", "Lanes: bm25, semantic, hybrid or auto (default: setting search_mode).",
-        "MODE", literal=Mode,
+        "mode", "choice", "By bm25 (keyword), semantic, hybrid or auto.",
+        "MODE", literal=Mode, panel=RANKING,
         tool_help="Lanes to use (default: the setting search_mode): bm25 matches keywords, "
         "semantic compares embedding vectors, hybrid does both, auto chooses.",
     ),
     QueryOption(
         "merge", "choice",
-        "Merge lanes by set-union, set-union-rank, rrf or blend (default: setting "
-        "search_merge_strategy).",
-        "STRATEGY", literal=MergeStrategy,
+        "Merge: set-union, set-union-rank, rrf, blend.",
+        "STRATEGY", literal=MergeStrategy, panel=RANKING,
     ),
-    QueryOption("profile", "text", "Use the settings of this profile for one query.", "NAME"),
     QueryOption(
-        "rerank", "flag", "Reorder the first results with a cross-encoder.",
+        "profile", "text", "Use the settings of this profile once.", "NAME", panel=RANKING
+    ),
+    QueryOption(
+        "rerank", "flag", "Read the first pages again; better, slower.",
+        panel=RANKING,
         settings=(("rerank", "cross-encoder"),),
-        tool_help="Reorder the first results with a cross-encoder: better order, but it takes a "
+        tool_help="Read the first pages again with a second model: a better order, but it takes a "
         "second or more.",
     ),
     QueryOption(
-        "boost", "texts", "Multiply scores, for example tag:urgent=1.5 or wing:people=2.",
-        "KIND:NAME=X",
+        "boost", "texts", "Factor for scores: tag:urgent=1.5.",
+        "KIND:NAME=X", panel=RANKING,
     ),
     QueryOption(
-        "no_decay", "flag", "Do not lower the scores of old notes.",
+        "no_decay", "flag", "Do not rank old notes lower.", panel=RANKING,
         settings=(("recency_tau_days", "0"), ("recency_half_life_days", "0")),
         tool_help="Do not lower the scores of old notes, even if the brain is set to do so.",
     ),
     QueryOption(
-        "include_superseded", "flag", "Include pages that another page supersedes.",
+        "include_superseded", "flag", "Include superseded pages.",
         settings=(("drop_superseded", "off"),),
     ),
 )  # fmt: skip

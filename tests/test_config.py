@@ -47,7 +47,9 @@ def test_invalid_values_are_refused(setting: Setting, written: str) -> None:
     with pytest.raises(BadSetting) as refused:
         parse_value(setting.name, written)
     assert refused.value.message == f"{setting.name} cannot be {written!r}"
-    assert refused.value.hint == f"It takes {setting.allowed}."
+    assert refused.value.hint == (
+        f"Allowed: {setting.allowed}. The default is {format_value(setting.default)}."
+    )
 
 
 @given(st.sampled_from(SETTINGS), st.text())

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gbrain.errors import GbrainError, UsageError
+from gbrain.errors import UsageError
 
 EVERYDAY, PAGES, STRUCTURE, QUALITY = "Everyday", "Pages", "Structure", "Quality"
 MAINTENANCE, AGENTS, START = "Settings and maintenance", "Agents", "First steps"
@@ -70,8 +70,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", START),
 }
 
-# If this variable is set, a bug is shown with its traceback, which may contain text of pages.
-DEBUG_VARIABLE = "GBRAIN_DEBUG"
 # EX_SOFTWARE of sysexits.h.
 EXIT_INTERNAL_ERROR = 70
 
@@ -131,89 +129,20 @@ class Commands(TyperGroup):
         """Turn errors of the block into a message, a hint and an exit code."""
         try:
             yield
-        except GbrainError as error:
-            report(error, as_json=self.json_wanted)
-            raise typer.Exit(error.exit_code) from None
-        except UnicodeEncodeError:
-            unreadable = GbrainError("An argument is not UTF-8", code="usage", hint=_help_hint(ctx))
-            report(unreadable, as_json=self.json_wanted)
-            raise typer.Exit(2) from None
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            report(_system_error(error), as_json=self.json_wanted)
-            raise typer.Exit(1) from None
-        except (typer.Exit, typer.Abort):
-            raise
-        except typer.TyperException as error:
-            # A group without a subcommand has already printed its help.
-            if error.format_message():
-                hint = _position_hint(ctx, error) or _help_hint(getattr(error, "ctx", None) or ctx)
-                usage = GbrainError(error.format_message(), code="usage", hint=hint)
-                report(usage, as_json=self.json_wanted)
-            raise typer.Exit(error.exit_code) from None
         except Exception as error:
-            from gbrain.cli.corruption import find_corruption
+            from gbrain.cli.errors import explain_error, report
 
-            damage = find_corruption(error, self.words)
-            if damage is None:
+            explained = explain_error(error, ctx, self.words)
+            if explained is None:
                 raise
-            report(damage, as_json=self.json_wanted)
-            raise typer.Exit(1) from None
-
-
-def report(error: GbrainError, *, as_json: bool) -> None:
-    """Print an error and its hint to standard error."""
-    if as_json:
-        from gbrain.output.json import error_document
-
-        print(error_document(error), file=sys.stderr)
-        return
-    from gbrain.output.plain_text import without_newlines
-
-    print(f"Error: {without_newlines(error.message)}", file=sys.stderr)
-    print(f"Hint: {without_newlines(error.hint)}", file=sys.stderr)
-
-
-def _system_error(error: OSError) -> GbrainError:
-    """Return an error of the operating system as an error of gbrain."""
-    what = os.fsdecode(error.filename) if error.filename else "The output"
-    return GbrainError(
-        f"{what} cannot be read or written: {error.strerror or type(error).__name__}",
-        hint="Check that it exists, its permissions, and the free disk space.",
-        code="system",
-    )
-
-
-def _internal_error(error: Exception) -> GbrainError:
-    """Return an unexpected error without its message, which may contain text of a page."""
-    where = error.__traceback__
-    while where and where.tb_next:
-        where = where.tb_next
-    place = where and f" at {where.tb_frame.f_globals.get('__name__')}:{where.tb_lineno}"
-    return GbrainError(
-        f"gbrain failed: {type(error).__name__}{place or ''}",
-        hint=f"This is a bug in gbrain. {DEBUG_VARIABLE}=1 shows the traceback, "
-        "which may contain text of your pages.",
-        code="internal",
-    )
-
-
-def _help_hint(ctx: Any) -> str:
-    """Return a hint that names the help of the command."""
-    named = ctx.parent is None and ctx.invoked_subcommand in COMMANDS
-    words = f"gbrain {ctx.invoked_subcommand}" if named else ctx.command_path
-    return f"{words} -h shows the options and examples."
-
-
-def _position_hint(ctx: Any, error: typer.TyperException) -> str | None:
-    """Return a hint for an option that was written before the command."""
-    option = getattr(error, "option_name", None)
-    if option is None or getattr(error, "ctx", None) is not ctx:
-        return None
-    return f"Put options after the command: gbrain COMMAND {option}. Only --db may come before."
+            # A group without a subcommand has already printed its help.
+            if explained.message:
+                report(explained, as_json=self.json_wanted)
+            raise typer.Exit(explained.exit_code) from None
 
 
 app = typer.Typer(
@@ -270,7 +199,9 @@ def main() -> None:
     except OSError as error:
         # An error while printing has already been reported.
         if not code:
-            report(_system_error(error), as_json="--json" in sys.argv)
+            from gbrain.cli.errors import report, system_error
+
+            report(system_error(error), as_json="--json" in sys.argv)
             code = 1
     with suppress(OSError):
         sys.stderr.flush()
@@ -284,8 +215,10 @@ def run_command(words: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except Exception as error:
-        if os.environ.get(DEBUG_VARIABLE):
+        from gbrain.cli.errors import internal_error, report
+
+        if os.environ.get("GBRAIN_DEBUG"):
             raise
-        report(_internal_error(error), as_json="--json" in words)
+        report(internal_error(error), as_json="--json" in words)
         return EXIT_INTERNAL_ERROR
     return 0

@@ -30,7 +30,9 @@ command = Module()
 def backup(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="File or folder (default: beside the brain, dated)."),
+        typer.Argument(
+            metavar="[FILE]", help="File or folder to copy to (default: beside the brain)."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     quiet: Quiet = False,

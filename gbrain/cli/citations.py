@@ -37,8 +37,9 @@ def verify(
 ) -> None:
     """Check whether cited text is still in the brain; exit with 1 if some is not.
 
-    The cited text is unchanged, moved, changed, gone or unknown. Unchanged and moved text is
-    still in the brain; the other three count as lost.
+    A citation names a page, its lines and a fingerprint of their text. The text of each one is
+    unchanged, moved (to other lines or another page), changed, gone (no longer in the brain) or
+    unknown (it never was in the brain). The last three make the command exit with 1.
     """
     citations = parse_citations(read_input(file).decode("utf-8-sig", "replace"))
     if not citations:

@@ -39,10 +39,16 @@ def dedupe(
     threshold: Annotated[
         float,
         typer.Option(
-            "--threshold", metavar="COSINE", min=0.5, max=1, help="Minimum cosine similarity."
+            "--threshold",
+            metavar="X",
+            min=0.5,
+            max=1,
+            help="Minimum similarity, up to 1 (default 0.95).",
         ),
     ] = 0.95,
-    yes: Annotated[bool, typer.Option("--yes", help="Mark the older page of each pair.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Mark the older page of each pair without asking.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the pairs, change nothing.")
     ] = False,
@@ -51,7 +57,7 @@ def dedupe(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Find near-duplicate pages; after you confirm, the older is marked as superseded."""
+    """Find pages that are nearly the same; mark the older as superseded if you confirm."""
     if yes and dry_run:
         raise UsageError("--yes and --dry-run cannot be combined", hint="Use one of them.")
     with open_brain(db) as brain:
@@ -128,7 +134,7 @@ def _print_summary(
 ) -> None:
     found = f"{counted(len(compared.pairs), 'pair')} of {counted(compared.pages, 'page')}"
     done = f", {len(marked)} marked as superseded" if marked else ""
-    screen.say(f"{found} with a cosine similarity of at least {threshold:g}{done}.")
+    screen.say(f"{found} with a similarity of at least {threshold:g}{done}.")
     missing = compared.without_vectors
     if missing:
         screen.say(f"Not compared: {counted(missing, 'page')} without vectors; run gbrain embed.")

@@ -39,9 +39,11 @@ def stats(json: Json = False, db: Db = None) -> None:
     epilog=examples("gbrain doctor", "gbrain doctor --repair", "gbrain doctor --full --json"),
 )
 def doctor(
-    repair: Annotated[bool, typer.Option("--repair", help="Repair problems if possible.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Repair the problems that can be repaired.")
+    ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Check every index and re-parse every page (slow).")
+        bool, typer.Option("--full", help="Also compare every page with its indexes (slow).")
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="List every affected page or row.")
@@ -50,7 +52,7 @@ def doctor(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Check the brain file; exit with code 1 when there are problems."""
+    """Check the brain file; exit with 1 if there are problems."""
     from gbrain.store.doctor.examine import examine_file
 
     findings: list[tuple[str, Finding]] = []

@@ -36,27 +36,31 @@ def embed(
         str | None, typer.Argument(metavar="[SLUG]", help="Page to embed (default: all pages).")
     ] = None,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Embed chunks that are due (default).")
+        bool, typer.Option("--stale", help="Embed what is new or changed (default).")
     ] = False,
     all_: Annotated[
-        bool, typer.Option("--all", help="Also retry failures and queue missing chunks.")
+        bool, typer.Option("--all", help="Also embed what failed before or is missing.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=10**9, help="Maximum number of chunks.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=10**9, help="Stop after N chunks (default: no limit)."
+        ),
     ] = None,
     max_seconds: Annotated[
-        float | None, typer.Option(metavar="S", min=0, help="Stop after S seconds.")
+        float | None,
+        typer.Option(metavar="S", min=0, help="Stop after S seconds (default: no limit)."),
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Make vectors for new and changed chunks; exit with 1 if some could not be embedded.
+    """Embed new and changed notes, so that they are found by meaning; exit with 1 on failures.
 
-    The newest notes come first; gbrain query itself embeds the last few that were written. Several
-    runs at the same time share the work, and a run that is killed loses none of it. A chunk that
-    fails is tried again after a minute, then after longer and longer waits; gbrain jobs list
-    shows the reason.
+    To embed means to compute a vector for each chunk (section or timeline entry) of a note. The
+    newest notes come first. Several runs at the same time share the work, and a run that is killed
+    loses none of it. A chunk that fails is tried again after a minute, then after longer and
+    longer waits; gbrain jobs list shows the reason, and --all tries at once.
     """
     if all_ and (stale or slug):
         raise UsageError(
@@ -115,7 +119,7 @@ def _summary(result: EmbedReport) -> str:
 
 jobs = command.group(
     "jobs",
-    help="Show, retry or clear the queue of chunks to embed.",
+    help="Show, retry or clear the notes that wait to be embedded.",
     epilog=examples("gbrain jobs list", "gbrain jobs retry"),
 )
 
@@ -125,14 +129,19 @@ def list_(
     limit: Annotated[
         int,
         typer.Option(
-            "--limit", "-n", metavar="N", min=1, max=10**9, help="Maximum number of jobs."
+            "--limit",
+            "-n",
+            metavar="N",
+            min=1,
+            max=10**9,
+            help="Maximum number of jobs (default 20).",
         ),
     ] = 20,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show the waiting jobs, failed ones first with the reason."""
+    """List what waits to be embedded, failures first with the reason."""
     with open_brain(db) as brain:
         waiting, total = brain.jobs(limit)
     if json:
@@ -168,7 +177,7 @@ def _time(seconds: float) -> str | None:
 
 @jobs.command("retry", epilog=examples("gbrain jobs retry"))
 def retry(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Make failed jobs due now, so that the next gbrain embed tries them."""
+    """Let the next gbrain embed try again what failed."""
     with open_brain(db) as brain:
         _print_count(brain.retry_jobs(), "due", quiet, json)
 

@@ -61,7 +61,8 @@ def _option(name: str, metavar: str | None, low: int | None, help: str, panel: s
 Folder = Annotated[
     Path,
     typer.Argument(
-        metavar="DIR", help="Dataset: corpus.jsonl (or a folder vault), queries.jsonl, qrels.tsv."
+        metavar="DIR",
+        help="Dataset: corpus.jsonl (or notes in a folder vault), queries.jsonl and qrels.tsv.",
     ),
 ]
 Modes = Annotated[
@@ -69,7 +70,7 @@ Modes = Annotated[
     _configuration_option(
         "--modes",
         metavar="LIST",
-        help="Search modes, separated by commas: bm25, semantic, hybrid, auto.",
+        help="Search modes to compare: bm25,semantic,hybrid,auto.",
     ),
 ]
 Merges = Annotated[
@@ -77,39 +78,39 @@ Merges = Annotated[
     _configuration_option(
         "--merge",
         metavar="LIST",
-        help="Merge strategies for hybrid mode: set-union, set-union-rank, rrf, blend.",
+        help="Merge strategies to compare: set-union,set-union-rank,rrf,blend.",
     ),
 ]
 Profiles = Annotated[
     list[str] | None,
-    _configuration_option("--profile", metavar="NAME", help="Settings profile; repeatable."),
+    _configuration_option("--profile", metavar="NAME", help="Profile to compare; repeatable."),
 ]
 Changes = Annotated[
     list[str] | None,
     _configuration_option(
         "--set",
         metavar="NAME=VALUE,...",
-        help="Add a configuration with these settings changed, based on the only one named by "
-        "other options, or else on the defaults; repeatable.",
+        help="Settings to compare, changed from the defaults or from the one configuration that "
+        "other options name; repeatable.",
     ),
 ]
 Rerank = Annotated[
     bool,
-    _configuration_option("--rerank", help="Add a configuration with the cross-encoder reranker."),
+    _configuration_option("--rerank", help="Compare also with --rerank."),
 ]
 Evidence = Annotated[
     Path | None,
     _question_option(
         "--evidence",
-        "Dataset with the same questions and shorter documents. Measures how much of its relevant "
-        "text the context of --depth auto contains.",
+        "Dataset with the same questions and the exact texts that answer them. Measures how many "
+        "of those texts --depth auto prints.",
         "DIR",
     ),
 ]
 Context = Annotated[
     str | None,
     _question_option(
-        "--context", "Token budgets for --evidence (default 250,500,1000,2000,4000).", "LIST"
+        "--context", "Budgets for --evidence, in tokens (default 250,500,1000,2000,4000).", "LIST"
     ),
 ]
 First = Annotated[
@@ -120,23 +121,19 @@ Sample = Annotated[
 ]
 Seed = Annotated[
     int,
-    _question_option(
-        "--seed", "Random seed for --sample and the significance test (default 1).", low=0
-    ),
+    _question_option("--seed", "Seed of all random choices (default 1).", low=0),
 ]
 Losses = Annotated[
     int | None,
-    _output_option("--show-losses", "Show the N questions with the largest losses.", "N", 1),
+    _output_option("--show-losses", "Show the N questions that got worst.", "N", 1),
 ]
-Plot = Annotated[bool, _output_option("--plot", "Plot quality against latency on the terminal.")]
+Plot = Annotated[bool, _output_option("--plot", "Plot quality against time on the terminal.")]
 Svg = Annotated[Path | None, _output_option("--svg", "Write the plot to an SVG file.", "FILE")]
-Csv = Annotated[
-    bool, _output_option("--csv", "Print a row for each configuration and question as CSV.")
-]
+Csv = Annotated[bool, _output_option("--csv", "Print each question's result as CSV.")]
 Cache = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Folder for the datasets' brains (default: gbrain's cache folder)."
+        metavar="DIR", help="Where to keep the dataset's brain (default: the cache folder)."
     ),
 ]
 
@@ -173,20 +170,13 @@ def eval_(
 ) -> None:
     """Measure search quality on a dataset of questions with known answers.
 
-    By default this compares the keyword lane, the vector lane and three ways to
-    merge them; options name other configurations. The first one is the
-    baseline. The others are compared with it by a paired randomisation test of
-    nDCG@10 with 10,000 permutations.
+    Prints one row for each configuration: how many of the right pages were found (recall, R@5), how
+    high they were ranked (nDCG@10), and how long a question took. Without options the rows are
+    keywords alone, meaning alone, and three ways to merge the two. The other rows are compared with
+    the first by a significance test (paired randomisation of nDCG@10, 10,000 permutations).
 
-    Every question is asked as gbrain query would ask it, within its scope if it
-    has one. For R@100, a question whose relevant pages are not all among the
-    first 10 hits is asked again for 100 hits, with candidate_pool at 100 or
-    more.
-
-    Latency is measured on up to 100 questions, with the model already loaded.
-    Those questions are embedded again for every configuration.
-
-    The dataset's brain is kept in a cache, so a second run embeds nothing.
+    Questions are asked as gbrain query asks them. Time is measured on up to 100 questions, with the
+    model already loaded. The dataset's brain is kept, so a second run embeds nothing.
     """
     _check_output(csv, json, plot, svg)
     budgets = _parse_budgets(context, evidence)

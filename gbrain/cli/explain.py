@@ -39,11 +39,13 @@ command = Module()
     "include_superseded",
 )  # fmt: skip
 def explain(
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="The query.")],
+    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Query to explain.")],
     given: Given,
     missing: Annotated[
         str | None,
-        typer.Option("--why-not", metavar="SLUG", help="Where this page was lost, and why."),
+        typer.Option(
+            "--why-not", metavar="SLUG", help="Show at which stage this page was lost, and why."
+        ),
     ] = None,
     as_of: AsOf = None,
     no_pager: NoPager = False,

@@ -25,11 +25,19 @@ command = Module()
     ),
 )
 def gaps(
-    kind: Annotated[GapKind | None, typer.Option("--kind", help="Only gaps of this kind.")] = None,
+    kind: Annotated[
+        GapKind | None,
+        typer.Option("--kind", metavar="KIND", help="Only asked, unwritten, empty or stale."),
+    ] = None,
     limit: Annotated[
         int,
         typer.Option(
-            "--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number of each kind."
+            "--limit",
+            "-n",
+            metavar="N",
+            min=1,
+            max=1000,
+            help="Maximum number of each kind (default 10).",
         ),
     ] = 10,
     no_pager: NoPager = False,
@@ -37,7 +45,12 @@ def gaps(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List what is missing: unanswered questions; unwritten, empty and stale pages."""
+    """List what is missing: questions without an answer, and pages to write or update.
+
+    asked: questions that found nothing good (recorded while the setting record_queries is on).
+    unwritten: pages that others link to but that do not exist. empty: pages with hardly any text.
+    stale: pages that were not changed for the days of the setting stale_days.
+    """
     with open_brain(db) as brain:
         recording = bool(brain.settings.record_queries)
         found = brain.gaps()

@@ -42,16 +42,25 @@ def graph(
     depth: Annotated[
         int,
         typer.Option(
-            "--depth", metavar="N", min=1, max=20, help="Maximum number of links from SLUG."
+            "--depth",
+            metavar="N",
+            min=1,
+            max=20,
+            help="Links to follow from SLUG (default 1).",
         ),
     ] = 1,
     limit: Annotated[
         int,
         typer.Option(
-            "--limit", "-n", metavar="N", min=1, max=5000, help="Maximum number of pages."
+            "--limit",
+            "-n",
+            metavar="N",
+            min=1,
+            max=5000,
+            help="Maximum number of pages (default 200).",
         ),
     ] = 200,
-    dot: Annotated[bool, typer.Option("--dot", help="Print Graphviz DOT.")] = False,
+    dot: Annotated[bool, typer.Option("--dot", help="Print the graph for Graphviz (DOT).")] = False,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write a web page; - prints it."),
@@ -61,7 +70,7 @@ def graph(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show the links from and to a page as a tree, in Graphviz DOT or as a web page."""
+    """Show the links from and to a page as a tree, a web page or a Graphviz file."""
     if sum((dot, html is not None, json)) > 1:
         raise UsageError("--dot, --html and --json cannot be combined", hint="Use one of them.")
     if slug is None and not (dot or html or json):

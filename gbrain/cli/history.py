@@ -67,7 +67,7 @@ def diff(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="DATE", help="Compare with the version of that date."),
+        typer.Option("--since", metavar="DATE", help="Compare with the version before DATE."),
     ] = None,
     no_pager: NoPager = False,
     quiet: Quiet = False,

@@ -28,7 +28,9 @@ command = Module()
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="If page and file both changed, use the file.")
 ]
-NoEmbed = Annotated[bool, typer.Option("--no-embed", help="Do not embed; run gbrain embed later.")]
+NoEmbed = Annotated[
+    bool, typer.Option("--no-embed", help="Skip embedding; gbrain embed does it later.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, change nothing.")]
 
 _MAX_SLUGS_LISTED = 10
@@ -49,7 +51,7 @@ def import_(
     ] = None,
     stdin: Annotated[
         bool,
-        typer.Option("--stdin", help="Read pages from standard input, one JSON object per line."),
+        typer.Option("--stdin", help="Read pages as JSON lines from standard input."),
     ] = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
@@ -60,10 +62,12 @@ def import_(
 ) -> None:
     """Import folders of Markdown notes; unchanged files are skipped.
 
-    Links, tags and properties of Obsidian, Logseq and Bear notes are understood, and the text is
-    stored unchanged. With --stdin each line is a page, as written by export --format json:
-    {"slug", "text"} or {"title", "tags", "body"}. Lines that are not valid pages are reported; the
-    other lines are imported.
+    The text is stored unchanged. Links, tags and properties of Obsidian, Logseq and Bear are
+    understood.
+
+    With --stdin each line is a page as a JSON object: {"slug", "text"}, as export --format json
+    writes it, or {"title", "tags", "body"}. A line that is not a page is reported, and the others
+    are imported.
     """
     if bool(folders) == stdin:
         raise UsageError("Name the folders to import, or use --stdin", hint="gbrain import ~/notes")
@@ -92,7 +96,7 @@ def sync(
         typer.Argument(metavar="[DIR]...", help="Folders to sync (default: all imported folders)."),
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Keep running and import each change as it happens.")
+        bool, typer.Option("--watch", help="Keep running; import each change at once.")
     ] = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
@@ -103,10 +107,9 @@ def sync(
 ) -> None:
     """Update the brain from the imported folders: new, changed and deleted files.
 
-    With --watch the command keeps running: each change is imported and embedded moments after it
-    is made, and printed as one line (with --json as one document per line). A folder that
-    disappears is watched again when it is back. SIGTERM ends it with exit code 0, Ctrl-C with 130;
-    both leave the brain complete.
+    With --watch the command keeps running. Each change is imported and embedded moments after it
+    is made, and printed on a line (with --json one document per line). A folder that disappears is
+    watched again when it is back. Ctrl-C or SIGTERM stops the command; the brain stays complete.
     """
     if watch and dry_run:
         raise UsageError(
@@ -234,10 +237,13 @@ def export(
         Path, typer.Argument(metavar="DIR", help="Folder to write to; - prints JSON lines.")
     ],
     format_: Annotated[
-        Format, typer.Option("--format", help="Markdown files, JSON lines or web pages.")
+        Format,
+        typer.Option(
+            "--format", metavar="md|json|html", help="Markdown (default), JSON lines or web pages."
+        ),
     ] = Format.md,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files with changes that were never imported.")
+        bool, typer.Option("--force", help="Overwrite files changed since their import.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -245,11 +251,11 @@ def export(
 ) -> None:
     """Write every page to a file, byte for byte.
 
-    A file with changes that were never imported is left alone and reported. After an export into
-    the folder that pages came from, sync treats the written files as imported.
+    A file that you changed since it was imported is left alone and reported. You may export into
+    the folder that the pages came from: the next sync finds nothing to do.
 
-    --format json writes one file, brain.ndjson, with one page per line; import --stdin reads it
-    back without loss. --format html writes web pages with links between them; open index.html.
+    --format json writes one file, brain.ndjson, with one page per line, which import --stdin reads
+    back. --format html writes web pages with links between them; start at index.html.
     """
     with open_brain(db) as brain:
         if str(folder) == "-":
@@ -289,6 +295,6 @@ def _warn_of_ignored_files(brain: Brain) -> None:
         more = ", …" if len(ignored) > _MAX_SLUGS_LISTED else ""
         screen.say(
             f"{counted(len(ignored), 'page')} written to paths that import ignores: "
-            f"{', '.join(ignored[:_MAX_SLUGS_LISTED])}{more}. gbrain rename gives them other "
-            "names; --format json exports all pages for import --stdin."
+            f"{', '.join(ignored[:_MAX_SLUGS_LISTED])}{more}. Rename them with gbrain "
+            "rename, or export with --format json, which import --stdin reads completely."
         )

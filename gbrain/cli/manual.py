@@ -1,6 +1,6 @@
-"""The man pages and the table of completion, made from the commands themselves.
+"""Generate the man pages and the table of shell completion from the commands.
 
-`python -m gbrain.cli.manual man` writes the pages into the folder man, the table into the package.
+`python -m gbrain.cli.manual man` writes the pages to the folder man and the table to the package.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from gbrain.cli.completer import TABLE
 from gbrain.cli.completion import command_table
 from gbrain.cli.manual_prose import COMMANDS as PROSE
 from gbrain.cli.manual_prose import ENVIRONMENT, EXIT_STATUS, PROGRAM, SETTINGS, Section
-from gbrain.config import all_settings, format_value
+from gbrain.config import HEADINGS, all_settings, format_value
 from gbrain.output.schemas import describe_keys, document_by_command
 
 _WIDTH = 72
 
 
 def _commands() -> tuple[Any, Any, dict[str, Any]]:
-    """The program, a context to ask for help in, and its commands by name."""
+    """Return the program, its context, and its commands by name."""
     group = get_command(app)
     context = group.make_context("gbrain", [], resilient_parsing=True)
     return group, context, {name: group.get_command(context, name) for name in COMMANDS}  # type: ignore[attr-defined]
 
 
 def completion_table() -> str:
-    """What completion reads: the table of all commands, one a line."""
+    """Return the table that completion reads, as JSON with one command per line."""
     group, _, commands = _commands()
     table = command_table(group, commands)
     lines = [f"{json.dumps(name)}: {json.dumps(node)}" for name, node in table["commands"].items()]
@@ -44,7 +44,7 @@ def completion_table() -> str:
 
 
 def manual_pages() -> dict[str, str]:
-    """Every man page by its path below the folder of man pages."""
+    """Return the text of every man page, by its path in the folder of man pages."""
     program, context, commands = _commands()
     pages = {
         "man1/gbrain.1": _program(program, context, commands),
@@ -129,7 +129,7 @@ def _parameters(command: Any, context: Any, *, heading: bool = True) -> list[str
 
 
 def _documents(name: str) -> list[str]:
-    """The keys of what the command prints with --json."""
+    """Return the section about the keys that a command prints with --json."""
     printed = {
         command: document
         for command, document in document_by_command().items()
@@ -162,6 +162,8 @@ def _settings() -> str:
     lines = _head("gbrain-config", 5, "the settings of a brain")
     lines += [*_sections(SETTINGS), ".SH SETTINGS"]
     for setting in all_settings().values():
+        if setting.name in HEADINGS:
+            lines.append(f'.SS "{_roff(HEADINGS[setting.name])}"')
         default = format_value(setting.default) or "nothing"
         lines += _item(rf"\fB{_roff(setting.name)}\fR", f"{setting.help}.")
         lines += [".br", *_lines(f"Takes {setting.allowed}; default {default}.")]
@@ -182,7 +184,7 @@ def _sections(sections: tuple[Section, ...] | list[Section]) -> list[str]:
 
 
 def _text(text: str) -> Iterator[str]:
-    """Paragraphs, and items as `term :: text`."""
+    """Yield the lines of paragraphs, and of items written as `term :: text`."""
     for number, paragraph in enumerate(text.strip().split("\n\n")):
         term, is_item, about = " ".join(paragraph.split()).partition(" :: ")
         if is_item:
@@ -197,24 +199,24 @@ def _item(term: str, text: str) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Running text in lines of a length that an editor likes."""
+    """Return text as lines of at most 72 characters."""
     filled = fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False) or r"\&"
     return _marked(_roff(filled)).split("\n")
 
 
 def _marked(text: str) -> str:
-    """What stands between backquotes in bold."""
+    """Return text with the parts between backquotes in bold."""
     return re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text)
 
 
 def _roff(text: str) -> str:
-    """`text` with what man takes for its own syntax escaped."""
+    """Return text with the special characters of man escaped."""
     plain = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
     return "\n".join(rf"\&{line}" if line.startswith(".") else line for line in plain.split("\n"))
 
 
 def main() -> None:
-    """Writes the pages into the folder named on the command line, and the table."""
+    """Write the pages to the folder named on the command line, and the table."""
     folder = Path(sys.argv[1])
     for name, text in manual_pages().items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""What the man pages say beyond the help: sections of paragraphs, and items as `term :: text`.
+"""Sections of the man pages that are not in the help: paragraphs, and items as `term :: text`.
 
-Backquotes stand around what is typed or shown as it is.
+Backquotes mark text that is typed or shown literally.
 """
 
 from __future__ import annotations
@@ -11,109 +11,109 @@ PROGRAM: tuple[Section, ...] = (
     (
         "DESCRIPTION",
         """
-        Keeps Markdown notes in one SQLite file and finds them by word and by meaning, with no
-        network and no key: the embedding model ships with the program.
+        Stores Markdown notes in one SQLite file and finds them by keyword and by meaning. It needs
+        no network and no API key: the embedding model is part of the program.
 
-        `gbrain import DIR` takes in a folder, `gbrain search` and `gbrain query` find what is in
-        it, `gbrain sync` follows later changes, and `gbrain export` gives every page back byte for
-        byte. Each write keeps the earlier text of a page.
+        `gbrain import DIR` imports a folder, `gbrain search` and `gbrain query` find notes,
+        `gbrain sync` imports later changes, and `gbrain export` writes every page to a file, byte
+        for byte. Each write to a page keeps its earlier text.
         """,
     ),
     (
         "PAGES",
         """
-        A page is a Markdown file: front matter, text, and perhaps a timeline. What stands above
-        the timeline is compiled truth, cut into passages under its headings; each dated entry of
-        the timeline is a passage of its own. The timeline begins at a lone `---` that a Timeline
-        heading or a dated entry follows, or at a `## Timeline` heading. An entry is written as
-        `- 2026-04-03: text`, or with a source as `- **2026-04** | letter: text`; a dash may stand
-        for the colon.
+        A page is a Markdown file: front matter, text and, if you like, a timeline. The text above
+        the timeline is called compiled truth: what you know today. For search it is split into
+        chunks, one for each section; each timeline entry is a chunk of its own. The timeline begins
+        at a `## Timeline` heading, or at a `---` line followed by a Timeline heading or a dated
+        entry. An entry is written `- 2026-04-03: text`, or with a source
+        `- **2026-04** | letter: text`; a dash may replace the colon.
 
-        The slug names a page: its path without the extension, in lower case, with dashes for
-        spaces. The wing says what the page is about, by its folder, type and tags; the room says
-        what shape it has. `wing`, `room`, `type`, `tags`, `aliases`, `date` and `superseded_by` in
-        front matter are understood, and any other key can be filtered by with `--where`.
+        Every page has a slug: its path without the extension, in lower case, with dashes for
+        spaces. Its wing is its subject area (people, projects), chosen by folder, type and tags.
+        Its room is its form (profile, meeting, how-to). Front matter can set `wing`, `room`,
+        `type`, `tags`, `aliases`, `date` and `superseded_by`; `--where` filters by any other key.
         """,
     ),
     (
         "OUTPUT",
         """
-        Data goes to standard output, talk to standard error. On a terminal output is laid out and
-        coloured; in a pipe it is plain text, tabs between columns, that stays the same from
-        version to version.
+        Data goes to standard output, messages go to standard error. Output is formatted on a
+        terminal; in a pipe it is plain text with tabs between columns, in a format that does not
+        change between versions.
 
-        With `--json` a command prints exactly one document, on failure an error document on
-        standard error with `code`, `message` and `hint`. Keys are never renamed, numbers are
-        numbers, and what is absent is null. `gbrain schema COMMAND` prints the JSON Schema.
+        With `--json` a command prints exactly one document; if it fails, an error document with
+        `code`, `message` and `hint` on standard error. Keys are never renamed, and a missing value
+        is null. `gbrain schema COMMAND` prints the JSON Schema.
 
-        `--quiet` leaves out progress and talk; what is wrong is still said.
+        `--quiet` suppresses progress and messages, but not errors.
         """,
     ),
     (
         "FILES",
         """
-        `$XDG_DATA_HOME/gbrain/brain.db` :: The brain, else `~/.local/share/gbrain/brain.db`; on
-        macOS `~/Library/Application Support/gbrain/brain.db`. It is readable by its owner alone
-        and one file whenever nobody has it open.
+        `$XDG_DATA_HOME/gbrain/brain.db` :: The brain. Without `XDG_DATA_HOME` it is
+        `~/.local/share/gbrain/brain.db`, on macOS
+        `~/Library/Application Support/gbrain/brain.db`. Only its owner can read it, and it is a
+        single file while no program has it open.
 
-        `brain.db-wal`, `brain.db-shm` :: Stand beside the brain while it is open. Copy a brain in
-        use with `gbrain backup`, not with cp.
+        `brain.db-wal`, `brain.db-shm` :: Files beside the brain while it is open. To copy a brain
+        that is in use, run `gbrain backup`; cp may copy half of a write.
 
-        `.gbrainignore` :: In a folder of notes: what import and sync leave out, written as in
-        `.gitignore`.
+        `.gbrainignore` :: A file in a folder of notes: paths that import and sync ignore, in the
+        format of `.gitignore`.
 
-        `$XDG_CACHE_HOME/gbrain` :: Brains of labelled sets that `gbrain eval` made; can be deleted.
+        `$XDG_CACHE_HOME/gbrain` :: Brains that `gbrain eval` made of datasets. You can delete them.
 
-        `$XDG_STATE_HOME/gbrain` :: Which commands of which brains you agreed to run.
+        `$XDG_STATE_HOME/gbrain` :: The commands that you allowed a brain to run.
         """,
     ),
     (
         "CONCURRENCY",
         """
-        Any number of programs may use a brain at once. Reading never waits. A write waits for
-        another one up to `busy_seconds` and then fails with the code `locked`; nothing is half
-        written. Several `gbrain embed` share the queue.
+        Any number of programs can use a brain at the same time. Reading never waits. A write waits
+        for another write, at most for the seconds of the setting `busy_seconds`; then it fails with
+        the code `locked` and has changed nothing. Several `gbrain embed` share the work.
         """,
     ),
 )
 
 ENVIRONMENT = """
-    `GBRAIN_DB` :: The brain file, when `--db` does not name one. With either of them the program
-    needs no home folder.
+    `GBRAIN_DB` :: The brain file, if `--db` is not given. With either of them the program needs no
+    home folder.
 
-    `GBRAIN_NOW` :: An ISO time to take for the present: relative dates are read against it.
+    `GBRAIN_NOW` :: An ISO time that replaces the current time, for example to read relative dates.
 
-    `GBRAIN_DEBUG` :: Set to anything, it shows a bug with its traceback, which may hold words of
-    your pages.
+    `GBRAIN_DEBUG` :: If set, a bug is shown with its traceback, which may contain text of your
+    pages.
 
-    `GBRAIN_MIGRATE_WITHOUT_BACKUP` :: Set to anything, it lets a brain of an earlier version be
-    brought up to date where there is no room for the copy that is kept of it otherwise.
+    `GBRAIN_MIGRATE_WITHOUT_BACKUP` :: If set, a brain of an earlier version is converted even if
+    the disk has no room for a copy of it.
 
-    `NO_COLOR` :: No colour on a terminal.
+    `NO_COLOR` :: If set, output has no colour.
 
-    `TERM` :: With `dumb` a terminal gets the plain text of a pipe.
+    `TERM` :: With `dumb`, a terminal gets the plain text of a pipe.
 
-    `VISUAL`, `EDITOR` :: What `gbrain edit` and `gbrain open` start.
+    `VISUAL`, `EDITOR` :: The editor of `gbrain edit` and `gbrain open`.
 
-    `GBRAIN_PAGER`, `PAGER` :: What shows an answer that is taller than the screen; empty for none.
+    `GBRAIN_PAGER`, `PAGER` :: The pager for output that is taller than the screen; empty for none.
 
-    `SHELL` :: The shell that `gbrain completion` is for, when it is not told.
+    `SHELL` :: The shell of `gbrain completion`, if none is named.
 
-    `XDG_DATA_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` :: Where the folders named under FILES are;
-    on Windows `LOCALAPPDATA`.
+    `XDG_DATA_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` :: The folders named under FILES; on Windows
+    `LOCALAPPDATA`.
 
-    `SQLITE_TMPDIR`, `TMPDIR` :: Where `gbrain compact` and large sorts keep what they need for a
-    moment.
+    `SQLITE_TMPDIR`, `TMPDIR` :: The folder for temporary files of `gbrain compact` and large sorts.
     """
 
 EXIT_STATUS = """
-    `0` :: Done.
+    `0` :: Success.
 
-    `1` :: Something that you can fix; the message says how.
+    `1` :: An error that you can fix; the message says how.
 
-    `2` :: The command was called wrongly.
+    `2` :: Wrong usage.
 
-    `3` :: Nothing found, with `--exit-code`.
+    `3` :: Nothing found (only with `--exit-code`).
 
     `70` :: A bug in gbrain.
 
@@ -121,30 +121,29 @@ EXIT_STATUS = """
     """
 
 _LANGUAGE = """
-    Any text is a query, and none is a syntax error. Words are looked for in any order; a page that
-    holds all of them comes before one that holds some. Common words are left out unless something
-    is quoted or nothing else is left. `get-together`, `v1.2`, `C++` and `2026-04-18` are looked for
-    as they are written.
+    Any text is a valid query. Words match in any order; pages with all of them tend to come first.
+    Common words such as "the" are ignored, unless the query quotes something or has no other words.
+    `get-together`, `v1.2`, `C++` and `2026-04-18` match as they are written.
 
-    `"two words"` :: These words, next to each other.
+    `"two words"` :: These words next to each other.
 
-    `prefix*` :: Words that begin so.
+    `prefix*` :: Words that start with prefix.
 
-    `a AND b`, `a OR b` :: In capitals. AND binds closer than OR, brackets closer than both.
+    `a AND b`, `a OR b` :: In capitals. AND binds closer than OR; use brackets for anything else.
 
-    `a NOT b` :: Pages that hold b are left out, of what is found by meaning too.
+    `a NOT b` :: Leave out pages that contain b.
 
-    `title:x` :: The title holds x.
+    `title:x` :: The title contains x.
 
     `tag:x`, `wing:x`, `room:x`, `type:x` :: Only such pages. `tag:(a OR b)` and `tag:"two words"`
-    are understood.
+    work too.
 
     `after:x` :: Dated on the first day of x or later: `after:2026-03`, `after:yesterday`.
 
-    `before:x` :: Dated before the first day of x. With `--until` the whole of x counts.
+    `before:x` :: Dated before the first day of x. (`--until` includes all of x.)
 
-    A query of fields alone lists the pages they allow. What only looks like a field or an operator
-    is read as words. Words that `gbrain alias` knows bring what they also mean.
+    A query of fields alone lists the matching pages. Text that only looks like a field or an
+    operator is searched as words. A word with synonyms (`gbrain alias`) also finds them.
     """
 
 COMMANDS: dict[str, tuple[Section, ...]] = {
@@ -152,24 +151,25 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
         (
             "HOW A QUERY IS ANSWERED",
             """
-            A query that is a page's slug, title or alias, or a slip of the pen from one, is
-            answered by that page at once, and no model is loaded.
+            A query that is a page's slug, title or alias, perhaps with a typing error, is answered
+            with that page at once.
 
-            Otherwise lanes look for pages at the same time: the keyword lane by the words of
-            pages and passages (BM25), the vector lane by the meaning of passages (cosine), and if
-            they are switched on, a graph lane and an associative one. When the keyword lane finds
-            nothing, it reads the query in looser and looser ways; a misspelt word that no page
-            holds is repaired. `--mode` chooses lanes; a brain without vectors is asked by keywords
-            alone, and says so.
+            Otherwise several lanes, each of which finds pages in its own way, run at the same time.
+            The keyword lane finds pages by their words (BM25), the vector lane by their meaning
+            (cosine similarity of embedding vectors). A graph lane and an associative lane can be
+            switched on. If the keyword lane finds nothing, it relaxes the query step by step and
+            at last corrects words that no page contains. `--mode` chooses the lanes. A brain
+            without vectors is searched by keyword alone, and a message says so.
 
-            The lanes' lists become one by `search_merge_strategy`: `set-union` takes a page's
-            better lane and adds a share of the other, `rrf` adds up reciprocal ranks, `blend` adds
-            up weighted scores. Then come factors, each named in the answer: the time that the
-            query mentions, and others that are off by default. With `--rerank` the packaged
-            cross-encoder reads the first pages again. Pages that another supersedes are left out.
+            The setting `search_merge_strategy` says how the lists of the lanes become one:
+            `set-union` takes the higher of a page's scores and adds a share of the other, `rrf`
+            adds up reciprocal ranks, `blend` adds up weighted scores. Then factors raise or lower
+            scores, for example for pages of the time that the query mentions. With `--rerank` a
+            second packaged model (a cross-encoder) reads the first pages again. Superseded pages
+            are left out.
 
-            Filters hold in every lane, before anything is cut off. `gbrain explain` shows each of
-            these steps for a query, with the numbers.
+            Filters apply to every lane from the start. `gbrain explain` shows each of these steps
+            for a query, with its numbers.
             """,
         ),
         ("QUERY LANGUAGE", _LANGUAGE),
@@ -184,27 +184,27 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
             answers the question, only the closest text is added (verdict). Tokens are counted as
             the model counts them.
 
-            Each chunk carries its slug, lines and a citation like
-            `[people/alice-chen#L12-18 ab12cd34ef56]`; `gbrain verify` says later whether the cited
-            text still stands.
+            Each chunk has its slug, its lines and a citation such as
+            `[people/alice-chen#L12-18 ab12cd34ef56]`. `gbrain verify` later checks whether the
+            cited text is still the same.
             """,
         ),
         (
             "VERDICT",
             """
-            Each answer is graded by how likely its first five pages hold what was asked for:
-            `strong`, `partial` or `nothing`, with the confidence from 0 to 1 and the reasons.
-            The bounds are `verdict_strong` and `verdict_nothing`. With `--exit-code` an answer of
-            `nothing` exits with 3, also if there are pages to show.
+            Each answer is graded `strong`, `partial` or `nothing`, by how likely its first five
+            pages contain what was asked for; a confidence from 0 to 1 and the reasons are given.
+            The settings `verdict_strong` and `verdict_nothing` are the bounds. With `--exit-code`
+            the grade `nothing` exits with 3, even if there are pages to show.
             """,
         ),
         (
             "MANY QUERIES",
             """
-            With `-` for the text, queries are read from standard input, one a line, and one
-            document is printed for each, in order; models are loaded once. A line that is a JSON
-            object carries options of its own: `{"query": "backups", "limit": 3, "tag": "home"}`.
-            A line that fails gives a document with `query` and `error`.
+            If the text is `-`, queries are read from standard input, one per line, and one JSON
+            document is printed for each, in order. Models are loaded once. A line can be a JSON
+            object with its own options: `{"query": "backups", "limit": 3, "tag": "home"}`. A line
+            that fails gives a document with `query` and `error`.
             """,
         ),
     ),
@@ -214,12 +214,12 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
             "UNDER CRON",
             """
             `gbrain embed --stale --quiet --db FILE` needs no home folder and no terminal. It prints
-            nothing unless something is wrong. Runs that overlap share the work, and
-            `--max-seconds` ends one in time for the next.
+            nothing unless there is an error. Overlapping runs share the work; `--max-seconds` ends
+            a run before the next one starts.
 
-            It exits with 0 when all that was due is done, or the time was up; with 1 when some
-            text failed, now or at an earlier try, or when another program held the file for
-            longer than `busy_seconds`.
+            It exits with 0 if everything is embedded or the time is up; with 1 if some text failed,
+            now or in an earlier run, or if another program was writing for longer than
+            `busy_seconds`.
             """,
         ),
     ),
@@ -227,12 +227,12 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
         (
             "WHAT IS COMPLETED",
             """
-            Commands and options; slugs, of many only the folders first; wings, rooms, types and
+            Commands and options; slugs (folders first, if there are many); wings, rooms, types and
             tags of the brain that `--db` or `GBRAIN_DB` names; settings and their values; profiles,
-            models, aliases and the hits of the last answer. Part of a slug that only one page has
-            is enough: `gbrain get alice` and Tab.
+            models, aliases and the results of the last query. Any part of a slug is enough if no
+            other page has it: `gbrain get alice` and Tab.
 
-            Names reach the command line quoted, whatever they hold.
+            Names with special characters are quoted.
             """,
         ),
     ),
@@ -242,18 +242,17 @@ SETTINGS: tuple[Section, ...] = (
     (
         "DESCRIPTION",
         """
-        Settings live in the brain file and hold from the next command on. `gbrain config list`
-        shows them, `gbrain config set NAME VALUE` changes one, and `gbrain config reset NAME` takes
-        a change back. A value that a setting does not take is refused; one that a newer program
-        left in the file counts as the default until it is reset.
+        Settings are stored in the brain file and take effect on the next command. `gbrain config
+        list` shows them, `gbrain config set NAME VALUE` changes one, and `gbrain config reset NAME`
+        restores its default. A stored value that this version does not allow counts as the default.
 
-        An option of a command goes before `--profile`, this before what the brain has set, and that
-        before the default. A profile is a named set of settings: `gbrain profile list` shows them,
-        `gbrain query --profile NAME` uses one once, and `gbrain profile use NAME` makes it the
-        brain's own. `gbrain tune` fits the merge to a brain, and `gbrain eval --set NAME=VALUE`
-        measures what a change is worth.
+        An option of a command overrides `--profile`, a profile overrides the settings of the brain,
+        and these override the defaults. A profile is a named set of settings: `gbrain profile list`
+        shows them, `gbrain query --profile NAME` uses one once, and `gbrain profile use NAME`
+        stores its settings in the brain. `gbrain tune` finds good merge settings for a brain, and
+        `gbrain eval --set NAME=VALUE` measures a change.
 
-        Switches take on and off, true and false, yes and no.
+        Switches take on or off, true or false, yes or no.
         """,
     ),
 )

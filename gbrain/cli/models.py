@@ -85,16 +85,22 @@ def add(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="Folder with model.onnx and tokenizer.json.")
     ],
-    name: Annotated[str | None, typer.Option(help="Name (default: from its files).")] = None,
-    pooling: Annotated[
-        str | None, typer.Option(help="Pooling: cls or mean (default: from its files).")
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name (default: from its files).")
     ] = None,
-    query_prefix: Annotated[str | None, typer.Option(help="Text to put before each query.")] = None,
+    pooling: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="Pooling: cls or mean (default: from its files)."),
+    ] = None,
+    query_prefix: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Text to put before each query.")
+    ] = None,
     passage_prefix: Annotated[
-        str | None, typer.Option(help="Text to put before each chunk.")
+        str | None, typer.Option(metavar="TEXT", help="Text to put before each chunk.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=8, max=10**6, help="Maximum number of tokens per chunk.")
+        int | None,
+        typer.Option(metavar="N", min=8, max=10**6, help="Maximum number of tokens of a chunk."),
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -128,7 +134,7 @@ def add(
 def use(
     name: Name,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Use it even if answers get worse.")
+        bool, typer.Option("--yes", "-y", help="Use it even if results get worse.")
     ] = False,
     selftest: Annotated[
         bool,
@@ -140,9 +146,9 @@ def use(
 ) -> None:
     """Make a model the active one; the vectors of other models are kept.
 
-    If the model already has vectors for every chunk, it is first compared with the active model on
-    questions made from your pages, and is refused if answers get worse. If vectors are missing, the
-    answers of the active model are stored, so that gbrain selftest can compare after gbrain embed.
+    If all notes are already embedded with the model, it is first compared with the active one on
+    questions made from your pages, and refused if results get worse. Otherwise the results of the
+    active model are saved; run gbrain embed, then gbrain selftest to compare.
     """
     from gbrain.evaluate.model_switch import ModelSwitch, switch_model
 

@@ -23,17 +23,13 @@ if TYPE_CHECKING:
 
 Db = Annotated[
     Path | None,
-    typer.Option(
-        "--db", metavar="FILE", help="Brain file (default: $GBRAIN_DB or the data folder)."
-    ),
+    typer.Option("--db", metavar="FILE", help="Use this brain file instead of your own."),
 ]
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Page, for example people/alice-chen.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress and messages.")]
-NoPager = Annotated[
-    bool, typer.Option("--no-pager", help="Do not page output taller than the screen.")
-]
-ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 3 when nothing is found.")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print long output without a pager.")]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 3 if nothing is found.")]
 Expected = Annotated[
     int | None,
     typer.Option(
@@ -47,9 +43,7 @@ Expected = Annotated[
 
 AsOf = Annotated[
     str | None,
-    typer.Option(
-        "--as-of", metavar="DATE", help="Use the brain as it was at the end of that day or month."
-    ),
+    typer.Option("--as-of", metavar="DATE", help="Use the brain as it was on DATE."),
 ]
 
 # The values of the options that `with_options` adds to a command, by name.
@@ -96,7 +90,7 @@ def _parameter(option: QueryOption) -> Parameter:
         help=option.help,
         min=1 if option.maximum else None,
         max=option.maximum or None,
-        rich_help_panel="Filters" if option.parse else None,
+        rich_help_panel="Filters" if option.parse else option.panel,
     )
     annotation = option.literal | None if option.literal else _ANNOTATIONS[option.kind]
     return Parameter(

@@ -100,7 +100,10 @@ def _list_superseded(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
 def why(
     slug: Slug,
     depth: Annotated[
-        int, typer.Option("--depth", metavar="N", min=1, max=50, help="Number of steps to go back.")
+        int,
+        typer.Option(
+            "--depth", metavar="N", min=1, max=50, help="Number of steps to go back (default 2)."
+        ),
     ] = 2,
     limit: Annotated[
         int,
@@ -110,7 +113,7 @@ def why(
             metavar="N",
             min=1,
             max=10**6,
-            help="Maximum number of causes of each page.",
+            help="Most causes shown for a page (default 10).",
         ),
     ] = 10,
     exit_code: ExitCode = False,
@@ -119,9 +122,10 @@ def why(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show what led to a page: its sources, the pages it supersedes, pages linking to it.
+    """Show what led to a page: its sources, and the pages it supersedes or is linked from.
 
-    Front matter says it: derived_from, source, calls, imports, supersedes; on another page, causes.
+    It reads the front matter keys derived_from, source, calls, imports and supersedes of the page,
+    and causes of other pages.
     """
     from gbrain.output.provenance import origin_document, origin_lines, show_origin
 

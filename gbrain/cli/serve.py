@@ -30,7 +30,7 @@ def serve(
     ] = False,
     db: Db = None,
 ) -> None:
-    """Serve the brain to an agent over MCP on standard input and output."""
+    """Offer the brain to an AI agent: an MCP server on standard input and output."""
     open_brain = partial(Brain.open, db, read_only=read_only)
     # A missing or damaged file is reported before the protocol starts.
     open_brain().close()

@@ -52,9 +52,10 @@ def timeline(
         typer.Option(
             "--limit",
             "-n",
+            metavar="N",
             min=1,
             max=10**9,
-            help=f"Only the latest N entries (default: all of SLUG, else {CHRONICLE_LENGTH}).",
+            help=f"Only the latest N (default {CHRONICLE_LENGTH}, or all of SLUG).",
         ),
     ] = None,
     exit_code: ExitCode = False,
@@ -95,7 +96,7 @@ def timeline_add(
     date: Annotated[
         str | None,
         typer.Option(
-            "--date", metavar="DATE", help="Date: 2026-04-03, 2026-04, monday (default: today)."
+            "--date", metavar="DATE", help="2026-04-03, 2026-04, monday (default: today)."
         ),
     ] = None,
     source: Annotated[

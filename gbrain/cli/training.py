@@ -21,7 +21,7 @@ command = Module()
     epilog=examples("gbrain train-reranker", "gbrain config set rerank learned"),
 )
 def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Train a reranker on the pages you opened; it is saved only if it helps."""
+    """Learn from the pages you opened which results to rank higher; saved only if it helps."""
     with open_brain(db) as brain:
         questions = [TrainingQuestion(*lesson) for lesson in brain.reranker_lessons(len(FEATURES))]
         opened = sum(sum(question.opened) for question in questions if len(question.rows) > 1)

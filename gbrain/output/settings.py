@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gbrain.config import Setting, SettingValue, format_value, parse_value
+from gbrain.config import HEADINGS, Setting, SettingValue, format_value, parse_value
 from gbrain.errors import BadSetting
 from gbrain.output import screen
 from gbrain.output.json import Document
@@ -87,6 +87,8 @@ def show_settings(rows: Sequence[SettingRow], *, pager: bool = True) -> None:
     values = max(len(row.formatted) for row in rows)
     with open_pager(terminal, wanted=pager):
         for row in rows:
+            if row.setting.name in HEADINGS:
+                terminal.print(Text(f"\n{HEADINGS[row.setting.name]}", style="bold"))
             line = Text.assemble(
                 (f"{row.setting.name:{names}}  ", "cyan"),
                 (f"{row.formatted:{values}}", "bold" if row.set else ""),

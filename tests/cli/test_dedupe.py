@@ -43,7 +43,7 @@ def test_in_a_pipe_it_only_lists(run, ferries):
         ["1.000", "1.00", "old", "newest"],
     ]
     assert rows[1][4] == "dated 2026-01-01, the other 2026-02-02"
-    assert answer.stderr == "3 pairs of 4 pages with a cosine similarity of at least 0.95.\n"
+    assert answer.stderr == "3 pairs of 4 pages with a similarity of at least 0.95.\n"
     assert run("supersede", "--list").stdout == ""
 
 
@@ -55,7 +55,7 @@ def test_yes_marks_the_older_of_each_pair_once(run, ferries):
     ] == [("new", "newest", True), ("old", "new", True), ("old", "newest", False)]
     assert run("supersede", "--list").stdout == "new\tnewest\tnewest\t\nold\tnew\tnew\t\n"
     again = run("dedupe", "--yes")
-    assert again.stderr == "0 pairs of 2 pages with a cosine similarity of at least 0.95.\n"
+    assert again.stderr == "0 pairs of 2 pages with a similarity of at least 0.95.\n"
     assert run("dedupe", "--exit-code").exit_code == 3
 
 

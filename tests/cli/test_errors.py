@@ -45,7 +45,7 @@ def test_an_error_says_nothing_on_standard_output(run, sample):
     ],
 )
 def test_wrong_usage_is_exit_code_2_and_one_document(run, brain_path, words):
-    refused = run(*words, "--json")
+    refused = run(words[0], "--json", *words[1:])
     assert refused.exit_code == 2
     assert refused.error["code"] == "usage"
     assert refused.error["message"]
@@ -132,6 +132,34 @@ def test_another_option_before_the_command_is_told_its_place(run, brain_path):
 
 def test_wrong_usage_is_told_as_every_error_is(run, brain_path):
     assert run("config", "set", "default_limit").stderr == (
-        "Error: Missing argument 'VALUE'.\n"
-        "Hint: gbrain config set -h shows the options and examples.\n"
+        "Error: gbrain config set needs VALUE\n"
+        "Hint: For example: gbrain config set default_limit 20\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("query", "x", "--limit", "0"), "--limit takes a number from 1 to 1000, not 0"),
+        (("query", "x", "--limit", "ten"), "--limit takes a number from 1 to 1000, not 'ten'"),
+        (("diff", "a", "--from", "0"), "--from takes a number of 1 or more, not 0"),
+        (
+            ("query", "x", "--mode", "best"),
+            "--mode takes bm25, semantic, hybrid or auto, not 'best'",
+        ),
+        (("query", "x", "--limit"), "--limit needs a value"),
+        (("get", "a", "b"), "gbrain get does not take this argument: b"),
+        (("search", "x", "--zzzz"), "gbrain search has no option --zzzz"),
+    ],
+)
+def test_wrong_usage_is_explained_in_plain_words(run, brain_path, words, said):
+    refused = run(words[0], "--json", *words[1:])
+    assert (refused.exit_code, refused.error["message"]) == (2, said)
+    assert refused.error["hint"] == f"gbrain {words[0]} -h shows the options and examples."
+
+
+def test_a_misspelt_option_suggests_the_right_one(run, brain_path):
+    refused = run("search", "x", "--limt", "3")
+    assert refused.stderr == (
+        "Error: gbrain search has no option --limt\nHint: Did you mean --limit?\n"
     )

@@ -72,6 +72,26 @@ def test_every_command_has_json_output() -> None:
     assert without == {"serve", "demo", "completion"}, "a protocol, a tour and a shell script"
 
 
+def test_the_help_of_an_option_says_its_default() -> None:
+    """The help prints no defaults of its own, because they would not fit 80 columns."""
+    given = [
+        (name, parameter.opts[0], parameter.help)
+        for name in EVERY
+        for parameter in EVERY[name].params
+        if parameter.param_type_name == "option" and parameter.default not in (None, False)
+    ]
+    shown = [option for option in given if option[1] not in ("--help", "--selftest")]
+    assert ("graph", "--limit", "Maximum number of pages (default 200).") in shown
+    assert [option for option in shown if "default" not in option[2]] == []
+
+
+def test_paragraphs_of_help_have_no_line_breaks() -> None:
+    """Help is wrapped to the width of the terminal, and only once."""
+    paragraphs = [part for name in EVERY for part in EVERY[name].help.split("\n\n")]
+    assert len(paragraphs) > len(EVERY)
+    assert [part for part in paragraphs if "\n" in part] == []
+
+
 def test_every_command_with_messages_has_quiet() -> None:
     messages = {name for name in EVERY if {"say", "write_table", "show_progress"} & uses(name)}
     assert {"search", "list", "diff", "why", "jobs list", "sync"} <= messages

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.config import all_settings
+from gbrain.config import HEADINGS, all_settings
 from gbrain.output.settings import setting_row, show_settings
 
 Run = Callable[..., Any]
@@ -40,7 +40,7 @@ def test_list_has_every_setting_with_all_that_is_known_of_it(run: Run) -> None:
         "allowed": "1 to 1000",
         "source": "jeffs-brain",
         "set": True,
-        "help": "Merge rrf: the constant k in score = weight / (k + rank)",
+        "help": "rrf: the constant k in weight / (k + rank); higher makes first ranks count less",
     }
     assert [setting["name"] for setting in listed if setting["set"]] == ["rrf_k"]
 
@@ -63,8 +63,9 @@ def test_on_a_terminal_no_line_is_longer_than_80_columns(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert ["rrf_k", "20", "1", "to", "1000"] in [line.split() for line in lines]
-    assert "  Merge rrf: the constant k in score = weight / (k + rank) (default 60)" in [
-        line.rstrip() for line in lines
+    assert "first ranks count less (default 60)" in " ".join(" ".join(lines).split())
+    assert [line.rstrip() for line in lines if "settings" in line or line.startswith("Expert")] == [
+        *HEADINGS.values()
     ]
 
 
@@ -145,14 +146,14 @@ def test_reset_of_several(run: Run) -> None:
         (("reset", "default_limits"), 1,
          "Error: There is no setting 'default_limits'\nHint: Did you mean default_limit?\n"),
         (("set", "rrf_k", "-1"), 1,
-         "Error: rrf_k cannot be '-1'\nHint: It takes 1 to 1000.\n"),
+         "Error: rrf_k cannot be '-1'\nHint: Allowed: 1 to 1000. The default is 60.\n"),
         (("set", "rrf_k", "2.5"), 1,
-         "Error: rrf_k cannot be '2.5'\nHint: It takes 1 to 1000.\n"),
+         "Error: rrf_k cannot be '2.5'\nHint: Allowed: 1 to 1000. The default is 60.\n"),
         (("set", "search_mode", "magic"), 1,
          "Error: search_mode cannot be 'magic'\n"
-         "Hint: It takes auto | hybrid | bm25 | semantic.\n"),
+         "Hint: Allowed: auto | hybrid | bm25 | semantic. The default is auto.\n"),
         (("set", "short_circuit", "perhaps"), 1,
-         "Error: short_circuit cannot be 'perhaps'\nHint: It takes on | off.\n"),
+         "Error: short_circuit cannot be 'perhaps'\nHint: Allowed: on | off. The default is on.\n"),
         (("reset",), 2,
          "Error: Name the settings to reset, or use --all\n"
          "Hint: gbrain config reset default_limit\n"),
@@ -171,7 +172,7 @@ def test_an_error_is_a_document_too(run: Run) -> None:
     assert run("config", "set", "rrf_k", "many", "--json").error == {
         "code": "bad_setting",
         "message": "rrf_k cannot be 'many'",
-        "hint": "It takes 1 to 1000.",
+        "hint": "Allowed: 1 to 1000. The default is 60.",
     }
 
 
