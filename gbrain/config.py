@@ -179,6 +179,10 @@ class Settings:
         0.4, "set-union: share of its best chunk's score that is added to the vector score of a "
         "page found by both lanes", low=0, high=1,
     )  # fmt: skip
+    coverage_power: float = _setting(
+        0.3, "set-union: how much less a page's keyword score counts if the page lacks words of "
+        "the query; 0 for not at all", low=0, high=5,
+    )  # fmt: skip
     literal_bonus: float = _setting(
         0.5, "set-union: share of its keyword score that is added for a page with every word of a "
         "short query", low=0, high=5,

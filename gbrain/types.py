@@ -213,7 +213,7 @@ class LaneResult(NamedTuple):
     candidates, best first; they count only if another lane has them as candidates.
     `combined_chunk_scores` is by page the mean of its best chunk's scores in the keyword and vector
     lanes, from 0 to 1.
-    `literal_shares` has the pages that contain every term, and how much that tells, from 0 to 1.
+    `word_factors` says by page how much of the query its words cover; the merge multiplies by it.
     """
 
     pages: tuple[Candidate, ...]
@@ -224,7 +224,7 @@ class LaneResult(NamedTuple):
     suggested_terms: tuple[Term, ...] = ()
     overflow: tuple[Candidate, ...] = ()
     combined_chunk_scores: Mapping[int, float] = NO_CHUNK_SCORES
-    literal_shares: Mapping[int, float] = NO_CHUNK_SCORES
+    word_factors: Mapping[int, float] = NO_CHUNK_SCORES
 
 
 class Ranked(NamedTuple):

@@ -149,9 +149,8 @@ def _fusion_lines(results: StageResults) -> Iterator[str]:
     if merge == "set-union":
         if {"fts", "vector"} <= set(lanes):
             yield f"vector (part + {settings.chunk_bonus:g} × its best chunk's in both lanes)"
-        if not one_lane and "fts" in lanes and lanes["fts"].literal_shares:
-            most = 1 + settings.literal_bonus
-            yield f"fts part × up to {most:g} for a page that contains every word of the query"
+        if not one_lane and "fts" in lanes and lanes["fts"].word_factors:
+            yield "fts part × a factor for how much of the query the page's words cover"
         yield f"score = best part{'' if one_lane else f' + {settings.both_bonus:g} × the others'}"
     elif merge == "set-union-rank":
         bonus = "" if one_lane else f", + {settings.rank_bonus:g} when in two lanes"

@@ -66,13 +66,15 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
         return asked
     kept = {term.words for term in parse_terms(question.rest)}
     terms = tuple(term for term in query.terms if term.words in kept and not is_stop_term(term))
-    only_time = all(
-        len(term.words) == 1 and term.words[0].casefold() in _GENERAL_WORDS for term in terms
+    specific = tuple(
+        term
+        for term in terms
+        if len(term.words) > 1 or term.words[0].casefold() not in _GENERAL_WORDS
     )
-    if only_time:
+    if not specific:
         listed = query._replace(terms=(), scope=scope, filter_only=True)
         return asked._replace(query=listed, only_time=True)
-    rest = query._replace(terms=terms, semantic_text=question.rest or query.semantic_text)
+    rest = query._replace(terms=specific, semantic_text=question.rest or query.semantic_text)
     return asked._replace(query=rest)
 
 
@@ -175,4 +177,5 @@ def _merge(found: LaneResult, inside: LaneResult, chunk_of: Mapping[int, int]) -
         chunks=tuple(sorted(chunks.values(), key=lambda c: (-c.score, c.chunk_id))),
         lowest_score=min(lowest, default=None),
         combined_chunk_scores={**inside.combined_chunk_scores, **found.combined_chunk_scores},
+        word_factors={**inside.word_factors, **found.word_factors},
     )

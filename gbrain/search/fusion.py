@@ -63,9 +63,9 @@ def lane_shares(
             if {"fts", "vector"} <= parts.get(page_id, {}).keys():
                 parts[page_id]["vector"] += share * worth
     if merge == "set-union" and len(used) > 1 and "fts" in used:
-        for page_id, literal in lanes["fts"].literal_shares.items():
+        for page_id, factor in lanes["fts"].word_factors.items():
             if "fts" in parts.get(page_id, {}):
-                parts[page_id]["fts"] *= 1 + settings.literal_bonus * literal
+                parts[page_id]["fts"] *= factor
     return parts
 
 

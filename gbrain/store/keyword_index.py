@@ -189,6 +189,15 @@ def count_chunks_with(connection: sqlite3.Connection, term: Term) -> int:
     return total
 
 
+def pages_with(connection: sqlite3.Connection, term: Term, page_ids: Iterable[int]) -> set[int]:
+    """Return which of the pages contain a term."""
+    rows = connection.execute(
+        f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {_ROW_IN_JSON}",
+        (fts_expression((term,)), json.dumps(list(page_ids))),
+    )
+    return {row[0] for row in rows}
+
+
 def chunks_with(connection: sqlite3.Connection, term: Term, chunk_ids: Iterable[int]) -> set[int]:
     """Return which of the chunks contain a term."""
     rows = connection.execute(

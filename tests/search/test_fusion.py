@@ -121,7 +121,7 @@ def test_the_second_of_two_pages_is_not_worthless() -> None:
 def test_a_page_of_the_vector_lane_alone_gets_no_chunk_bonus() -> None:
     """The only page with a rare word stays before the nearest page without it."""
     found = {
-        "fts": lane("a", scores=(5.0,))._replace(literal_shares={ord("a"): 1.0}),
+        "fts": lane("a", scores=(5.0,))._replace(word_factors={ord("a"): 1.5}),
         "vector": lane("b", "c", scores=(0.8, 0.5))._replace(
             combined_chunk_scores={ord("b"): 0.5, ord("c"): 0.1}
         ),

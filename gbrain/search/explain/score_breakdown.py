@@ -95,7 +95,8 @@ def pages_beyond_pool(work: StageResults) -> dict[str, list[Candidate]]:
 def shares_by_page(work: StageResults) -> Iterator[tuple[Ranked, list[LaneShare]]]:
     """Yield each fused page with the shares of its lanes, the greatest first."""
     lanes, settings = active_lanes(work), work.plan.settings
-    own = lane_shares(lanes, {}, work.plan.merge, _without_bonus(settings))
+    plain = {lane: found._replace(word_factors={}) for lane, found in lanes.items()}
+    own = lane_shares(plain, {}, work.plan.merge, _without_bonus(settings))
     shared: Mapping[int, SharedChunk] = {}
     if work.plan.merge == "set-union" and {"fts", "vector"} <= set(lanes):
         shared = _shared_chunks(lanes["fts"], lanes["vector"])
@@ -111,7 +112,7 @@ def shares_by_page(work: StageResults) -> Iterator[tuple[Ranked, list[LaneShare]
             for part in parts
         ]
         if work.plan.merge == "set-union" and len(lanes) > 1 and "fts" in lanes:
-            literal = lanes["fts"].literal_shares.get(page.page_id, 0.0) * settings.literal_bonus
+            literal = lanes["fts"].word_factors.get(page.page_id, 1.0) - 1
             parts = [
                 part._replace(literal=literal) if part.lane == "fts" else part for part in parts
             ]
@@ -119,7 +120,7 @@ def shares_by_page(work: StageResults) -> Iterator[tuple[Ranked, list[LaneShare]
 
 
 def _without_bonus(settings: Settings) -> Settings:
-    return Settings(**{**vars(settings), "chunk_bonus": 0.0, "literal_bonus": 0.0})
+    return Settings(**{**vars(settings), "chunk_bonus": 0.0})
 
 
 def _shared_chunks(by_keyword: LaneResult, by_vector: LaneResult) -> dict[int, SharedChunk]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from itertools import combinations
+from math import log
 
 from gbrain.config import Settings
 from gbrain.store import keyword_index
@@ -67,18 +68,38 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         min(scores.values(), default=None),
         tuple(term for term, count in zip(query.terms, counts, strict=True) if not count),
         overflow=pages[pool:],
-        literal_shares=_literal_shares(complete, len(query.terms)),
+        word_factors=_word_factors(connection, query.terms, counts, scores, complete, settings),
     )
 
 
-def _literal_shares(complete: Set[int], terms: int) -> dict[int, float]:
-    """Return how much it tells that a page contains every term, from 0 to 1.
+def _word_factors(
+    connection: sqlite3.Connection,
+    terms: Sequence[Term],
+    counts: Sequence[int],
+    page_ids: Collection[int],
+    complete: Set[int],
+    settings: Settings,
+) -> dict[int, float]:
+    """Return by page how much of the query its words cover, as a factor for its score.
 
-    A single word or a pair is looked up literally: the one page that has it is meant. It tells
-    less the more pages have them all, and the longer the question is.
+    The best page of this lane may contain one unimportant word of the question. Without the factor
+    it would outrank a page of the vector lane that answers it. A page with every word of a short
+    query counts more: the one page that has them is meant. That tells less the more pages have
+    them all, and the longer the question is. Pages found by substrings alone get no factor.
     """
-    share = 1 / (len(complete) * max(1, terms - 1)) if complete else 0.0
-    return dict.fromkeys(complete, share)
+    factors: dict[int, float] = {}
+    if len(terms) > 1 and settings.coverage_power:
+        pages = approximate_page_count(connection)
+        weights = [log(1 + (max(pages, count) - count + 0.5) / (count + 0.5)) for count in counts]
+        for term, weight in zip(terms, weights, strict=True):
+            for page_id in keyword_index.pages_with(connection, term, page_ids):
+                factors[page_id] = factors.get(page_id, 0.0) + weight
+        power, total = settings.coverage_power, sum(weights)
+        factors = {page_id: (sum_ / total) ** power for page_id, sum_ in factors.items()}
+    if complete:
+        literal = 1 + settings.literal_bonus / (len(complete) * max(1, len(terms) - 1))
+        factors |= dict.fromkeys(complete, literal)
+    return factors
 
 
 def _add(scores: dict[int, float], more: Mapping[int, float], weight: float = 1.0) -> None:

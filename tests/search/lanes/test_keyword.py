@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import date
+from math import log
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.config import Settings
+from gbrain.config import Settings, override_settings
 from gbrain.search.lanes.keyword import search
 from gbrain.store.page_writer import write_page
 from gbrain.text.page import parse_page
@@ -204,3 +205,36 @@ def test_common_words_count_if_the_rare_one_is_out_of_scope(brain: Brain) -> Non
     assert len(matched(brain, "heron egret", Scope(exclude=("rare/one",)))) == 50
     assert len(matched(brain, "heron egret NOT another")) == 50
     assert matched(brain, "heron egret", Scope(slug_prefix="many/20"))[0] == "many/20"
+
+
+def word_factors(brain: Brain, text: str, chosen: Settings = Settings()) -> dict[str, float]:
+    with brain.database.read_transaction() as connection:
+        query = parse_query(text, {}, date(2026, 11, 16), Scope(), 10)
+        result = search(connection, query, chosen)
+    return {
+        page.slug: round(result.word_factors[page.page_id], 4)
+        for page in result.pages
+        if page.page_id in result.word_factors
+    }
+
+
+def test_a_page_counts_less_the_more_words_it_lacks(filled: Brain) -> None:
+    factors = word_factors(filled, "egret templates unknownword")
+    assert factors.keys() == {"dated", "cpp"}
+    assert 0 < factors["dated"] == factors["cpp"] < 0.8
+    common = word_factors(filled, "middleware heron")
+    assert common["long"] > common["auth"], "the rarer word covers more of the query"
+
+
+def test_a_page_with_every_word_counts_more(filled: Brain) -> None:
+    assert word_factors(filled, "egret") == {"dated": 1.5}
+    # Of eight pages two contain "middleware", one each "fix" and "bug".
+    twice, once = log(1 + 6.5 / 2.5), log(1 + 7.5 / 1.5)
+    lacking = round((twice / (twice + 2 * once)) ** 0.3, 4)
+    assert word_factors(filled, "fix the middleware bug") == {"auth": 1.25, "auth-notes": lacking}
+    off = override_settings(Settings(), {"coverage_power": "0", "literal_bonus": "0"})
+    assert set(word_factors(filled, "fix the middleware bug", off).values()) <= {1.0}
+
+
+def test_substrings_get_no_factor(filled: Brain) -> None:
+    assert word_factors(filled, "知识 egret").keys() == {"dated"}
