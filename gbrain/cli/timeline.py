@@ -64,7 +64,11 @@ def timeline(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show a page's timeline, oldest first, or the entries of all pages, latest first."""
+    """Show what is dated on a page, oldest first, or on all pages, latest first.
+
+    Besides the entries of timelines these are dated items of other lists, sections below a dated
+    heading, and pages with a date in their front matter, name or title.
+    """
     scope = parse_scope(given, today())
     most = CHRONICLE_LENGTH if slug is None and limit is None else limit
     with open_brain(db) as brain:

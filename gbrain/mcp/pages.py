@@ -90,6 +90,17 @@ def list_(brain: Brain, arguments: Arguments) -> Reply:
     return Reply(truncate_document(document), f"{rows}\n{len(pages)} of {total} pages.".lstrip())
 
 
+def timeline(brain: Brain, arguments: Arguments) -> Reply:
+    """Return what is dated on a page or on all pages."""
+    from gbrain.output.timeline import entry_document, entry_rows
+
+    scope, limit = parse_scope(arguments, today()), arguments.get("limit", MAX_ENTRIES)
+    entries, total = brain.timeline(arguments.get("slug"), scope=scope, limit=limit)
+    document = {"entries": [entry_document(entry) for entry in entries], "total": total}
+    text = f"{tab_separated(entry_rows(entries))}\n{len(entries)} of {total} entries.".lstrip()
+    return Reply(truncate_document(document), text)
+
+
 def links(brain: Brain, arguments: Arguments) -> Reply:
     """Return the links on a page and the links to it."""
     page = brain.get(arguments["slug"])

@@ -154,6 +154,7 @@ PAGE = _returns(
     next_offset=_NEXT_OFFSET,
 )
 PAGES = _returns("pages", next_offset=_NEXT_OFFSET)
+TIMELINE = _returns("timeline")
 WRITTEN = _returns("written")
 ENTRY_WRITTEN = _returns("entry_written")
 LINKS = _returns("links", "backlinks")

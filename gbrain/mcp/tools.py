@@ -106,6 +106,16 @@ TOOLS: tuple[Tool, ...] = (
         pages.list_,
     ),
     Tool(
+        "brain_timeline",
+        "List what is dated",
+        "List dated entries, latest first, or those of one page, oldest first: what happened when. "
+        "Each has its kind: an entry of a timeline, an item of another list, a dated heading, or "
+        "a dated page such as a journal or a meeting.",
+        arguments(slug=schemas.SLUG, limit=schemas.ROW_LIMIT, **query_options(*FILTERS)),
+        schemas.TIMELINE,
+        pages.timeline,
+    ),
+    Tool(
         "brain_timeline_add",
         "Add a dated entry to a page",
         "Add a dated entry to the timeline of an existing page; the rest of the page stays as it "

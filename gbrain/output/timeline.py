@@ -30,12 +30,21 @@ def entry_document(entry: TimelineEntry) -> Document:
         "source": entry.source,
         "text": entry.text,
         "lines": list(entry.lines),
+        "kind": entry.kind,
+        "heading": entry.heading,
     }
 
 
 def entry_rows(entries: Iterable[TimelineEntry]) -> list[tuple[str | None, ...]]:
     """Return the date, slug, source and text of each entry."""
-    return [(entry.date, entry.slug, entry.source, entry.text) for entry in entries]
+    return [(entry.date, entry.slug, _source(entry), entry.text) for entry in entries]
+
+
+def _source(entry: TimelineEntry) -> str | None:
+    """Return the source that an entry names; outside of a timeline, else where it stands."""
+    if entry.source or entry.kind == "timeline":
+        return entry.source
+    return "page" if entry.kind == "page" else entry.heading
 
 
 def show_timeline(entries: Sequence[TimelineEntry], *, pager: bool = True) -> None:
@@ -114,6 +123,6 @@ def _entry_text(entry: TimelineEntry) -> Text:
     from gbrain.output.plain_text import one_line, printable
 
     text = Text()
-    if entry.source:
-        text.append(f"{one_line(entry.source)} — ", "dim")
+    if source := _source(entry):
+        text.append(f"{one_line(source)} — ", "dim")
     return text.append(printable(entry.text))

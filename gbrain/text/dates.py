@@ -155,6 +155,17 @@ def leading_written_date(text: str) -> tuple[Period, int] | None:
     return period, match.end()
 
 
+def find_written_date(text: str) -> Period | None:
+    """The first day or month with a year in a short text like a title, in any spelling."""
+    if not _has_year().search(text):
+        return None
+    for word in re.finditer(r"(?<![^\s(\[,:])\w", text):
+        found = leading_written_date(text[word.start() : word.start() + 2 * _LONGEST_NAMED])
+        if found and len(found[0].text) > len("2026"):
+            return found[0]
+    return None
+
+
 def _month_number(name: str) -> int:
     return _MONTHS[name] if name in _MONTHS else FOREIGN_MONTHS[name]
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from gbrain.errors import BadPage
 from gbrain.text.chunking import chunk_body
 from gbrain.text.classify import Shape, classify_room, classify_wing
-from gbrain.text.dates import Period, leading_date, parse_date
+from gbrain.text.dates import Period, find_written_date, leading_date, parse_date
 from gbrain.text.dialects import (
     decode_page_name,
     journal_day,
@@ -37,7 +37,9 @@ _INLINE_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\]|!?\[([^\[\]\n
 _EMPHASIS = re.compile(r"[`*]+|(?<!\w)_+|_+(?!\w)")
 _TASK = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[[ xX]\]")
 _DATED_NAME = re.compile(r"(?<!\d)\d{4}-\d{2}(?:-\d{2})?(?!\d)")
-DATE_KEYS = ("date", "updated", "modified", "created", "day")
+_EVENT_KEYS = ("date", "day")
+_FILE_KEYS = ("updated", "modified", "created")
+DATE_KEYS = _EVENT_KEYS + _FILE_KEYS
 
 
 def decode_page(data: bytes) -> str:
@@ -102,7 +104,7 @@ def parse_page(path: str, data: bytes) -> Page:
     shape = _count_shape(body, structure, timeline, sections, len(links))
     wing = classify_wing(path, values, tags, shape)
     room = classify_room(path, title, values, shape)
-    period = _page_date(values, path, sections)
+    period = _page_date(values, path, title, sections)
     cut = structure.starts[timeline]
     type_ = values.get("type")
     return Page(
@@ -197,18 +199,19 @@ def _unique_names(*names: str) -> tuple[str, ...]:
     return tuple(seen.values())
 
 
+def event_date(values: Mapping[str, object], path: str, title: str) -> Period | None:
+    """Return the date of what a page is about: from front matter, else its name, else its title.
+
+    A page has none if only the day on which it was written is known.
+    """
+    return _front_matter_date(values, _EVENT_KEYS) or _name_date(path) or find_written_date(title)
+
+
 def _page_date(
-    values: Mapping[str, object], path: str, sections: tuple[Section, ...]
+    values: Mapping[str, object], path: str, title: str, sections: tuple[Section, ...]
 ) -> Period | None:
-    """Return the date of a page: from front matter, else its name, else its last entry."""
-    for key in DATE_KEYS:
-        value = values.get(key)
-        period = parse_date(str(value)) if isinstance(value, str | int) else None
-        if period:
-            return period
-    named = _DATED_NAME.search(path.rpartition("/")[2])
-    day = named[0] if named else journal_day(_file_stem(path))
-    period = parse_date(day) if day else None
+    """Return the date of a page: its event's, else when it was written, else its last entry's."""
+    period = event_date(values, path, title) or _front_matter_date(values, _FILE_KEYS)
     if period:
         return period
     latest = max(
@@ -218,6 +221,21 @@ def _page_date(
     )
     found = leading_date(latest.date) if latest and latest.date else None
     return found[0] if found else None
+
+
+def _front_matter_date(values: Mapping[str, object], keys: tuple[str, ...]) -> Period | None:
+    for key in keys:
+        value = values.get(key)
+        period = parse_date(str(value)) if isinstance(value, str | int) else None
+        if period:
+            return period
+    return None
+
+
+def _name_date(path: str) -> Period | None:
+    named = _DATED_NAME.search(path.rpartition("/")[2])
+    day = named[0] if named else journal_day(_file_stem(path))
+    return parse_date(day) if day else None
 
 
 def _count_shape(

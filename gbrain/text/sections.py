@@ -21,7 +21,7 @@ MAX_HEADING_CHARACTERS = 300
 _BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\*\*|__)?")
 _ENTRY_TAIL = re.compile(r"(?:\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
 _LIST_BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\[[ xX]\][ \t]+)?(?:\*\*|__|\[\[|\()?(?=\w)")
-_LIST_TAIL = re.compile(r"(?:\*\*|__|\]\]|\))?(?=[ \t]*(?:[—–|:,;]|--?(?=\s)|$)|[ \t])")
+_LIST_TAIL = re.compile(r"(?:\*\*|__|\]\]|\))?(?:[ \t]*(?:[—–|:,;]|--?(?=\s)|$)|[ \t])")
 _BLOCK_HEADING = re.compile(r"^[-*+][ \t]++(#{1,6})[ \t]++([^\r\n]*+)", re.MULTILINE)
 _LONE_RULE = re.compile(r" {0,3}---[ \t]*$")
 
@@ -41,8 +41,8 @@ def parse_entry_date(line: str) -> Period | None:
     return period if _ENTRY_TAIL.match(line, bullet.end() + end) else None
 
 
-def parse_list_date(line: str) -> Period | None:
-    """The date that an item of any list begins with, or None.
+def parse_list_date(line: str) -> tuple[Period, int] | None:
+    """Return the date that an item of any list begins with and where its words begin, or None.
 
     Looser than a timeline entry: `- 05.10.2026: text`, `- 2026-10-31 text`, `- [[2026-10-31]]`.
     """
@@ -52,10 +52,11 @@ def parse_list_date(line: str) -> Period | None:
     found = leading_written_date(line[bullet.end() : bullet.end() + 64])
     if found is None:
         return None
-    period, end = found
+    period, length = found
     # "- 2026 was a good year" is no entry, "- 2026: moved" is.
     tail = _ENTRY_TAIL if len(period.text) == 4 else _LIST_TAIL
-    return period if tail.match(line, bullet.end() + end) else None
+    end = tail.match(line, bullet.end() + length)
+    return (period, end.end()) if end else None
 
 
 def find_timeline_line(text: str, structure: Structure) -> int:
@@ -158,7 +159,8 @@ def _find_section_starts(
             continue
         in_timeline = block.line >= timeline
         line = _line(text, structure, block.line)
-        period = parse_entry_date(line) if in_timeline else parse_list_date(line)
+        listed = None if in_timeline else parse_list_date(line)
+        period = parse_entry_date(line) if in_timeline else listed and listed[0]
         if period is None:
             continue
         entries += in_timeline

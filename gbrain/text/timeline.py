@@ -13,7 +13,12 @@ from gbrain.errors import BadPage, UsageError
 from gbrain.text.dates import Period, leading_date
 from gbrain.text.frontmatter import split_front_matter
 from gbrain.text.markdown import Structure, scan_blocks
-from gbrain.text.sections import find_timeline_line, is_timeline_heading, split_sections
+from gbrain.text.sections import (
+    find_timeline_line,
+    is_timeline_heading,
+    parse_list_date,
+    split_sections,
+)
 
 _BULLET = re.compile(r"( {0,3}[-*+][ \t]+)(\*\*|__)?")
 _JOINT = re.compile(r"(\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
@@ -42,6 +47,16 @@ def parse_entry(text: str) -> TimelineEntry:
     column = _text_column(head.bullet)
     words = [head.bold + first[head.words :], *(_dedent(line, column) for line in others)]
     return TimelineEntry(source, "\n".join(words).strip())
+
+
+def parse_list_item(text: str) -> TimelineEntry | None:
+    """The source and the words of a dated item of any list; None if it begins with no date."""
+    first, *others = _NEWLINE.split(text)
+    dated = parse_list_date(first)
+    if dated is None or _read_head(first):
+        return parse_entry(text) if dated else None
+    words = [first[dated[1] :], *(_dedent(line, len(_PLAIN_BULLET)) for line in others)]
+    return TimelineEntry(None, "\n".join(words).strip())
 
 
 class _Head(NamedTuple):

@@ -57,12 +57,61 @@ def test_entries_as_a_document(run, two):
     assert document["entries"][:2] == [
         {
             "slug": "people/ann", "title": "Ann", "date": "2026-04", "source": "chat",
-            "text": "The month", "lines": [9, 9],
+            "text": "The month", "lines": [9, 9], "kind": "timeline", "heading": "Timeline",
         },
         {
             "slug": "people/ann", "title": "Ann", "date": "2026-04-03", "source": None,
-            "text": "Met\nby the river", "lines": [10, 11],
+            "text": "Met\nby the river", "lines": [10, 11], "kind": "timeline",
+            "heading": "Timeline",
         },
+    ]  # fmt: skip
+
+
+DATED = {
+    "people/ann": ANN,
+    "journal/2026-04-05": b"Rain all day.\n",
+    "meetings/standup": b"---\ndate: 2026-04-06\n---\n# Standup\n\nBo is late.\n",
+    "meetings/review": b"# Review 7 April 2026\n\n" + b"Long. " * 100,
+    "notes/plain": b"---\nupdated: 2026-04-09\n---\n# 2026 goals\n\nRead more.\n",
+    "health/log": b"# Health\n\n## Log\n- 2026-04-01 fever\n  all night\n- 02.04.2026: better\n"
+    b"\n## 4 April 2026\n\nRan again.\n",
+}
+
+
+def test_dated_lists_headings_and_pages_are_listed_too(run, brain_path):
+    for slug, text in DATED.items():
+        run("put", slug, stdin=text)
+    found = run("timeline", "--json").json
+    assert [(e["date"], e["slug"], e["kind"], e["heading"]) for e in found["entries"]] == [
+        ("2026-04-07", "meetings/review", "page", None),
+        ("2026-04-06", "meetings/standup", "page", None),
+        ("2026-04-05", "journal/2026-04-05", "page", None),
+        ("2026-04-04", "health/log", "heading", "4 April 2026"),
+        ("2026-04-03T09:30", "people/ann", "timeline", "Timeline"),
+        ("2026-04-03", "people/ann", "timeline", "Timeline"),
+        ("2026-04-02", "health/log", "list", "Log"),
+        ("2026-04-01", "health/log", "list", "Log"),
+        ("2026-04", "people/ann", "timeline", "Timeline"),
+    ]
+    assert found["total"] == 9
+    assert found["entries"][7]["text"] == "fever\nall night"
+    assert found["entries"][0]["text"].endswith("Long. …")
+    assert len(found["entries"][0]["text"]) < 300
+    latest = run("timeline", "--limit", "2", "--json").json
+    assert (latest["entries"], latest["total"]) == (found["entries"][:2], 9)
+
+
+def test_rows_outside_of_timelines_say_where_they_stand(run, brain_path):
+    for slug, text in DATED.items():
+        run("put", slug, stdin=text)
+    assert run("timeline", "health/log").stdout == (
+        "2026-04-01\thealth/log\tLog\tfever all night\n"
+        "2026-04-02\thealth/log\tLog\tbetter\n"
+        "2026-04-04\thealth/log\t4 April 2026\tRan again.\n"
+    )
+    rows = run("timeline", "--since", "2026-04-05", "--until", "2026-04-06").stdout.splitlines()
+    assert [row.split("\t")[2:] for row in rows] == [
+        ["page", "Bo is late."], ["page", "Rain all day."], ["chat", "The month"],
     ]  # fmt: skip
 
 

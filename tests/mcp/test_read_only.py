@@ -22,6 +22,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "brain_get": {"slug": "index"},
     "brain_put": {"slug": "index", "content": "# Other\n"},
     "brain_list": {},
+    "brain_timeline": {"since": "2026-01"},
     "brain_timeline_add": {"slug": "index", "text": "entry"},
     "brain_links": {"slug": "index"},
     "brain_why": {"slug": "index"},

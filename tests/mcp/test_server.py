@@ -18,7 +18,8 @@ from mcp.shared.exceptions import MCPError
 from gbrain.brain import Brain
 
 READING = (
-    "brain_search", "brain_query", "brain_get", "brain_list", "brain_links", "brain_why",
+    "brain_search", "brain_query", "brain_get", "brain_list", "brain_timeline", "brain_links",
+    "brain_why",
     "brain_stats", "brain_explain", "memory_search", "memory_recall", "memory_ask",
 )  # fmt: skip
 WRITING = ("brain_put", "brain_timeline_add")
@@ -56,6 +57,7 @@ def test_every_tool_is_listed_with_its_schemas(servers) -> None:
         ("brain_query", {"query": "cloud", "depth": "auto", "budget": 200}, "[people/noor-haddad#"),
         ("brain_get", {"slug": "people/alice-chen"}, "# Alice Chen"),
         ("brain_list", {"wing": "people", "limit": 1}, "people/alice-chen"),
+        ("brain_timeline", {"slug": "people/alice-chen"}, "7 of 7 entries"),
         ("brain_links", {"slug": "people/alice-chen"}, "from\tindex"),
         ("brain_stats", {}, "people 5"),
         ("brain_explain", {"query": "backup", "why_not": "people/ivy-marlow"}, "people/ivy-marlow"),

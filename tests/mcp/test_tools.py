@@ -193,6 +193,15 @@ def test_links_go_both_ways_and_are_cut_with_a_note(notes: Brain) -> None:
     assert [note.split()[0] for note in document["truncated"]] == ["links:", "backlinks:"]
 
 
+def test_a_timeline_says_what_each_entry_is(notes: Brain) -> None:
+    notes.put("journal/2026-11-14", b"Rain.\n\n## Log\n- 2026-11-12 Soup\n")
+    document = called(notes, "brain_timeline", since="2026-11-10", limit=5).document
+    assert [(entry["kind"], entry["text"]) for entry in document["entries"]] == [
+        ("page", "Rain."), ("list", "Soup"),
+    ]  # fmt: skip
+    assert document["total"] == 2
+
+
 def test_an_entry_is_added_once(notes: Brain) -> None:
     entry = {"slug": "people/alice-chen", "text": "Moved", "date": "yesterday", "source": "letter"}
     first = called(notes, "brain_timeline_add", **entry).document
