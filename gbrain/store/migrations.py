@@ -38,6 +38,14 @@ def migrate(connection: sqlite3.Connection) -> None:
         _run(db, RENAMED_SETTINGS_3)
         db.conn.execute("PRAGMA user_version = 3")
 
+    @steps(name="0004_dates")
+    def fourth(db: Database) -> None:
+        if db.conn.execute("SELECT 1 FROM pages").fetchone():
+            from gbrain.store import reparse
+
+            reparse.reparse_dates(db.conn)
+        db.conn.execute("PRAGMA user_version = 4")
+
     steps.apply(Database(connection))
     # A damaged header can have any number; applied migrations are recorded in a table.
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

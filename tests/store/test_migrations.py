@@ -12,9 +12,10 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain
-from gbrain.store import migrations
+from gbrain.store import migrations, reparse
 from gbrain.store.backup import SKIP_BACKUP_VARIABLE
 from gbrain.store.connection import Database
+from gbrain.store.doctor.examine import examine
 from gbrain.store.schema import SCHEMA_VERSION
 
 BRAINS = Path(__file__).parents[2] / "fixtures" / "brains"
@@ -69,6 +70,12 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     before = old_brain.read_bytes()
     for script in ("TABLES_2", "RENAMED_SETTINGS_3"):
         monkeypatch.setattr(migrations, script, "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")
+
+    def fail(connection: sqlite3.Connection) -> None:
+        connection.execute("DELETE FROM chunks")
+        connection.execute("CREATE TABLE pages (b)")
+
+    monkeypatch.setattr(reparse, "reparse_dates", fail)
     with pytest.raises(BadBrain, match="table pages already exists"):
         Database(old_brain)
     assert old_brain.read_bytes() == before
@@ -100,6 +107,34 @@ def test_an_old_brain_keeps_the_values_of_renamed_settings(tmp_path: Path) -> No
     with Brain.open(path) as brain:
         assert brain.stored_settings == {"chunk_bonus": "0.4", "chunk_k": "12"}
         assert brain.settings.chunk_k == 12
+
+
+def test_an_old_brain_learns_the_dates_of_lists_and_titles(tmp_path: Path) -> None:
+    path = unpack_brain(3, tmp_path)
+    with Brain.open(path) as brain:
+        listed = [(e.date, e.kind, e.text) for e in brain.timeline("health/migraine")[0]]
+        assert listed == [
+            ("2026-08-09", "list", "heat, strong"), ("2026-10-05", "list", "mild"),
+        ]  # fmt: skip
+        assert brain.timeline("meetings/standup")[0][0].date == "2026-04-03"
+        assert brain.stats().jobs == 4
+        assert brain.query("migraine in October 2026").hits[0].date == "2026-10-05"
+    with closing(Database(path)) as database:
+        found = dict(examine(database, "2026-11-16T12:00:00.000Z", full=True))
+    derived = ("page_facts", "passages", "passage_index", "references", "missing_vectors")
+    assert {found[name].status for name in derived} == {"ok"}
+
+
+def test_damaged_chunks_do_not_keep_an_old_brain_from_opening(tmp_path: Path) -> None:
+    path = unpack_brain(3, tmp_path)
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("UPDATE chunks_fts_data SET block = x'00'")
+        raw.commit()
+        before = raw.execute("SELECT * FROM chunks").fetchall()
+    Database(path).close()
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("SELECT * FROM chunks").fetchall() == before
+    assert user_version(path) == SCHEMA_VERSION
 
 
 def test_a_read_only_old_brain_answers_without_migration(old_brain: Path) -> None:

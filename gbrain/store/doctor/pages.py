@@ -10,9 +10,10 @@ from itertools import pairwise
 from gbrain.errors import BadPage
 from gbrain.store import page_writer, pages
 from gbrain.store.doctor.findings import CORRUPTION_ERRORS, REPAIR, RESTORE, Examination, Finding
-from gbrain.store.doctor.rebuild import expected_rows, list_pages, parse_stored, stored_rows
+from gbrain.store.doctor.rebuild import expected_rows, list_pages, stored_rows
 from gbrain.store.history import decompress_version
 from gbrain.store.links import list_dangling_links
+from gbrain.store.reparse import parse_stored
 from gbrain.text.slug import is_page_file, slug_from_path
 
 # --- texts and versions ----------------------------------------------------------------------

@@ -6,10 +6,10 @@ import json
 import sqlite3
 from contextlib import suppress
 
-from gbrain.errors import GbrainError
 from gbrain.store import chunks, page_questions, page_writer
 from gbrain.store.doctor.findings import Examination
 from gbrain.store.doctor.rows import delete_stray_rows, delete_wrong_rows, is_timestamp
+from gbrain.store.reparse import parse_stored
 from gbrain.store.schema import DERIVED_TABLES, KEYWORD_INDEXES, TABLES_1, TABLES_2
 from gbrain.text.slug import fold_name
 from gbrain.types import Page
@@ -66,35 +66,6 @@ def create_empty_index(connection: sqlite3.Connection, table: str) -> None:
 def list_pages(connection: sqlite3.Connection) -> list[tuple[int, str]]:
     """Return (id, slug) of every page, by slug."""
     return connection.execute("SELECT id, slug FROM pages ORDER BY slug").fetchall()
-
-
-def parse_stored(connection: sqlite3.Connection, page_id: int) -> Page | None:
-    """Return the page parsed from its stored text, or None when that is no valid page.
-
-    Raises sqlite3.DatabaseError when the row cannot be read.
-    """
-    from gbrain.text.page import parse_page
-
-    row = connection.execute(
-        "SELECT CAST(path AS BLOB), CAST(slug AS BLOB), CAST(front_matter AS BLOB), "
-        "CAST(compiled_truth AS BLOB), CAST(timeline AS BLOB) FROM pages WHERE id = ?",
-        (page_id,),
-    ).fetchone()
-    if row is None:
-        raise sqlite3.DatabaseError("an index names the page, but its row is missing")
-    path, slug, *texts = row
-    try:
-        return parse_page(_valid_path(path, slug), b"".join(text or b"" for text in texts))
-    except (GbrainError, UnicodeDecodeError):
-        return None
-
-
-def _valid_path(path: bytes | None, slug: bytes | None) -> str:
-    """Return the path, or one made from the slug; raises UnicodeDecodeError when both are bad."""
-    try:
-        return (path or b"\xff").decode()
-    except UnicodeDecodeError:
-        return (slug or b"\xff").decode() + ".md"
 
 
 def _column_values(page: Page) -> tuple[object, ...]:
