@@ -39,7 +39,7 @@ def _home(
         return Path("~").expanduser()
     except RuntimeError:
         raise UsageError(
-            f"There is no home folder to {purpose}", hint=f"Name {instead}.", code="no_home"
+            f"There is no home folder to {purpose}", hint=f"Give {instead}.", code="no_home"
         ) from None
 
 

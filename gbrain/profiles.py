@@ -111,7 +111,7 @@ def find_profile(name: str) -> Profile:
         if profile.name == name:
             return profile
     names = ", ".join(profile.name for profile in PROFILES)
-    raise NotFound(f"There is no profile {name!r}", hint=f"There are {names}.")
+    raise NotFound(f"There is no profile {name!r}", hint=f"The profiles are {names}.")
 
 
 def profile_values(name: str) -> dict[str, str]:

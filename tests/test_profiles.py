@@ -236,7 +236,7 @@ def test_engram_has_separate_date_factors() -> None:
 def test_an_unknown_profile_lists_the_known_ones() -> None:
     with pytest.raises(NotFound, match="There is no profile 'zen'") as caught:
         find_profile("zen")
-    assert caught.value.hint == "There are default, gigabrain, jeffs, engram, fusion, sift."
+    assert caught.value.hint == "The profiles are default, gigabrain, jeffs, engram, fusion, sift."
 
 
 def test_a_profile_for_one_query_or_all(run, embedded_sample, brain_path) -> None:

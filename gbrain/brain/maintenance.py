@@ -79,8 +79,8 @@ class MaintenanceMethods(BrainFile):
             space = active_space(connection)
             if space is None or not has_vectors(connection, space):
                 raise GbrainError(
-                    "No page has vectors yet, and duplicates are found by comparing vectors",
-                    hint="gbrain embed creates the vectors.",
+                    "No note is embedded yet, and dedupe compares embedded notes",
+                    hint="gbrain embed embeds them.",
                     code="no_vectors",
                 )
             return find_duplicate_pairs(connection, space, threshold, scope, progress)

@@ -241,7 +241,7 @@ def _parse_budgets(option: str | None, evidence: Path | None) -> tuple[int, ...]
     if evidence is None:
         raise UsageError(
             "--context needs --evidence DIR",
-            hint="DIR is a dataset with the same questions and shorter documents.",
+            hint="DIR is a dataset with the same questions and the texts that answer them.",
         )
     words = _split_list(option)
     usable = [word.isdecimal() and 1 <= int(word) <= _MAX_BUDGET_TOKENS for word in words]

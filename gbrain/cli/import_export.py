@@ -261,7 +261,7 @@ def export(
         if str(folder) == "-":
             if format_ is not Format.json or json:
                 raise UsageError(
-                    "Only --format json can be printed, and not with --json",
+                    "To standard output, export writes only --format json, without --json",
                     hint="gbrain export - --format json",
                 )
             sys.stdout.buffer.writelines(line.encode() for line in brain.page_lines())

@@ -138,7 +138,7 @@ def use(
     ] = False,
     selftest: Annotated[
         bool,
-        typer.Option("--selftest/--no-selftest", help="Compare the answers of both models first."),
+        typer.Option("--selftest/--no-selftest", help="Compare the results of both models first."),
     ] = True,
     quiet: Quiet = False,
     json: Json = False,
@@ -163,7 +163,7 @@ def use(
     result = f"nDCG@10 {change.before:.3f} → {change.now:.3f}" if change else ""
     if not switched.used:
         raise GbrainError(
-            f"Answers get worse with {name}: {result} on questions made from your pages. "
+            f"Results get worse with {name}: {result} on questions made from your pages. "
             f"{before.name} is still the active model",
             hint=f"gbrain model use {name} --yes uses it anyway.",
             code="answers_worse",

@@ -108,8 +108,8 @@ def _ask_all(brain: Brain, sources: Sequence[_Source], progress: Progress) -> li
         space = active_space(connection)
         if space is None or not has_vectors(connection, space):
             raise GbrainError(
-                "The brain has no vectors, so there is nothing to merge",
-                hint="gbrain embed creates them.",
+                "No note is embedded yet, so there is nothing to tune",
+                hint="gbrain embed embeds them.",
                 code="no_vectors",
             )
     questions = []
@@ -129,7 +129,7 @@ def _ask(brain: Brain, source: _Source) -> TuneQuestion:
         return TuneQuestion(source.group, source.grades, lanes)
     if answer.mode != "hybrid":
         raise ModelUnavailable(
-            answer.notice or "Only the keyword lane could be asked",
+            answer.notice or "Only the keyword lane could be used",
             hint="gbrain model verify checks the model; gbrain stats shows what is embedded.",
         )
     return TuneQuestion(

@@ -145,7 +145,7 @@ def _path_and_text(connection: sqlite3.Connection, slug: str, version: int) -> t
     if row is None:
         numbers = [str(known.version) for known in list_versions(connection, slug)]
         raise NotFound(
-            f"{slug} has no version {version}", hint=f"It has {', '.join(numbers[-10:])}."
+            f"{slug} has no version {version}", hint=f"Its versions are {', '.join(numbers[-10:])}."
         )
     return row[0], decompress_version(row[1])
 

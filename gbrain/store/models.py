@@ -59,13 +59,13 @@ def active_model(connection: sqlite3.Connection) -> ModelRow | None:
 
 
 def require_model(connection: sqlite3.Connection, name: str) -> ModelRow:
-    """Return the model with this name; raise NotFound, with the known names, if there is none."""
-    known = list_models(connection)
-    for model in known:
+    """Return the model with this name; raise NotFound if there is none."""
+    for model in list_models(connection):
         if model.name == name:
             return model
-    names = ", ".join(model.name for model in known) or "none yet"
-    raise NotFound(f"There is no model {name!r}", hint=f"Known: {names}.", code="no_model")
+    raise NotFound(
+        f"There is no model {name!r}", hint="gbrain model list shows the models.", code="no_model"
+    )
 
 
 def add_model(

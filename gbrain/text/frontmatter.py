@@ -46,7 +46,10 @@ _NEEDS_NO_QUOTES = re.compile(r"[^\W\d_][\w./-]*")
 _RESERVED_WORDS = frozenset("true false null yes no on off y n".split())
 
 _HINT_CLOSE = "End the front matter with a line that contains only ---."
-_HINT_QUOTE = "Put quotes around text that contains ': ' or ' #', or starts with one of {[*&!|>%@`."
+_HINT_QUOTE = (
+    "Close every bracket and quote; put quotes around text that contains ': ' or ' #', or starts "
+    "with one of {[*&!|>%@`."
+)
 _HINT_TAB = "Indent with spaces: YAML does not allow tabs."
 _HINT_SMALLER = "Move long or deep data out of the front matter, into the page or another file."
 _HINT_MAP = "Write front matter as 'key: value' lines."
@@ -288,9 +291,8 @@ def _malformed(error: Any, source: str) -> BadPage:
     text = _NEWLINE.split(source)[mark.line]
     indent = text[: len(text) - len(text.lstrip(" \t"))]
     hint = _HINT_TAB if "\t" in indent else _HINT_QUOTE
-    # Errors must not quote the page's text; the line number says where to look.
-    problem = re.sub(r"'[^']{2,}'|\"[^\"]{2,}\"", "…", error.problem)
-    return _bad(mark.line + _FIRST_YAML_LINE, f"not valid YAML: {problem}", hint)
+    # The parser's own words mean little to a user of notes, and may quote text of the page.
+    return _bad(mark.line + _FIRST_YAML_LINE, "this front matter is not valid YAML", hint)
 
 
 def set_key(text: str, key: str, value: str) -> str:

@@ -158,7 +158,7 @@ def _entry_period(date: str) -> Period:
     if dated is None or dated[1] != len(date):
         raise UsageError(
             f"A timeline entry cannot be dated {date}",
-            hint="It takes a day, a month, a quarter or a year, like 2026-04-03 or 2026-04.",
+            hint="Give a day, a month, a quarter or a year, like 2026-04-03 or 2026-04.",
         )
     return dated[0]
 
@@ -168,7 +168,7 @@ def _wanted(words: str, source: str | None) -> TimelineEntry:
     wanted = TimelineEntry(" ".join((source or "").split()) or None, "\n".join(lines).strip())
     if not wanted.words:
         raise UsageError(
-            "A timeline entry needs words", hint="Say what happened, in quotes: 'Moved to Lisbon'."
+            "A timeline entry needs text", hint="Say what happened, in quotes: 'Moved to Lisbon'."
         )
     return wanted
 
@@ -362,8 +362,8 @@ def _check_found(front: str, body: str, at: int) -> None:
     """Raises BadPage if the entry at that offset of the body would not be read as one."""
     if not _keeps_front(front, body):
         raise BadPage(
-            "line 1: the page begins with a rule; with this entry it would read as front matter",
-            hint="Put an empty line above the rule.",
+            "line 1: the page starts with ---, and with this entry that would become front matter",
+            hint="Put an empty line above the ---.",
         )
     structure = scan_blocks(body)
     line = bisect_left(structure.starts, at)
@@ -371,9 +371,9 @@ def _check_found(front: str, body: str, at: int) -> None:
         return
     opened = max((start for start, _ in structure.code if start < line), default=0)
     raise BadPage(
-        f"line {len(_NEWLINE.findall(front)) + opened + 1}: code or HTML begins that never ends, "
-        "so nothing can stand below it",
-        hint="End it first: ``` ends code, --> ends a comment.",
+        f"line {len(_NEWLINE.findall(front)) + opened + 1}: a code block or HTML comment starts "
+        "here and never ends, so no entry can be added",
+        hint="End it in an editor: ``` ends a code block, --> ends a comment.",
         code="open_block",
     )
 
@@ -399,8 +399,8 @@ def _spelled(
         if head and head.period.text == period.text and parse_entry(written + rest) == wanted:
             return written + rest + newline
     raise UsageError(
-        f"The source {wanted.source} cannot be told from the words",
-        hint="Leave out the dash: what stands before the first one is the source.",
+        f"The source {wanted.source!r} cannot be told from the text of the entry",
+        hint="Leave out the dash: the text before the first dash would be read as the source.",
     )
 
 

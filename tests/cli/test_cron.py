@@ -142,7 +142,7 @@ def test_somebody_without_a_home_is_told_what_to_do(sample: Path) -> None:
     assert lost.returncode == 2
     assert lost.stderr == (
         "Error: There is no home folder to look for the brain in\n"
-        "Hint: Name the brain with --db or $GBRAIN_DB.\n"
+        "Hint: Give the brain with --db or $GBRAIN_DB.\n"
     )
     named = subprocess.run([*nobody, "list", "--db", sample], env={}, capture_output=True)
     assert named.returncode == 0

@@ -71,8 +71,8 @@ def test_without_vectors(run, brain_path):
     assert answer.exit_code == 1
     assert answer.error == {
         "code": "no_vectors",
-        "message": "No page has vectors yet, and duplicates are found by comparing vectors",
-        "hint": "gbrain embed creates the vectors.",
+        "message": "No note is embedded yet, and dedupe compares embedded notes",
+        "hint": "gbrain embed embeds them.",
     }
 
 

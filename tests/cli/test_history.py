@@ -104,8 +104,10 @@ def test_wrong_use(run, three):
     assert run("diff", three, "--since", "whenever").exit_code == 2
     missing = run("diff", three, "--to", "9", "--json")
     assert missing.error == {
-        "code": "not_found", "message": "notes/a has no version 9", "hint": "It has 1, 2, 3.",
-    }  # fmt: skip
+        "code": "not_found",
+        "message": "notes/a has no version 9",
+        "hint": "Its versions are 1, 2, 3.",
+    }
 
 
 def test_a_page_that_was_not_there_yet(run, three):

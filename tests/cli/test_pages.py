@@ -90,7 +90,7 @@ def test_an_expected_version_refuses_a_lost_update(run, brain_path):
 def test_a_bad_page_is_refused_with_its_line(run, brain_path):
     refused = run("put", "a", stdin=b"---\ntitle: [x\n---\n")
     assert refused.exit_code == 1
-    assert "line 2: not valid YAML" in refused.stderr
+    assert "line 2: this front matter is not valid YAML" in refused.stderr
     assert run("get", "a").exit_code == 1
 
 

@@ -157,7 +157,7 @@ def test_one_line_a_round_and_each_problem_once(
     assert following.import_changes(root, frozenset(["bad.md"]))
     lines = capsys.readouterr().err.splitlines()
     assert [line.removeprefix("12:00:00 ") for line in lines] == [
-        "bad.md: line 3: not valid YAML: did not find expected node content",
+        "bad.md: line 3: this front matter is not valid YAML",
         "vault: 0 new, 0 changed, 1 unchanged, 1 not imported.",
         "vault: 0 new, 1 changed, 0 unchanged, 1 not imported.",
         "vault: 0 new, 0 changed, 1 unchanged.",

@@ -103,7 +103,7 @@ def test_front_matter_without_an_end_is_refused(brain: Brain, tmp_path: Path) ->
 
 def test_invalid_yaml_is_refused_with_its_line(brain: Brain, tmp_path: Path) -> None:
     _, reason, _ = problem(brain, tmp_path, b"---\ntitle: x\nother: [a\n---\n")
-    assert reason.startswith("line 3: not valid YAML")
+    assert reason == "line 3: this front matter is not valid YAML"
 
 
 def test_expanded_yaml_anchors_count_towards_the_limit(brain: Brain, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_version_that_never_was_is_named_with_those_that_are(brain: Brain) -> 
     brain.put("a", b"two")
     with pytest.raises(NotFound, match="a has no version 7") as caught:
         brain.text("a", 7)
-    assert caught.value.hint == "It has 1, 2."
+    assert caught.value.hint == "Its versions are 1, 2."
 
 
 @pytest.mark.parametrize("expected", [0, 1, 3])

@@ -18,7 +18,10 @@ from gbrain.text.frontmatter import (
     split_front_matter,
 )
 
-QUOTE = "Put quotes around text that contains ': ' or ' #', or starts with one of {[*&!|>%@`."
+QUOTE = (
+    "Close every bracket and quote; put quotes around text that contains ': ' or ' #', or starts "
+    "with one of {[*&!|>%@`."
+)
 TABS = "Indent with spaces: YAML does not allow tabs."
 SMALLER = "Move long or deep data out of the front matter, into the page or another file."
 REMOVE = "Remove it."
@@ -219,9 +222,9 @@ def test_malformed_yaml_names_the_line_of_the_page(
     assert given_hint == hint
 
 
-def test_the_message_for_malformed_yaml_is_the_parsers() -> None:
+def test_the_message_for_malformed_yaml_is_plain() -> None:
     message, _ = refusal("---\na: 1\nforgotten\nb: 2\n---\n")
-    assert message == "line 3: not valid YAML: could not find expected ':'"
+    assert message == "line 3: this front matter is not valid YAML"
 
 
 def nested(depth: int) -> str:

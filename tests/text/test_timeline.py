@@ -161,16 +161,16 @@ def test_what_makes_no_entry() -> None:
     for date in ("", "soon", "2026-04-06/2026-04-12", "2026-13"):
         with pytest.raises(UsageError, match="cannot be dated"):
             add_entry("", date, "Met")
-    with pytest.raises(UsageError, match="needs words"):
+    with pytest.raises(UsageError, match="needs text"):
         add_entry("", "2026", " \n ")
     with pytest.raises(UsageError, match="cannot be told"):
         add_entry("", "2026", "Met", "here — there")
 
 
 def test_nothing_can_stand_below_a_block_that_never_ends() -> None:
-    with pytest.raises(BadPage, match=r"^line 5: code or HTML begins"):
+    with pytest.raises(BadPage, match=r"^line 5: a code block or HTML comment starts here"):
         add_entry("---\na: 1\n---\nText\n```\ncode\n", "2026", "Met")
-    with pytest.raises(BadPage, match=r"^line 2: code or HTML begins"):
+    with pytest.raises(BadPage, match=r"^line 2: a code block or HTML comment starts here"):
         add_entry("## Timeline\n<!-- a\n", "2026", "Met")
 
 
@@ -248,7 +248,7 @@ def test_the_front_matter_stays_what_it_was() -> None:
 
 
 def test_a_rule_on_the_first_line_never_becomes_front_matter() -> None:
-    with pytest.raises(BadPage, match=r"^line 1: the page begins with a rule"):
+    with pytest.raises(BadPage, match=r"^line 1: the page starts with ---"):
         add_entry("---\n## Timeline\ntext\n---\n", "2026", "Met")
 
 
