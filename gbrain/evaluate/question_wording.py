@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 
-from gbrain.text.query_terms import STOP_WORDS, has_unspaced_script
+from gbrain.text.query_terms import has_unspaced_script
+from gbrain.text.stop_words import STOP_WORDS
 
 # Code, addresses and markup do not occur in questions.
 _MARKUP = re.compile(

@@ -8,8 +8,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
-from gbrain.text.query_terms import STOP_WORDS
 from gbrain.text.slug import fold_name
+from gbrain.text.stop_words import STOP_WORDS
 from gbrain.types import BoostData, Query
 
 if TYPE_CHECKING:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from gbrain.text.slug import normalise_unicode
+from gbrain.text.stop_words import (
+    STOP_WORDS,
+    is_stop_word,
+    question_stop_words,
+    strip_elision,
+)
 from gbrain.types import Term
 
 # A longer text is not a question, and one phrase of all of it would exhaust memory.
@@ -32,15 +38,6 @@ _UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\
 Aliases = Mapping[str, tuple[str, ...]]
 _NO_ALIASES: Aliases = {}
 
-STOP_WORDS = frozenset(
-    """a about all am an and any are as at be been being but by can could did do does doing for from
-    had has have having he her here hers him his how i if in into is it its just me more most my no
-    nor not of off on or our ours out over own she should so some such than that the their theirs
-    them then there these they this those through to too under up us very was we were what when
-    where which while who whom whose why will with would you your yours who's what's where's that's
-    it's i'm i've i'd there's let's tell give show""".split()
-)
-
 
 def normalise_query(text: str) -> str:
     """Return the text in NFC, without invisible characters, single-spaced, with plain quotes."""
@@ -56,8 +53,8 @@ def parse_terms(text: str, aliases: Aliases = _NO_ALIASES) -> tuple[Term, ...]:
     """Return the words and quoted phrases of a normalised query, in order, without duplicates.
 
     A compound such as `auth-middleware` or `v1.2` is one term. A word in `aliases` (keys in lower
-    case) gets its synonyms. Stop words are dropped unless they have an alias, something is quoted
-    or nothing else is left.
+    case) gets its synonyms. Stop words of the question's language are dropped unless they have an
+    alias, something is quoted or nothing else is left.
     """
     terms: dict[Term, None] = {}
     quoted_any = False
@@ -68,8 +65,24 @@ def parse_terms(text: str, aliases: Aliases = _NO_ALIASES) -> tuple[Term, ...]:
             terms[term] = None
         if len(terms) >= MAX_TERMS:
             break
-    kept = [term for term in terms if quoted_any or not is_stop_term(term)]
+    if quoted_any:
+        return tuple(terms)
+    stop_words = term_stop_words(terms)
+    kept = {
+        term if stop_words is STOP_WORDS else _without_elision(term): None
+        for term in terms
+        if not is_stop_term(term, stop_words)
+    }
     return tuple(kept or terms)
+
+
+def term_stop_words(terms: Collection[Term]) -> Collection[str]:
+    """Return the stop words of the language of a question with these terms."""
+    return question_stop_words([word for term in terms for word in term.words])
+
+
+def _without_elision(term: Term) -> Term:
+    return term._replace(words=tuple(map(strip_elision, term.words)))
 
 
 def make_phrase_term(phrase: str) -> Term | None:
@@ -113,10 +126,10 @@ def _strip_punctuation(word: str) -> str:
     return word[start:stop]
 
 
-def is_stop_term(term: Term) -> bool:
+def is_stop_term(term: Term, stop_words: Collection[str] = STOP_WORDS) -> bool:
     """Tell whether a term is a stop word without synonyms."""
     plain = len(term.words) == 1 and not term.prefix and not term.synonyms
-    return plain and term.words[0].casefold() in STOP_WORDS
+    return plain and is_stop_word(term.words[0], stop_words)
 
 
 def may_be_misspelt(term: Term) -> bool:

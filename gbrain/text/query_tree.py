@@ -17,6 +17,7 @@ from gbrain.text.query_terms import (
     is_stop_term,
     make_phrase_term,
     make_word_term,
+    term_stop_words,
 )
 from gbrain.types import Clause, ClauseKind, Query, Term
 
@@ -245,9 +246,11 @@ def _kinds(tree: Clause) -> set[ClauseKind]:
 def _without_stop_words(tree: Clause) -> Clause:
     """Drop stop words as a query without operators does; a quoted phrase keeps all of them."""
     terms = [part.term for part in tree.operands if part.kind == "term" and part.term]
-    if any(term.quoted for term in terms) or all(is_stop_term(term) for term in terms):
+    stop_words = term_stop_words(terms)
+    dropped = [term for term in terms if is_stop_term(term, stop_words)]
+    if any(term.quoted for term in terms) or len(dropped) == len(terms):
         return tree
-    kept = [p for p in tree.operands if p.kind != "term" or (p.term and not is_stop_term(p.term))]
+    kept = [part for part in tree.operands if part.kind != "term" or part.term not in dropped]
     return join_clauses("loose", kept) or tree
 
 

@@ -11,8 +11,8 @@ from gbrain.config import Settings
 from gbrain.store.links import links_between
 from gbrain.store.page_names import find_by_names, slugs_by_id
 from gbrain.store.scope import pages_in_scope
-from gbrain.text.query_terms import STOP_WORDS
 from gbrain.text.slug import fold_name
+from gbrain.text.stop_words import STOP_WORDS
 from gbrain.types import Candidate, LaneResult, Query
 
 _MAX_NAME_WORDS = 5

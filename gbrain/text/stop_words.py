@@ -1,0 +1,178 @@
+"""Function words of nine languages, and which of them a question does not mean literally.
+
+In a brain of several languages, a function word of the rarer ones is rare, so BM25 takes it for
+what is asked. The language is told by the function words themselves. Libraries that detect
+languages compare letters, which takes a longer text than a question, and megabytes of tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from gbrain.text.slug import fold_name
+
+STOP_WORDS = frozenset(
+    """a about all am an and any are as at be been being but by can could did do does doing for from
+    had has have having he her here hers him his how i if in into is it its just me more most my no
+    nor not of off on or our ours out over own she should so some such than that the their theirs
+    them then there these they this those through to too under up us very was we were what when
+    where which while who whom whose why will with would you your yours who's what's where's that's
+    it's i'm i've i'd there's let's tell give show""".split()
+)
+
+# In lower case and without accents.
+_FOREIGN_WORDS = {
+    "de": """
+        ab aber alle allem allen aller alles als also am an auch auf aus bei beim bin bis
+        bist da dann darf das dass dein deine deinen dem den denn der des dessen die dies
+        diese diesem diesen dieser dieses doch dort du durch durfen ein eine einem einen
+        einer eines er es euch euer fur gab gibt habe haben habt hat hatte hatten hier hin
+        ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im in ins ist ja jede jedem jeden jeder
+        jedes jetzt kann kannst konnen man mein meine meinem meinen meiner mich mir mit muss
+        mussen nach nicht noch nun nur ob oder ohne sehr sein seine seinem seinen seiner
+        seit sich sie sind so soll sollen sollte uber um und uns unser unsere unserem
+        unseren unserer unter vom von vor wann war waren warum was wegen weil welche welchem
+        welchen welcher welches wem wen wenn wer werden weshalb wessen wie wieder wieso
+        wieviel will wir wird wo woher wohin wollen worden wurde wurden zu zum zur zwischen
+    """,
+    "fr": """
+        a ai as au aucun aussi aux avaient avait avec avez avoir avons c ce cela celle celui
+        ces cet cette ceux chez combien comme comment d dans de depuis des donc dont du elle
+        elles en entre es est et etaient etait etant ete etes etre eu eux faut il ils j je l
+        la laquelle le lequel les lesquels leur leurs lors lui m ma mais me meme mes moi mon
+        n ne ni nos notre nous on ont ou par pas pendant peut plus pour pourquoi puis qu
+        quand que quel quelle quelles quels qui quoi s sa sans se sera ses si son sont sous
+        suis sur t ta te tes toi ton tous tout toute toutes tres tu un une vers vos votre
+        vous y
+    """,
+    "es": """
+        a al algun alguna ante antes aquel aquella aqui asi aun aunque bajo cada como con
+        contra cual cuales cuando cuanta cuantas cuanto cuantos de del desde despues donde
+        dos durante e el ella ellas ellos en entre era eran eres es esa esas ese eso esos
+        esta estaba estan estar estas este esto estos estoy fue fueron ha habia han has
+        hasta hay he la las le les lo los mas me mi mis mucho muy nada ni no nos nosotros
+        nuestra nuestras nuestro nuestros o os otra otro para pero por porque pues que quien
+        quienes se sea ser si sido sin sobre son soy su sus tambien tan te tiene tienen todo
+        todos tu tus un una unas uno unos y ya yo
+    """,
+    "it": """
+        a abbiamo ad agli ai al alla alle allo anche ancora avere aveva c che chi ci
+        ciascuno come con contro cosa cui d da dagli dai dal dalla dalle dallo degli dei del
+        dell della delle dello di dopo dove due e ed era erano essere fa fra fu gli ha hai
+        hanno ho i il in io l la le lei li lo loro lui ma me mentre mi mia mie miei mio ne
+        negli nei nel nell nella nelle nello noi non nostra nostre nostri nostro o ogni per
+        perche piu poi prima qual quale quali quando quanta quante quanti quanto quella
+        quelle quelli quello questa queste questi questo qui se sei si sia siamo siete sono
+        sta stata stato su sua sue sugli sui sul sulla sulle suo suoi ti tra tu tua tuo
+        tutti tutto un una uno vi voi
+    """,
+    "pt": """
+        a ainda antes ao aos apos as ate cada com como da das de dela dele deles depois do
+        dois dos e ela elas ele eles em entao entre era eram essa essas esse esses esta
+        estao estar estas estava este estes eu foi foram ha isso isto ja la lhe mais mas me
+        mesmo meu meus minha minhas muito na nao nas nem no nos nossa nossas nosso nossos
+        num numa o onde os ou para pela pelas pelo pelos por porque quais qual quando quanta
+        quantas quanto quantos que quem sao se sem ser seu seus sido so sobre sua suas
+        tambem te tem tenho ter teu tinha tu tua tudo um uma umas uns voce voces
+    """,
+    "nl": """
+        aan al alle als altijd bij daar dan dat de den der des deze die dit doen door dus
+        echter een en er ge geen had hadden heb hebben heeft hem het hier hij hoe hoeveel
+        hun ik in is ja je jij jou jouw jullie kan kon kunnen maar me meer men met mij mijn
+        moet na naar niet nog nu of om omdat onder ons onze ook op over te tegen toch toen
+        tot u uit uw van veel voor waar waarom wanneer want waren was wat we welk welke werd
+        wezen wie wij wil worden wordt zal ze zei zelf zich zij zijn zo zonder zou
+    """,
+    "sv": """
+        alla allt ar at att av blev bli blir da dar de dem den denna deras dess dessa det
+        detta dig din dina ditt du efter eller en er era ett for fran ha hade han hans har
+        henne hennes hon honom hur i icke inte ja jag kan kunde man med mellan men mig min
+        mina mitt mot mycket nagon nagot nagra nar ni nu och om oss over pa sa sadan samma
+        sedan sig sin sina sitt ska skulle som till under upp ut utan vad var vara varfor
+        varje vars vart vem vet vi vid vilka vilken vilket
+    """,
+    "da": """
+        af alle at blev blive da de dem den denne der deres det dette dig din disse dit dog
+        du efter eller en end er et for fra ham han hans har havde hende hendes her hun hvad
+        hvem hvilke hvilken hvis hvor hvordan hvorfor hvornar i ikke ind jeg jer jo kan
+        kunne man mange med meget men mig min mine mit mod nar ned nogen noget nogle nu og
+        ogsa om op os over pa sadan selv sig sin sine sit skal skulle som til ud under vaere
+        vaeret var ved vi vil ville vor
+    """,
+    "pl": """
+        ale bardzo bez bo by byc byl byla bylo byly co czy dla dlaczego do gdy gdzie go i
+        ich ile im ja jak jaka jaki jakie jako je jego jej jest jestem juz kiedy kto ktora
+        ktore ktory ma mam mi mnie moj moja moje my na nad nas nasz nasza nasze nia nic nie
+        nim niz o od on ona one oni ono oraz po pod przed przez przy sa sie skad ta tak tam
+        te tego tej ten to tu twoj ty tym u w we wiec wszystko wy z za ze
+    """,
+}
+_FOREIGN = {language: frozenset(words.split()) for language, words in _FOREIGN_WORDS.items()}
+
+# English words too, abbreviations and names: they hardly show that a question is foreign.
+_ENGLISH_TOO = frozenset(
+    """
+    a ad ai al ale alla alle allen allo also am an ante as at ate au aus bin bo by c che chi
+    ci co com come comment como con contra d dal dan dar dat dela den di die dies dig din
+    dit do dog dont door dos dove due e ed elle en end er era es esse est et eu fa for fu
+    fur gab ge go ha had ham han hans har has hat hay he hem her ho hoe hon hun i il im in
+    ind ins is ist j ja jest jo kan l las lei li lo los m ma mam man mas me med meme men mes
+    met mi mia min mine mir mis mit mod mon mot my n na nada nas ne ned ni nic nim no non nu
+    nun o ob od of om on ona one ono op os over pa par para pas pela pendant per plus po pod
+    por pour prima s sa sans se sea sedan sei ser sera si sia sin sine sit so som son sous
+    sta su sue sui sur sus t ta tak tam tan te tem ten ter ti til till to todo ton tot tout
+    tra tres tu ty u um un una under uno uns ut van var vars vers vet vi vid ville w want
+    war was we will wo y ya yo z za ze zo
+    """.split()
+)
+# Parts of many names: it takes two of them to show it.
+_PARTICLES = frozenset("da de del della der du el la le les von zu".split())
+
+_SURE, _HALF_SURE, _UNSURE = 4, 2, 1
+
+_ELISIONS = frozenset("c d j l m n qu s t all dall dell nell sull un quest".split())
+
+
+def question_stop_words(words: Iterable[str]) -> Collection[str]:
+    """Return the stop words of the language that the function words of a question show.
+
+    English words that look like foreign ones only count as stop words in a question that has
+    others of that language, and more of those than English ones.
+    """
+    written = {fold_name(part): part for word in words for part in _split_compound(word)}
+    english = sum(
+        _HALF_SURE if word in _ENGLISH_TOO else _SURE for word in written.keys() & STOP_WORDS
+    )
+    best = max(_SURE, english + 1), 0
+    languages: list[str] = []
+    for language, table in _FOREIGN.items():
+        found = written.keys() & table
+        score = sum(_evidence(word, written[word]) for word in found), len(found)
+        if score > best:
+            best, languages = score, []
+        if score == best:
+            languages.append(language)
+    return frozenset().union(*(_FOREIGN[one] for one in languages)) if languages else STOP_WORDS
+
+
+def _evidence(word: str, written: str) -> int:
+    if word in _PARTICLES:
+        return _HALF_SURE
+    return _UNSURE if word in _ENGLISH_TOO and written.isascii() else _SURE
+
+
+def is_stop_word(word: str, stop_words: Collection[str] = STOP_WORDS) -> bool:
+    """Tell whether a word, or each part of a compound such as `faut-il`, is a stop word."""
+    if stop_words is STOP_WORDS:
+        return word.casefold() in STOP_WORDS
+    return all(fold_name(part) in stop_words for part in _split_compound(word))
+
+
+def strip_elision(word: str) -> str:
+    """Return a word without the article or pronoun before an apostrophe: `l'anniversaire`."""
+    before, apostrophe, after = word.partition("'")
+    return after if apostrophe and after and before.casefold() in _ELISIONS else word
+
+
+def _split_compound(word: str) -> list[str]:
+    return word.replace("-", "'").split("'")

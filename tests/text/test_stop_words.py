@@ -1,0 +1,65 @@
+"""Function words of a question's language carry no weight; English words stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from gbrain.text.query_terms import normalise_query, parse_terms
+
+
+def words_kept(question: str) -> str:
+    return " ".join(word for term in parse_terms(normalise_query(question)) for word in term.words)
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("Wie lange ist die Kündigungsfrist?", "lange Kündigungsfrist"),
+        ("Was kostet der Stellplatz im Hof", "kostet Stellplatz Hof"),
+        ("quel est l'anniversaire de la mère de Luc ?", "anniversaire mère Luc"),
+        ("quelles fleurs ne faut-il pas offrir ?", "fleurs offrir"),
+        ("hauteur maximale de la camionnette", "hauteur maximale camionnette"),
+        ("¿cuándo es el cumpleaños de Marisol?", "cumpleaños Marisol"),
+        ("cómo llegar al centro", "llegar centro"),
+        ("quanto tempo devono cuocere i ceci?", "tempo devono cuocere ceci"),
+        ("o que fazia a Inês antes de trabalhar na loja?", "fazia Inês trabalhar loja"),
+        ("wie geeft onze planten water?", "geeft planten water"),
+        ("var är nyckeln till garaget", "nyckeln garaget"),
+        ("hvor er nøglen til garagen", "nøglen garagen"),
+        ("gdzie jest klucz do garażu", "klucz garażu"),
+    ],
+)
+def test_function_words_of_the_language_are_dropped(question: str, kept: str) -> None:
+    assert words_kept(question) == kept
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("die hard", "die hard"),
+        ("my son is in the den", "son den"),
+        ("Jan de Boer van", "Jan de Boer van"),
+        ("Using Jest without a package.json", "Using Jest without package.json"),
+        ("dal recipe", "dal recipe"),
+        ("what is die Kündigungsfrist", "die Kündigungsfrist"),
+        ("todo", "todo"),
+        ("au pair contract", "au pair contract"),
+    ],
+)
+def test_english_words_that_look_foreign_are_kept(question: str, kept: str) -> None:
+    assert words_kept(question) == kept
+
+
+@pytest.mark.parametrize("question", ["der die das", '"der Hund" von mir', "für mich"])
+def test_quotes_and_questions_of_stop_words_only_keep_them(question: str) -> None:
+    assert words_kept(question) == question.replace('"', "")
+
+
+def test_operators_do_not_keep_stop_words() -> None:
+    from datetime import date
+
+    from gbrain.text.query import parse_query
+    from gbrain.types import Scope
+
+    parsed = parse_query("wer hat den Schlüssel tag:haus", {}, date(2026, 1, 1), Scope(), 10)
+    assert [term.words for term in parsed.terms] == [("Schlüssel",)]
