@@ -14,6 +14,7 @@ from gbrain.as_of import brain_as_of
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain
 from gbrain.paths import cache_folder
+from gbrain.store.backup import restore_brain
 
 On = Callable[[str], None]
 
@@ -191,6 +192,22 @@ def test_the_copy_is_made_once_and_is_private(brain: Brain, on: On):
     brain.put("a", b"two")
     assert pages(brain, "2026-03-01") == {"a": "two"}
     assert len(copies()) == 2
+
+
+def test_a_restored_brain_has_copies_of_its_own(brain: Brain, tmp_path: Path):
+    """All counts and the newest page are the same before and after the restore."""
+    brain.put("a", b"one")
+    brain.put("newest", b"text")
+    copy = tmp_path / "copy.db"
+    brain.backup(copy)
+    brain.put("a", b"rolled back")
+    path = brain.path
+    assert pages(brain, "2026-11-16")["a"] == "rolled back"
+    brain.close()
+    restore_brain(path, copy, "20261116T120000Z", 1)
+    with Brain.open(path) as restored:
+        restored.put("a", b"written again")
+        assert pages(restored, "2026-11-16")["a"] == "written again"
 
 
 def test_only_the_last_used_copies_are_kept(brain: Brain):

@@ -77,19 +77,24 @@ class FolderMethods(BrainFile):
     ) -> tuple[int, int]:
         """Write each page to a file in `folder`; return how many were written and unchanged.
 
-        `force` overwrites files whose text was never in the brain. `files` makes other files of
-        the pages, for example HTML.
+        `force` overwrites files that gbrain did not write or that were changed since. `files`
+        makes other files of the pages, for example HTML.
         """
         from gbrain.importing.export import export_files
         from gbrain.store.pages import page_texts
 
         return export_files(self.database, folder, progress, files or page_texts, force=force)
 
-    def export_jsonl(self, folder: Path, *, progress: Progress = no_progress) -> int:
-        """Write all pages as lines of JSON to one file in `folder`; return how many."""
+    def export_jsonl(
+        self, folder: Path, *, force: bool = False, progress: Progress = no_progress
+    ) -> int:
+        """Write all pages as lines of JSON to one file in `folder`; return how many.
+
+        `force` overwrites a file of that name that gbrain did not write.
+        """
         from gbrain.importing.export import export_jsonl
 
-        return export_jsonl(self.database, folder, progress)
+        return export_jsonl(self.database, folder, progress, force=force)
 
     def page_lines(self) -> Iterator[str]:
         """Yield each page as a line of JSON, by path."""

@@ -243,7 +243,7 @@ def export(
         ),
     ] = Format.md,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files changed since their import.")
+        bool, typer.Option("--force", help="Overwrite changed files and files of other programs.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -251,8 +251,9 @@ def export(
 ) -> None:
     """Write every page to a file, byte for byte.
 
-    A file that you changed since it was imported is left alone and reported. You may export into
-    the folder that the pages came from: the next sync finds nothing to do.
+    A file that you changed since it was imported, or that gbrain did not write, is left alone and
+    reported. You may export into the folder that the pages came from: the next sync finds nothing
+    to do.
 
     --format json writes one file, brain.ndjson, with one page per line, which import --stdin reads
     back. --format html writes web pages with links between them; start at index.html.
@@ -283,10 +284,10 @@ def _export(
         if format_ is Format.md:
             return brain.export(folder, force=force, progress=show)
         if format_ is Format.json:
-            return brain.export_jsonl(folder, progress=show), 0
+            return brain.export_jsonl(folder, force=force, progress=show), 0
         from gbrain.output.site import render_site
 
-        return brain.export(folder, files=render_site, progress=show)
+        return brain.export(folder, files=render_site, force=force, progress=show)
 
 
 def _warn_of_ignored_files(brain: Brain) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
@@ -13,11 +14,12 @@ from pathlib import Path, PurePosixPath
 from gbrain.errors import GbrainError
 from gbrain.importing.scan import is_always_skipped
 from gbrain.paths import make_folder
-from gbrain.store.atomic_files import atomic_write, remove_leftovers
+from gbrain.store.atomic_files import atomic_write, refuse_target, remove_leftovers
 from gbrain.store.connection import Database
 from gbrain.store.folders import record_written_files
 from gbrain.store.history import had_content
 from gbrain.store.pages import count_pages, export_records, page_paths, page_texts
+from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.text.slug import PAGE_ENDINGS, slug_from_path
 from gbrain.types import Progress
 
@@ -28,7 +30,10 @@ JSONL_FILE = "brain.ndjson"
 # The umask may let others read an exported folder, but never write to it.
 _FOLDER_MODE = 0o755
 # A crafted brain must not write other files, such as a git hook or a shell's start-up file.
-_ENDINGS = (*PAGE_ENDINGS, ".html", ".ndjson")
+_WRITTEN_ENDINGS = (".html", ".ndjson")
+_ENDINGS = (*PAGE_ENDINGS, *_WRITTEN_ENDINGS)
+_SIGNATURE = r'<meta name="generator" content="gbrain \w+">\n'
+_SQLITE_HEADER = b"SQLite format 3\0"
 _ONE_NOT_WRITTEN = "All other pages were written. Rename the page, or export to another folder."
 _NOTHING_WRITTEN = "Nothing was written. Export to another folder."
 
@@ -44,7 +49,8 @@ def export_files(
     """Write each page to its path below `folder`; return how many were written and unchanged.
 
     Each file is an atomic write. A path that leaves the folder, by `..` or a symbolic link, is
-    refused, and so is a file whose text the brain never had, unless `force`. Pages that could not
+    refused, and so is a file whose text the brain never had, or for other files than the pages'
+    own, one that gbrain did not write, unless `force`. Pages that could not
     be written are named in an error after all others are written. `files` gives other files than
     the pages' own.
     """
@@ -57,14 +63,18 @@ def export_files(
         total = count_pages(connection)
         for number, (path, text) in enumerate(files(connection), 1):
             try:
-                target, data = _target_path(real_root, path), text.encode()
+                target = _target_path(real_root, path)
+                data = (_sign_html(text) if path.endswith(".html") else text).encode()
                 if target.parent not in cleared:
                     remove_leftovers(target.parent)
                     cleared.add(target.parent)
+                refuse_target(target)
                 existing = target.read_bytes() if target.is_file() else None
                 if existing != data:
-                    if existing is not None and files is page_texts and not force:
-                        _refuse_unknown_file(connection, path, existing)
+                    if existing is not None:
+                        _refuse_brain(path, existing)
+                        if not force:
+                            _refuse_unknown_file(connection, path, existing)
                     with atomic_write(target, durable=False) as file:
                         file.write(data)
                     written += 1
@@ -92,11 +102,49 @@ def pages_skipped_by_import(connection: sqlite3.Connection) -> list[str]:
 
 
 def _refuse_unknown_file(connection: sqlite3.Connection, path: str, existing: bytes) -> None:
-    """Raise GbrainError for a file whose text was never in the brain."""
-    if not had_content(connection, slug_from_path(path), sha256(existing).digest()):
+    """Raise GbrainError for a file whose text was never in the brain or in an export."""
+    if path.endswith(_WRITTEN_ENDINGS):
+        if existing.strip() and not _is_written_by_gbrain(path, existing):
+            raise GbrainError(
+                f"{path} exists, and gbrain did not write it",
+                hint="Export to another folder; gbrain export --force overwrites the file.",
+                code="file_changed",
+            )
+    elif not had_content(connection, slug_from_path(path), sha256(existing).digest()):
         raise GbrainError(
             f"{path} has changes that were not imported",
             hint="gbrain sync imports them; gbrain export --force overwrites the file.",
+            code="file_changed",
+        )
+
+
+def _is_written_by_gbrain(path: str, existing: bytes) -> bool:
+    """Tell whether a web page comes unchanged from an export, or JSON lines from any export."""
+    if path.endswith(".html"):
+        text = existing.decode(errors="replace")
+        unsigned = re.sub(_SIGNATURE, "", text, count=1)
+        return unsigned != text == _sign_html(unsigned)
+    try:
+        record = json.loads(existing.partition(b"\n")[0])
+    except ValueError:
+        return False
+    return isinstance(record, dict) and {"path", "slug", "version", "text"} <= record.keys()
+
+
+def _sign_html(text: str) -> str:
+    """Add a digest to a web page, which tells later whether the file is as gbrain wrote it."""
+    digest = sha256(text.encode()).hexdigest()[:32]
+    return text.replace(
+        "<head>\n", f'<head>\n<meta name="generator" content="gbrain {digest}">\n', 1
+    )
+
+
+def _refuse_brain(path: str, existing: bytes) -> None:
+    """Raise GbrainError for a database, even with --force: another program may have it open."""
+    if existing.startswith(_SQLITE_HEADER):
+        raise GbrainError(
+            f"{path} is a SQLite database, perhaps a brain",
+            hint="Move it away, or export to another folder.",
             code="file_changed",
         )
 
@@ -107,17 +155,30 @@ def jsonl_lines(connection: sqlite3.Connection) -> Iterator[str]:
         yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def export_jsonl(database: Database, folder: Path, progress: Progress) -> int:
-    """Write all pages as JSON lines to one file below `folder`; return their number."""
+def export_jsonl(
+    database: Database, folder: Path, progress: Progress, *, force: bool = False
+) -> int:
+    """Write all pages as JSON lines to one file below `folder`; return their number.
+
+    An existing file that gbrain did not write is refused, unless `force`.
+    """
     target = _target_path(_make_root(folder), JSONL_FILE)
     remove_leftovers(target.parent)
+    refuse_target(target)
     number = 0
     try:
-        with database.read_transaction() as connection, atomic_write(target) as file:
+        with database.read_transaction() as connection:
+            if target.is_file():
+                with target.open("rb") as earlier:
+                    existing = earlier.readline(MAX_PAGE_BYTES * 2)
+                _refuse_brain(JSONL_FILE, existing)
+                if not force:
+                    _refuse_unknown_file(connection, JSONL_FILE, existing)
             total = count_pages(connection)
-            for number, line in enumerate(jsonl_lines(connection), 1):
-                file.write(line.encode())
-                progress(number, total)
+            with atomic_write(target) as file:
+                for number, line in enumerate(jsonl_lines(connection), 1):
+                    file.write(line.encode())
+                    progress(number, total)
     except OSError as error:
         raise _write_error(JSONL_FILE, error, _NOTHING_WRITTEN) from None
     return number

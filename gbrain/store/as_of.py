@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import NamedTuple
 
 from gbrain.errors import BadPage
@@ -55,24 +56,28 @@ class _KnownPage(NamedTuple):
 
 
 def content_fingerprint(connection: sqlite3.Connection) -> str:
-    """Return a text that changes with every page or vector; settings do not count."""
-    counts = connection.execute(
-        "SELECT (SELECT count(*) FROM pages), (SELECT count(*) FROM versions), "
-        "(SELECT coalesce(max(id), 0) FROM chunks)"
-    ).fetchone()
-    newest = connection.execute(
-        "SELECT id, sha256, updated_at FROM pages ORDER BY id DESC LIMIT 1"
-    ).fetchone()
-    model = connection.execute(
-        "SELECT identity, id, dimension FROM embedding_models WHERE active"
-    ).fetchone()
+    """Return a text that changes with every page, version or vector; settings do not count.
+
+    All rows count: after a restore, the numbers of a brain may become the same again.
+    """
+    digest = sha256()
+    for select in (
+        "SELECT id, version, path, sha256, created_at, updated_at FROM pages ORDER BY id",
+        "SELECT page_id, version, path, sha256, written_at, ended_at FROM versions "
+        "ORDER BY page_id, version",
+        "SELECT identity, id, dimension FROM embedding_models WHERE active",
+    ):
+        for row in connection.execute(select):
+            digest.update(repr(row).encode("utf-8", "surrogatepass"))
+    model = connection.execute("SELECT id, dimension FROM embedding_models WHERE active").fetchone()
     last = None
     if model:
         last = connection.execute(
-            f"SELECT max(slot) FROM page_embeddings_vec_{int(model[2])} WHERE model_id = ?",
-            (model[1],),
+            f"SELECT max(slot), count(*) FROM page_embeddings_vec_{int(model[1])} "
+            "WHERE model_id = ?",
+            (model[0],),
         ).fetchone()
-    return repr((counts, newest, model, last))
+    return f"{digest.hexdigest()} {last}"
 
 
 def copy_brain(source: sqlite3.Connection, target: sqlite3.Connection, progress: Progress) -> None:

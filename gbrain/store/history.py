@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gbrain.errors import NotFound
 from gbrain.store.pages import StoredPage, find_page, page_text, require_page
@@ -41,38 +41,33 @@ def save_version(
 
 
 def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
-    """Return all versions of the page, oldest first; also of a deleted page."""
-    rows = connection.execute(
-        "SELECT version, slug, sha256, bytes, written_at, ending, ended_at FROM versions "
-        "WHERE page_id = ? ORDER BY version",
-        (_page_id(connection, slug),),
-    )
-    versions = [Version(*row) for row in rows]
-    page = find_page(connection, slug)
-    if page:
-        versions.append(
-            Version(page.version, page.slug, page.sha256, page.size, page.updated_at, None)
-        )
-    return versions
+    """Return all versions under this slug, oldest first; also of a deleted or renamed page.
+
+    A page that was renamed to the slug brings its earlier versions, except those whose number
+    belongs to a deleted page that had this slug.
+    """
+    return [row.version for _, row in sorted(_version_rows(connection, slug).items())]
 
 
 def version_text(connection: sqlite3.Connection, slug: str, version: int) -> str:
     """Return the text of one version; raise NotFound, with the existing ones, if missing."""
-    return _path_and_text(connection, slug, version)[1]
+    return _row_text(connection, _require_version(connection, slug, version))
 
 
 def page_at_version(
     connection: sqlite3.Connection, slug: str, version: int
 ) -> tuple[StoredPage, str, str]:
     """Return a page as it was in a version: its row, its front matter as JSON, and its text."""
-    path, text = _path_and_text(connection, slug, version)
-    versions = list_versions(connection, slug)
-    then = next(each for each in versions if each.version == version)
-    page = parse_page(path, text.encode())
+    row = _require_version(connection, slug, version)
+    then, text = row.version, _row_text(connection, row)
+    page = parse_page(row.path, text.encode())
+    created_at = connection.execute(
+        "SELECT min(written_at) FROM versions WHERE page_id = ?", (row.page_id,)
+    ).fetchone()[0]
     stored = StoredPage(
-        id=_page_id(connection, slug),
+        id=row.page_id,
         slug=then.slug,
-        path=path,
+        path=row.path,
         title=page.title,
         type=page.type,
         wing=page.wing,
@@ -85,7 +80,7 @@ def page_at_version(
         size=then.size,
         folder_id=None,
         source_sha256=None,
-        created_at=versions[0].written_at,
+        created_at=created_at or then.written_at,
         updated_at=then.written_at,
         tags=page.tags,
         aliases=page.aliases,
@@ -93,13 +88,26 @@ def page_at_version(
     return stored, page.meta, text
 
 
+def last_version(connection: sqlite3.Connection, slug: str) -> int:
+    """Return the highest version number of deleted pages under this slug, 0 if there is none."""
+    row = connection.execute(
+        f"SELECT max(version) FROM versions WHERE slug = ?1 AND {_DELETED_UNDER_SLUG}", (slug,)
+    ).fetchone()
+    return row[0] or 0
+
+
+# The first parameter is the slug. The page may have been restored and deleted again under another.
+_DELETED_UNDER_SLUG = (
+    "page_id IN (SELECT page_id FROM versions WHERE slug = ?1 AND ending = 'deleted') "
+    "AND NOT EXISTS (SELECT 1 FROM pages WHERE pages.id = page_id)"
+)
+
+
 def last_deleted(connection: sqlite3.Connection, slug: str) -> tuple[int, int] | None:
     """Return (page id, last version) of the page deleted last under this slug, if any."""
-    # The page may have been restored and deleted again under another slug.
     row = connection.execute(
         "SELECT page_id, (SELECT max(version) FROM versions WHERE page_id = v.page_id) "
-        "FROM versions AS v WHERE slug = ? AND ending = 'deleted' "
-        "AND NOT EXISTS (SELECT 1 FROM pages WHERE pages.id = v.page_id) "
+        f"FROM versions AS v WHERE slug = ?1 AND ending = 'deleted' AND {_DELETED_UNDER_SLUG} "
         "ORDER BY ended_at DESC, version DESC LIMIT 1",
         (slug,),
     ).fetchone()
@@ -133,27 +141,60 @@ def delete_all_versions(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM versions")
 
 
-def _path_and_text(connection: sqlite3.Connection, slug: str, version: int) -> tuple[str, str]:
-    """Return path and text of one version."""
-    page = find_page(connection, slug)
-    if page and page.version == version:
-        return page.path, page_text(connection, page.id)
-    row = connection.execute(
-        "SELECT path, content FROM versions WHERE page_id = ? AND version = ?",
-        (_page_id(connection, slug), version),
-    ).fetchone()
-    if row is None:
-        numbers = [str(known.version) for known in list_versions(connection, slug)]
-        raise NotFound(
-            f"{slug} has no version {version}", hint=f"Its versions are {', '.join(numbers[-10:])}."
-        )
-    return row[0], decompress_version(row[1])
+class _VersionRow(NamedTuple):
+    """A version with the page that it belongs to; the current one has no row in `versions`."""
+
+    version: Version
+    page_id: int
+    path: str
 
 
-def _page_id(connection: sqlite3.Connection, slug: str) -> int:
-    """Return the id of the page with this slug, or of the last one deleted under it."""
+def _version_rows(connection: sqlite3.Connection, slug: str) -> dict[int, _VersionRow]:
+    """Return the versions under this slug by number.
+
+    A number belongs to the page that had the slug then, not to one that was renamed to it later.
+    Raises NotFound if no page has ever had the slug.
+    """
     page = find_page(connection, slug)
+    page_id = page.id if page else _last_holder(connection, slug)
+    rows = connection.execute(
+        "SELECT version, slug, sha256, bytes, written_at, ending, ended_at, page_id, path "
+        "FROM versions "
+        f"WHERE page_id = ?2 OR (slug = ?1 AND {_DELETED_UNDER_SLUG}) "
+        "ORDER BY slug = ?1, page_id = ?2, ended_at",
+        (slug, page_id),
+    )
+    found = {row[0]: _VersionRow(Version(*row[:7]), *row[7:]) for row in rows}
     if page:
-        return page.id
+        current = Version(page.version, slug, page.sha256, page.size, page.updated_at, None)
+        found[page.version] = _VersionRow(current, page.id, page.path)
+    return found
+
+
+def _require_version(connection: sqlite3.Connection, slug: str, version: int) -> _VersionRow:
+    found = _version_rows(connection, slug)
+    if version not in found:
+        numbers = ", ".join(map(str, sorted(found)[-10:]))
+        raise NotFound(f"{slug} has no version {version}", hint=f"Its versions are {numbers}.")
+    return found[version]
+
+
+def _row_text(connection: sqlite3.Connection, row: _VersionRow) -> str:
+    if row.version.ending is None:
+        return page_text(connection, row.page_id)
+    content = connection.execute(
+        "SELECT content FROM versions WHERE page_id = ? AND version = ?",
+        (row.page_id, row.version.version),
+    ).fetchone()[0]
+    return decompress_version(content)
+
+
+def _last_holder(connection: sqlite3.Connection, slug: str) -> int:
+    """Return the id of the page deleted last under this slug, or else renamed from it last."""
     deleted = last_deleted(connection, slug)
-    return deleted[0] if deleted else require_page(connection, slug).id
+    if deleted:
+        return deleted[0]
+    row = connection.execute(
+        "SELECT page_id FROM versions WHERE slug = ? ORDER BY ended_at DESC LIMIT 1", (slug,)
+    ).fetchone()
+    return row[0] if row else require_page(connection, slug).id

@@ -8,7 +8,7 @@ from typing import Literal
 
 from gbrain.errors import Conflict
 from gbrain.store import chunks, page_questions
-from gbrain.store.history import last_deleted, save_version
+from gbrain.store.history import last_deleted, last_version, save_version
 from gbrain.store.pages import StoredPage, find_page, require_page
 from gbrain.text.slug import fold_name
 from gbrain.types import Page
@@ -73,6 +73,9 @@ def write_page(
         page.front_matter, page.compiled_truth, page.timeline,
     )  # fmt: skip
     version = current + 1
+    if renames and renames != page.slug:
+        # Above the numbers of a deleted page that had this slug: each names one text.
+        version = max(current, last_version(connection, page.slug)) + 1
     retitled = old is not None and old.title != page.title
     if old:
         save_version(connection, old, now, "renamed" if renames else "replaced")
@@ -94,7 +97,7 @@ def write_page(
     else:
         # A slug that is used again continues the history of the deleted page.
         holder = last_deleted(connection, page.slug)
-        version = holder[1] + 1 if holder else 1
+        version = max(holder[1] if holder else 0, last_version(connection, page.slug)) + 1
         cursor = connection.execute(
             "INSERT INTO pages (slug, path, title, type, wing, wing_reason, room, room_reason, "
             "date, first_day, last_day, sha256, bytes, vault_id, source_sha256, updated_at, tags, "

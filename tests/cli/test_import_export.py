@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -221,6 +222,50 @@ def test_a_brain_as_web_pages(run, sample, tmp_path):
     assert "people/alice-chen.html" in (tmp_path / "site" / "index.html").read_text()
     again = run("export", tmp_path / "site", "--format", "html", "--json")
     assert (again.json["written"], again.json["unchanged"]) == (0, 30)
+
+
+@pytest.mark.parametrize(
+    ("format_", "name", "own"),
+    [
+        ("html", "index.html", "<!doctype html>\n<html>\n<head>\n</head>My home page\n"),
+        ("html", "pages/index.html", "<html>Mine\n"),
+        ("json", "brain.ndjson", '{"slug": "of another program"}\n'),
+        ("json", "brain.ndjson", "not JSON\n"),
+    ],
+)
+def test_an_export_leaves_files_it_did_not_write(run, sample, tmp_path, format_, name, own):
+    file = tmp_path / "site" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(own)
+    refused = run("export", tmp_path / "site", "--format", format_, "--json")
+    assert (refused.exit_code, refused.error["code"]) == (1, "file_changed")
+    assert file.read_text() == own
+    assert run("export", tmp_path / "site", "--format", format_, "--force").exit_code == 0
+    assert file.read_text() != own
+    # What an export wrote is replaced by the next.
+    run("put", "index", stdin=b"# New text of the index\n")
+    assert run("export", tmp_path / "site", "--format", format_).exit_code == 0
+    assert "New text of the index" in file.read_text()
+
+
+def test_an_edited_web_page_is_left_alone(run, sample, tmp_path):
+    run("export", tmp_path, "--format", "html")
+    page = tmp_path / "index.html"
+    page.write_text(page.read_text().replace("<body>", "<body>My words"))
+    edited = page.read_text()
+    assert run("export", tmp_path, "--format", "html").exit_code == 1
+    assert page.read_text() == edited
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize("other", [False, True])
+def test_an_export_never_replaces_a_brain(run, sample, tmp_path, force, other):
+    brain = tmp_path / "brain.ndjson"
+    shutil.copy(sample, brain)
+    before = brain.read_bytes()
+    named = [] if other else ["--db", brain]
+    assert run("export", tmp_path, "--format", "json", *force, *named).exit_code == 1
+    assert brain.read_bytes() == before
 
 
 def test_import_of_what_is_no_folder(run, brain_path, tmp_path):

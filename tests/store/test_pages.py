@@ -113,6 +113,41 @@ def test_a_renamed_page_keeps_its_history_when_it_is_deleted(brain: Brain) -> No
     assert brain.text("b", 1) == "one"
 
 
+def test_a_version_of_a_deleted_page_is_never_another_page(brain: Brain) -> None:
+    brain.put("a", b"first page")
+    brain.put("a", b"first page, changed")
+    brain.delete("a")
+    brain.put("b", b"second page")
+    assert brain.rename("b", "a").version == 3
+    assert [brain.text("a", version) for version in (1, 2, 3)] == [
+        "first page",
+        "first page, changed",
+        "second page",
+    ]
+    assert history(brain, "a") == [(1, "a", "replaced"), (2, "a", "deleted"), (3, "a", None)]
+    assert brain.page("a", 1)[0].id != brain.page("a", 3)[0].id
+    # The renamed page has its own first version under its former name.
+    assert brain.text("b", 1) == "second page"
+    brain.delete("a")
+    brain.put("c", b"third page")
+    brain.rename("c", "a")
+    assert [brain.text("a", version) for version in (1, 2, 3, 4)] == [
+        "first page",
+        "first page, changed",
+        "second page",
+        "third page",
+    ]
+
+
+def test_a_new_page_has_no_versions_of_a_renamed_one(brain: Brain) -> None:
+    brain.put("a", b"first page")
+    brain.rename("a", "b")
+    assert brain.put("a", b"second page").version == 1
+    assert history(brain, "a") == [(1, "a", None)]
+    assert brain.text("a", 1) == "second page"
+    assert brain.text("b", 1) == "first page"
+
+
 def test_a_name_used_again_never_counts_a_version_twice(brain: Brain) -> None:
     brain.put("a", b"first page")
     brain.rename("a", "b")
