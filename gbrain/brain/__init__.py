@@ -6,10 +6,9 @@ from gbrain.brain.clock import clock as clock
 from gbrain.brain.clock import timestamp as timestamp
 from gbrain.brain.clock import today as today
 from gbrain.brain.folders import FolderMethods
-from gbrain.brain.maintenance import MaintenanceMethods
+from gbrain.brain.maintenance import MaintenanceMethods, SettingMethods
 from gbrain.brain.pages import PageMethods
 from gbrain.brain.queries import QueryMethods
-from gbrain.brain.settings import SettingMethods
 from gbrain.brain.structure import StructureMethods
 from gbrain.paths import default_path as default_path
 

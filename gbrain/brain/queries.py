@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from gbrain.search.explain.why_not import WhyNot
     from gbrain.search.rerank.interface import RerankResources
     from gbrain.store.jobs import Backlog
-    from gbrain.store.reranker_weights import TrainingExample
-    from gbrain.store.usage_log import HitLocation
+    from gbrain.store.usage_log import HitLocation, TrainingExample
     from gbrain.store.vectors import Floats
 
 NO_CHANGES: Mapping[str, str] = {}
@@ -179,7 +178,7 @@ class QueryMethods(ModelMethods):
 
     def filter_hints(self, scope: Scope) -> list[str]:
         """Return a sentence for each filter whose value no page has, with similar values."""
-        from gbrain.store.filter_hints import unmatched_filters
+        from gbrain.store.scope import unmatched_filters
 
         with self.database.read_transaction() as connection:
             return list(unmatched_filters(connection, scope))
@@ -243,14 +242,14 @@ class QueryMethods(ModelMethods):
 
         Hits with another number of features than `width` are left out.
         """
-        from gbrain.store.reranker_weights import training_examples
+        from gbrain.store.usage_log import training_examples
 
         with self.database.read_transaction() as connection:
             return list(training_examples(connection, width))
 
     def keep_reranker(self, weights: str) -> None:
         """Store the weights of the learned reranker."""
-        from gbrain.store.reranker_weights import RERANKER, save_weights
+        from gbrain.store.usage_log import RERANKER, save_weights
 
         with self.database.write_transaction() as connection:
             save_weights(connection, RERANKER, weights, timestamp())

@@ -10,11 +10,9 @@ from gbrain.text.slug import slug_from_path
 from gbrain.types import Scope
 
 if TYPE_CHECKING:
-    from gbrain.store.graph import LinkGraph
-    from gbrain.store.links import Backlink, LinkRow
+    from gbrain.store.links import Backlink, LinkGraph, LinkRow
     from gbrain.store.page_writer import WriteResult
-    from gbrain.store.provenance import Origin
-    from gbrain.store.supersede import SupersededPage
+    from gbrain.store.provenance import Origin, SupersededPage
     from gbrain.store.timeline import TimelineEntry
 
 
@@ -40,13 +38,13 @@ class StructureMethods(BrainFile):
 
     def graph(self, name: str | None = None, *, depth: int = 1, limit: int = 200) -> LinkGraph:
         """Return the pages at most `depth` links away from a page (default: all), up to `limit`."""
-        from gbrain.store import graph, pages
+        from gbrain.store import links, pages
 
         with self.database.read_transaction() as connection:
             if name is None:
-                return graph.full_graph(connection, limit)
+                return links.full_graph(connection, limit)
             page = pages.require_page(connection, slug_from_path(name))
-            return graph.graph_around(connection, page, depth, limit)
+            return links.graph_around(connection, page, depth, limit)
 
     def tags(self) -> list[tuple[str, int]]:
         """Return all tags with their number of pages, the most used first."""
@@ -91,21 +89,21 @@ class StructureMethods(BrainFile):
 
     def supersede(self, old: str, new: str) -> tuple[WriteResult, str]:
         """Mark the page `old` as superseded by `new`; return the write and the slug of `new`."""
-        from gbrain.store.supersede import supersede_page
+        from gbrain.store.provenance import supersede_page
 
         with self.database.write_transaction() as connection:
             return supersede_page(connection, slug_from_path(old), slug_from_path(new), timestamp())
 
     def undo_supersede(self, name: str) -> WriteResult:
         """Remove the mark that a page is superseded."""
-        from gbrain.store.supersede import undo_supersede
+        from gbrain.store.provenance import undo_supersede
 
         with self.database.write_transaction() as connection:
             return undo_supersede(connection, slug_from_path(name), timestamp())
 
     def superseded(self) -> list[SupersededPage]:
         """Return all superseded pages, by slug."""
-        from gbrain.store.supersede import list_superseded
+        from gbrain.store.provenance import list_superseded
 
         with self.database.read_transaction() as connection:
             return list_superseded(connection)

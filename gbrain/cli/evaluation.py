@@ -10,21 +10,19 @@ import typer
 from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Json, Quiet
 from gbrain.errors import UsageError
-from gbrain.evaluate.configurations import (
-    DEFAULT_CONFIGURATION,
-    STANDARD_CONFIGURATIONS,
-    configurations_from_options,
-)
-from gbrain.evaluate.context_recall import (
-    DEFAULT_BUDGETS,
-    ContextRecall,
-    measure_context_recall,
-    relevant_texts,
-)
 from gbrain.evaluate.dataset_cache import DatasetBrain, open_dataset_brain
 from gbrain.evaluate.datasets import Dataset, load_dataset, select_questions
 from gbrain.evaluate.evaluation import Evaluation, build_evaluation
-from gbrain.evaluate.runs import run_configurations
+from gbrain.evaluate.runs import (
+    DEFAULT_BUDGETS,
+    DEFAULT_CONFIGURATION,
+    STANDARD_CONFIGURATIONS,
+    ContextRecall,
+    configurations_from_options,
+    measure_context_recall,
+    relevant_texts,
+    run_configurations,
+)
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.evaluation import (

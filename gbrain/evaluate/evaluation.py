@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gbrain.evaluate.context_recall import ContextRecall
 from gbrain.evaluate.datasets import Dataset, DatasetQuestion, Grades
 from gbrain.evaluate.metrics import ROUNDING_ERROR, Comparison, compare
-from gbrain.evaluate.runs import Run
+from gbrain.evaluate.runs import ContextRecall, Run
 
 _MAX_WRONG_PAGES = 3
 

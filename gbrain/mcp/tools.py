@@ -6,10 +6,43 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gbrain.brain import Brain
-from gbrain.mcp import pages, questions, schemas
-from gbrain.mcp.arguments import Arguments
+from gbrain.mcp import handlers
+from gbrain.mcp.arguments import (
+    ANSWER,
+    CONTENT,
+    ENTRY_DATE,
+    ENTRY_SOURCE,
+    ENTRY_TEXT,
+    ENTRY_WRITTEN,
+    EXPECTED_VERSION,
+    EXPLANATION,
+    FIRST_LINE,
+    LAST_LINE,
+    LINKS,
+    NAME,
+    ORIGIN,
+    PAGE,
+    PAGE_OFFSET,
+    PAGES,
+    QUERY,
+    RECALLED,
+    ROW_LIMIT,
+    SLUG,
+    STATS,
+    TEXT_LIMIT,
+    TEXT_OFFSET,
+    TIMELINE,
+    VERSION,
+    WHY_DEPTH,
+    WHY_LIMIT,
+    WHY_NOT,
+    WRITTEN,
+    Arguments,
+    Schema,
+    arguments,
+    query_options,
+)
 from gbrain.mcp.reply import Reply
-from gbrain.mcp.schemas import Schema, arguments, query_options
 from gbrain.query_options import FILTERS
 
 
@@ -29,7 +62,7 @@ class Tool(NamedTuple):
     destructive: bool = False
 
 
-_SEARCH = arguments(("query",), query=schemas.QUERY, **query_options("limit", *FILTERS))
+_SEARCH = arguments(("query",), query=QUERY, **query_options("limit", *FILTERS))
 
 TOOLS: tuple[Tool, ...] = (
     Tool(
@@ -39,8 +72,8 @@ TOOLS: tuple[Tool, ...] = (
         "that occur in the text. Returns pages with snippets, best first. For a question in your "
         "own words, call brain_query.",
         _SEARCH,
-        schemas.ANSWER,
-        questions.search,
+        ANSWER,
+        handlers.search,
     ),
     Tool(
         "brain_query",
@@ -50,14 +83,14 @@ TOOLS: tuple[Tool, ...] = (
         "the verdict: `nothing` means that the notes probably do not contain the answer.",
         arguments(
             ("query",),
-            query=schemas.QUERY,
+            query=QUERY,
             **query_options(
                 "depth", "budget", "limit", "mode", "rerank", "include_superseded", "no_decay",
                 *FILTERS,
             ),
         ),
-        schemas.ANSWER,
-        questions.query,
+        ANSWER,
+        handlers.query,
     ),
     Tool(
         "brain_get",
@@ -66,15 +99,15 @@ TOOLS: tuple[Tool, ...] = (
         "calls: pass next_offset as offset, or ask for the lines that a result points to.",
         arguments(
             ("slug",),
-            slug=schemas.SLUG,
-            first_line=schemas.FIRST_LINE,
-            last_line=schemas.LAST_LINE,
-            offset=schemas.TEXT_OFFSET,
-            limit=schemas.TEXT_LIMIT,
-            version=schemas.VERSION,
+            slug=SLUG,
+            first_line=FIRST_LINE,
+            last_line=LAST_LINE,
+            offset=TEXT_OFFSET,
+            limit=TEXT_LIMIT,
+            version=VERSION,
         ),
-        schemas.PAGE,
-        pages.get,
+        PAGE,
+        handlers.get,
     ),
     Tool(
         "brain_put",
@@ -85,12 +118,12 @@ TOOLS: tuple[Tool, ...] = (
         "since. To add a dated fact, prefer brain_timeline_add.",
         arguments(
             ("slug", "content"),
-            slug=schemas.SLUG,
-            content=schemas.CONTENT,
-            expected_version=schemas.EXPECTED_VERSION,
+            slug=SLUG,
+            content=CONTENT,
+            expected_version=EXPECTED_VERSION,
         ),
-        schemas.WRITTEN,
-        pages.put,
+        WRITTEN,
+        handlers.put,
         writes=True,
         destructive=True,
     ),
@@ -100,10 +133,10 @@ TOOLS: tuple[Tool, ...] = (
         "List pages by slug, without their text, filtered by wing, tag, type, date or front "
         "matter. To find pages by their content, use brain_search or brain_query.",
         arguments(
-            limit=schemas.ROW_LIMIT, offset=schemas.PAGE_OFFSET, **query_options(*FILTERS)
+            limit=ROW_LIMIT, offset=PAGE_OFFSET, **query_options(*FILTERS)
         ),
-        schemas.PAGES,
-        pages.list_,
+        PAGES,
+        handlers.list_,
     ),
     Tool(
         "brain_timeline",
@@ -111,9 +144,9 @@ TOOLS: tuple[Tool, ...] = (
         "List dated entries, latest first, or those of one page, oldest first: what happened when. "
         "Each has its kind: an entry of a timeline, an item of another list, a dated heading, or "
         "a dated page such as a journal or a meeting.",
-        arguments(slug=schemas.SLUG, limit=schemas.ROW_LIMIT, **query_options(*FILTERS)),
-        schemas.TIMELINE,
-        pages.timeline,
+        arguments(slug=SLUG, limit=ROW_LIMIT, **query_options(*FILTERS)),
+        TIMELINE,
+        handlers.timeline,
     ),
     Tool(
         "brain_timeline_add",
@@ -122,14 +155,14 @@ TOOLS: tuple[Tool, ...] = (
         "is. Adding the same entry twice changes nothing.",
         arguments(
             ("slug", "text"),
-            slug=schemas.SLUG,
-            text=schemas.ENTRY_TEXT,
-            date=schemas.ENTRY_DATE,
-            source=schemas.ENTRY_SOURCE,
-            expected_version=schemas.EXPECTED_VERSION,
+            slug=SLUG,
+            text=ENTRY_TEXT,
+            date=ENTRY_DATE,
+            source=ENTRY_SOURCE,
+            expected_version=EXPECTED_VERSION,
         ),
-        schemas.ENTRY_WRITTEN,
-        pages.timeline_add,
+        ENTRY_WRITTEN,
+        handlers.timeline_add,
         writes=True,
     ),
     Tool(
@@ -137,9 +170,9 @@ TOOLS: tuple[Tool, ...] = (
         "List the links of a page",
         "List the pages that a page links to, and the pages that link to it: what is connected to "
         "a person, a project or an idea.",
-        arguments(("slug",), slug=schemas.SLUG, limit=schemas.ROW_LIMIT),
-        schemas.LINKS,
-        pages.links,
+        arguments(("slug",), slug=SLUG, limit=ROW_LIMIT),
+        LINKS,
+        handlers.links,
     ),
     Tool(
         "brain_why",
@@ -148,10 +181,10 @@ TOOLS: tuple[Tool, ...] = (
         "sources, what it calls and imports, the page it supersedes, and the pages that link to "
         "it. For the reason why a result ranks where it does, call brain_explain.",
         arguments(
-            ("slug",), slug=schemas.SLUG, depth=schemas.WHY_DEPTH, limit=schemas.WHY_LIMIT
+            ("slug",), slug=SLUG, depth=WHY_DEPTH, limit=WHY_LIMIT
         ),
-        schemas.ORIGIN,
-        pages.why,
+        ORIGIN,
+        handlers.why,
     ),
     Tool(
         "brain_stats",
@@ -159,8 +192,8 @@ TOOLS: tuple[Tool, ...] = (
         "Count the pages by wing, room and month, the tags, the newest pages, and the chunks that "
         "are not embedded yet. A good first call in a brain that you do not know.",
         arguments(),
-        schemas.STATS,
-        pages.stats,
+        STATS,
+        handlers.stats,
     ),
     Tool(
         "brain_explain",
@@ -169,22 +202,22 @@ TOOLS: tuple[Tool, ...] = (
         "page that you expected is missing, and what to change to get it.",
         arguments(
             ("query",),
-            query=schemas.QUERY,
-            why_not=schemas.WHY_NOT,
+            query=QUERY,
+            why_not=WHY_NOT,
             **query_options(
                 "limit", "mode", "rerank", "include_superseded", "no_decay", *FILTERS
             ),
         ),
-        schemas.EXPLANATION,
-        questions.explain,
+        EXPLANATION,
+        handlers.explain,
     ),
     Tool(
         "memory_search",
         "Search the memory by keyword",
         "Search what is remembered by keyword; the same as brain_search.",
         _SEARCH,
-        schemas.ANSWER,
-        questions.search,
+        ANSWER,
+        handlers.search,
     ),
     Tool(
         "memory_recall",
@@ -192,10 +225,10 @@ TOOLS: tuple[Tool, ...] = (
         "Recall what is known about a person, a thing or a project by its name: returns the page "
         "with that name, or else the pages that a query for the name finds.",
         arguments(
-            ("name",), name=schemas.NAME, limit=schemas.TEXT_LIMIT, offset=schemas.TEXT_OFFSET
+            ("name",), name=NAME, limit=TEXT_LIMIT, offset=TEXT_OFFSET
         ),
-        schemas.RECALLED,
-        questions.recall,
+        RECALLED,
+        handlers.recall,
     ),
     Tool(
         "memory_ask",
@@ -203,9 +236,9 @@ TOOLS: tuple[Tool, ...] = (
         "Ask the memory a question and get text to answer from, with citations, within a token "
         "budget; the same as brain_query with depth auto.",
         arguments(
-            ("query",), query=schemas.QUERY, **query_options("budget", "limit", *FILTERS)
+            ("query",), query=QUERY, **query_options("budget", "limit", *FILTERS)
         ),
-        schemas.ANSWER,
-        questions.ask,
+        ANSWER,
+        handlers.ask,
     ),
 )  # fmt: skip

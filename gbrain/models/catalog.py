@@ -162,7 +162,7 @@ def spec_from_folder(
     flags = {key: value for key, value in arguments.items() if value is not None}
     description = read_json(folder / DESCRIPTION_FILE)
     if description is None:
-        from gbrain.models.sentence_transformers import read_config
+        from gbrain.models.files import read_config
 
         return _spec_from_files({"name": folder.name} | read_config(folder, flags) | flags, folder)
     if not isinstance(description, dict):
@@ -204,7 +204,7 @@ def _spec_from_files(described: dict[str, Any], folder: Path) -> ModelSpec:
     _parse_max_tokens(described, folder)
     model = _model_file(folder)
     if described.get("dimension") is None:
-        from gbrain.models.transformer import Transformer
+        from gbrain.models.runtime import Transformer
 
         described["dimension"] = Transformer.open(folder / model, fused=False, packed=False).width()
     weights = sorted(path for path in (folder / model).parent.glob("*.onnx?data"))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from gbrain.errors import ModelUnavailable
 from gbrain.models.files import TOKENIZER_FILE, check_sizes
-from gbrain.models.runtime import open_session_and_tokenizer, usable_cores
+from gbrain.models.runtime import Transformer, open_session_and_tokenizer, usable_cores
 from gbrain.models.tokenizer import ModelTokenizer
-from gbrain.models.transformer import Transformer
 from gbrain.threads import BackgroundCall
 
 if TYPE_CHECKING:

@@ -1,10 +1,10 @@
-"""Open ONNX sessions and tokenizers in parallel and without log output."""
+"""Open ONNX sessions and tokenizers, in parallel and without log output, and run transformers."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gbrain.errors import ModelUnavailable
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
+
 
 LOG_FATAL_ONLY = 4
 # glibc's mallopt parameters M_TRIM_THRESHOLD and M_MMAP_THRESHOLD.
@@ -176,3 +179,76 @@ def _cannot_open(path: Path, error: Exception) -> ModelUnavailable:
     return ModelUnavailable(
         f"{path} cannot be opened: {reason}", hint="gbrain model verify checks the files."
     )
+
+
+# --- transformer: token ids in, one vector per token out -------------------------------------
+
+TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
+KNOWN_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+class Transformer:
+    """An open network; several threads can call it at once."""
+
+    def __init__(self, session: Session, source: Path) -> None:
+        self._session = session
+        self._source = source
+        self._output = _token_output(session, source)
+        self._types = _input_types(session, source)
+
+    @classmethod
+    def open(cls, model: Path, *, fused: bool, packed: bool) -> Transformer:
+        """Open the network in an ONNX file; see `open_session` for the options."""
+        return cls(open_session(model, fused=fused, packed=packed), model)
+
+    def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        """Return the last layer for one unpadded sequence, shape (number of ids, dimension)."""
+        import numpy as np
+
+        row = np.array([ids], dtype=np.int64)
+        values = {
+            "input_ids": row,
+            "attention_mask": np.ones_like(row),
+            "token_type_ids": np.zeros_like(row),
+        }
+        feed = {name: values[name].astype(kind, copy=False) for name, kind in self._types.items()}
+        try:
+            (found,) = self._session.run([self._output], feed)
+        except Exception as error:
+            reason = " ".join(str(error).split())[:200]
+            raise ModelUnavailable(
+                f"{self._source} failed on {len(ids)} tokens: {reason}",
+                hint="gbrain model verify checks its files; --max-tokens may be too high.",
+            ) from error
+        vectors: NDArray[np.float32] = np.asarray(found[0], dtype=np.float32)
+        return vectors
+
+    def width(self) -> int:
+        """Return the dimension of a vector, found by running the network."""
+        return int(self.token_vectors([0]).shape[-1])
+
+
+def _token_output(session: Session, source: Path) -> str:
+    outputs = {output.name: len(output.shape) for output in session.get_outputs()}
+    named = [name for name in TOKEN_OUTPUTS if outputs.get(name) == 3]
+    chosen = named or [name for name, rank in outputs.items() if rank == 3]
+    if not chosen:
+        raise ModelUnavailable(
+            f"{source} gives no vector per token, only {', '.join(outputs)}.",
+            hint="Export the transformer itself, with last_hidden_state as its output.",
+        )
+    return chosen[0]
+
+
+def _input_types(session: Session, source: Path) -> dict[str, str]:
+    inputs = {
+        node.name: node.type.removeprefix("tensor(").removesuffix(")")
+        for node in session.get_inputs()
+    }
+    unknown = [name for name in inputs if name not in KNOWN_INPUTS]
+    if unknown or "input_ids" not in inputs:
+        raise ModelUnavailable(
+            f"{source} has the inputs {', '.join(inputs)}.",
+            hint=f"gbrain supports only {', '.join(KNOWN_INPUTS)}.",
+        )
+    return inputs

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gbrain.output.json import Document, dumps
 from gbrain.output.plain_text import one_line
-from gbrain.store.graph import GraphPage, LinkGraph
+from gbrain.store.links import GraphPage, LinkGraph
 
 _TEMPLATE = Path(__file__).with_name("graph.html")
 _TO, _FROM, _BOTH = "→", "←", "↔"

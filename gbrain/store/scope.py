@@ -1,10 +1,10 @@
-"""Turn a scope (the filters of a query) into SQL conditions on pages and chunks."""
+"""Turn a scope (the filters of a query) into SQL, and say which of its values no page has."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import NamedTuple
 
@@ -220,3 +220,43 @@ def _is_unspaced(term: Term) -> bool:
 def _join(operator: str, conditions: list[Condition]) -> Condition:
     values = tuple(value for condition in conditions for value in condition.values)
     return Condition(f"({operator.join(c.sql for c in conditions)})", values)
+
+
+# --- filters that match no page --------------------------------------------------------------
+
+_MAX_NAMES = 5
+
+_VALUES = {
+    "wing": "SELECT wing, count(*) FROM pages GROUP BY 1",
+    "room": "SELECT room, count(*) FROM pages GROUP BY 1",
+    "type": "SELECT type, count(*) FROM pages WHERE type IS NOT NULL GROUP BY 1 COLLATE NOCASE",
+    "tag": "SELECT tag, count(*) FROM tags GROUP BY 1 COLLATE NOCASE",
+}
+
+
+def unmatched_filters(connection: sqlite3.Connection, scope: Scope) -> Iterator[str]:
+    """Yield a sentence for each wing, room, type and tag of the scope that no page has.
+
+    It lists values that exist, similar ones first, then those of most pages.
+    """
+    wanted = [("wing", scope.wing), ("room", scope.room), ("type", scope.type)]
+    for kind, value in [*wanted, *(("tag", tag) for tag in scope.tags)]:
+        if value is None:
+            continue
+        counts = dict(connection.execute(_VALUES[kind]).fetchall())
+        if value.lower() not in map(str.lower, counts):
+            yield f"There is no {kind} {value}{_suggestions(value, counts)}."
+
+
+def _suggestions(value: str, counts: dict[str, int]) -> str:
+    from difflib import SequenceMatcher
+
+    def closeness(known: str) -> tuple[float, int, str]:
+        alike = SequenceMatcher(None, value.lower(), known.lower()).ratio()
+        return -alike if alike >= 0.6 else 0.0, -counts[known], known
+
+    names = sorted(counts, key=closeness)
+    if not names:
+        return "; pages have none"
+    more = " and others" if len(names) > _MAX_NAMES else ""
+    return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(names[:_MAX_NAMES])}{more}"

@@ -50,7 +50,7 @@ def remove_setting(connection: sqlite3.Connection, name: str) -> None:
 def _update_dependents(connection: sqlite3.Connection, changed: str) -> None:
     """Rebuild the rows that depend on a setting that changed."""
     if changed == "hypothetical_questions":
-        from gbrain.store.page_questions import rebuild_questions
+        from gbrain.store.page_writer import rebuild_questions
 
         rebuild_questions(connection)
 

@@ -11,7 +11,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.search.rerank.learned import FEATURES, load_network
-from gbrain.store.reranker_weights import RERANKER, read_weights
+from gbrain.store.usage_log import RERANKER, read_weights
 
 NOON = "2026-11-16T12:00:00.000Z"
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from gbrain.evaluate.configurations import DEFAULT_CONFIGURATION
 from gbrain.evaluate.datasets import DatasetQuestion, Grades
 from gbrain.evaluate.evaluation import ExpectedPage, QueryLoss, find_worst_queries
 from gbrain.evaluate.metrics import score_ranking
-from gbrain.evaluate.runs import QuestionResult, Run
+from gbrain.evaluate.runs import DEFAULT_CONFIGURATION, QuestionResult, Run
 from gbrain.types import Scope
 
 RELEVANT: dict[str, Grades] = {"q": {"a": 1}, "r": {"b": 1, "c": 2}, "s": {"d": 1}}

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.evaluate.configurations import STANDARD_CONFIGURATIONS, Configuration
 from gbrain.evaluate.dataset_cache import DatasetBrain, open_dataset_brain
 from gbrain.evaluate.datasets import Dataset, DatasetDocument, DatasetQuestion, Grades
 from gbrain.evaluate.evaluation import build_evaluation
 from gbrain.evaluate.metrics import score_ranking
 from gbrain.evaluate.runs import (
     MAX_TIMED_QUESTIONS,
+    STANDARD_CONFIGURATIONS,
+    Configuration,
     QuestionResult,
     Run,
     evenly_spaced,

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.evaluate.configurations import Configuration
-from gbrain.evaluate.context_recall import ContextRecall
 from gbrain.evaluate.datasets import Dataset, DatasetQuestion
 from gbrain.evaluate.evaluation import Evaluation, ExpectedPage, QueryLoss
 from gbrain.evaluate.metrics import Comparison, Scores
-from gbrain.evaluate.runs import QuestionResult, Run
+from gbrain.evaluate.runs import Configuration, ContextRecall, QuestionResult, Run
 from gbrain.output.evaluation import show_evaluation
 from gbrain.types import Scope
 

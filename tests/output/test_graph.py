@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.output.graph import build_tree, dot_text, graph_document, graph_html, tree_lines
-from gbrain.store.graph import GraphLink, GraphPage, LinkGraph
+from gbrain.store.links import GraphLink, GraphPage, LinkGraph
 
 
 def page(slug: str, distance: int = 1, **changed: object) -> GraphPage:

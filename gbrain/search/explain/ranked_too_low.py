@@ -11,7 +11,7 @@ from gbrain.config import Settings, SettingValue, find_setting, format_value
 from gbrain.search.explain.score_breakdown import scores_by_page
 from gbrain.search.pipeline import StageResults
 from gbrain.search.threshold import minimum_score
-from gbrain.store.supersede import find_successor
+from gbrain.store.provenance import find_successor
 from gbrain.types import Answer, Ranked
 
 # Runs a query of a text with options, and returns its answer and stage results.

@@ -12,7 +12,7 @@ from gbrain.errors import GbrainError
 from gbrain.search.fusion import min_max
 from gbrain.search.rerank.interface import RerankRequest, RerankScores
 from gbrain.store.boost_data import BoostDataRequest, read_boost_data
-from gbrain.store.reranker_weights import RERANKER, read_weights
+from gbrain.store.usage_log import RERANKER, read_weights
 from gbrain.types import BoostData, Ranked
 
 # The order of the numbers in a `Row`.

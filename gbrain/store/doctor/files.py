@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from gbrain.errors import BadBrain
-from gbrain.store import atomic_files, page_questions
+from gbrain.store import atomic_files, page_writer
 from gbrain.store.doctor.findings import Examination, Finding
 from gbrain.store.doctor.rebuild import create_empty_index
 from gbrain.store.folders import list_folders
@@ -107,7 +107,7 @@ def create_missing(examination: Examination) -> None:
             create_empty_index(connection, table)
     # No check compares questions with the pages that they are derived from.
     if "page_questions" in missing:
-        page_questions.rebuild_questions(connection)
+        page_writer.rebuild_questions(connection)
 
 
 def hard_links(examination: Examination) -> int:

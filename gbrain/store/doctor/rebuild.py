@@ -6,7 +6,7 @@ import json
 import sqlite3
 from contextlib import suppress
 
-from gbrain.store import chunks, page_questions, page_writer
+from gbrain.store import chunks, page_writer
 from gbrain.store.doctor.findings import Examination
 from gbrain.store.doctor.rows import delete_stray_rows, delete_wrong_rows, is_timestamp
 from gbrain.store.reparse import parse_stored
@@ -42,7 +42,7 @@ def rebuild_derived(examination: Examination) -> None:
             _write_row(connection, page_id, page, examination.now)
             page_writer.write_names_tags_links(connection, page_id, page)
             chunks.replace_chunks(connection, page_id, page.title, page.chunks, fresh=True)
-            page_questions.replace_questions(connection, page_id, page, fresh=True)
+            page_writer.replace_questions(connection, page_id, page, fresh=True)
             chunks.enqueue_page(connection, page_id, examination.now)
     for table in KEYWORD_INDEXES:
         connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")

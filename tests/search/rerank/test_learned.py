@@ -20,7 +20,7 @@ from gbrain.search.rerank.learned import (
     load_network,
 )
 from gbrain.store.connection import Database
-from gbrain.store.reranker_weights import RERANKER, save_weights
+from gbrain.store.usage_log import RERANKER, save_weights
 from gbrain.types import BoostData, Candidate, Ranked
 
 ZEROS = (0.0,) * len(FEATURES)

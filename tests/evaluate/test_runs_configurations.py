@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gbrain.errors import BadSetting, NotFound, UsageError
-from gbrain.evaluate.configurations import (
+from gbrain.evaluate.runs import (
     DEFAULT_CONFIGURATION,
     STANDARD_CONFIGURATIONS,
     Configuration,

@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.evaluate.configurations import DEFAULT_CONFIGURATION, STANDARD_CONFIGURATIONS
-from gbrain.evaluate.context_recall import measure_context_recall, relevant_texts, share_contained
 from gbrain.evaluate.datasets import Dataset, DatasetDocument, load_dataset
+from gbrain.evaluate.runs import (
+    DEFAULT_CONFIGURATION,
+    STANDARD_CONFIGURATIONS,
+    measure_context_recall,
+    relevant_texts,
+    share_contained,
+)
 
 LINES = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments" / "lines"
 

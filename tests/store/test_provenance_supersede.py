@@ -6,7 +6,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import Conflict, NotFound
-from gbrain.store.supersede import list_superseded, supersede_page, undo_supersede
+from gbrain.store.provenance import list_superseded, supersede_page, undo_supersede
 
 NOW = "2026-11-16T12:00:00.000Z"
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 import sqlite3
 
 from gbrain.brain import Brain
-from gbrain.store import reranker_weights, usage_log
-from gbrain.store.reranker_weights import TrainingExample
+from gbrain.store import usage_log
+from gbrain.store.usage_log import TrainingExample
 
 NOON = "2026-11-16T12:00:00.000Z"
 
 
 def test_the_last_saved_weights_are_read(brain: Brain) -> None:
     with brain.database.write_transaction() as connection:
-        assert reranker_weights.read_weights(connection, "reranker") is None
-        reranker_weights.save_weights(connection, "reranker", "old", NOON)
-        reranker_weights.save_weights(connection, "reranker", "new", NOON)
-        reranker_weights.save_weights(connection, "other", "else", NOON)
-        assert reranker_weights.read_weights(connection, "reranker") == "new"
+        assert usage_log.read_weights(connection, "reranker") is None
+        usage_log.save_weights(connection, "reranker", "old", NOON)
+        usage_log.save_weights(connection, "reranker", "new", NOON)
+        usage_log.save_weights(connection, "other", "else", NOON)
+        assert usage_log.read_weights(connection, "reranker") == "new"
 
 
 def test_a_brain_without_the_learned_table_has_no_weights() -> None:
     connection = sqlite3.connect(":memory:")
-    assert reranker_weights.read_weights(connection, "reranker") is None
+    assert usage_log.read_weights(connection, "reranker") is None
     connection.close()
 
 
@@ -38,12 +38,12 @@ def test_examples_are_queries_with_an_opened_hit(brain: Brain) -> None:
         usage_log.log_query(
             connection, "second?", NOON, "bm25", "strong", [usage_log.ShownPage(one, (5, 6))], 9
         )
-        assert list(reranker_weights.training_examples(connection, 2)) == []
+        assert list(usage_log.training_examples(connection, 2)) == []
         usage_log.log_open(connection, two, "2026-11-16T12:01:00.000Z")
-        assert list(reranker_weights.training_examples(connection, 2)) == [
+        assert list(usage_log.training_examples(connection, 2)) == [
             TrainingExample(((0.1, 0.2), (0.3, 0.4)), (False, True))
         ]
-        assert list(reranker_weights.training_examples(connection, 3)) == []
+        assert list(usage_log.training_examples(connection, 3)) == []
 
 
 def test_hits_with_invalid_features_are_left_out(brain: Brain) -> None:
@@ -58,6 +58,6 @@ def test_hits_with_invalid_features_are_left_out(brain: Brain) -> None:
             "INSERT INTO question_hits VALUES (1, ?, 1, ?, ?)",
             [(rank, written, NOON) for rank, written in enumerate(features, 1)],
         )
-        assert list(reranker_weights.training_examples(connection, 2)) == [
+        assert list(usage_log.training_examples(connection, 2)) == [
             TrainingExample(((1.0, 2.0),), (True,))
         ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.store.graph import LinkGraph, full_graph, graph_around
+from gbrain.store.links import LinkGraph, full_graph, graph_around
 from gbrain.store.pages import require_page
 
 Around = Callable[..., LinkGraph]

@@ -8,7 +8,7 @@ from pathlib import Path
 from gbrain.brain import Brain
 from gbrain.config import Settings
 from gbrain.search.lanes.keyword import search
-from gbrain.store import page_questions
+from gbrain.store import page_writer
 from gbrain.store.doctor.examine import examine
 from gbrain.text.query import parse_query
 from gbrain.types import Scope
@@ -19,7 +19,7 @@ PAGE = b"---\nquestions: [Who bakes the bread?]\n---\n# Bob\n\n## Work\n\nA man 
 def fill(brain: Brain, wanted: str) -> int:
     brain.set("hypothetical_questions", wanted)
     with brain.database.write_transaction() as connection:
-        return page_questions.rebuild_questions(connection)
+        return page_writer.rebuild_questions(connection)
 
 
 def found(brain: Brain, text: str, wanted: str = "authored") -> list[str]:
