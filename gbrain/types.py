@@ -301,19 +301,24 @@ class Hit(NamedTuple):
 
 
 class TermStatistics(NamedTuple):
-    """A query word: about how many pages contain it, and whether the best hit does."""
+    """A query word: about how many pages contain it, and whether the best hit and its title do."""
 
     word: str
     pages: int
     in_top_hit: bool
+    in_title: bool = False
 
 
 class Verdict(NamedTuple):
-    """How well a query was answered; `confidence` is the chance that the first 5 hits answer it."""
+    """How well a query was answered; `confidence` is the chance that the first hit answers it.
+
+    `missing` are the rarest words of the query that the first hit does not contain.
+    """
 
     grade: Grade
     confidence: float
     reasons: tuple[str, ...]
+    missing: tuple[str, ...] = ()
 
 
 class ContextChunk(NamedTuple):

@@ -192,8 +192,10 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
         (
             "VERDICT",
             """
-            Each answer is graded `strong`, `partial` or `nothing`, by how likely its first five
-            pages contain what was asked for; a confidence from 0 to 1 and the reasons are given.
+            Each answer is graded `strong`, `partial` or `nothing`, by how likely its first page
+            contains what was asked for; a confidence from 0 to 1 and the reasons are given, and as
+            `missing` the rarest words of the query that its best chunk does not contain. A grade
+            other than `strong` is printed on the terminal, in a pipe on stderr.
             The settings `verdict_strong` and `verdict_nothing` are the bounds. With `--exit-code`
             the grade `nothing` exits with 3, even if there are pages to show.
             """,

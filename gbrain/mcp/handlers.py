@@ -101,6 +101,8 @@ def _reply(answer: Answer) -> Reply:
 
 def _text(answer: Answer) -> str:
     verdict = f"Verdict: {answer.verdict.grade}."
+    if answer.verdict.grade != "strong" and answer.verdict.missing:
+        verdict += f" Not mentioned: {', '.join(answer.verdict.missing)}."
     found = answer_text(answer) or "Nothing found."
     return "\n\n".join(part for part in (answer.notice, found, verdict) if part)
 

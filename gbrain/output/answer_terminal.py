@@ -15,7 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from gbrain.messages import counted
-from gbrain.output.answer_text import poor_answer_notice, read_as_notice, superseded_notice
+from gbrain.output.answer_text import (
+    phrase_reason,
+    poor_answer_notice,
+    read_as_notice,
+    superseded_notice,
+)
 from gbrain.output.pager import open_pager
 from gbrain.output.plain_text import one_line, printable
 from gbrain.output.screen import console
@@ -184,22 +189,15 @@ def highlight_matches(snippet: str) -> Text:
 
 def closing_notices(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
     """Yield notices: how the query was read, a poor verdict, and what was left out."""
-    reasons = [
-        "the best page " + reason[3:] if reason.startswith("it ") else reason
-        for reason in answer.verdict.reasons
-    ]
     if words := read_as_notice(answer):
         yield words
     if not answer.hits:
         further = "; gbrain query also searches by meaning" if answer.mode == "bm25" else ""
         yield f"Nothing found. Try fewer or other words{further}."
-    elif poor := poor_answer_notice(answer):
+    elif poor := poor_answer_notice(answer, why=not verbose):
         yield poor
-    elif answer.verdict.grade == "partial":
-        why = f": {one_line(reasons[0])}" if reasons and not verbose else ""
-        yield f"This may be only part of the answer{why}."
     if verbose and answer.hits:
-        told = "; ".join(one_line(reason) for reason in reasons)
+        told = "; ".join(map(phrase_reason, answer.verdict.reasons))
         yield f"Verdict {answer.verdict.grade}, confidence {answer.verdict.confidence:.2f}: {told}."
     if less := superseded_notice(answer, named=verbose):
         yield less

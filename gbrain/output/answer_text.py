@@ -16,7 +16,7 @@ _MAX_CLOSEST_PAGES = 3
 def answer_text(answer: Answer) -> str:
     """Return the hits, one paragraph each, or the context if one was assembled."""
     if answer.context is not None:
-        notice = poor_answer_notice(answer)
+        notice = poor_answer_notice(answer) if answer.verdict.grade == "nothing" else None
         return "\n\n".join(filter(None, (notice, context_text(answer.context))))
     return "\n".join(_hit_text(hit) for hit in answer.hits)
 
@@ -37,12 +37,25 @@ def superseded_notice(answer: Answer, *, named: bool = False) -> str | None:
     return f"{pages} left out{slugs}; --include-superseded shows them."
 
 
-def poor_answer_notice(answer: Answer) -> str | None:
-    """Return a notice with the closest pages if there are hits but none answers the question."""
-    if not answer.hits or answer.verdict.grade != "nothing":
+def poor_answer_notice(answer: Answer, *, why: bool = True) -> str | None:
+    """Return a notice if there are hits but the grade is not strong; with `why`, its reason.
+
+    The reason names the words that the best page does not mention.
+    """
+    if not answer.hits or answer.verdict.grade == "strong":
         return None
+    reasons = [phrase_reason(reason) for reason in answer.verdict.reasons[: int(why)]]
+    if answer.verdict.grade == "partial":
+        return f"This may be only part of the answer{': ' + reasons[0] if reasons else ''}."
     closest = ", ".join(one_line(hit.title) for hit in answer.hits[:_MAX_CLOSEST_PAGES])
-    return f"No page answers this well. Closest: {closest}."
+    reason = reasons[0] if reasons and answer.verdict.missing else ""
+    missing = f" {reason[:1].upper()}{reason[1:]}." if reason else ""
+    return f"No page answers this well. Closest: {closest}.{missing}"
+
+
+def phrase_reason(reason: str) -> str:
+    """Return a reason of the verdict with its subject, on one line."""
+    return one_line("the best page " + reason[3:] if reason.startswith("it ") else reason)
 
 
 def _hit_text(hit: Hit) -> str:

@@ -55,6 +55,7 @@ def answer_document(answer: Answer, *, trace: bool = False) -> Document:
             "grade": answer.verdict.grade,
             "confidence": answer.verdict.confidence,
             "reasons": list(answer.verdict.reasons),
+            "missing": list(answer.verdict.missing),
         },
         "superseded": list(answer.superseded),
         "results": [hit_document(hit) for hit in answer.hits],

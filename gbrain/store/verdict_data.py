@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from gbrain.text.query_terms import fts_whole_term, has_unspaced_script
+from gbrain.text.query_terms import fts_whole_term, has_unspaced_script, split_unspaced
 from gbrain.types import Term, TermStatistics
 
 # Counting stops here, so that a common word does not cost more than a rare one.
@@ -26,14 +27,41 @@ def packaged_model_is_active(connection: sqlite3.Connection) -> bool:
 
 
 def term_statistics(
-    connection: sqlite3.Connection, terms: Sequence[Term], chunk_ids: Sequence[int], pages: int
+    connection: sqlite3.Connection,
+    terms: Sequence[Term],
+    page_id: int,
+    chunk_ids: Iterable[int],
+    pages: int,
 ) -> tuple[TermStatistics, ...]:
-    """Return for each term about how many pages have it, and whether one of the chunks does."""
-    return tuple(_one_term(connection, term, chunk_ids, pages) for term in terms[:_MAX_TERMS])
+    """Return for each term about how many pages have it, and whether the page's chunks do.
+
+    Without `chunk_ids`, all chunks of the page count. A term of a script without spaces is divided
+    into words if the chunks contain some of them.
+    """
+    chosen = json.dumps(sorted(chunk_ids) or _all_chunk_ids(connection, page_id))
+    return tuple(
+        _one_term(connection, part, page_id, chosen, pages)
+        for term in terms[:_MAX_TERMS]
+        for part in _parts(connection, term, chosen)
+    )
+
+
+def _all_chunk_ids(connection: sqlite3.Connection, page_id: int) -> list[int]:
+    """Return the ids of a page's chunks."""
+    rows = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
+    return [row[0] for row in rows]
+
+
+def _parts(connection: sqlite3.Connection, term: Term, chunk_ids: str) -> Sequence[Term]:
+    """Return the words of an unspaced term, or the term alone if it has none or all are missing."""
+    if _contain(connection, term, chunk_ids):
+        return (term,)
+    parts = split_unspaced(term)
+    return parts if any(_contain(connection, part, chunk_ids) for part in parts) else (term,)
 
 
 def _one_term(
-    connection: sqlite3.Connection, term: Term, chunk_ids: Sequence[int], pages: int
+    connection: sqlite3.Connection, term: Term, page_id: int, chunk_ids: str, pages: int
 ) -> TermStatistics:
     match = fts_whole_term(term)
     counted: int = connection.execute(
@@ -42,17 +70,26 @@ def _one_term(
     ).fetchone()[0]
     if counted == _MAX_COUNTED_PAGES:
         counted = max(counted, int(math.sqrt(_MAX_COUNTED_PAGES * pages)))
-    contained = any(_contains(connection, term, match, chunk_id) for chunk_id in chunk_ids)
-    return TermStatistics(" ".join(term.words), max(counted, int(contained)), contained)
+    contained = _contain(connection, term, chunk_ids)
+    in_title = connection.execute(
+        "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? AND rowid = ?",
+        (f"{{title aliases}} : ({match})", page_id),
+    ).fetchone()
+    word = " ".join(term.words)
+    return TermStatistics(word, max(counted, int(contained)), contained, in_title is not None)
 
 
-def _contains(connection: sqlite3.Connection, term: Term, match: str, chunk_id: int) -> bool:
+def _contain(connection: sqlite3.Connection, term: Term, chunk_ids: str) -> bool:
+    """Return whether one of the chunks, ids as a JSON array, contains the term."""
+    within = "IN (SELECT value FROM json_each(?))"
     found = connection.execute(
-        "SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid = ?", (match, chunk_id)
+        f"SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid {within} LIMIT 1",
+        (fts_whole_term(term), chunk_ids),
     ).fetchone()
     if found is None and any(map(has_unspaced_script, term.words)):
         found = connection.execute(
-            "SELECT 1 FROM chunks WHERE id = ? AND instr(text, ?) > 0",
-            (chunk_id, " ".join(term.words)),
+            "SELECT 1 FROM chunks JOIN pages ON pages.id = page_id "
+            f"WHERE chunks.id {within} AND instr(title || text, ?) > 0 LIMIT 1",
+            (chunk_ids, " ".join(term.words)),
         ).fetchone()
     return found is not None

@@ -34,6 +34,8 @@ _COMPOUND_WORD = r"[^\W_]+"
 
 # Scripts written without spaces: words are found as substrings there, not as tokens.
 _UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+_IDEOGRAPH = "[\u3400-\u9fff\uf900-\ufaff]"
+_IDEOGRAPHS_OR_WORD = rf"{_IDEOGRAPH}+|[\u30a0-\u30ff]+|[A-Za-z0-9]+"
 
 Aliases = Mapping[str, tuple[str, ...]]
 _NO_ALIASES: Aliases = {}
@@ -153,6 +155,22 @@ def can_be_compared(term: Term) -> bool:
 def has_unspaced_script(text: str) -> bool:
     """Tell whether some of the text is in a script that does not separate words."""
     return not text.isascii() and re.search(_UNSPACED, text) is not None
+
+
+def split_unspaced(term: Term) -> tuple[Term, ...]:
+    """Return the likely words of a term in Chinese or Japanese; none for other scripts.
+
+    Hiragana are mostly grammar and left out. A longer run of ideographs becomes pairs, since most
+    words are two ideographs long; a single one counts only if there is nothing longer.
+    """
+    if term.quoted or not has_unspaced_script(term.words[0]):
+        return ()
+    words: list[str] = []
+    for run in re.findall(_IDEOGRAPHS_OR_WORD, term.words[0]):
+        pairs = len(run) > 2 and re.match(_IDEOGRAPH, run)
+        words += [run[at : at + 2] for at in range(len(run) - 1)] if pairs else [run]
+    longer = [word for word in words if len(word) > 1]
+    return tuple(Term((word,)) for word in dict.fromkeys(longer or words))
 
 
 def fts_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:

@@ -145,7 +145,22 @@ def test_in_a_pipe_too_it_is_told_that_nothing_answers(run, embedded):
     assert ran.stderr.startswith("No page answers this well. Closest: ")
     assert run("query", "quantum flurble", "--quiet").stderr == ""
     assert run("query", "quantum flurble", "--json").stderr == ""
-    assert run("query", LUKEWARM).stderr == ""
+    assert run("query", "sourdough starter").stderr == ""
+
+
+def test_a_partial_answer_names_the_missing_words(run, embedded, at_terminal):
+    told = "This may be only part of the answer: no page mentions lukewarm, RAG."
+    ran = run("query", LUKEWARM)
+    assert ran.stderr == f"{told}\n"
+    assert told not in ran.stdout
+    _, screen = at_terminal("query", LUKEWARM)
+    assert told in " ".join(screen.split())
+    verdict = run("query", LUKEWARM, "--json").json["verdict"]
+    assert (verdict["grade"], verdict["missing"]) == ("partial", ["lukewarm", "RAG"])
+
+
+def test_small_talk_of_common_words_finds_nothing(run, embedded):
+    assert run("query", "what can you do?", "--exit-code").exit_code == 3
 
 
 @pytest.mark.parametrize("command", ["search", "query"])

@@ -220,3 +220,11 @@ def test_a_page_that_was_changed_is_found_as_it_is_now(run, sample):
     assert run("search", "some zyzzyva", "--json").json["results"][0]["slug"] == "stale"
     run("delete", "stale")
     assert run("search", "zyzzyva", "--json").json["results"] == []
+
+
+def test_a_word_of_a_script_without_spaces_is_an_answer(run, sample):
+    run("put", "trips/tokyo", stdin="# 旅\n\n来年は東京に行きます。\n".encode())
+    ran = run("search", "東京", "--exit-code")
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("1. trips/tokyo ")
+    assert run("search", "大阪", "--exit-code").exit_code == 3

@@ -13,18 +13,20 @@ from gbrain.types import TermStatistics
 
 def facts_of(brain: Brain, slug: str, text: str) -> tuple[TermStatistics, ...]:
     with brain.database.read_transaction() as connection:
-        passages = page_chunks(connection, brain.get(slug).id)
+        page_id = brain.get(slug).id
+        chunks = [chunk.id for chunk in page_chunks(connection, page_id)]
         pages = verdict_data.approximate_page_count(connection)
-        return verdict_data.term_statistics(
-            connection, parse_terms(text), [p.id for p in passages], pages
-        )
+        by_page = verdict_data.term_statistics(connection, parse_terms(text), page_id, (), pages)
+        facts = verdict_data.term_statistics(connection, parse_terms(text), page_id, chunks, pages)
+        assert by_page == facts
+        return facts
 
 
 def test_stems_titles_and_counts(brain: Brain) -> None:
     brain.put("bread", b"# Sourdough\n\nFeeding starters daily.\n")
     brain.put("soup", b"# Soup\n\nStarters and mains.\n")
     assert facts_of(brain, "bread", "sourdough starter schedule") == (
-        TermStatistics("sourdough", 1, True),
+        TermStatistics("sourdough", 1, True, in_title=True),
         TermStatistics("starter", 2, True),
         TermStatistics("schedule", 0, False),
     )
@@ -45,6 +47,19 @@ def test_scripts_without_spaces(brain: Brain) -> None:
     brain.put("tea", "# 茶\n\n今日は緑茶を飲みました。\n".encode())
     assert facts_of(brain, "tea", "緑茶") == (TermStatistics("緑茶", 1, True),)
     assert facts_of(brain, "tea", "紅茶") == (TermStatistics("紅茶", 0, False),)
+    assert facts_of(brain, "tea", "緑茶の飲み方と電話番号") == (
+        TermStatistics("緑茶", 1, True),
+        TermStatistics("電話", 0, False),
+        TermStatistics("話番", 0, False),
+        TermStatistics("番号", 0, False),
+    )
+    assert facts_of(brain, "tea", "電話番号は") == (TermStatistics("電話番号は", 0, False),)
+
+
+def test_aliases_count_as_title(brain: Brain) -> None:
+    brain.put("anna", b"---\ntitle: Anna Kowalska\naliases: [Ania]\n---\nPlays the violin.\n")
+    (ania, violin) = facts_of(brain, "anna", "Ania violin")
+    assert (ania.in_title, violin.in_title) == (True, False)
 
 
 def test_a_common_word_is_counted_only_so_far(
@@ -61,6 +76,6 @@ def test_a_common_word_is_counted_only_so_far(
 def test_an_empty_brain(brain: Brain) -> None:
     with brain.database.read_transaction() as connection:
         assert verdict_data.approximate_page_count(connection) == 0
-        assert verdict_data.term_statistics(connection, parse_terms("any words"), [], 0) == (
+        assert verdict_data.term_statistics(connection, parse_terms("any words"), 1, (), 0) == (
             TermStatistics("words", 0, False),
         )
