@@ -14,7 +14,7 @@ from gbrain.types import BoostData, Query
 
 if TYPE_CHECKING:
     from gbrain.search.intent import Intent
-    from gbrain.text.dates import Period
+    from gbrain.text.periods import Period
 
 # Takes a slug and what is known of the page, returns the factor for its score.
 Rule = Callable[[str, BoostData], float]

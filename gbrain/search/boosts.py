@@ -19,7 +19,7 @@ from gbrain.types import BoostData, Query, Ranked
 
 if TYPE_CHECKING:
     from gbrain.search.intent import Intent
-    from gbrain.text.dates import Period
+    from gbrain.text.periods import Period
 
 Field = Literal["wing", "tag", "slug"]
 

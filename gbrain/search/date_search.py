@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gbrain.search.run_lanes import LaneResults
-    from gbrain.text.dates import Period
+    from gbrain.text.periods import Period
 
 # A question with no other words asks for everything of its time.
 _GENERAL_WORDS = frozenset(
@@ -134,7 +134,7 @@ def _best_chunks(
     levels: tuple[tuple[Period, ...], ...],
     scores: Mapping[int, float] | None = None,
 ) -> dict[int, int]:
-    """Return the chunk that speaks for each page: of its likeliest period, then the best.
+    """Return the chunk to show of each page: of its likeliest period, then the best.
 
     A chunk with a date of its own comes before the others of a dated page, the exact date before
     the vague one, the latest before the earlier.

@@ -11,15 +11,19 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from gbrain.text.dates import (
-    FOREIGN_MONTHS,
+from gbrain.text.dates import find_mentions
+from gbrain.text.foreign_dates import ENGLISH_MONTHS, translate_dates
+from gbrain.text.periods import (
     Period,
     calendar_period,
+    day_after,
     day_period,
-    find_mentions,
-    month_length,
+    iso_span,
     month_period,
+    part_of,
     quarter_period,
+    season_period,
+    shift_years,
     span_period,
     year_period,
 )
@@ -33,40 +37,12 @@ _NEAR_DAYS = 92
 _LAST_DAY = "9999-12-31"
 _FIRST_DAY = "0001-01-01"
 
-_MONTHS = (
-    "January February March April May June July August September October November December".split()
-)
-_FOREIGN_SINCE = ("seit", "depuis", "desde", "dal", "sinds")
-_FOREIGN_LEADS = (
-    "im", "am", "vom", "en", "em", "nel", "ad", "a", "in", "le", "el", "il", "au mois de",
-    "à partir de", *_FOREIGN_SINCE,
-)  # fmt: skip
-_FOREIGN_PHRASES = {
-    "gestern": "yesterday", "vorgestern": "two days ago", "heute": "today",
-    "letzte woche": "last week", "letzter woche": "last week", "diese woche": "this week",
-    "letzten monat": "last month", "diesen monat": "this month", "letztes jahr": "last year",
-    "letzten sommer": "last summer", "letzten winter": "last winter",
-    "letzten herbst": "last autumn", "letzten frühling": "last spring",
-    "letztes wochenende": "last weekend",
-    "la semaine dernière": "last week", "le mois dernier": "last month",
-    "l'année dernière": "last year", "l'été dernier": "last summer",
-    "l'hiver dernier": "last winter",
-    "ayer": "yesterday", "la semana pasada": "last week", "el mes pasado": "last month",
-    "el año pasado": "last year", "el verano pasado": "last summer",
-    "ieri": "yesterday", "la settimana scorsa": "last week", "il mese scorso": "last month",
-    "l'anno scorso": "last year",
-    "ontem": "yesterday", "semana passada": "last week", "mês passado": "last month",
-    "ano passado": "last year",
-    "gisteren": "yesterday", "vorige week": "last week", "vorige maand": "last month",
-    "vorig jaar": "last year", "afgelopen week": "last week",
-}  # fmt: skip
-
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _ORDINALS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3}
 _ORDINALS |= {"4th": 3, "last": -1}
 _COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10}
 
-_ENGLISH_MONTHS = "|".join([*_MONTHS, "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec"])
+_ENGLISH_MONTHS = "|".join([*ENGLISH_MONTHS, "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec"])
 _NOT_WORD = r"(?![^\W_])"
 _TOKEN = "\x01([0-9]+)\x02"
 _LEADS = (
@@ -127,7 +103,7 @@ class _Reader:
 
     def read(self, question: str) -> str:
         """Return the question with a token for each time."""
-        text = _translate_foreign(question)
+        text = translate_dates(question)
         text = _expand_shared_months(text)
         for pattern, read in (
             (_DOTTED, self._dotted), (_SLASHED, self._slashed), (_WEEK_NUMBER, self._week_number),
@@ -195,7 +171,7 @@ class _Reader:
     def _half_year(self, match: re.Match[str]) -> str:
         half, year = int(match[1] or match[4]), int(match[2] or match[3])
         first, last = quarter_period(year, 2 * half - 1), quarter_period(year, 2 * half)
-        return self._token((_span(first.first, last.last),), False, match[0])
+        return self._token((iso_span(first.first, last.last),), False, match[0])
 
     def _before_last(self, match: re.Match[str]) -> str:
         if match[1].lower() == "day":
@@ -217,7 +193,7 @@ class _Reader:
             return match[0]
         month, today = _SEASONS[name.lower()], self.today
         first_year = int(year) if year else today.year
-        period = _season_period(first_year, month)
+        period = season_period(first_year, month)
         if until and name.lower() != "winter":
             return match[0]
         if way and not year:
@@ -226,21 +202,21 @@ class _Reader:
             if way in ("last", "past", "previous"):
                 while period.last >= today.isoformat():
                     first_year -= 1
-                    period = _season_period(first_year, month)
+                    period = season_period(first_year, month)
             elif way == "next":
                 while period.first <= today.isoformat():
                     first_year += 1
-                    period = _season_period(first_year, month)
+                    period = season_period(first_year, month)
             elif month == 12 and today.month <= 2:
-                period = _season_period(first_year - 1, month)
+                period = season_period(first_year - 1, month)
         elif not year and period.first > today.isoformat():
-            period = _season_period(first_year - 1, month)
+            period = season_period(first_year - 1, month)
         token = self._token((period,), not (way or year), match[0])
         return f"{lead} {token}" if lead else token
 
     def _final_month(self, match: re.Match[str]) -> str:
         """ "Luc March": at the end and with a capital it is the month."""
-        month = _MONTHS.index(match[1]) + 1
+        month = ENGLISH_MONTHS.index(match[1]) + 1
         period = month_period(self.today.year - (month > self.today.month), month)
         return " " + self._token((period,), True, match[0])
 
@@ -248,7 +224,7 @@ class _Reader:
         """ "The first week of June", "the second half of 2025"."""
         which, unit, number = match[1].lower(), match[2].lower(), match[3]
         one = self._one(number)
-        periods = tuple(_part_of(period, unit, _ORDINALS[which]) for period in one.periods)
+        periods = tuple(part_of(period, unit, _ORDINALS[which]) for period in one.periods)
         return self._token(periods, one.recurs, match[0])
 
     def _week_of(self, match: re.Match[str]) -> str:
@@ -274,7 +250,7 @@ class _Reader:
         return self._token((part, *one.periods), False, match[0])
 
     def _away(self, match: re.Match[str]) -> str:
-        """ "Two weeks before 3 May": from then to that day, on which it may be told."""
+        """ "Two weeks before 3 May": from then to that day, which may be when it was noted."""
         count, unit, way, one = match[1], match[2].lower(), match[3].lower(), self._one(match[4])
         number = _COUNTS[count.lower()] if count and count.lower() in _COUNTS else int(count or 1)
         days = {"day": 1, "night": 1, "month": 31}.get(unit, 7) * number
@@ -307,42 +283,42 @@ class _Reader:
             # "In March and April 2025": the year is that of both.
             years = int(last.first[:4]) - int(first.first[:4])
             return (
-                self._token((_shift_years(first, years),), False, "")
+                self._token((shift_years(first, years),), False, "")
                 + between
                 + match[0][-len(f"\x01{match[4]}\x02") :]
             )
         if one.recurs:
             while first.first > last.last:
-                first = _shift_years(first, -1)
-            while not other.recurs and _shift_years(first, 1).first <= last.first:
-                first = _shift_years(first, 1)
+                first = shift_years(first, -1)
+            while not other.recurs and shift_years(first, 1).first <= last.first:
+                first = shift_years(first, 1)
         elif other.recurs:
             while last.first < first.first:
-                last = _shift_years(last, 1)
+                last = shift_years(last, 1)
         if last.last < first.first:
             return match[0]
         recurs = one.recurs and other.recurs
-        return self._token((_span(first.first, last.last),), recurs, match[0])
+        return self._token((iso_span(first.first, last.last),), recurs, match[0])
 
     def _open(self, match: re.Match[str]) -> str:
         word, one = match[1].lower(), self._one(match[2])
         period, today = one.periods[0], self.today.isoformat()
         if word == "since":
-            span = _span(period.first, max(today, period.last))
+            span = iso_span(period.first, max(today, period.last))
         elif word == "after":
-            first = _next_day(period.last, 1)
-            return self._near_and_all(first, _next_day(first, _NEAR_DAYS), match[0])
+            first = day_after(period.last, 1)
+            return self._near_and_all(first, day_after(first, _NEAR_DAYS), match[0])
         elif word == "before":
-            last = _next_day(period.first, -1)
-            return self._near_and_all(_next_day(last, -_NEAR_DAYS), last, match[0])
+            last = day_after(period.first, -1)
+            return self._near_and_all(day_after(last, -_NEAR_DAYS), last, match[0])
         else:
-            span = _span(_FIRST_DAY, period.last)
+            span = iso_span(_FIRST_DAY, period.last)
         return self._token((span,), False, match[0])
 
     def _near_and_all(self, first: str, last: str, written: str) -> str:
         """Before or after a date is likelier soon than years away."""
         all_days = (first, _LAST_DAY) if "after" in written.lower() else (_FIRST_DAY, last)
-        return self._token((_span(first, last), _span(*all_days)), False, written)
+        return self._token((iso_span(first, last), iso_span(*all_days)), False, written)
 
 
 def _or_unchanged(read: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
@@ -353,26 +329,6 @@ def _or_unchanged(read: Callable[[re.Match[str]], str]) -> Callable[[re.Match[st
             return match[0]
 
     return replace
-
-
-def _translate_foreign(text: str) -> str:
-    def month(match: re.Match[str]) -> str:
-        lead, day, name, year = match.groups()
-        english = _MONTHS[FOREIGN_MONTHS[name.lower()] - 1]
-        # "In August 2025" and "4 August" are English as well, "4. August" is not.
-        told = lead and lead.lower() not in ("in", "a", "am")
-        if english.lower() == name.lower() and not told and "." not in match[0]:
-            return match[0]
-        if not (year or day or lead):
-            return match[0]
-        word = "since" if lead and lead.lower() in _FOREIGN_SINCE else "in"
-        return " ".join(filter(None, (word, day, english, year)))
-
-    lowered = text.lower()
-    for phrase, english in _FOREIGN_PHRASES.items():
-        if phrase in lowered:
-            text = re.sub(rf"\b{phrase}\b", english, text, flags=re.IGNORECASE)
-    return re.sub(_FOREIGN_DATE, month, text, flags=re.IGNORECASE)
 
 
 def _expand_shared_months(text: str) -> str:
@@ -391,70 +347,12 @@ def _recurrences(period: Period, today: date) -> tuple[Period, ...]:
     found = [period]
     for years in (*range(-1, -_RECURRING_YEARS, -1), 1):
         try:
-            found.append(_shift_years(period, years))
+            found.append(shift_years(period, years))
         except ValueError:
             continue
     return tuple(found)
 
 
-def _shift_years(period: Period, years: int) -> Period:
-    first, last = date.fromisoformat(period.first), date.fromisoformat(period.last)
-    if first == last:
-        return day_period(first.replace(year=first.year + years))
-    ends_month = last.day == month_length(last.year, last.month)
-    days = month_length(last.year + years, last.month)
-    return span_period(
-        first.replace(year=first.year + years, day=min(first.day, 28)),
-        last.replace(year=last.year + years, day=days if ends_month else min(last.day, days)),
-    )
-
-
-def _season_period(year: int, month: int) -> Period:
-    end_year, end = (year + 1, 2) if month == 12 else (year, month + 2)
-    return span_period(date(year, month, 1), date(end_year, end, month_length(end_year, end)))
-
-
-def _part_of(period: Period, unit: str, which: int) -> Period:
-    first, last = date.fromisoformat(period.first), date.fromisoformat(period.last)
-    if unit == "week":
-        if which < 0:
-            seventh = last - timedelta(6)
-            return span_period(seventh - timedelta(seventh.weekday()), last)
-        start = first + timedelta(7 * which)
-        return span_period(start, start + timedelta(6))
-    if unit == "weekend":
-        if which < 0:
-            saturday = last - timedelta((last.weekday() - 5) % 7)
-        else:
-            saturday = first + timedelta((5 - first.weekday()) % 7 + 7 * which)
-        return span_period(saturday, saturday + timedelta(1))
-    if unit == "quarter" and len(period.text) == 4:
-        return quarter_period(first.year, which % 4 + 1)
-    share = (last - first + timedelta(1)) / {"half": 2, "third": 3, "quarter": 4}[unit]
-    parts = {"half": 2, "third": 3, "quarter": 4}[unit]
-    if len(period.text) == 4 and unit == "half":
-        start_month = 7 if which % 2 else 1
-        return _span(
-            date(first.year, start_month, 1).isoformat(),
-            month_period(first.year, start_month + 5).last,
-        )
-    start = first + share * (which % parts)
-    return span_period(start, min(start + share - timedelta(1), last))
-
-
-def _span(first: str, last: str) -> Period:
-    return Period(first, last, f"{first}/{last}")
-
-
-def _next_day(day: str, step: int) -> str:
-    return (date.fromisoformat(day) + timedelta(step)).isoformat()
-
-
-_FOREIGN_DATE = (
-    rf"\b(?:({'|'.join(_FOREIGN_LEADS)}) )?(?:([0-3]?[0-9])(?:\.|er|º|°)? (?:de )?)?"
-    rf"({'|'.join(sorted(FOREIGN_MONTHS, key=len, reverse=True))})\b"
-    r"(?: (?:de |del )?((?:19|20)[0-9]{2})\b)?"
-)
 _DAYS_MONTH = (
     r"\b([0-3]?[0-9])(?:st|nd|rd|th)? ?(?:-|–|to|until|through) ?([0-3]?[0-9])(?:st|nd|rd|th)?"
     rf" (?:of )?((?:{_ENGLISH_MONTHS})\b(?:,? [0-9]{{4}}\b)?)"

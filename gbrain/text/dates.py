@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from gbrain.errors import UsageError
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """An inclusive span of days.
-
-    `first` and `last` are ISO days, years 0001 to 9999, so that they compare as text. `text` is
-    the date in one spelling: 2026, 2026-Q2, 2026-04, 2026-04-03, 2026-04-03T10:30 (with seconds
-    unless zero, with Z or the offset if written), or 2026-04-06/2026-04-12 for any other span.
-    """
-
-    first: str
-    last: str
-    text: str
-
+from gbrain.text.foreign_dates import FOREIGN_MONTHS
+from gbrain.text.periods import (
+    Period,
+    calendar_period,
+    day_period,
+    month_length,
+    month_period,
+    quarter_period,
+    shift_day,
+    span_period,
+    year_period,
+)
 
 # What a match of a pattern means on a day. The question it stands in, as written, tells a month
 # from a verb by its capital; it is empty when the match is a whole bound.
@@ -35,21 +31,6 @@ _MONTH_NAMES = (
 )
 _MONTHS = {name[:size]: i for size in (3, 9) for i, name in enumerate(_MONTH_NAMES.split(), 1)}
 _MONTHS["sept"] = 9
-# German, French, Spanish, Italian, Portuguese and Dutch; English names are in _MONTHS.
-FOREIGN_MONTHS = {
-    name: number
-    for names in (
-        "januar februar märz april mai juni juli august september oktober november dezember",
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
-        "dicembre",
-        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-        "januari februari maart april mei juni juli augustus september oktober november december",
-    )
-    for number, name in enumerate(names.split(), 1)
-}
-FOREIGN_MONTHS |= {"jänner": 1, "fevrier": 2, "marco": 3, "maerz": 3, "aout": 8, "decembre": 12}
 _WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 _WEEKDAYS = {name[:size]: i for size in (3, 9) for i, name in enumerate(_WEEKDAY_NAMES.split())}
 _COUNT_WORDS = "one two three four five six seven eight nine ten eleven twelve"
@@ -60,8 +41,6 @@ _NEAR_DAYS |= {"yesterday": -1, "last night": -1, "tomorrow": 1}
 _WAYS = {"last": -1, "past": -1, "previous": -1, "this": 0, "current": 0, "next": 1, "coming": 1}
 _WAYS |= {"ago": -1, "from now": 1}
 _UNITS = {"d": "day", "w": "week", "m": "month", "y": "year"}
-_DAYS_IN = {"day": 1, "week": 7}
-_MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 
 # "May", "March" and "Jan" are also verbs or names: alone they are months only after such words.
 _UNSURE_MONTHS = {name for name in _MONTHS if len(name) == 3} | {"march"}
@@ -362,7 +341,7 @@ def _relative(match: re.Match[str], today: date, question: str) -> Period | None
         return calendar_period(today, unit, sign)
     if sign == 0 or unit == "weekend":
         return None
-    other = _shift(today, unit, sign * _number(count or "a"))
+    other = shift_day(today, unit, sign * _number(count or "a"))
     return span_period(min(other, today), max(other, today))
 
 
@@ -372,12 +351,12 @@ def _ago(match: re.Match[str], today: date, question: str) -> Period:
     return (
         calendar_period(today, match[2], units)
         if question
-        else day_period(_shift(today, match[2], units))
+        else day_period(shift_day(today, match[2], units))
     )
 
 
 def _short(match: re.Match[str], today: date, _question: str) -> Period:
-    return day_period(_shift(today, _UNITS[match[2]], -int(match[1])))
+    return day_period(shift_day(today, _UNITS[match[2]], -int(match[1])))
 
 
 def _near(match: re.Match[str], today: date, question: str) -> Period | None:
@@ -395,60 +374,6 @@ def _weekday(match: re.Match[str], today: date, question: str) -> Period | None:
 
 def _number(count: str) -> int:
     return _COUNTS[count] if count in _COUNTS else int(count)
-
-
-def _shift(day: date, unit: str, count: int) -> date:
-    """Move by whole units; from the 31st to a shorter month means to its last day."""
-    if unit in _DAYS_IN:
-        return day + timedelta(count * _DAYS_IN[unit])
-    year, month = divmod(day.year * 12 + day.month - 1 + count * _MONTHS_IN[unit], 12)
-    return date(year, month + 1, min(day.day, month_length(year, month + 1)))
-
-
-def calendar_period(today: date, unit: str, count: int) -> Period:
-    """The whole week (from Monday), month, … that lies `count` after the one of today."""
-    if unit == "day":
-        return day_period(_shift(today, unit, count))
-    if unit in ("week", "weekend"):
-        monday = today + timedelta(7 * count - today.weekday())
-        return span_period(monday + timedelta(5 if unit == "weekend" else 0), monday + timedelta(6))
-    then = _shift(today, unit, count)
-    if unit == "month":
-        return month_period(then.year, then.month)
-    return (
-        year_period(then.year)
-        if unit == "year"
-        else quarter_period(then.year, (then.month + 2) // 3)
-    )
-
-
-def month_length(year: int, month: int) -> int:
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
-def year_period(year: int) -> Period:
-    return Period(date(year, 1, 1).isoformat(), date(year, 12, 31).isoformat(), f"{year:04}")
-
-
-def quarter_period(year: int, quarter: int) -> Period:
-    first, last = month_period(year, quarter * 3 - 2), month_period(year, quarter * 3)
-    return Period(first.first, last.last, f"{year:04}-Q{quarter}")
-
-
-def month_period(year: int, month: int) -> Period:
-    first = date(year, month, 1).isoformat()
-    return Period(first, f"{first[:8]}{month_length(year, month)}", first[:7])
-
-
-def day_period(day: date) -> Period:
-    iso = day.isoformat()
-    return Period(iso, iso, iso)
-
-
-def span_period(first: date, last: date) -> Period:
-    return Period(first.isoformat(), last.isoformat(), f"{first.isoformat()}/{last.isoformat()}")
 
 
 _BOUNDS: tuple[tuple[str, _Reader], ...] = (

@@ -11,7 +11,7 @@ from itertools import pairwise
 from gbrain.errors import BadPage
 from gbrain.text.chunking import chunk_body
 from gbrain.text.classify import Shape, classify_room, classify_wing
-from gbrain.text.dates import Period, find_written_date, leading_date, parse_date
+from gbrain.text.dates import find_written_date, leading_date, parse_date
 from gbrain.text.dialects import (
     decode_page_name,
     journal_day,
@@ -22,6 +22,7 @@ from gbrain.text.dialects import (
 from gbrain.text.frontmatter import split_front_matter
 from gbrain.text.links import parse_body_links, parse_front_matter_links
 from gbrain.text.markdown import Structure, scan_blocks
+from gbrain.text.periods import Period
 from gbrain.text.sections import find_timeline_line, split_sections
 from gbrain.text.slug import slug_from_path
 from gbrain.types import Page, Section

@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gbrain.errors import BadPage
-from gbrain.text.dates import Period, leading_date, leading_written_date
+from gbrain.text.dates import leading_date, leading_written_date
 from gbrain.text.markdown import Heading, ListItem, Structure
+from gbrain.text.periods import Period
 from gbrain.types import ChunkKind, Section
 
 MAX_ENTRIES = 100_000

@@ -10,9 +10,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gbrain.errors import BadPage, UsageError
-from gbrain.text.dates import Period, leading_date
+from gbrain.text.dates import leading_date
 from gbrain.text.frontmatter import split_front_matter
 from gbrain.text.markdown import Structure, scan_blocks
+from gbrain.text.periods import Period
 from gbrain.text.sections import (
     find_timeline_line,
     is_timeline_heading,

@@ -17,7 +17,7 @@ from patterns import FoundPattern, attacks, nested_repeats, patterns
 # Built from constants of the package, or from a text of limited length.
 BUILT_AT_RUN_TIME = {
     "gbrain.store.vocabulary: f'(?i)\\\\b{start}[^\\\\W_]*'",
-    "gbrain.text.date_questions: f'\\\\b{phrase}\\\\b'",
+    "gbrain.text.foreign_dates: f'\\\\b{phrase}\\\\b'",
     "gbrain.text.date_questions: pattern",
     "gbrain.text.dates: f'{weekday}(?:([0-9]{{1,2}})\\\\.([0-9]{{1,2}})\\\\.([0-9]{{4}})|(?:([0-9]{{1,2}})(?:\\\\.|st|nd|rd|th|er|º)? (?:of |de )?)?({names})\\\\.?,? (?:of |de )?([0-9]{{4}})|({names})\\\\.? ([0-9]{{1,2}})(?:st|nd|rd|th)?,? ([0-9]{{4}}))(?!\\\\w|[-/.][0-9])'",  # noqa: E501
     "gbrain.text.dates: pattern",

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.errors import UsageError
-from gbrain.text.dates import Period, find_mentions, leading_date, parse_bound, parse_date
+from gbrain.text.dates import find_mentions, leading_date, parse_bound, parse_date
+from gbrain.text.periods import Period
 
 WEDNESDAY = date(2026, 4, 15)
 WORDS = "2026 -04 -03 T10:30 Q1 last next this three a couple of week months ago may May 7 th in on"
