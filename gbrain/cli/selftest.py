@@ -29,6 +29,7 @@ Questions = Annotated[
         min=1,
         max=10_000,
         help="Maximum number of questions of each kind (default 100).",
+        show_default=False,
     ),
 ]
 
@@ -50,7 +51,11 @@ def selftest(
     tolerance: Annotated[
         float,
         typer.Option(
-            metavar="X", min=0, max=1, help="Ignore drops of nDCG@10 of up to X (default 0.02)."
+            metavar="X",
+            min=0,
+            max=1,
+            help="Ignore drops of nDCG@10 of up to X (default 0.02).",
+            show_default=False,
         ),
     ] = TOLERANCE,
     verbose: Annotated[
@@ -63,10 +68,14 @@ def selftest(
     """Ask the brain questions mined from its own pages; exit with 1 when results got worse.
 
     The questions ask for a page by its first sentence, by a heading, by the date of a timeline
-    entry, by the text of a link to it, with a typo and as a paraphrase. The first run is saved as
-    the baseline. Later runs are compared with it question by question, until --keep saves a new
-    one. Worse means a drop larger than --tolerance that is statistically significant (paired
-    randomisation test).
+    entry, by the text of a link to it, with a typo and as a paraphrase; by a word or identifier
+    that no other page contains; and by its title and a month, whose entry must be shown. Questions
+    with a word that no page contains must be graded nothing, or partial with that word named. New
+    notes must be found by their meaning; they are written into a temporary copy of the brain.
+
+    The first run is saved as the baseline. Later runs are compared with it question by question,
+    until --keep saves a new one. Worse means a drop larger than --tolerance that is statistically
+    significant (paired randomisation test).
 
     With --quiet, which suits cron, nothing is printed unless results got worse.
     """

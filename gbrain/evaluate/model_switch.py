@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import NotFound
-from gbrain.evaluate.question_mining import mine_questions
+from gbrain.evaluate.question_mining import RANKED_KINDS, mine_questions
 from gbrain.evaluate.selftest import (
     TOLERANCE,
     Baseline,
@@ -42,7 +42,7 @@ def measure_change(
     `report.worse` says that results got worse; undoing the change is up to the caller.
     """
     with brain.database.read_transaction() as connection:
-        questions = mine_questions(connection, limit)
+        questions = mine_questions(connection, limit, RANKED_KINDS)
     if not questions:
         change()
         return None

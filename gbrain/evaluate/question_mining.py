@@ -7,7 +7,7 @@ takes its sources in the order of a hash, so adding or deleting a page changes f
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from hashlib import blake2b
 from itertools import islice
@@ -15,14 +15,19 @@ from math import log2
 from typing import Literal, NamedTuple, get_args
 
 from gbrain.evaluate.question_wording import (
+    NEW_NOTES,
+    UNLIKELY_WORDS,
     add_typo,
     content_words,
+    find_identifiers,
     paraphrase,
     prose_sentences,
     split_sentences,
     stable_choice,
+    unanswerable_question,
 )
 from gbrain.store import evaluation_data as sources
+from gbrain.store import models
 from gbrain.store.evaluation_data import SourcePage
 from gbrain.store.links import links_from
 from gbrain.store.page_names import find_by_name
@@ -32,8 +37,13 @@ from gbrain.text.sections import is_timeline_heading
 from gbrain.text.slug import fold_name
 from gbrain.text.timeline import parse_entry
 
-QuestionKind = Literal["title", "heading", "timeline", "link", "typo", "paraphrase"]
+QuestionKind = Literal[
+    "title", "heading", "timeline", "link", "typo", "paraphrase", "rare", "month", "unanswerable",
+    "fresh",
+]  # fmt: skip
 QUESTION_KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
+# Only the rank of a stored page counts.
+RANKED_KINDS = QUESTION_KINDS[:6]
 
 # Enough to detect a drop of a few hundredths, few enough to ask in half a minute.
 MAX_QUESTIONS_PER_KIND = 100
@@ -59,7 +69,8 @@ class MinedQuestion(NamedTuple):
     """A question and the page that must come first.
 
     `drawn_from` is text of that page; the question is valid while the page contains it. The page
-    `exclude` is not searched: the words of the question come from it.
+    `exclude` is not searched: the words of the question come from it. `expects` is the month whose
+    entry must be shown, or the word that stands nowhere. A `fresh` page is written to be found.
     """
 
     id: str
@@ -68,6 +79,7 @@ class MinedQuestion(NamedTuple):
     slug: str
     drawn_from: str = ""
     exclude: str | None = None
+    expects: str | None = None
 
 
 class _Draft(NamedTuple):
@@ -78,12 +90,15 @@ class _Draft(NamedTuple):
     drawn_from: str
     exclude: str | None = None
     lead: str = ""
+    expects: str | None = None
 
 
 def mine_questions(
-    connection: sqlite3.Connection, limit: int = MAX_QUESTIONS_PER_KIND
+    connection: sqlite3.Connection,
+    limit: int = MAX_QUESTIONS_PER_KIND,
+    kinds: Sequence[QuestionKind] = QUESTION_KINDS,
 ) -> list[MinedQuestion]:
-    """Return at most `limit` questions of each kind, in the order of QUESTION_KINDS."""
+    """Return at most `limit` questions of each of the `kinds`, in the order of QUESTION_KINDS."""
     counts = _WordCounts(connection)
     drafts: dict[QuestionKind, list[_Draft]] = {
         "title": list(islice(_from_first_sentences(counts), limit)),
@@ -96,12 +111,27 @@ def mine_questions(
     drafts["paraphrase"] = sorted(prose, key=lambda draft: _draft_order("paraphrase", draft))[
         :limit
     ]
-    return [_phrase(kind, draft) for kind in QUESTION_KINDS for draft in drafts[kind]]
+    for kind, source in _SPECIAL_SOURCES.items():
+        drafts[kind] = list(islice(source(counts), limit)) if kind in kinds else []
+    return [
+        _phrase(kind, draft) for kind in QUESTION_KINDS if kind in kinds for draft in drafts[kind]
+    ]
 
 
 def is_still_valid(connection: sqlite3.Connection, question: MinedQuestion) -> bool:
-    """Tell whether the page that must answer exists and contains the question's source text."""
-    return sources.contains_text(connection, question.slug, question.drawn_from)
+    """Tell whether the page that must answer exists and contains the question's source text.
+
+    A rare word must still be on that page alone, and a missing word on none.
+    """
+    if question.kind == "fresh":
+        return True
+    if not sources.contains_text(connection, question.slug, question.drawn_from):
+        return False
+    if question.kind == "rare":
+        return sources.count_pages_with(connection, question.text, 2) == 1
+    if question.kind == "unanswerable" and question.expects:
+        return not sources.count_pages_with(connection, question.expects, 1)
+    return True
 
 
 def refresh_questions(
@@ -128,7 +158,9 @@ def _phrase(kind: QuestionKind, draft: _Draft) -> MinedQuestion:
     else:
         text = draft.lead + " ".join(draft.words)
     name = blake2b(f"{kind}\0{draft.slug}\0{text}".encode("utf-8", "replace"), digest_size=6)
-    return MinedQuestion(name.hexdigest(), kind, text, draft.slug, draft.drawn_from, draft.exclude)
+    return MinedQuestion(
+        name.hexdigest(), kind, text, draft.slug, draft.drawn_from, draft.exclude, draft.expects
+    )
 
 
 def _draft_order(kind: str, draft: _Draft) -> int:
@@ -244,6 +276,67 @@ def _from_links(counts: _WordCounts) -> Iterator[_Draft]:
             if _are_enough(words) and sources.contains_any(connection, slug, words):
                 asked.add(slug)
                 yield _Draft(slug, words, "", exclude=page.slug)
+
+
+def _from_rare_words(counts: _WordCounts) -> Iterator[_Draft]:
+    """Ask for pages by an identifier, or else a word, that stands on no other page."""
+    connection = counts.connection
+    for page in _in_hash_order(sources.source_pages(connection), "rare"):
+        text = sources.opening_text(connection, page.id, _OPENING_CHARACTERS)
+        identifiers = find_identifiers(text)
+        for word in (*identifiers, *content_words(text)):
+            # A word is written once with a capital and once without; both are the same term.
+            if counts.pages(word) == 1 and word in text and not counts.name_a_page([word]):
+                yield _Draft(page.slug, [word], word)
+                break
+
+
+def _from_months(counts: _WordCounts) -> Iterator[_Draft]:
+    """Ask what happened with a page in a month of its timeline, every other time without the year.
+
+    Without a year the latest such month of the page is meant.
+    """
+    connection = counts.connection
+    title_of = {page.slug: page.title for page in sources.source_pages(connection)}
+    months = {
+        (slug, day[:7]) for _, slug, day in sources.timeline_chunks(connection) if day[4:5] == "-"
+    }
+    months = {(slug, month) for slug, month in months if month[5:].isdigit()}
+    latest: dict[tuple[str, str], str] = {}
+    for slug, month in sorted(months):
+        latest[slug, month[5:]] = month
+    for slug, month in sorted(months, key=lambda one: stable_choice(f"month\0{one}", 1 << 64)):
+        with_year = latest[slug, month[5:]] != month or stable_choice(f"year\0{slug}{month}", 2)
+        when = _date_phrase(month) if with_year else f"in {_MONTHS[int(month[5:]) - 1]}"
+        yield _Draft(
+            slug, [f"{title_of[slug]}?"], month, None, f"what happened {when} with ", month
+        )
+
+
+def _from_missing_words(counts: _WordCounts) -> Iterator[_Draft]:
+    """Ask about known pages with a deciding word that stands on no page."""
+    missing = [word for word in UNLIKELY_WORDS if not counts.pages(word)]
+    pages = _in_hash_order(sources.source_pages(counts.connection), "unanswerable")
+    for page in pages if missing else ():
+        if content_words(page.title):
+            word = missing[stable_choice(f"missing\0{page.slug}", len(missing))]
+            text = unanswerable_question(page.title, word, page.slug)
+            yield _Draft(page.slug, [text], "", expects=word)
+
+
+def _from_new_notes(counts: _WordCounts) -> Iterator[_Draft]:
+    """Ask for notes that are not written yet, in words that they do not contain."""
+    if models.active_model(counts.connection):
+        for number, (note, question) in enumerate(NEW_NOTES, 1):
+            yield _Draft(f"gbrain-selftest/note-{number}", [question], note)
+
+
+_SPECIAL_SOURCES: dict[QuestionKind, Callable[[_WordCounts], Iterator[_Draft]]] = {
+    "rare": _from_rare_words,
+    "month": _from_months,
+    "unanswerable": _from_missing_words,
+    "fresh": _from_new_notes,
+}
 
 
 def _in_hash_order(pages: Sequence[SourcePage], kind: QuestionKind) -> list[SourcePage]:

@@ -17,6 +17,11 @@ _MARKUP = re.compile(
     r"|\[(?P<label>[^\[\]\n]*)\]\([^()\n]*\)"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_IDENTIFIER = re.compile(
+    r"(?<![\w./-])(?=[A-Za-z0-9._-]{4,40}(?![\w./-]))(?:v?\d+(?:\.\d+){1,3}"
+    r"|[A-Za-z]+[0-9]+[A-Za-z0-9]*|[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+|[a-z]+[A-Z][A-Za-z]+"
+    r"|[A-Z]{2,}-[A-Za-z0-9]+)"
+)
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]|\n[ \t\r]*\n|\n(?=[ \t]*[-*+#>|] )")
 _FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~).*$")
 _NOT_PROSE = ("#", "|", "---", "***", "===", "    ", "<")
@@ -31,6 +36,44 @@ _TEMPLATES = (
     "where did I write about {}?",
     "anything about {}",
     "that page with {}",
+)
+# Things that few notes mention; a question with one that no page contains has no answer.
+UNLIKELY_WORDS = tuple(
+    """trombone submarine hovercraft zeppelin harpoon unicycle accordion kangaroo chandelier
+    periscope sarcophagus bagpipes gargoyle catapult monocle tuxedo walrus didgeridoo""".split()
+)
+_UNANSWERABLE_TEMPLATES = (
+    "where did {} buy the {}?",
+    "what colour is the {1} of {0}?",
+    "how much did the {1} of {0} cost?",
+    "which {1} does {0} like best?",
+)
+# A note and a question that it answers in other words.
+NEW_NOTES = (
+    (
+        "# Boiler\n\nThe plumber replaced the valve, radiators are hot again.\n",
+        "is our central heating working?",
+    ),
+    (
+        "# Ferret\n\nBiscuit sneezes a lot; vaccination at the clinic on Friday.\n",
+        "when does my sick pet see the veterinarian?",
+    ),
+    (
+        "# Violin\n\nThe luthier wants six hundred for a new bridge and strings.\n",
+        "what would repairing my musical instrument cost?",
+    ),
+    (
+        "# Passport\n\nCollected at the town hall, good until spring of 2036.\n",
+        "how long is my travel document valid?",
+    ),
+    (
+        "# Sourdough\n\nFeed the starter with rye twice a day, bake at 240 degrees.\n",
+        "how do I make bread at home?",
+    ),
+    (
+        "# Garage door\n\nThe spare remote is in the blue tin above the freezer.\n",
+        "where did I put the opener for the car shed?",
+    ),
 )
 _NOUN_ENDINGS = ("tion", "sion", "ment", "ance", "ence", "ture", "age", "ist", "gram", "graph")
 _PAIRS = """
@@ -112,6 +155,17 @@ def content_words(text: str, excluded: Iterable[str] = ()) -> list[str]:
             continue
         found.setdefault(key, word)
     return list(found.values())
+
+
+def find_identifiers(text: str) -> list[str]:
+    """Return names of code and versions in a text: parseConfig, ERR_CONN_RESET, DS-Lite, v1.2.3."""
+    return list(dict.fromkeys(_IDENTIFIER.findall(strip_markup(text))))
+
+
+def unanswerable_question(title: str, word: str, seed: str) -> str:
+    """Return a question about a page whose deciding word is `word`."""
+    choice = stable_choice(f"{seed} unanswerable", len(_UNANSWERABLE_TEMPLATES))
+    return _UNANSWERABLE_TEMPLATES[choice].format(title, word)
 
 
 def rough_stem(word: str) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from math import log2
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import NamedTuple
 
@@ -22,7 +25,7 @@ from gbrain.evaluate.question_mining import (
 )
 from gbrain.store import evaluation_data, models
 from gbrain.store.pages import count_pages
-from gbrain.types import Progress, Scope, no_progress
+from gbrain.types import Progress, Scope, Verdict, no_progress
 
 # Drops of nDCG@10 up to this much are ignored.
 TOLERANCE = 0.02
@@ -35,7 +38,10 @@ _UNRECORDED = {"record_queries": "off"}
 
 
 class SelftestResult(NamedTuple):
-    """A question and its page's rank, from 1 to 10 or None; `first` is the top page's slug."""
+    """A question and its page's rank, from 1 to 10 or None; `first` is the top page's slug.
+
+    An unanswerable question has rank 1 if it is graded as such.
+    """
 
     question: MinedQuestion
     rank: int | None
@@ -147,14 +153,45 @@ def ask_questions(
 ) -> tuple[SelftestResult, ...]:
     """Return the result of each question, asked as `gbrain query` would and not recorded."""
     results: list[SelftestResult] = []
-    for question in questions:
-        scope = Scope(exclude=(question.exclude,) if question.exclude else ())
-        answer = brain.query(question.text, scope=scope, limit=_RESULT_LIMIT, changes=_UNRECORDED)
-        slugs = [hit.slug for hit in answer.hits]
-        rank = slugs.index(question.slug) + 1 if question.slug in slugs else None
-        results.append(SelftestResult(question, rank, slugs[0] if slugs else None))
-        progress(len(results), len(questions))
+    with ExitStack() as stack:
+        copy: Brain | None = None
+        for question in questions:
+            asked = brain
+            if question.kind == "fresh":
+                copy = copy or stack.enter_context(_open_copy(brain))
+                copy.put(question.slug, question.drawn_from.encode())
+                asked = copy
+            results.append(_ask(asked, question))
+            progress(len(results), len(questions))
     return tuple(results)
+
+
+def _ask(brain: Brain, question: MinedQuestion) -> SelftestResult:
+    scope = Scope(exclude=(question.exclude,) if question.exclude else ())
+    answer = brain.query(question.text, scope=scope, limit=_RESULT_LIMIT, changes=_UNRECORDED)
+    slugs = [hit.slug for hit in answer.hits]
+    rank = slugs.index(question.slug) + 1 if question.slug in slugs else None
+    if question.kind == "month" and rank:
+        shown = answer.hits[rank - 1].date or ""
+        rank = rank if shown.startswith(question.expects or "") else None
+    elif question.kind == "unanswerable":
+        rank = 1 if _names_what_is_missing(answer.verdict, question.expects or "") else None
+    return SelftestResult(question, rank, slugs[0] if slugs else None)
+
+
+def _names_what_is_missing(verdict: Verdict, word: str) -> bool:
+    """Tell whether an answer is graded nothing, or partial with the missing word named."""
+    named = word.casefold() in " ".join(verdict.reasons).casefold()
+    return verdict.grade == "nothing" or (verdict.grade == "partial" and named)
+
+
+@contextmanager
+def _open_copy(brain: Brain) -> Iterator[Brain]:
+    """Yield a temporary copy of the brain, in which notes can be written."""
+    with TemporaryDirectory(prefix="gbrain-selftest-") as folder:
+        copied = brain.backup(Path(folder) / "brain.db")
+        with Brain.open(copied.file) as copy:
+            yield copy
 
 
 def brain_state(brain: Brain) -> BrainState:
@@ -264,6 +301,9 @@ def _parse_result(values: list[object]) -> SelftestResult:
         raise ValueError("not a rank of the self-test")
     if kind not in QUESTION_KINDS:
         raise ValueError("not a kind of question")
-    exclude = str(fields[5]) if fields[5] is not None else None
-    question = MinedQuestion(name, kind, text, slug, drawn_from, exclude)
+    # A run of an earlier version has no field `expects`.
+    exclude, expects, *_ = [
+        None if value is None else str(value) for value in (*fields[5:7], None, None)
+    ]
+    question = MinedQuestion(name, kind, text, slug, drawn_from, exclude, expects)
     return SelftestResult(question, rank, None)

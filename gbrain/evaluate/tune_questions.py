@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gbrain.brain import Brain
 from gbrain.errors import GbrainError, ModelUnavailable
 from gbrain.evaluate.datasets import Dataset, Grades
-from gbrain.evaluate.question_mining import mine_questions
+from gbrain.evaluate.question_mining import RANKED_KINDS, mine_questions
 from gbrain.store.evaluation_data import opened_pages
 from gbrain.store.pages import all_slugs
 from gbrain.store.vectors import active_space, has_vectors
@@ -90,7 +90,7 @@ def opened_questions(brain: Brain, progress: Progress) -> list[TuneQuestion]:
 def mined_questions(brain: Brain, limit: int, progress: Progress) -> list[TuneQuestion]:
     """Return the self-test's questions, grouped by the page that answers them."""
     with brain.database.read_transaction() as connection:
-        questions = mine_questions(connection, limit)
+        questions = mine_questions(connection, limit, RANKED_KINDS)
     sources = [
         _Source(
             question.slug,

@@ -28,6 +28,10 @@ _KIND_NAMES = {
     "link": "link text",
     "typo": "typo",
     "paraphrase": "paraphrase",
+    "rare": "rare word",
+    "month": "page and month",
+    "unanswerable": "missing word",
+    "fresh": "new note",
     _ALL: "all",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
@@ -123,21 +124,21 @@ def _date_rule(levels: Sequence[Sequence[Period]], settings: Settings) -> Rule:
             gap = 1
         return next((number for most, number in steps if gap <= most), 1.0)
 
+    @cache
+    def best_factor(first_day: str, last_day: str) -> float:
+        first, last = _ordinal(first_day), _ordinal(last_day)
+        return max(
+            1 + (factor(first, last, since, until) - 1) * share for since, until, share in spans
+        )
+
     def rule(_: str, facts: BoostData) -> float:
         dated = (
             (facts.chunk_first_day, facts.chunk_last_day),
             (facts.first_day, facts.last_day),
             *facts.entry_days,
         )
-        return max(
-            (
-                1 + (factor(_ordinal(first), _ordinal(last), since, until) - 1) * share
-                for first, last in dated
-                if first and last
-                for since, until, share in spans
-            ),
-            default=1.0,
-        )
+        factors = [best_factor(first, last) for first, last in dated if first and last]
+        return max(factors, default=1.0)
 
     return rule
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
@@ -139,18 +140,22 @@ def _best_chunks(
     A chunk with a date of its own comes before the others of a dated page, the exact date before
     the vague one, the latest before the earlier.
     """
-    best: dict[int, tuple[tuple[float | str, ...], int]] = {}
-    for chunk in dated:
-        level = min(
+
+    @cache
+    def place(first_day: str, last_day: str) -> tuple[int, bool]:
+        """Return the negative level of the days, and whether they are all inside its period."""
+        level = next(
             number
             for number, periods in enumerate(levels)
-            if any(p.first <= chunk.last_day and chunk.first_day <= p.last for p in periods)
+            if any(p.first <= last_day and first_day <= p.last for p in periods)
         )
-        contained = any(
-            p.first <= chunk.first_day and chunk.last_day <= p.last for p in levels[level]
-        )
+        return -level, any(p.first <= first_day and last_day <= p.last for p in levels[level])
+
+    best: dict[int, tuple[tuple[float | str, ...], int]] = {}
+    for chunk in dated:
+        level, contained = place(chunk.first_day, chunk.last_day)
         score = (scores or {}).get(chunk.chunk_id, 0.0)
-        key = (-level, chunk.own, contained, score, chunk.last_day)
+        key = (level, chunk.own, contained, score, chunk.last_day)
         if chunk.page_id not in best or key > best[chunk.page_id][0]:
             best[chunk.page_id] = (key, chunk.chunk_id)
     return {page_id: chunk_id for page_id, (_, chunk_id) in best.items()}

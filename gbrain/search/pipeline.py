@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     from gbrain.store.jobs import Backlog
 
 
+# Pages that each lane adds from the time that a question asks about. With 50, a question with a
+# date cost 1.38 times the same question without it, and found no more.
+_PERIOD_POOL = 20
+
+
 class QueryPlan(NamedTuple):
     """How to answer a query; the callables load a model only when a stage calls them.
 
@@ -163,7 +168,7 @@ def _find_candidates(
 
         intent = detect_intent(query.semantic_text)
         weights = lane_weights(intent, settings)
-    inputs = LaneInputs(database, connection, query, settings, plan.embed, trace, parallel)
+    inputs = LaneInputs(database, connection, query, settings, plan.embed, trace, parallel, {})
     if time and time.only_time:
         lanes = _list_period(inputs, time)
     else:
@@ -194,10 +199,12 @@ def _search_period(
     from gbrain.search.date_search import add_period_candidates
 
     mode = lanes.mode
-    loose = override_settings(inputs.settings, {"retry_ladder": "false", "repair_words": "false"})
+    pool = min(inputs.settings.candidate_pool, _PERIOD_POOL)
+    inside = {"retry_ladder": "false", "repair_words": "false", "candidate_pool": str(pool)}
+    settings = override_settings(inputs.settings, inside)
 
     def run_inside(query: Query) -> LaneResults:
-        again = inputs._replace(query=query, settings=loose, trace=Trace(), parallel=False)
+        again = inputs._replace(query=query, settings=settings, trace=Trace(), parallel=False)
         return run_lanes(again, mode, {**weights, "graph": 0.0})
 
     with inputs.trace.stage("period") as detail:

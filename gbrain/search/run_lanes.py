@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
-from functools import cache
+from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
@@ -55,7 +54,8 @@ class LaneInputs(NamedTuple):
     """What the lanes read; `embed` loads the model when it is called.
 
     `connection` is in the pipeline's read transaction. Only if `parallel` may the keyword lane run
-    on a second connection, which can see a later snapshot.
+    on a second connection, which can see a later snapshot. `scans` are the approximate cosines by
+    text, for a second run of the lanes.
     """
 
     database: Database
@@ -64,7 +64,8 @@ class LaneInputs(NamedTuple):
     settings: Settings
     embed: EmbedQuery
     trace: Trace
-    parallel: bool = False
+    parallel: bool
+    scans: dict[str, Floats]
 
 
 def run_lanes(inputs: LaneInputs, mode: Mode, weights: Mapping[str, float]) -> LaneResults:
@@ -203,10 +204,22 @@ def _run_vector(
     with inputs.trace.stage("embed_query"):
         embedded = inputs.embed(inputs.query.semantic_text)
     results: dict[str, LaneResult] = {}
-    with closing(inputs.database.open_second_connection()) as second:
+    text = inputs.query.semantic_text
+    # Only scans use the second connection; the associative lane always makes one more.
+    scanned = text in inputs.scans and "associative" not in lanes
+    with (
+        nullcontext(inputs.connection)
+        if scanned
+        else closing(inputs.database.open_second_connection())
+    ) as second:
         connections = (inputs.connection, second)
-        # Both lanes start from the same scan of all vectors; the first one does it.
-        scan = cache(lambda: approximate_cosines(connections, space, embedded))
+
+        def scan() -> Floats:
+            """Return the scan of all vectors, from which both lanes start; the first does it."""
+            if text not in inputs.scans:
+                inputs.scans[text] = approximate_cosines(connections, space, embedded)
+            return inputs.scans[text]
+
         for name, lane in lanes.items():
             with inputs.trace.stage(name) as detail:
                 results[name] = lane(
