@@ -1,4 +1,4 @@
-"""The commands `stats` and `doctor`: what a brain contains, and whether its file is sound."""
+"""`stats`, `doctor`, `gaps` and `verify`: is the brain sound, and does it have what is asked?"""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import typer
 
 from gbrain.brain import default_path, timestamp
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet, open_brain, today
+from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain, read_input, today
+from gbrain.errors import NotFound
 from gbrain.messages import counted
-from gbrain.output import doctor as doctor_output
+from gbrain.output import doctor as output
 from gbrain.output import screen
 from gbrain.output import stats as stats_output
+from gbrain.store.gaps import GAP_KINDS, GapKind
+from gbrain.text.citations import parse_citations
 
 if TYPE_CHECKING:
     from gbrain.store.doctor.findings import Finding
@@ -60,15 +63,14 @@ def doctor(
     for name, finding in examine_file(path, timestamp(), full=full, repair=repair):
         findings.append((name, finding))
         if not json:
-            doctor_output.show_finding(name, finding, verbose=verbose)
+            output.show_finding(name, finding, verbose=verbose)
     problems = sum(finding.status == "problem" for _, finding in findings)
     repaired = sum(finding.status == "repaired" for _, finding in findings)
     if repaired and not problems:
         _warn_about_worse_results(db, quiet=quiet)
     if json:
         checks = [
-            doctor_output.finding_document(name, finding, verbose=verbose)
-            for name, finding in findings
+            output.finding_document(name, finding, verbose=verbose) for name, finding in findings
         ]
         screen.write_json({"checks": checks, "ok": not problems})
     elif not quiet:
@@ -94,3 +96,112 @@ def _warn_about_worse_results(db: Path | None, *, quiet: bool) -> None:
         worse = baseline and run_selftest(brain, baseline=baseline, progress=show).worse
     if worse:
         screen.say("Results are worse than before the repair; run gbrain selftest for details.")
+
+
+@command.command(
+    "gaps",
+    epilog=examples(
+        "gbrain config set record_queries on",
+        "gbrain gaps",
+        "gbrain gaps --kind unwritten --limit 50",
+        "gbrain gaps --json | jq -r '.gaps[].command'",
+    ),
+)
+def gaps(
+    kind: Annotated[
+        GapKind | None,
+        typer.Option("--kind", metavar="KIND", help="Only asked, unwritten, empty or stale."),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--limit",
+            "-n",
+            metavar="N",
+            min=1,
+            max=1000,
+            help="Maximum number of each kind (default 10).",
+        ),
+    ] = 10,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """List what is missing: questions without an answer, and pages to write or update.
+
+    asked: questions that found nothing good (recorded while the setting record_queries is on).
+    unwritten: pages that others link to but that do not exist. empty: pages with hardly any text.
+    stale: pages that were not changed for the days of the setting stale_days.
+    """
+    with open_brain(db) as brain:
+        recording = bool(brain.settings.record_queries)
+        found = brain.gaps()
+    wanted = (kind,) if kind else GAP_KINDS
+    shown = {kind: found[kind][:limit] for kind in wanted}
+    totals = {kind: len(found[kind]) for kind in wanted}
+    rows = [gap for kind in wanted for gap in shown[kind]]
+    if json:
+        documents = [output.gap_document(gap) for gap in rows]
+        screen.write_json({"recording": recording, "gaps": documents, "totals": totals})
+    elif screen.on_terminal():
+        output.show_gaps(shown, totals, pager=not no_pager)
+    else:
+        screen.write_table((), [output.gap_row(gap) for gap in rows], "")
+    if quiet:
+        return
+    if not rows:
+        screen.say("No gaps found.")
+    if not recording and "asked" in wanted:
+        screen.say(
+            "Questions are not recorded. gbrain config set record_queries on records them "
+            "in this brain."
+        )
+
+
+@command.command(
+    "verify",
+    epilog=examples(
+        "gbrain query 'what did we decide' --depth auto --json > context.json",
+        "gbrain verify context.json",
+        "gbrain verify < answer.md",
+        "gbrain verify answer.md --json | jq -r '.citations[] | select(.status == \"gone\").slug'",
+    ),
+)
+def verify(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="JSON of a query, or text with citations (default: standard input)."),
+    ] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Check whether cited text is still in the brain; exit with 1 if some is not.
+
+    A citation names a page, its lines and a fingerprint of their text. The text of each one is
+    unchanged, moved (to other lines or another page), changed, gone (no longer in the brain) or
+    unknown (it never was in the brain). The last three make the command exit with 1.
+    """
+    citations = parse_citations(read_input(file).decode("utf-8-sig", "replace"))
+    if not citations:
+        raise NotFound(
+            "The input contains no citations",
+            hint="A citation looks like [people/alice-chen#L12-18 ab12cd34ef56]; "
+            "gbrain query TEXT --depth auto prints them.",
+            code="no_citations",
+        )
+    with open_brain(db) as brain:
+        checked = brain.verify(citations)
+    lost = [one for one in checked if one.status not in ("unchanged", "moved")]
+    if json:
+        documents = [output.citation_document(one) for one in checked]
+        screen.write_json({"citations": documents, "ok": not lost})
+    elif screen.on_terminal():
+        output.show_citations(checked)
+    else:
+        screen.write_table((), [output.citation_row(one) for one in checked], "")
+    if not json and not quiet:
+        screen.say(f"{output.count_statuses(checked)}.")
+    if lost:
+        raise typer.Exit(1)

@@ -12,7 +12,7 @@ from gbrain.cli.commands import Module, examples
 from gbrain.cli.options import Db, Json, NoPager, Quiet, Slug, open_brain, today
 from gbrain.errors import UsageError
 from gbrain.output import screen
-from gbrain.output.documents import version_document
+from gbrain.output.json import version_document
 from gbrain.store.history import Version
 from gbrain.text.slug import slug_from_path
 

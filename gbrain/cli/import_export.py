@@ -20,7 +20,7 @@ from gbrain.importing.importer import ImportReport
 from gbrain.importing.scan import ImportProblem, require_folder
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.documents import import_report_document
+from gbrain.output.json import import_report_document
 from gbrain.output.screen import show_progress
 
 command = Module()

@@ -41,7 +41,7 @@ _CONTEXT_QUERY, _CONTEXT_TOKENS = "why did we decide against Lanternworks?", 160
 
 def overview() -> None:
     """Print what is in the brain and which commands to run next."""
-    from gbrain.output.overview import (
+    from gbrain.output.stats import (
         FIRST_STEPS,
         next_steps,
         overview_lines,

@@ -1,9 +1,9 @@
-"""`model`: list, check, add, choose and remove embedding models."""
+"""`model` and `train-reranker`: choose and check embedding models, train a reranker."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,9 @@ from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.output.screen import show_progress
 from gbrain.store.models import ModelRow
+
+if TYPE_CHECKING:
+    from gbrain.search.rerank.training import TrainingResult
 
 command = Module()
 
@@ -194,3 +197,67 @@ def remove(name: Name, quiet: Quiet = False, json: Json = False, db: Db = None) 
         screen.write_json({"name": name, "vectors": removed})
     elif not quiet:
         screen.say(f"Removed {name} and {counted(removed, 'vector')}.")
+
+
+# --- train-reranker --------------------------------------------------------------------------
+
+
+# With fewer, the gain on unseen questions is never significant.
+MIN_OPENED = 50
+
+
+@command.command(
+    "train-reranker",
+    epilog=examples("gbrain train-reranker", "gbrain config set rerank learned"),
+)
+def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
+    """Learn from the pages you opened which results to rank higher; saved only if it helps."""
+    from gbrain.search.rerank.learned import FEATURES, dump_network
+    from gbrain.search.rerank.training import TrainingQuestion, train
+
+    with open_brain(db) as brain:
+        questions = [TrainingQuestion(*lesson) for lesson in brain.reranker_lessons(len(FEATURES))]
+        opened = sum(sum(question.opened) for question in questions if len(question.rows) > 1)
+        if opened < MIN_OPENED:
+            raise GbrainError(
+                f"Only {opened} opened pages are recorded; training needs at least {MIN_OPENED}",
+                hint="gbrain config set record_queries on records queries and the pages you open "
+                "from their results.",
+                code="too_few_examples",
+            )
+        trained = train(questions)
+        if trained.helps:
+            brain.keep_reranker(dump_network(trained.network))
+    if json:
+        screen.write_json(_training_document(trained))
+    elif not quiet:
+        _print_result(trained)
+
+
+def _training_document(trained: TrainingResult) -> dict[str, object]:
+    """Return the outcome as a JSON document."""
+    return {
+        "questions": trained.questions,
+        "opened": trained.opened,
+        "mrr_before": round(trained.mrr_before, 4),
+        "mrr_after": round(trained.mrr_after, 4),
+        "gain_low": round(trained.low, 4),
+        "gain_high": round(trained.high, 4),
+        "kept": trained.helps,
+    }
+
+
+def _print_result(trained: TrainingResult) -> None:
+    gain = trained.mrr_after - trained.mrr_before
+    opened = counted(trained.opened, "opened page")
+    screen.say(f"Trained on {opened} of {counted(trained.questions, 'question')}.")
+    screen.say(
+        f"MRR on held-out questions: {trained.mrr_before:.3f} before, "
+        f"{trained.mrr_after:.3f} after ({gain:+.3f}, 95 % interval "
+        f"{trained.low:+.3f} to {trained.high:+.3f})."
+    )
+    screen.say(
+        "Saved. To use it: gbrain config set rerank learned"
+        if trained.helps
+        else "Not saved: the gain is not significant. An earlier trained reranker stays as it is."
+    )

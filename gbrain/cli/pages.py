@@ -25,7 +25,7 @@ from gbrain.cli.options import (
 )  # fmt: skip
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.documents import duplicate_document, page_document, page_row_document
+from gbrain.output.json import duplicate_document, page_document, page_row_document
 from gbrain.query_options import FILTERS, parse_scope
 from gbrain.text.slug import slug_from_path
 

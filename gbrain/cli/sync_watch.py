@@ -16,11 +16,10 @@ from gbrain.cli.embedding import EMBED_LATER
 from gbrain.cli.options import open_brain
 from gbrain.errors import BadBrain, GbrainError, ModelUnavailable
 from gbrain.importing.importer import ImportReport
-from gbrain.importing.scan import ImportProblem
-from gbrain.importing.watcher import ChangedPaths, watch_folders
+from gbrain.importing.scan import ChangedPaths, ImportProblem, watch_folders
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.documents import import_report_document
+from gbrain.output.json import import_report_document
 
 # Errors that can end without us: another program writes, or somebody frees disk space.
 _TEMPORARY_ERRORS = ("locked", "disk_full")

@@ -9,8 +9,13 @@ from gbrain.errors import BadPage, NotFound
 from gbrain.mcp.arguments import DEFAULT_CHARACTERS, MAX_ENTRIES, MAX_TOKENS, Arguments
 from gbrain.mcp.reply import Reply, replace_commands, select_range, truncate_document
 from gbrain.output.answer_text import answer_text
-from gbrain.output.documents import duplicate_document, page_document, page_row_document
-from gbrain.output.json import Document, answer_document
+from gbrain.output.json import (
+    Document,
+    answer_document,
+    duplicate_document,
+    page_document,
+    page_row_document,
+)
 from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.query_options import parse_scope, setting_overrides
 from gbrain.store.page_writer import WriteResult

@@ -9,7 +9,7 @@ from time import monotonic
 
 import pytest
 
-from gbrain.importing.watcher import ChangedPaths, _by_root, _matters, watch_folders
+from gbrain.importing.scan import ChangedPaths, _by_root, _matters, watch_folders
 
 Rounds = Iterator[Mapping[str, ChangedPaths]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.output.overview import next_steps, overview_lines, shorten_path
+from gbrain.output.stats import next_steps, overview_lines, shorten_path
 from gbrain.store.stats import RecentPage, Stats, read_stats
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""`serve`: offer the brain to an agent as MCP tools."""
+"""`serve` and `schema`: for agents and programs, an MCP server and the schemas of documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db
+from gbrain.cli.options import Db, Json
 from gbrain.output import screen
 
 command = Module()
@@ -44,3 +44,39 @@ def serve(
     from gbrain.mcp import server
 
     anyio.run(partial(server.serve, open_brain, read_only=read_only))
+
+
+@command.command(
+    "schema",
+    epilog=examples(
+        "gbrain schema",
+        "gbrain schema query | jq .properties",
+        "gbrain schema 'config list' > settings.schema.json",
+    ),
+)
+def schema(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="A document, or a command that prints it."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the JSON documents that commands print, or show the JSON Schema of one."""
+    from gbrain.output.schemas import document_schema, list_documents
+
+    if name:
+        found = document_schema(" ".join(name))
+        screen.write_json(found) if json else screen.write(_indented(found))
+        return
+    known = list_documents()
+    if json:
+        screen.write_json({"schemas": [document._asdict() for document in known]})
+        return
+    rows = [(d.name, ", ".join(d.commands), d.about) for d in known]
+    screen.write_table(("Document", "Printed by", "What it is"), rows, "")
+
+
+def _indented(document: object) -> str:
+    from json import dumps
+
+    return dumps(document, indent=2, ensure_ascii=False)

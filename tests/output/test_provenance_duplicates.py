@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.output.duplicates import WordRun, compare_words, show_pair
+from gbrain.output.provenance import WordRun, compare_words, show_pair
 from gbrain.store.duplicates import DuplicatePair
 
 
