@@ -167,8 +167,12 @@ def test_words_from_elsewhere_mean_commands_that_are_there():
 
 
 @pytest.mark.parametrize(
-    "words", [("search",), ("embed", "--max-seconds", "x"), ("list", "--nonsense")]
+    ("words", "hint"),
+    [
+        (("search",), 'For example: gbrain search "river ai"'),
+        (("embed", "--max-seconds", "x"), "gbrain embed -h shows the options and examples."),
+        (("list", "--nonsense"), "gbrain list -h shows the options and examples."),
+    ],
 )
-def test_wrong_usage_has_a_next_step(run, sample, words):
-    hint = f"gbrain {words[0]} -h shows the options and examples."
+def test_wrong_usage_has_a_next_step(run, sample, words, hint):
     assert run(*words, "--json").error["hint"] == hint
