@@ -7,7 +7,6 @@ import shlex
 import pytest
 
 LUKEWARM = "who is lukewarm on cloud RAG?"
-TABLET = "field notebook tablet"
 SEARCH = "who works on search?"
 
 
