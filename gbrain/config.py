@@ -218,7 +218,7 @@ class Settings:
         "their groups of three letters that are the same", JEFFS, low=0, high=1,
     )  # fmt: skip
     hypothetical_questions: str = _setting(
-        "off", "Also search the questions that a page answers: those in its front matter "
+        "authored", "Also search the questions that a page answers: those in its front matter "
         "(authored), or also questions made from its title, headings and entries (derived)",
         ENGRAM, choices=("off", "authored", "derived"),
     )  # fmt: skip

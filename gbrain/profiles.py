@@ -51,6 +51,7 @@ _PLAIN = {
     "date_boost": "off",
     "exact_boost": "1",
     "drop_superseded": "off",
+    "hypothetical_questions": "off",
 }
 
 PROFILES = (
@@ -62,6 +63,7 @@ PROFILES = (
             "search_mode": "auto", "short_circuit": "on",
             "search_merge_strategy": "set-union-rank", "rank_bonus": "0.25",
             "semantic_weight": "1", "keyword_weight": "1", "wing_boost": "1.15",
+            "hypothetical_questions": "off",
         },
     ),
     Profile(

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 Field = Literal["wing", "tag", "slug"]
 
+# The lane of pages that have the query as a question of their own, and how far these are ahead:
+# more than noise could change.
+QUESTIONS = "questions"
+_ASKED_LEAD = 1.1
+
 _FIELDS = ("wing", "tag", "slug")
 # A factor above this would put its pages first in any order; a larger one is a typing error.
 _MAX_FACTOR = 100.0
@@ -190,13 +195,28 @@ def multiply_boosts(
     rules = active_rules(
         query, intent, periods, today, settings, _merge_same(custom), facts.values()
     )
-    if not rules:
-        return list(ranked)
-    boosted = [
-        _multiply(page, rules, facts[page.page_id]) if page.page_id in facts else page
+    boosted = list(ranked)
+    if rules:
+        boosted = [
+            _multiply(page, rules, facts[page.page_id]) if page.page_id in facts else page
+            for page in ranked
+        ]
+    boosted = _lift_asked(boosted)
+    return sorted(boosted, key=lambda page: (-page.score, page.slug)) if rules else boosted
+
+
+def _lift_asked(ranked: list[Ranked]) -> list[Ranked]:
+    """Return the pages with those first that have the query as a question of their own."""
+    lowest = min((page.score for page in ranked if QUESTIONS in page.lanes), default=0.0)
+    if lowest <= 0:
+        return ranked
+    factor = _ASKED_LEAD * max(page.score for page in ranked) / lowest
+    lifted = [
+        page._replace(score=page.score * factor, boosts={**page.boosts, "question": factor})
         for page in ranked
+        if QUESTIONS in page.lanes
     ]
-    return sorted(boosted, key=lambda page: (-page.score, page.slug))
+    return [*lifted, *(page for page in ranked if QUESTIONS not in page.lanes)]
 
 
 def _multiply(page: Ranked, rules: Mapping[str, Rule], facts: BoostData) -> Ranked:

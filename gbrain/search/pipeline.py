@@ -14,7 +14,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings, override_settings
-from gbrain.search.boosts import BoostResult, apply_boosts, may_mention_date, needs_intent
+from gbrain.search.boosts import (
+    QUESTIONS,
+    BoostResult,
+    apply_boosts,
+    may_mention_date,
+    needs_intent,
+)
 from gbrain.search.fusion import fuse
 from gbrain.search.hits import build_hits
 from gbrain.search.name_match import NO_MATCH, NameMatch, match_name
@@ -29,8 +35,10 @@ from gbrain.search.run_lanes import (
 from gbrain.search.threshold import ThresholdResult, apply_threshold
 from gbrain.search.verdict import grade_answer
 from gbrain.store.connection import Database
+from gbrain.store.keyword_index import has_questions, pages_asked
+from gbrain.store.scope import pages_in_scope
 from gbrain.trace import Trace
-from gbrain.types import Answer, LaneResult, MergeStrategy, Mode, Query, Ranked
+from gbrain.types import Answer, Candidate, LaneResult, MergeStrategy, Mode, Query, Ranked
 
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
@@ -153,8 +161,9 @@ def _find_candidates(
     settings = plan.settings
     if match.answer:
         return Candidates(match, None, {}, LaneResults({}, plan.mode))
+    asked = _find_asked(connection, query, settings, trace)
     time = None
-    if settings.date_boost and may_mention_date(query.semantic_text):
+    if not asked and settings.date_boost and may_mention_date(query.semantic_text):
         from gbrain.search.date_search import read_time
 
         with trace.stage("dates") as detail:
@@ -179,7 +188,26 @@ def _find_candidates(
     weights = weights if len(lanes.by_name) > 1 else {}
     if match.candidates:
         lanes.by_name["sms"] = LaneResult(match.candidates)
+    if asked:
+        lanes.by_name[QUESTIONS] = LaneResult(asked)
     return Candidates(match, intent, weights, lanes, time)
+
+
+def _find_asked(
+    connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
+) -> tuple[Candidate, ...]:
+    """Return the pages in scope of which the query is a question, word for word."""
+    if settings.hypothetical_questions == "off" or not has_questions(connection):
+        return ()
+    with trace.stage("questions") as detail:
+        # In a page's own question, what looks like operators and fields is none.
+        scope = query.scope._replace(tree=None)
+        asked = pages_asked(connection, query.text)
+        if asked and not scope.unlimited:
+            inside = pages_in_scope(connection, asked, scope)
+            asked = {page_id: slug for page_id, slug in asked.items() if page_id in inside}
+        detail["pages"] = len(asked)
+    return tuple(Candidate(page_id, slug, None, 1, 1.0) for page_id, slug in asked.items())
 
 
 def _list_period(inputs: LaneInputs, time: TimeAsked) -> LaneResults:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from gbrain.config import Settings
+from gbrain.search.boosts import QUESTIONS
 from gbrain.store.verdict_data import (
     approximate_page_count,
     packaged_model_is_active,
@@ -61,6 +62,8 @@ def compute_verdict(
         confidence = _NEAR_NAME if short_circuit == "near" else 1.0
         about = "nearly the" if short_circuit == "near" else "the"
         return Verdict("strong", confidence, (f"the query is {about} name of {ranked[0].slug}",))
+    if QUESTIONS in ranked[0].lanes:
+        return Verdict("strong", 1.0, (f"the query is a question that {ranked[0].slug} answers",))
     if query.filter_only:
         asked = "time" if query.scope.periods else "own fields and NOT"
         return Verdict("strong", 1.0, (f"every page fulfils the query's {asked}",))

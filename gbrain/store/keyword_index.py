@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from gbrain.store.scope import chunk_days_condition, page_condition
 from gbrain.text.query_terms import fts_expression
+from gbrain.text.slug import fold_name
 from gbrain.types import Scope, ScoredChunk, Term
 
 # The plus before rowid keeps SQLite from running the match once for each of the rows.
@@ -145,6 +146,44 @@ def score_questions(
         (match, *within.values, limit),
     )
     return dict(rows.fetchall())
+
+
+def has_questions(connection: sqlite3.Connection) -> bool:
+    """Tell whether any page has questions; a read-only brain with schema 1 has no table of them."""
+    table = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'page_questions'")
+    return table.fetchone() is not None and bool(
+        connection.execute("SELECT 1 FROM page_questions LIMIT 1").fetchone()
+    )
+
+
+def pages_asked(connection: sqlite3.Connection, text: str) -> dict[int, str]:
+    """Return the slugs of the pages of which `text` is a question, by page id.
+
+    Case, accents and punctuation do not count.
+    """
+    wanted = fold_name(text)
+    if not wanted:
+        return {}
+    rows = connection.execute(
+        "SELECT pages.id, slug, page_questions.questions FROM questions_fts "
+        "JOIN page_questions ON page_id = questions_fts.rowid JOIN pages ON pages.id = page_id "
+        "WHERE questions_fts MATCH ? ORDER BY slug",
+        (f'"{wanted}"',),
+    )
+    return {
+        page_id: slug
+        for page_id, slug, questions in rows
+        if wanted in map(fold_name, questions.splitlines())
+    }
+
+
+def any_question_contains(connection: sqlite3.Connection, term: Term) -> bool:
+    """Return whether a stored question contains the term."""
+    found = connection.execute(
+        "SELECT 1 FROM questions_fts WHERE questions_fts MATCH ? LIMIT 1",
+        (fts_expression((term,)),),
+    )
+    return found.fetchone() is not None
 
 
 def score_substrings(

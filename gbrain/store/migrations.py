@@ -46,6 +46,14 @@ def migrate(connection: sqlite3.Connection) -> None:
             reparse.reparse_dates(db.conn)
         db.conn.execute("PRAGMA user_version = 4")
 
+    @steps(name="0005_authored_questions")
+    def fifth(db: Database) -> None:
+        if db.conn.execute("SELECT 1 FROM pages").fetchone():
+            from gbrain.store import page_writer
+
+            page_writer.add_questions(db.conn)
+        db.conn.execute("PRAGMA user_version = 5")
+
     steps.apply(Database(connection))
     # A damaged header can have any number; applied migrations are recorded in a table.
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -229,6 +229,19 @@ def rebuild_questions(connection: sqlite3.Connection) -> int:
     return count
 
 
+def add_questions(connection: sqlite3.Connection) -> None:
+    """Store the questions of all pages of an older brain.
+
+    If rows are damaged everything stays as it is: `gbrain doctor --repair` rebuilds it.
+    """
+    connection.execute("SAVEPOINT questions")
+    try:
+        rebuild_questions(connection)
+    except (sqlite3.DatabaseError, ValueError):
+        connection.execute("ROLLBACK TO questions")
+    connection.execute("RELEASE questions")
+
+
 def _question_mode(connection: sqlite3.Connection) -> str:
     """Return the setting hypothetical_questions: off, authored or derived."""
     row = connection.execute(

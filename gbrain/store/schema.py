@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 # Tables whose rows follow from the texts of pages and can be rebuilt from them.
 DERIVED_TABLES = ("names", "tags", "links", "chunks", "page_questions")

@@ -12,7 +12,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain
-from gbrain.store import migrations, reparse
+from gbrain.store import migrations, page_writer, reparse
 from gbrain.store.backup import SKIP_BACKUP_VARIABLE
 from gbrain.store.connection import Database
 from gbrain.store.doctor.examine import examine
@@ -76,6 +76,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
         connection.execute("CREATE TABLE pages (b)")
 
     monkeypatch.setattr(reparse, "reparse_dates", fail)
+    monkeypatch.setattr(page_writer, "add_questions", fail)
     with pytest.raises(BadBrain, match="table pages already exists"):
         Database(old_brain)
     assert old_brain.read_bytes() == before
@@ -123,6 +124,11 @@ def test_an_old_brain_learns_the_dates_of_lists_and_titles(tmp_path: Path) -> No
         found = dict(examine(database, "2026-11-16T12:00:00.000Z", full=True))
     derived = ("page_facts", "passages", "passage_index", "references", "missing_vectors")
     assert {found[name].status for name in derived} == {"ok"}
+
+
+def test_an_old_brain_is_found_by_its_authored_questions(tmp_path: Path) -> None:
+    with Brain.open(unpack_brain(4, tmp_path)) as brain:
+        assert brain.search("When is the rubbish collected?").hits[0].slug == "household/bins"
 
 
 def test_damaged_chunks_do_not_keep_an_old_brain_from_opening(tmp_path: Path) -> None:

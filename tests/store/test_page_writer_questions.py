@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 
+import pytest
+
 from gbrain.brain import Brain
 from gbrain.config import Settings
+from gbrain.profiles import profile_values
 from gbrain.search.lanes.keyword import search
 from gbrain.store import page_writer
 from gbrain.store.doctor.examine import examine
@@ -41,8 +45,7 @@ def sound(brain: Brain) -> bool:
 
 def test_switched_off_nothing_is_kept_or_searched(brain: Brain) -> None:
     brain.put("bob", PAGE)
-    assert kept(brain) == []
-    fill(brain, "authored")
+    assert kept(brain) == ["Who bakes the bread?"]
     assert found(brain, "bread", "off") == []
     assert fill(brain, "off") == 0
     assert kept(brain) == []
@@ -52,6 +55,7 @@ def test_switched_off_nothing_is_kept_or_searched(brain: Brain) -> None:
 def test_a_page_is_found_by_a_question_that_it_answers(brain: Brain) -> None:
     brain.put("bob", PAGE)
     brain.put("other", b"# Other\n\nNothing.\n")
+    fill(brain, "off")
     assert found(brain, "bread") == []
     assert fill(brain, "authored") == 1
     assert found(brain, "who bakes bread") == ["bob"]
@@ -105,3 +109,65 @@ def test_doctor_repairs_an_index_of_questions_that_disagrees(brain: Brain) -> No
     repaired = dict(examine(brain.database, now, full=True, repair=True))
     assert repaired["question_index"].status == "repaired"
     assert kept(brain) == ["Who bakes the bread?"]
+
+
+def test_words_of_questions_are_known_words(brain: Brain) -> None:
+    brain.put("bob", PAGE)
+    brain.put("other", b"# Other\n\nBrad likes his oven.\n")
+    answer = brain.search("oven bread")
+    assert answer.read_as is None
+    assert {hit.slug for hit in answer.hits} == {"bob", "other"}
+
+
+# --- a question asked word for word ----------------------------------------------------------
+
+ASKED = {
+    "bins": "When is the rubbish collected?",
+    "boiler": "How do I restart the heating after a power cut?",
+    "period": "What happened in April?",
+    "wifi": "What is the password?",
+}
+ANSWERS = {
+    "bins": "The lorry comes on Thursdays before eight.",
+    "boiler": "Hold the reset button until the green light stops blinking.",
+    "period": "The roof leaked and was repaired.",
+    "wifi": "It is on the sticker under the router.",
+}
+
+
+@pytest.fixture
+def household(brain: Brain) -> Brain:
+    """Pages that have a question, among others that have more of its words."""
+    for slug, question in ASKED.items():
+        text = f"---\nquestions: [{json.dumps(question)}]\n---\n# {slug}\n\n{ANSWERS[slug]}\n"
+        brain.put(slug, text.encode())
+        for number in range(4):
+            brain.put(
+                f"{slug}-{number}", f"# {slug} {number}\n\n{question} Nobody knew.\n".encode()
+            )
+    brain.put("journal/2026-04-18", b"# A day in April\n\nWhat happened: the password changed.\n")
+    return brain
+
+
+@pytest.mark.parametrize("slug", ASKED)
+def test_a_page_is_first_for_a_question_of_its_own(household: Brain, slug: str) -> None:
+    answer = household.search(ASKED[slug])
+    assert answer.hits[0].slug == slug
+    assert answer.verdict.grade == "strong"
+    assert len(answer.hits) > 1
+    assert household.search(ASKED[slug].upper().rstrip("?")).hits[0].slug == slug
+    assert household.query(ASKED[slug], mode="bm25", changes=profile_values("engram")).hits[
+        0
+    ].slug == slug  # fmt: skip
+
+
+def test_all_lanes_and_the_reranker_keep_that_page_first(household: Brain) -> None:
+    household.embed()
+    answer = household.query(ASKED["boiler"], changes=profile_values("engram"))
+    assert answer.hits[0].slug == "boiler"
+
+
+def test_a_filter_also_holds_for_a_question(household: Brain) -> None:
+    found = household.search(ASKED["bins"], scope=Scope(exclude=("bins",))).hits
+    assert found
+    assert "bins" not in [hit.slug for hit in found]

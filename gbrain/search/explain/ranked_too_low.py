@@ -35,6 +35,7 @@ _BOOST_SETTINGS: Mapping[str, tuple[str, SettingValue]] = {
     "importance": ("importance_boost", False),
     "access": ("access_boost", False),
     "noise": ("noise_sigma", 0.0),
+    "question": ("hypothetical_questions", "off"),
 }
 
 

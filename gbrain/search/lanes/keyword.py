@@ -33,6 +33,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
     best: dict[int, int] = {}
     counts = keyword_index.count_pages_with(connection, query.terms)
     chunks: list[ScoredChunk] = []
+    questions = settings.hypothetical_questions != "off" and keyword_index.has_questions(connection)
     pool = settings.candidate_pool
     if query.terms:
         scores, chunks = _score_pages_and_chunks(connection, query, counts, settings)
@@ -40,7 +41,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
             if chunk.page_id not in best:
                 best[chunk.page_id] = chunk.chunk_id
                 _add(scores, {chunk.page_id: chunk.score}, settings.chunk_weight)
-        if settings.hypothetical_questions != "off" and settings.questions_weight:
+        if questions and settings.questions_weight:
             match = query.fts_expression or fts_expression(query.terms)
             answered = keyword_index.score_questions(
                 connection, match, query.scope, _SCORED_PER_PAGE * pool
@@ -66,7 +67,12 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         pages[:pool],
         tuple(chunks),
         min(scores.values(), default=None),
-        tuple(term for term, count in zip(query.terms, counts, strict=True) if not count),
+        tuple(
+            term
+            for term, count in zip(query.terms, counts, strict=True)
+            if not count
+            and not (questions and keyword_index.any_question_contains(connection, term))
+        ),
         overflow=pages[pool:],
         word_factors=_word_factors(connection, query.terms, counts, scores, complete, settings),
     )

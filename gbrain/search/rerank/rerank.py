@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
+from gbrain.search.boosts import QUESTIONS
 from gbrain.search.fusion import chunk_values, lanes_agree
 from gbrain.search.rerank.interface import RerankRequest, RerankResources, RerankScores
 from gbrain.search.rerank.mixing import mix_scores
@@ -67,8 +68,11 @@ def rerank(
         scores: RerankScores = reranker.score_pages(request)
     except GbrainError as error:
         return RerankResult(list(ranked), how, notice=f"Not reranked: {error.full_message}")
+    # The page that has the query as its own question stays where that put it.
+    asked = {page.page_id for page in pages if QUESTIONS in page.lanes}
+    by_page = {page: score for page, score in scores.by_page.items() if page not in asked}
     return RerankResult(
-        mix_scores(ranked, scores.by_page, settings.rerank_head, scores.weight),
+        mix_scores(ranked, by_page, settings.rerank_head, scores.weight),
         how,
         pages=len(scores.by_page),
         chunks=scores.chunks,
