@@ -22,7 +22,7 @@ class FolderMethods(BrainFile):
         self,
         folder: Path,
         *,
-        drop: bool = False,
+        remove_missing: bool = False,
         overwrite: bool = False,
         dry_run: bool = False,
         changed: Collection[str] | None = None,
@@ -30,7 +30,7 @@ class FolderMethods(BrainFile):
     ) -> ImportReport:
         """Import a folder of Markdown notes and report what changed.
 
-        `drop` deletes pages whose file is gone. `overwrite` takes the file's text where both the
+        `remove_missing` deletes pages whose file is gone. `overwrite` takes the file's text where both the
         page and the file changed. `changed` names the only files, relative to the folder, that
         have to be read.
         """
@@ -40,7 +40,7 @@ class FolderMethods(BrainFile):
             self.database,
             folder.expanduser().absolute(),
             timestamp(),
-            remove_missing=drop,
+            remove_missing=remove_missing,
             overwrite=overwrite,
             dry_run=dry_run,
             changed=changed,

@@ -79,7 +79,9 @@ def import_(
             place = Path(stack.enter_context(TemporaryDirectory()), "brain.db")
         brain = stack.enter_context(open_brain(place, make=True))
         if folders:
-            report = _import_folders(brain, folders, overwrite, dry_run, quiet, drop=False)
+            report = _import_folders(
+                brain, folders, overwrite, dry_run, quiet, remove_missing=False
+            )
         else:
             report = brain.import_jsonl(sys.stdin.buffer, dry_run=dry_run)
         _print_and_embed(brain, report, dry_run, no_embed, quiet, json, report.skipped)
@@ -125,7 +127,7 @@ def sync(
                 code="no_folder",
             )
         if not watch:
-            report = _import_folders(brain, roots, overwrite, dry_run, quiet, drop=True)
+            report = _import_folders(brain, roots, overwrite, dry_run, quiet, remove_missing=True)
             _print_and_embed(brain, report, dry_run, no_embed, quiet, json)
     if watch:
         from gbrain.cli.sync_watch import FolderWatch
@@ -136,14 +138,24 @@ def sync(
 
 
 def _import_folders(
-    brain: Brain, folders: list[Path], overwrite: bool, dry_run: bool, quiet: bool, *, drop: bool
+    brain: Brain,
+    folders: list[Path],
+    overwrite: bool,
+    dry_run: bool,
+    quiet: bool,
+    *,
+    remove_missing: bool,
 ) -> ImportReport:
     total = ImportReport()
     for folder in folders:
         try:
             with show_progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
                 report = brain.import_folder(
-                    folder, drop=drop, overwrite=overwrite, dry_run=dry_run, progress=show
+                    folder,
+                    remove_missing=remove_missing,
+                    overwrite=overwrite,
+                    dry_run=dry_run,
+                    progress=show,
                 )
         except (NotFound, BadPage) as error:
             if len(folders) == 1:

@@ -58,7 +58,7 @@ class FolderWatch:
         try:
             with open_brain(self.db) as brain:
                 report = brain.import_folder(
-                    Path(root), drop=True, overwrite=self.overwrite, changed=changed
+                    Path(root), remove_missing=True, overwrite=self.overwrite, changed=changed
                 )
                 embedded = self._embed(brain, root) if self.embed else None
         except GbrainError as error:

@@ -16,7 +16,7 @@ from gbrain.store.chunks import (
     read_chunks,
 )
 from gbrain.store.links import linked_pages
-from gbrain.store.scope import page_condition
+from gbrain.store.scope import pages_in_scope
 from gbrain.text.query_terms import fts_expression, has_unspaced_script
 from gbrain.types import Role, Scope, Term
 
@@ -114,18 +114,9 @@ def related_chunks(
     for page_id in dict.fromkeys(chunk.page_id for chunk in here):
         for linked in linked_pages(connection, page_id):
             first = first_chunk(connection, linked)
-            if linked not in seen and first and _in_scope(connection, linked, scope):
+            if linked not in seen and first and pages_in_scope(connection, (linked,), scope):
                 seen.add(linked)
                 yield first, "linked"
-
-
-def _in_scope(connection: sqlite3.Connection, page_id: int, scope: Scope) -> bool:
-    """Return whether the page is in scope."""
-    condition = page_condition(scope)
-    found = connection.execute(
-        f"SELECT 1 FROM pages WHERE id = ? AND {condition.sql}", (page_id, *condition.values)
-    )
-    return found.fetchone() is not None
 
 
 def missing_terms_by_chunk(

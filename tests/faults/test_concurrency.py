@@ -142,7 +142,7 @@ def check_nothing_lost(path: Path, written: Reports) -> None:
 def check_pending_work(folder: Path, path: Path) -> None:
     """The next import and embed finish pending work, and the brain is sound."""
     with Brain.open(path) as brain:
-        brain.import_folder(folder / "watched", drop=True)
+        brain.import_folder(folder / "watched", remove_missing=True)
         brain.embed()
         assert brain.embed().done == 0
     for slug, text in page_texts(path).items():

@@ -74,7 +74,7 @@ def test_sync_deletes_pages_of_deleted_files_import_keeps_them(brain: Brain, vau
     brain.import_folder(vault)
     (vault / "a.md").unlink()
     assert brain.import_folder(vault).changes == []
-    assert did(brain.import_folder(vault, drop=True)) == [("delete", "a")]
+    assert did(brain.import_folder(vault, remove_missing=True)) == [("delete", "a")]
     assert slugs(brain) == ["dir/b"]
     assert brain.text("a", 1) == "# A\n"
 
@@ -82,7 +82,7 @@ def test_sync_deletes_pages_of_deleted_files_import_keeps_them(brain: Brain, vau
 def test_sync_never_deletes_a_page_without_a_file(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     brain.put("mine", b"# Mine\n")
-    brain.import_folder(vault, drop=True)
+    brain.import_folder(vault, remove_missing=True)
     assert "mine" in slugs(brain)
 
 
@@ -144,7 +144,7 @@ def test_a_page_changed_before_sync_deletes_it_is_kept(
 ) -> None:
     brain.import_folder(vault)
     (vault / "dir/b.md").unlink()
-    report = brain.import_folder(vault, drop=True, progress=meanwhile(brain, act))
+    report = brain.import_folder(vault, remove_missing=True, progress=meanwhile(brain, act))
     assert (slugs(brain), list(wrong(report).values())) == (left, problems)
 
 
@@ -162,7 +162,7 @@ def test_a_page_changed_in_the_brain_outlives_its_file(brain: Brain, vault: Path
     brain.import_folder(vault)
     brain.put("a", b"# Mine\n")
     (vault / "a.md").unlink()
-    report = brain.import_folder(vault, drop=True)
+    report = brain.import_folder(vault, remove_missing=True)
     assert (did(report), wrong(report)) == ([], {"a.md": "both_changed"})
     assert brain.text("a") == "# Mine\n"
 
@@ -195,14 +195,14 @@ def test_the_first_of_two_files_with_one_slug_is_imported(brain: Brain, vault: P
     report = brain.import_folder(vault)
     assert wrong(report) == {"My Page.md": "slug_collision", "my-page.md": "slug_collision"}
     assert brain.text("my-page") == "three"
-    again = brain.import_folder(vault, drop=True)
+    again = brain.import_folder(vault, remove_missing=True)
     assert (again.changes, wrong(again)) == ([], wrong(report))
 
 
 def test_a_file_renamed_in_case_only_keeps_its_page(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     (vault / "a.md").rename(vault / "A.md")
-    assert did(brain.import_folder(vault, drop=True)) == [("update", "a")]
+    assert did(brain.import_folder(vault, remove_missing=True)) == [("update", "a")]
     assert (brain.get("a").path, brain.get("a").version) == ("A.md", 2)
 
 
@@ -214,7 +214,7 @@ def test_a_dry_run_changes_nothing(brain: Brain, vault: Path) -> None:
     before = state(brain)
     write(vault, {"dir/b.md": "# B2\n", "c.md": "# C\n"})
     (vault / "a.md").unlink()
-    report = brain.import_folder(vault, drop=True, dry_run=True)
+    report = brain.import_folder(vault, remove_missing=True, dry_run=True)
     assert did(report) == [("create", "c"), ("update", "dir/b"), ("delete", "a")]
     assert state(brain) == before
 
@@ -224,7 +224,7 @@ def test_an_empty_folder_does_not_empty_the_brain(brain: Brain, vault: Path) -> 
     for name in ("a.md", "dir/b.md"):
         (vault / name).unlink()
     with pytest.raises(BadPage) as caught:
-        brain.import_folder(vault, drop=True)
+        brain.import_folder(vault, remove_missing=True)
     assert caught.value.code == "vault_empty"
     assert slugs(brain) == ["a", "dir/b"]
 
@@ -260,7 +260,7 @@ def test_hidden_folders_and_ignored_files_are_left_out(brain: Brain, vault: Path
 def test_sync_deletes_pages_of_files_ignored_later(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     write(vault, {".gbrainignore": "a.md\n"})
-    assert did(brain.import_folder(vault, drop=True)) == [("delete", "a")]
+    assert did(brain.import_folder(vault, remove_missing=True)) == [("delete", "a")]
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_pages_of_an_unreadable_subfolder_are_kept(brain: Brain, vault: Path) ->
     write(vault, {"c.md": "# C\n"})
     unreadable(vault / "dir")
     try:
-        report = brain.import_folder(vault, drop=True)
+        report = brain.import_folder(vault, remove_missing=True)
     finally:
         (vault / "dir").chmod(0o700)
     assert wrong(report) == {"dir/": "cannot_read"}
@@ -351,7 +351,7 @@ def test_pages_of_a_subfolder_too_deep_are_kept(brain: Brain, vault: Path) -> No
     with brain.database.write_transaction() as connection:
         connection.execute("UPDATE pages SET path = ? WHERE slug = 'a'", (f"{deep}a.md",))
     (vault / "a.md").unlink()
-    report = brain.import_folder(vault, drop=True)
+    report = brain.import_folder(vault, remove_missing=True)
     assert set(wrong(report).values()) == {"cannot_read"}
     assert did(report) == []
     assert slugs(brain) == ["a", "dir/b"]
@@ -383,7 +383,7 @@ def test_a_bad_file_blocks_no_other_and_keeps_its_page(brain: Brain, vault: Path
     brain.import_folder(vault)
     (vault / "a.md").write_bytes(b"\xff\xfe")
     write(vault, {"z.md": "# Z\n"})
-    report = brain.import_folder(vault, drop=True)
+    report = brain.import_folder(vault, remove_missing=True)
     assert (did(report), wrong(report)) == ([("create", "z")], {"a.md": "not_utf8"})
     assert brain.text("a") == "# A\n"
 

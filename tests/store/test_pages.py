@@ -271,7 +271,7 @@ class AnyEdits(RuleBasedStateMachine):
     def follow_a_vanished_file(self, name: str) -> None:
         (self.vault / f"{name}.md").unlink(missing_ok=True)
         try:
-            report = self.brain.import_folder(self.vault, drop=True)
+            report = self.brain.import_folder(self.vault, remove_missing=True)
         except GbrainError:
             assert not any(self.vault.iterdir())
             return
