@@ -30,9 +30,9 @@ class FolderMethods(BrainFile):
     ) -> ImportReport:
         """Import a folder of Markdown notes and report what changed.
 
-        `remove_missing` deletes pages whose file is gone. `overwrite` takes the file's text where both the
-        page and the file changed. `changed` names the only files, relative to the folder, that
-        have to be read.
+        `remove_missing` deletes pages whose file is gone. `overwrite` takes the file's text where
+        both the page and the file changed. `changed` names the only files, relative to the folder,
+        that have to be read.
         """
         from gbrain.importing.importer import import_folder
 

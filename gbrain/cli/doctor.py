@@ -9,7 +9,16 @@ import typer
 
 from gbrain.brain import default_path, timestamp
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain, read_input, today
+from gbrain.cli.options import (
+    Db,
+    Json,
+    NoPager,
+    Quiet,
+    number_option,
+    open_brain,
+    read_input,
+    today,
+)
 from gbrain.errors import NotFound
 from gbrain.messages import counted
 from gbrain.output import doctor as output
@@ -114,14 +123,7 @@ def gaps(
     ] = None,
     limit: Annotated[
         int,
-        typer.Option(
-            "--limit",
-            "-n",
-            metavar="N",
-            min=1,
-            max=1000,
-            help="Maximum number of each kind (default 10).",
-        ),
+        number_option("--limit", "-n", help="Maximum number of each kind (default 10).", high=1000),
     ] = 10,
     no_pager: NoPager = False,
     quiet: Quiet = False,

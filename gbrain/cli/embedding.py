@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet, open_brain
+from gbrain.cli.options import Db, Json, Quiet, number_option, open_brain
 from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
@@ -128,14 +128,7 @@ jobs = command.group(
 def list_(
     limit: Annotated[
         int,
-        typer.Option(
-            "--limit",
-            "-n",
-            metavar="N",
-            min=1,
-            max=10**9,
-            help="Maximum number of jobs (default 20).",
-        ),
+        number_option("--limit", "-n", help="Maximum number of jobs (default 20)."),
     ] = 20,
     quiet: Quiet = False,
     json: Json = False,

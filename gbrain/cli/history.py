@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, NoPager, Quiet, Slug, open_brain, today
+from gbrain.cli.options import Db, Json, NoPager, Quiet, Slug, number_option, open_brain, today
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.json import version_document
@@ -51,19 +51,11 @@ def diff(
     slug: Slug,
     from_: Annotated[
         int | None,
-        typer.Option(
-            "--from",
-            metavar="N",
-            min=1,
-            max=10**9,
-            help="Old version (default: the one before --to).",
-        ),
+        number_option("--from", help="Old version (default: the one before --to)."),
     ] = None,
     to: Annotated[
         int | None,
-        typer.Option(
-            "--to", metavar="N", min=1, max=10**9, help="New version (default: the latest)."
-        ),
+        number_option("--to", help="New version (default: the latest)."),
     ] = None,
     since: Annotated[
         str | None,

@@ -21,6 +21,12 @@ from gbrain.query_options import QUERY_OPTIONS, QueryOption
 if TYPE_CHECKING:
     from gbrain.search.boosts import CustomBoost
 
+
+def number_option(*flags: str, help: str, low: int = 1, high: int = 10**9) -> Any:
+    """Return an option that takes a whole number from `low` to `high`."""
+    return typer.Option(*flags, metavar="N", min=low, max=high, help=help)
+
+
 Db = Annotated[
     Path | None,
     typer.Option("--db", metavar="FILE", help="Use this brain file instead of your own."),
@@ -32,13 +38,7 @@ NoPager = Annotated[bool, typer.Option("--no-pager", help="Print long output wit
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 3 if nothing is found.")]
 Expected = Annotated[
     int | None,
-    typer.Option(
-        "--expected-version",
-        metavar="N",
-        min=0,
-        max=10**9,
-        help="Fail unless the page is at version N.",
-    ),
+    number_option("--expected-version", help="Fail unless the page is at version N.", low=0),
 ]
 
 AsOf = Annotated[

@@ -18,6 +18,7 @@ from gbrain.cli.options import (
     NoPager,
     Quiet,
     Slug,
+    number_option,
     open_brain,
     read_input,
     today,
@@ -121,14 +122,7 @@ def list_(
     given: Given,
     limit: Annotated[
         int | None,
-        typer.Option(
-            "--limit",
-            "-n",
-            metavar="N",
-            min=1,
-            max=10**9,
-            help="Maximum number of pages (default: all).",
-        ),
+        number_option("--limit", "-n", help="Maximum number of pages (default: all)."),
     ] = None,
     exit_code: ExitCode = False,
     no_pager: NoPager = False,

@@ -17,6 +17,7 @@ from gbrain.cli.options import (
     NoPager,
     Quiet,
     Slug,
+    number_option,
     open_brain,
     today,
     with_options,
@@ -120,19 +121,12 @@ def why(
     slug: Slug,
     depth: Annotated[
         int,
-        typer.Option(
-            "--depth", metavar="N", min=1, max=50, help="Number of steps to go back (default 2)."
-        ),
+        number_option("--depth", help="Number of steps to go back (default 2).", high=50),
     ] = 2,
     limit: Annotated[
         int,
-        typer.Option(
-            "--limit",
-            "-n",
-            metavar="N",
-            min=1,
-            max=10**6,
-            help="Most causes shown for a page (default 10).",
+        number_option(
+            "--limit", "-n", help="Most causes shown for a page (default 10).", high=10**6
         ),
     ] = 10,
     exit_code: ExitCode = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, Slug, open_brain
+from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, Slug, number_option, open_brain
 from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
@@ -131,24 +131,11 @@ def graph(
     ] = None,
     depth: Annotated[
         int,
-        typer.Option(
-            "--depth",
-            metavar="N",
-            min=1,
-            max=20,
-            help="Links to follow from SLUG (default 1).",
-        ),
+        number_option("--depth", help="Links to follow from SLUG (default 1).", high=20),
     ] = 1,
     limit: Annotated[
         int,
-        typer.Option(
-            "--limit",
-            "-n",
-            metavar="N",
-            min=1,
-            max=5000,
-            help="Maximum number of pages (default 200).",
-        ),
+        number_option("--limit", "-n", help="Maximum number of pages (default 200).", high=5000),
     ] = 200,
     dot: Annotated[bool, typer.Option("--dot", help="Print the graph for Graphviz (DOT).")] = False,
     html: Annotated[

@@ -17,6 +17,7 @@ from gbrain.cli.options import (
     NoPager,
     Quiet,
     Slug,
+    number_option,
     open_brain,
     today,
     with_options,
@@ -49,13 +50,8 @@ def timeline(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(
-            "--limit",
-            "-n",
-            metavar="N",
-            min=1,
-            max=10**9,
-            help=f"Only the latest N (default {CHRONICLE_LENGTH}, or all of SLUG).",
+        number_option(
+            "--limit", "-n", help=f"Only the latest N (default {CHRONICLE_LENGTH}, or all of SLUG)."
         ),
     ] = None,
     exit_code: ExitCode = False,
