@@ -32,10 +32,10 @@ from gbrain.store.evaluation_data import SourcePage
 from gbrain.store.links import links_from
 from gbrain.store.page_names import find_by_name
 from gbrain.store.pages import page_text, require_page
-from gbrain.text.query_terms import has_unspaced_script
 from gbrain.text.sections import is_timeline_heading
 from gbrain.text.slug import fold_name
 from gbrain.text.timeline import parse_entry
+from gbrain.text.unspaced import has_unspaced_script
 
 QuestionKind = Literal[
     "title", "heading", "timeline", "link", "typo", "paraphrase", "rare", "month", "unanswerable",

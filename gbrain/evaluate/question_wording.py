@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 
-from gbrain.text.query_terms import has_unspaced_script
 from gbrain.text.stop_words import STOP_WORDS
+from gbrain.text.unspaced import has_unspaced_script
 
 # Code, addresses and markup do not occur in questions.
 _MARKUP = re.compile(

@@ -13,8 +13,9 @@ from gbrain.store.verdict_data import (
     packaged_model_is_active,
     term_statistics,
 )
-from gbrain.text.query_terms import has_unspaced_script, is_stop_term
+from gbrain.text.query_terms import is_stop_term
 from gbrain.text.slug import fold_name
+from gbrain.text.unspaced import has_unspaced_script
 from gbrain.types import Grade, Hit, LaneResult, Query, Ranked, Term, TermStatistics, Verdict
 
 # Logistic models of whether the first hit is right, fitted on half of six labelled sets (everyday

@@ -17,7 +17,8 @@ from gbrain.store.chunks import (
 )
 from gbrain.store.links import linked_pages
 from gbrain.store.scope import pages_in_scope
-from gbrain.text.query_terms import fts_expression, has_unspaced_script
+from gbrain.text.query_terms import fts_expression
+from gbrain.text.unspaced import has_unspaced_script
 from gbrain.types import Role, Scope, Term
 
 

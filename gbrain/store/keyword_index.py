@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gbrain.store.scope import chunk_days_condition, page_condition
 from gbrain.text.query_terms import fts_expression
@@ -13,6 +13,8 @@ from gbrain.types import Scope, ScoredChunk, Term
 
 # The plus before rowid keeps SQLite from running the match once for each of the rows.
 _ROW_IN_JSON = "+rowid IN (SELECT value FROM json_each(?))"
+# Substrings looked for in one statement, each in three columns: SQLite limits both.
+_MAX_SUBSTRINGS = 100
 
 
 def count_pages_with(connection: sqlite3.Connection, terms: Iterable[Term]) -> list[int]:
@@ -186,21 +188,48 @@ def any_question_contains(connection: sqlite3.Connection, term: Term) -> bool:
     return found.fetchone() is not None
 
 
-def score_substrings(
-    connection: sqlite3.Connection, words: list[str], scope: Scope, limit: int
-) -> dict[int, float]:
-    """Return the pages in scope that contain a word as a substring, by id, best first.
+def pages_with_substrings(
+    connection: sqlite3.Connection, words: Sequence[str], scope: Scope
+) -> dict[str, dict[int, int]]:
+    """Return for each word the pages in scope that contain it as a substring, by id.
 
-    A word counts 1 in the title and 1 in the text. No index is used: every page is read.
+    The value is 1 for a word in the title or in the text, 2 for both. No index is used: every page
+    is read once.
     """
     within = page_condition(scope)
     one = "(instr(title, ?) > 0) + (instr(compiled_truth, ?) > 0 OR instr(timeline, ?) > 0)"
+    found: dict[str, dict[int, int]] = {word: {} for word in words}
+    for start in range(0, len(words), _MAX_SUBSTRINGS):
+        some = words[start : start + _MAX_SUBSTRINGS]
+        columns = [word for word in some for _ in range(3)]
+        rows = connection.execute(
+            f"SELECT id, {', '.join([one] * len(some))} FROM pages WHERE {within.sql}",
+            (*columns, *within.values),
+        )
+        for page_id, *places in rows:
+            for word, count in zip(some, places, strict=True):
+                if count:
+                    found[word][page_id] = count
+    return found
+
+
+def chunks_with_substrings(
+    connection: sqlite3.Connection, word_weights: Mapping[str, float], page_ids: Iterable[int]
+) -> list[ScoredChunk]:
+    """Return the pages' chunks that contain some of the words, by the sum of their weights."""
     rows = connection.execute(
-        f"SELECT id, CAST({' + '.join([one] * len(words))} AS REAL) AS score FROM pages "
-        f"WHERE {within.sql} AND score > 0 ORDER BY score DESC, id LIMIT ?",
-        (*[word for word in words for _ in range(3)], *within.values, limit),
+        "SELECT id, page_id, text FROM chunks WHERE page_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(page_ids)),),
     )
-    return dict(rows.fetchall())
+    scored = (
+        ScoredChunk(
+            chunk_id, page_id, sum(weight for word, weight in word_weights.items() if word in text)
+        )
+        for chunk_id, page_id, text in rows
+    )
+    return sorted(
+        (chunk for chunk in scored if chunk.score), key=lambda chunk: (-chunk.score, chunk.chunk_id)
+    )
 
 
 def latest_pages(connection: sqlite3.Connection, scope: Scope, limit: int) -> list[int]:

@@ -9,8 +9,9 @@ from datetime import date
 from typing import NamedTuple
 
 from gbrain.text.query_plan import fts_tree, has_only_words
-from gbrain.text.query_terms import fts_term, has_unspaced_script
+from gbrain.text.query_terms import fts_term
 from gbrain.text.query_tree import day_before, wanted_terms
+from gbrain.text.unspaced import has_unspaced_script
 from gbrain.types import Clause, Scope, Term
 
 # The last day of the longest month is so many days after its first.

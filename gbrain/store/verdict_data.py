@@ -7,7 +7,8 @@ import math
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from gbrain.text.query_terms import fts_whole_term, has_unspaced_script, split_unspaced
+from gbrain.text.query_terms import fts_whole_term
+from gbrain.text.unspaced import has_unspaced_script, looser_forms
 from gbrain.types import Term, TermStatistics
 
 # Counting stops here, so that a common word does not cost more than a rare one.
@@ -36,7 +37,7 @@ def term_statistics(
     """Return for each term about how many pages have it, and whether the page's chunks do.
 
     Without `chunk_ids`, all chunks of the page count. A term of a script without spaces is divided
-    into words if the chunks contain some of them.
+    into parts if the chunks contain some of them.
     """
     chosen = json.dumps(sorted(chunk_ids) or _all_chunk_ids(connection, page_id))
     return tuple(
@@ -53,10 +54,11 @@ def _all_chunk_ids(connection: sqlite3.Connection, page_id: int) -> list[int]:
 
 
 def _parts(connection: sqlite3.Connection, term: Term, chunk_ids: str) -> Sequence[Term]:
-    """Return the words of an unspaced term, or the term alone if it has none or all are missing."""
-    if _contain(connection, term, chunk_ids):
+    """Return the parts of an unspaced term, or the term alone if it has none or all are missing."""
+    unspaced = not term.quoted and has_unspaced_script(term.words[0])
+    if not unspaced or _contain(connection, term, chunk_ids):
         return (term,)
-    parts = split_unspaced(term)
+    parts = [Term((part,)) for part in looser_forms(term.words[0])]
     return parts if any(_contain(connection, part, chunk_ids) for part in parts) else (term,)
 
 

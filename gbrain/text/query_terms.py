@@ -12,6 +12,7 @@ from gbrain.text.stop_words import (
     question_stop_words,
     strip_elision,
 )
+from gbrain.text.unspaced import has_unspaced_script, split_unspaced
 from gbrain.types import Term
 
 # A longer text is not a question, and one phrase of all of it would exhaust memory.
@@ -31,11 +32,6 @@ OPERATORS = frozenset(("AND", "OR", "NOT"))
 _INVISIBLE = "[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f]"
 _PHRASE_OR_WORD = r'"([^"]*)"|(\S+)'
 _COMPOUND_WORD = r"[^\W_]+"
-
-# Scripts written without spaces: words are found as substrings there, not as tokens.
-_UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"
-_IDEOGRAPH = "[\u3400-\u9fff\uf900-\ufaff]"
-_IDEOGRAPHS_OR_WORD = rf"{_IDEOGRAPH}+|[\u30a0-\u30ff]+|[A-Za-z0-9]+"
 
 Aliases = Mapping[str, tuple[str, ...]]
 _NO_ALIASES: Aliases = {}
@@ -64,7 +60,7 @@ def parse_terms(text: str, aliases: Aliases = _NO_ALIASES) -> tuple[Term, ...]:
         term = make_phrase_term(phrase) if phrase else make_word_term(word, aliases)
         if term:
             quoted_any |= term.quoted
-            terms[term] = None
+            terms |= dict.fromkeys(_split_sentence(term)[:MAX_TERMS])
         if len(terms) >= MAX_TERMS:
             break
     if quoted_any:
@@ -85,6 +81,14 @@ def term_stop_words(terms: Collection[Term]) -> Collection[str]:
 
 def _without_elision(term: Term) -> Term:
     return term._replace(words=tuple(map(strip_elision, term.words)))
+
+
+def _split_sentence(term: Term) -> list[Term]:
+    """Return the words of a sentence in a script without spaces; other terms as they are."""
+    word = term.words[0]
+    if term.quoted or term.synonyms or term.prefix or not has_unspaced_script(word):
+        return [term]
+    return [Term((part,)) for part in split_unspaced(word)]
 
 
 def make_phrase_term(phrase: str) -> Term | None:
@@ -150,27 +154,6 @@ def can_be_compared(term: Term) -> bool:
         and word.isalnum()
         and not has_unspaced_script(word)
     )
-
-
-def has_unspaced_script(text: str) -> bool:
-    """Tell whether some of the text is in a script that does not separate words."""
-    return not text.isascii() and re.search(_UNSPACED, text) is not None
-
-
-def split_unspaced(term: Term) -> tuple[Term, ...]:
-    """Return the likely words of a term in Chinese or Japanese; none for other scripts.
-
-    Hiragana are mostly grammar and left out. A longer run of ideographs becomes pairs, since most
-    words are two ideographs long; a single one counts only if there is nothing longer.
-    """
-    if term.quoted or not has_unspaced_script(term.words[0]):
-        return ()
-    words: list[str] = []
-    for run in re.findall(_IDEOGRAPHS_OR_WORD, term.words[0]):
-        pairs = len(run) > 2 and re.match(_IDEOGRAPH, run)
-        words += [run[at : at + 2] for at in range(len(run) - 1)] if pairs else [run]
-    longer = [word for word in words if len(word) > 1]
-    return tuple(Term((word,)) for word in dict.fromkeys(longer or words))
 
 
 def fts_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:

@@ -49,11 +49,16 @@ def test_scripts_without_spaces(brain: Brain) -> None:
     assert facts_of(brain, "tea", "紅茶") == (TermStatistics("紅茶", 0, False),)
     assert facts_of(brain, "tea", "緑茶の飲み方と電話番号") == (
         TermStatistics("緑茶", 1, True),
+        TermStatistics("飲み", 1, True),
         TermStatistics("電話", 0, False),
         TermStatistics("話番", 0, False),
         TermStatistics("番号", 0, False),
     )
-    assert facts_of(brain, "tea", "電話番号は") == (TermStatistics("電話番号は", 0, False),)
+    assert facts_of(brain, "tea", "電話番号") == (TermStatistics("電話番号", 0, False),)
+    assert facts_of(brain, "tea", "緑茶碗") == (
+        TermStatistics("緑茶", 1, True),
+        TermStatistics("茶碗", 0, False),
+    )
 
 
 def test_aliases_count_as_title(brain: Brain) -> None:

@@ -15,10 +15,10 @@ from gbrain.text.query_terms import (
     MAX_QUERY_CHARACTERS,
     MAX_TERMS,
     fts_expression,
-    has_unspaced_script,
     normalise_query,
     parse_terms,
 )
+from gbrain.text.unspaced import has_unspaced_script
 from gbrain.types import Scope, Term
 
 

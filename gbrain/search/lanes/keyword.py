@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence, Set
+from heapq import nlargest
 from itertools import combinations
 from math import log
 
@@ -11,8 +12,9 @@ from gbrain.config import Settings
 from gbrain.store import keyword_index
 from gbrain.store.page_names import slugs_by_id
 from gbrain.store.verdict_data import approximate_page_count
-from gbrain.text.query_terms import fts_expression, has_unspaced_script
-from gbrain.types import Candidate, LaneResult, Query, ScoredChunk, Term
+from gbrain.text.query_terms import fts_expression
+from gbrain.text.unspaced import has_unspaced_script, looser_forms
+from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
 
 # Chunks read for each page that may be returned: a long page has many.
 _CHUNKS_PER_PAGE = 8
@@ -24,6 +26,8 @@ _SCORED_PER_PAGE = 4
 # one of the query's words, only pages with a rare word or with two of the others are scored.
 _MAX_SCORED_PAGES = 2000
 _MAX_PAIRED_TERMS = 8
+
+_PART_WEIGHT = 0.5
 
 
 def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> LaneResult:
@@ -47,14 +51,22 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
                 connection, match, query.scope, _SCORED_PER_PAGE * pool
             )
             _add(scores, answered, settings.questions_weight)
-        complete = scores.keys()
+    unindexed = _unindexed_words(query)
+    substrings: Mapping[str, Mapping[int, int]] = {}
+    if unindexed:
+        substrings, by_page, more = _score_substrings(connection, unindexed, query.scope, settings)
+        _add(scores, by_page)
+        best |= {chunk.page_id: chunk.chunk_id for chunk in reversed(more)}
+        chunks = sorted([*chunks, *more], key=lambda chunk: -chunk.score)
+        counts = [
+            max(count, *(len(substrings.get(word, ())) for word in term.words))
+            for term, count in zip(query.terms, counts, strict=True)
+        ]
+    if query.terms:
+        complete = _pages_with_all(connection, query.terms, scores.keys(), substrings)
         if len(query.terms) > 1:
-            complete = scores.keys() & keyword_index.pages_with_all(connection, query.terms)
             for page_id in complete:
                 scores[page_id] *= 1 + settings.all_words_bonus
-    unindexed = _unindexed_words(query)
-    if unindexed:
-        _add(scores, keyword_index.score_substrings(connection, unindexed, query.scope, pool))
     if query.filter_only:
         scores |= _score_by_date(connection, query, scores, pool)
     slugs = slugs_by_id(connection, scores)
@@ -74,8 +86,51 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
             and not (questions and keyword_index.any_question_contains(connection, term))
         ),
         overflow=pages[pool:],
-        word_factors=_word_factors(connection, query.terms, counts, scores, complete, settings),
+        word_factors=_word_factors(
+            connection, query.terms, counts, scores, complete, substrings, settings
+        ),
     )
+
+
+def _score_substrings(
+    connection: sqlite3.Connection, words: Sequence[str], scope: Scope, settings: Settings
+) -> tuple[Mapping[str, Mapping[int, int]], Mapping[int, float], list[ScoredChunk]]:
+    """Return the pages that contain each word, the scores of pages, and chunks, best first.
+
+    Rare words count more. A word that no page contains is looked for in parts, which count half.
+    """
+    found = keyword_index.pages_with_substrings(connection, words, scope)
+    parts = {part for word in words if not found[word] for part in looser_forms(word)} - {*words}
+    in_parts = keyword_index.pages_with_substrings(connection, sorted(parts), scope)
+    pages = approximate_page_count(connection)
+    weights = {
+        word: log(1 + pages / (len(places) + 0.5)) * (_PART_WEIGHT if word in parts else 1)
+        for word, places in {**found, **in_parts}.items()
+        if places
+    }
+    scores: dict[int, float] = {}
+    for word, weight in weights.items():
+        _add(scores, found.get(word) or in_parts[word], weight)
+    likely = nlargest(settings.candidate_pool, scores, key=lambda page_id: scores[page_id])
+    chunks = keyword_index.chunks_with_substrings(connection, weights, likely)
+    best = {chunk.page_id: chunk.score for chunk in reversed(chunks)}
+    _add(scores, best, settings.chunk_weight)
+    return found, scores, chunks
+
+
+def _pages_with_all(
+    connection: sqlite3.Connection,
+    terms: tuple[Term, ...],
+    scored: Set[int],
+    substrings: Mapping[str, Mapping[int, int]],
+) -> Set[int]:
+    """Return the scored pages with every term; `substrings` has those of unspaced words."""
+    for places in substrings.values():
+        scored = scored & places.keys()
+    spaced = tuple(term for term in terms if substrings.keys().isdisjoint(term.words))
+    if not spaced or len(terms) == 1:
+        return scored
+    return scored & set(keyword_index.pages_with_all(connection, spaced))
 
 
 def _word_factors(
@@ -84,6 +139,7 @@ def _word_factors(
     counts: Sequence[int],
     page_ids: Collection[int],
     complete: Set[int],
+    substrings: Mapping[str, Mapping[int, int]],
     settings: Settings,
 ) -> dict[int, float]:
     """Return by page how much of the query its words cover, as a factor for its score.
@@ -91,14 +147,15 @@ def _word_factors(
     The best page of this lane may contain one unimportant word of the question. Without the factor
     it would outrank a page of the vector lane that answers it. A page with every word of a short
     query counts more: the one page that has them is meant. That tells less the more pages have
-    them all, and the longer the question is. Pages found by substrings alone get no factor.
+    them all, and the longer the question is.
     """
     factors: dict[int, float] = {}
     if len(terms) > 1 and settings.coverage_power:
         pages = approximate_page_count(connection)
         weights = [log(1 + (max(pages, count) - count + 0.5) / (count + 0.5)) for count in counts]
         for term, weight in zip(terms, weights, strict=True):
-            for page_id in keyword_index.pages_with(connection, term, page_ids):
+            covered = set(keyword_index.pages_with(connection, term, page_ids))
+            for page_id in covered.union(*(substrings.get(word, ()) for word in term.words)):
                 factors[page_id] = factors.get(page_id, 0.0) + weight
         power, total = settings.coverage_power, sum(weights)
         factors = {page_id: (sum_ / total) ** power for page_id, sum_ in factors.items()}

@@ -236,5 +236,28 @@ def test_a_page_with_every_word_counts_more(filled: Brain) -> None:
     assert set(word_factors(filled, "fix the middleware bug", off).values()) <= {1.0}
 
 
-def test_substrings_get_no_factor(filled: Brain) -> None:
-    assert word_factors(filled, "知识 egret").keys() == {"dated"}
+def test_words_found_as_substrings_count_like_others(filled: Brain) -> None:
+    half = round(0.5**0.3, 4)
+    assert word_factors(filled, "知识 egret") == {"chinese": half, "dated": half}
+    assert word_factors(filled, "知识") == {"chinese": 1.5}
+
+
+def test_words_of_an_unspaced_sentence_find_their_page(brain: Brain) -> None:
+    texts = {
+        "soup": "# 味噌汁\n\n豆腐とわかめ。\n\n## 手順\n\n火を止めてから味噌を入れる。\n",
+        "teacher": "# 田辺\n\n趣味は釣りと将棋。釣りが大好き。\n",
+        "sport": "# 美玲\n\n最喜欢的运动是羽毛球。\n",
+        "english": "# Soup\n\nMiso soup is not made here.\n",
+    }
+    for slug, text in texts.items():
+        brain.put(slug, text.encode())
+    assert matched(brain, "味噌汁の作り方") == ["soup"]
+    assert matched(brain, "釣りが好きな人は誰")[0] == "teacher"
+    assert matched(brain, "谁喜欢打羽毛球？")[0] == "sport"
+    assert matched(brain, "miso 味噌") == ["soup", "english"]
+    assert matched(brain, "味噌汁鍋料理") == ["soup"]
+    with brain.database.read_transaction() as connection:
+        query = parse_query("味噌はいつ入れますか", {}, date(2026, 11, 16), Scope(), 10)
+        result = search(connection, query, Settings())
+    assert result.pages[0].chunk_id == result.chunks[0].chunk_id
+    assert result.unknown_terms == ()
