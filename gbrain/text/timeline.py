@@ -1,4 +1,4 @@
-"""Timeline entries: what a written one says, and putting a new one where the page would have it."""
+"""Parse timeline entries, add one to a page in the page's own style, and drop later ones."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _PLAIN_BULLET = "- "
 
 
 class TimelineEntry(NamedTuple):
-    """What an entry says; the lines of `words` are without the indent of the bullet's text."""
+    """The content of an entry; the lines of `words` have no indentation."""
 
     source: str | None
     words: str
 
 
 def parse_entry(text: str) -> TimelineEntry:
-    """The source and the words of an entry with all its lines; what is no entry is all words."""
+    """Return the source and the words of an entry; text that is no entry is all words."""
     first, *others = _NEWLINE.split(text)
     head = _read_head(first)
     if head is None:
@@ -51,7 +51,7 @@ def parse_entry(text: str) -> TimelineEntry:
 
 
 def parse_list_item(text: str) -> TimelineEntry | None:
-    """The source and the words of a dated item of any list; None if it begins with no date."""
+    """Return the source and the words of a dated list item; None if it starts with no date."""
     first, *others = _NEWLINE.split(text)
     dated = parse_list_date(first)
     if dated is None or _read_head(first):
@@ -61,7 +61,7 @@ def parse_list_item(text: str) -> TimelineEntry | None:
 
 
 class _Head(NamedTuple):
-    """The parts of an entry's first line; spans and `words`, their start, are offsets in it.
+    """The parts of an entry's first line, as offsets in it: `words` is where the words start.
 
     `bold` is the mark that opens before the date and closes only within the words.
     """
@@ -105,7 +105,7 @@ def _skip_blanks(line: str, at: int) -> int:
 
 
 def _text_column(bullet: str) -> int:
-    """The column that the lines of a list item are indented to."""
+    """Return the column that the lines of a list item are indented to."""
     marker = len(bullet.rstrip(" \t"))
     width = len(bullet.expandtabs(4))
     return width if width - marker <= 4 else marker + 1
@@ -119,39 +119,43 @@ def _dedent(line: str, column: int) -> str:
     return line[at:]
 
 
-# --- adding one --------------------------------------------------------------------------------
+# --- add an entry ----------------------------------------------------------------------------
 
 
 def add_entry(text: str, date: str, words: str, source: str | None = None) -> str:
-    """The page with one more timeline entry, its other characters untouched.
+    """Return the page with one more timeline entry; the rest of its text is unchanged.
 
-    The entry stands where the order of the page's entries wants it, spelled as they are, below a
-    new Timeline heading if there is none. A page that says the same on that date stays as it is.
-    Raises UsageError for a date, a source or words that make no entry, and BadPage for a
-    page that would not read it as one.
+    The entry is written like the others and placed by its date, below a new Timeline heading if
+    there is none. A page with the same entry on that date is returned unchanged. Raises UsageError
+    for a date, a source or words that make no entry, and BadPage for a page in which the new lines
+    would not be read as an entry.
     """
     period = _entry_period(date)
-    wanted = _wanted(words, source)
+    wanted = _parse_input(words, source)
     front, body = split_front_matter(text)
     structure = scan_blocks(body)
-    newline = _newline_of(text)
+    newline = _line_ending(text)
     top, last = find_timeline_line(body, structure), len(structure.starts) - 1
-    standing = list(_entries(body, structure, top))
-    same_date = (entry for entry in standing if entry.head.period.text == period.text)
-    if any(parse_entry(_text(body, structure, entry)) == wanted for entry in same_date):
+    existing = list(_existing_entries(body, structure, top))
+    same_date = (entry for entry in existing if entry.head.period.text == period.text)
+    if any(parse_entry(_entry_text(body, structure, entry)) == wanted for entry in same_date):
         return text
     if top == last:
-        written = _spelled(period, wanted, _PLAIN_BULLET, (), None, newline)
-        above = _with_timeline(front.raw, body, structure, newline)
-        grown, at = above + written, len(above)
+        written = _format_entry(period, wanted, _PLAIN_BULLET, (), None, newline)
+        above = _add_timeline_heading(front.raw, body, structure, newline)
+        new_body, at = above + written, len(above)
     else:
-        span = _narrowest(structure, _own_span(structure, top, standing), period)
-        beside = [entry for entry in standing if span[0] <= entry.line < span[1]]
-        place = _place_in(period, beside) if beside else _place_below(body, structure, span)
-        written = _spelled(period, wanted, place.bullet, standing, place.like, newline)
-        grown, at = _inserted(body, structure, place, written, newline)
-    _check_found(front.raw, grown, at)
-    return front.raw + grown
+        span = _dated_heading_span(structure, _timeline_span(structure, top, existing), period)
+        nearby = [entry for entry in existing if span[0] <= entry.line < span[1]]
+        place = (
+            _place_by_date(period, nearby)
+            if nearby
+            else _place_below_heading(body, structure, span)
+        )
+        written = _format_entry(period, wanted, place.bullet, existing, place.like, newline)
+        new_body, at = _insert(body, structure, place, written, newline)
+    _check_readable(front.raw, new_body, at)
+    return front.raw + new_body
 
 
 def _entry_period(date: str) -> Period:
@@ -164,7 +168,7 @@ def _entry_period(date: str) -> Period:
     return dated[0]
 
 
-def _wanted(words: str, source: str | None) -> TimelineEntry:
+def _parse_input(words: str, source: str | None) -> TimelineEntry:
     lines = [line if line.strip(" \t") else "" for line in _NEWLINE.split(words)]
     wanted = TimelineEntry(" ".join((source or "").split()) or None, "\n".join(lines).strip())
     if not wanted.words:
@@ -174,14 +178,14 @@ def _wanted(words: str, source: str | None) -> TimelineEntry:
     return wanted
 
 
-def _newline_of(text: str) -> str:
+def _line_ending(text: str) -> str:
     found = _NEWLINE.search(text)
     return found[0] if found else "\n"
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """An entry on the page: its lines within the body, `end` exclusive, and the first of them."""
+class _ExistingEntry:
+    """An entry of the page: its lines in the body, `end` exclusive, and the text of the first."""
 
     line: int
     end: int
@@ -189,8 +193,8 @@ class _Standing:
     head: _Head
 
 
-def _entries(body: str, structure: Structure, top: int) -> Iterator[_Standing]:
-    """The dated entries from line `top` on, in page order."""
+def _existing_entries(body: str, structure: Structure, top: int) -> Iterator[_ExistingEntry]:
+    """Yield the dated entries from line `top` on, in page order."""
     starts = structure.starts
     for item in structure.items:
         if item.ordered or item.line < top:
@@ -198,28 +202,30 @@ def _entries(body: str, structure: Structure, top: int) -> Iterator[_Standing]:
         first = body[starts[item.line] : starts[item.line + 1]].rstrip("\r\n")
         head = _read_head(first)
         if head:
-            yield _Standing(item.line, item.end, first, head)
+            yield _ExistingEntry(item.line, item.end, first, head)
 
 
-def _text(body: str, structure: Structure, entry: _Standing) -> str:
+def _entry_text(body: str, structure: Structure, entry: _ExistingEntry) -> str:
     return body[structure.starts[entry.line] : structure.starts[entry.end]]
 
 
-# --- where it goes -----------------------------------------------------------------------------
+# --- where the entry goes --------------------------------------------------------------------
 
 
 class _Place(NamedTuple):
-    """Before which line of the body an entry goes, set off how, and beside which other."""
+    """The line that a new entry goes before, the blank lines around it, and the entry to copy."""
 
     line: int
     blank_above: bool
     blank_below: bool
     bullet: str
-    like: _Standing | None
+    like: _ExistingEntry | None
 
 
-def _own_span(structure: Structure, top: int, standing: Sequence[_Standing]) -> tuple[int, int]:
-    """The lines of the Timeline's own section, or all below it when no entry is in there."""
+def _timeline_span(
+    structure: Structure, top: int, existing: Sequence[_ExistingEntry]
+) -> tuple[int, int]:
+    """Return the lines of the Timeline section, or all lines below if no entry is in it."""
     last = len(structure.starts) - 1
     level, stop = 0, last
     for heading in structure.headings:
@@ -230,13 +236,15 @@ def _own_span(structure: Structure, top: int, standing: Sequence[_Standing]) -> 
         elif not level or heading.level <= level:
             stop = heading.line
             break
-    if standing and standing[0].line >= stop:
+    if existing and existing[0].line >= stop:
         stop = last
     return top, stop
 
 
-def _narrowest(structure: Structure, span: tuple[int, int], period: Period) -> tuple[int, int]:
-    """The part of `span` under the heading of that year, month or day, if there is one."""
+def _dated_heading_span(
+    structure: Structure, span: tuple[int, int], period: Period
+) -> tuple[int, int]:
+    """Return the part of `span` under a heading with this year, month or day, if there is one."""
     first, stop = span
     level = 0
     for heading in structure.headings:
@@ -250,13 +258,13 @@ def _narrowest(structure: Structure, span: tuple[int, int], period: Period) -> t
     return first, stop
 
 
-def _place_in(period: Period, entries: Sequence[_Standing]) -> _Place:
-    """Where the order of the entries' dates puts it; after the last if they have no order.
+def _place_by_date(period: Period, entries: Sequence[_ExistingEntry]) -> _Place:
+    """Return the place by the order of dates; after the last entry if they have no order.
 
-    Of one day, the later written comes last where dates rise and first where they fall.
+    Among entries of one day the new one comes last if dates rise, and first if they fall.
     """
     periods = [entry.head.period for entry in entries]
-    order = _order(periods)
+    order = _date_order(periods)
     before = len(entries)
     if order > 0:
         while before and periods[before - 1].first > period.first:
@@ -271,10 +279,10 @@ def _place_in(period: Period, entries: Sequence[_Standing]) -> _Place:
     return _Place(like.line, False, spaced, like.head.bullet, like)
 
 
-def _order(periods: Sequence[Period]) -> int:
-    """1 when dates rise down the page, -1 when they fall, 0 when neither can be said.
+def _date_order(periods: Sequence[Period]) -> int:
+    """Return 1 if dates rise down the page, -1 if they fall, 0 if neither.
 
-    A few entries out of place do not hide the order of the rest.
+    A few entries out of order do not count.
     """
     rises = sum(a.last < b.first for a, b in pairwise(periods))
     falls = sum(a.first > b.last for a, b in pairwise(periods))
@@ -283,8 +291,8 @@ def _order(periods: Sequence[Period]) -> int:
     return (rises > falls) - (rises < falls)
 
 
-def _place_below(body: str, structure: Structure, span: tuple[int, int]) -> _Place:
-    """The end of what stands right under the heading, or the rule, that the span begins with."""
+def _place_below_heading(body: str, structure: Structure, span: tuple[int, int]) -> _Place:
+    """Return the place after the text right under the heading or rule that starts the span."""
     first, stop = span
     begins = first + 1
     headings = [heading for heading in structure.headings if first <= heading.line < stop]
@@ -308,10 +316,10 @@ def _is_blank(body: str, structure: Structure, first: int, stop: int) -> bool:
     return not body[structure.starts[first] : structure.starts[max(first, stop)]].strip(" \t\r\n")
 
 
-def _inserted(
+def _insert(
     body: str, structure: Structure, place: _Place, written: str, newline: str
 ) -> tuple[str, int]:
-    """The body with the entry in it, and the offset where that begins."""
+    """Return the body with the entry, and the offset where the entry starts."""
     at = structure.starts[place.line]
     above, below = body[:at], body[at:]
     if above and not above.endswith(("\n", "\r")):
@@ -320,14 +328,14 @@ def _inserted(
         above += newline
     next_line = body[at : structure.starts[min(place.line + 1, len(structure.starts) - 1)]]
     # Plain text right below an entry would be read as its last line.
-    apart = place.blank_below or not _begins_block(structure, place.line)
-    if apart and next_line.strip(" \t\r\n"):
+    separate = place.blank_below or not _starts_block(structure, place.line)
+    if separate and next_line.strip(" \t\r\n"):
         written += newline
     return above + written + below, len(above)
 
 
-def _begins_block(structure: Structure, line: int) -> bool:
-    """Whether an item, a rule or a heading marked with # begins on a line."""
+def _starts_block(structure: Structure, line: int) -> bool:
+    """Return whether a list item, a rule or a heading marked with # starts on a line."""
     return (
         line in structure.rules
         or any(item.line == line for item in structure.items)
@@ -335,8 +343,8 @@ def _begins_block(structure: Structure, line: int) -> bool:
     )
 
 
-def _with_timeline(front: str, body: str, structure: Structure, newline: str) -> str:
-    """The body with an empty timeline at its end."""
+def _add_timeline_heading(front: str, body: str, structure: Structure, newline: str) -> str:
+    """Return the body with an empty timeline at its end."""
     words = body.rstrip(" \t\r\n")
     heading = f"## Timeline{newline}"
     if not front and not words:
@@ -348,20 +356,20 @@ def _with_timeline(front: str, body: str, structure: Structure, newline: str) ->
     if len(_NEWLINE.findall(above, len(words))) < line_ends:
         above += newline
     divided = f"{above}---{newline}{heading}"
-    # Where the page begins with a rule, another one would make front matter of what is between.
-    return divided if _keeps_front(front, divided) else above + heading
+    # If the page starts with a rule, a second one would turn the text between into front matter.
+    return divided if _keeps_front_matter(front, divided) else above + heading
 
 
-def _keeps_front(front: str, body: str) -> bool:
+def _keeps_front_matter(front: str, body: str) -> bool:
     try:
         return split_front_matter(front + body)[0].raw.rstrip("\r\n") == front.rstrip("\r\n")
     except BadPage:
         return False
 
 
-def _check_found(front: str, body: str, at: int) -> None:
-    """Raises BadPage if the entry at that offset of the body would not be read as one."""
-    if not _keeps_front(front, body):
+def _check_readable(front: str, body: str, at: int) -> None:
+    """Raise BadPage if the entry at this offset of the body would not be read as one."""
+    if not _keeps_front_matter(front, body):
         raise BadPage(
             "line 1: the page starts with ---, and with this entry that would become front matter",
             hint="Put an empty line above the ---.",
@@ -379,22 +387,22 @@ def _check_found(front: str, body: str, at: int) -> None:
     )
 
 
-# --- how it is spelled -------------------------------------------------------------------------
+# --- how the entry is written ----------------------------------------------------------------
 
 
-def _spelled(
+def _format_entry(
     period: Period,
     wanted: TimelineEntry,
     bullet: str,
-    standing: Sequence[_Standing],
-    like: _Standing | None,
+    existing: Sequence[_ExistingEntry],
+    like: _ExistingEntry | None,
     newline: str,
 ) -> str:
-    """The lines of the entry, as the nearest one of its kind is written; raises UsageError."""
+    """Return the lines of the entry, written like the nearest one with or without a source."""
     first, *others = wanted.words.split("\n")
     indent = " " * _text_column(bullet)
     rest = "".join(f"{newline}{indent}{line}" if line else newline for line in others)
-    for spelling in _spellings(period.text, wanted.source, standing, like):
+    for spelling in _entry_prefixes(period.text, wanted.source, existing, like):
         written = f"{bullet}{spelling}{first}"
         head = _read_head(written)
         if head and head.period.text == period.text and parse_entry(written + rest) == wanted:
@@ -405,18 +413,18 @@ def _spelled(
     )
 
 
-def _spellings(
-    date: str, source: str | None, standing: Sequence[_Standing], like: _Standing | None
+def _entry_prefixes(
+    date: str, source: str | None, existing: Sequence[_ExistingEntry], like: _ExistingEntry | None
 ) -> Iterator[str]:
-    """What may stand between the bullet and the words, the best first."""
-    kin = [
+    """Yield what may stand between the bullet and the words, best first."""
+    same_kind = [
         entry
-        for entry in standing
+        for entry in existing
         if (entry.head.source is None) == (source is None) and entry.head.words < len(entry.first)
     ]
-    if kin and like:
-        near = min(kin, key=lambda entry: abs(entry.line - like.line))
-        head, first = near.head, near.first
+    if same_kind and like:
+        nearest = min(same_kind, key=lambda entry: abs(entry.line - like.line))
+        head, first = nearest.head, nearest.first
         mark = first[len(head.bullet) : head.date[0]]
         if source is None or head.source is None:
             yield f"{mark}{date}{first[head.date[1] : head.words]}"
@@ -427,9 +435,9 @@ def _spellings(
 
 
 def drop_later_entries(text: str, day: str) -> str:
-    """The text without what its timeline dates after `day` (ISO), other characters untouched.
+    """Return the text without the timeline entries after `day` (ISO); the rest is unchanged.
 
-    A dated heading in the timeline goes with all that stands under it and has no date of its own.
+    A later heading in the timeline goes with the undated text below it.
     """
     front, body = split_front_matter(text)
     structure = scan_blocks(body)
