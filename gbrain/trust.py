@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
-from gbrain.errors import GbrainError
+from gbrain.errors import BadSetting, GbrainError
 from gbrain.paths import make_folder, state_folder
 
 
@@ -32,6 +34,37 @@ def remember_trusted(brain: str, thing: str) -> None:
             hint="Set $XDG_STATE_HOME to a folder that you can write to.",
             code="cannot_write",
         ) from None
+
+
+def resolve_command(command: str) -> str:
+    """Return the command with absolute paths for its program and for the files it names.
+
+    Trust belongs to programs: the same words in another folder would run another file. Raises
+    BadSetting if there is no such program.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise BadSetting(
+            f"rerank_command cannot be read: {error}", hint="Close each quotation mark."
+        ) from None
+    if not words:
+        return command
+    program = shutil.which(os.path.expanduser(words[0]))
+    if program is None:
+        raise BadSetting(
+            f"There is no program {words[0]}", hint="Give the absolute path of the program."
+        )
+    resolved = [os.path.abspath(program), *map(_resolve_argument, words[1:])]
+    return command if resolved == words else shlex.join(resolved)
+
+
+def _resolve_argument(word: str) -> str:
+    """Return an argument, or `--option=FILE`, with the absolute path of an existing file."""
+    option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+    if os.path.isabs(value) or not os.path.exists(value):
+        return word
+    return f"{option}{equals}{os.path.abspath(value)}"
 
 
 def _file() -> Path:

@@ -148,7 +148,10 @@ class ModelMethods(BrainFile):
             return packaged_model(model.name)
         spec = spec_from_description(json.loads(model.description), Path(model.folder))
         with self.database.read_transaction() as connection:
-            known = is_trusted(settings.brain_identity(connection), _trust_key(spec))
+            # A relative path would mean another folder wherever the program is started.
+            known = spec.folder.is_absolute() and is_trusted(
+                settings.brain_identity(connection), _trust_key(spec)
+            )
         if not known:
             raise ModelUnavailable(
                 f"The brain file names the model {spec.name} in {spec.folder}, "

@@ -29,6 +29,10 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 def save_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
     """Store a setting. Storing a rerank command also records that this user trusts it."""
+    if name == "rerank_command":
+        from gbrain.trust import resolve_command
+
+        value = resolve_command(value)
     connection.execute(
         "INSERT INTO config (key, value) VALUES (?, ?) "
         "ON CONFLICT (key) DO UPDATE SET value = excluded.value",

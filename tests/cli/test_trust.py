@@ -135,6 +135,49 @@ def test_a_brain_without_an_identity_asks_too(run: Run, mine: Path, ran: Path) -
     assert not ran.exists()
 
 
+SCORES = "import json, sys; print(json.dumps([1] * len(json.load(sys.stdin)['passages'])))"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["python3 rerank.py", "./rerank.py", "python3 -m rerank", "python3 -c 'import rerank'"],
+)
+def test_a_command_never_runs_a_file_of_another_folder(
+    run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    for name in ("mine", "theirs"):
+        (tmp_path / name).mkdir()
+        script = tmp_path / name / "rerank.py"
+        mark = f"open({str(tmp_path / f'ran-{name}')!r}, 'w').close()"
+        script.write_text(f"#!{sys.executable}\n{mark}\n{SCORES}\n")
+        script.chmod(0o700)
+    monkeypatch.chdir(tmp_path / "mine")
+    assert run("config", "set", "rerank", "command").exit_code == 0
+    assert run("config", "set", "rerank_command", command).exit_code == 0
+    monkeypatch.chdir(tmp_path / "theirs")
+    assert run(*ASKED).exit_code == 0
+    assert not (tmp_path / "ran-theirs").exists()
+    # A file that the command names is found again; a module of the folder is not.
+    assert (tmp_path / "ran-mine").exists() == ("rerank.py" in command)
+
+
+def test_a_command_is_stored_with_absolute_paths(
+    run: Run, brain_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Brain.open(brain_path, make=True).close()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my file.py").touch()
+    words = ["sort", "my file.py", "--rules=my file.py", "-n", "other.py"]
+    assert run("config", "set", "rerank_command", shlex.join(words)).exit_code == 0
+    stored = shlex.split(run("config", "get", "rerank_command").stdout)
+    assert stored[1:] == [f"{tmp_path}/my file.py", f"--rules={tmp_path}/my file.py", *words[3:]]
+    assert os.path.isabs(stored[0])
+    for wrong in ("no-such-program x", "./missing.py", "sort 'unclosed"):
+        refused = run("config", "set", "rerank_command", wrong, "--json")
+        assert (refused.exit_code, refused.error["code"]) == (1, "bad_setting")
+    assert shlex.split(run("config", "get", "rerank_command").stdout) == stored
+
+
 def test_the_list_is_the_users_alone(run: Run, mine: Path, ran: Path, tmp_path: Path) -> None:
     (kept,) = tmp_path.rglob("agreed")
     assert kept.stat().st_mode & 0o777 == 0o600

@@ -81,7 +81,8 @@ def recording_editor(folder: Path) -> str:
     """Return an editor command that records its arguments."""
     script = folder / "editor.py"
     script.write_text(
-        "import json, sys; open('called.json', 'w').write(json.dumps(sys.argv[1:]))\n"
+        "import json, sys\n"
+        f"open({str(folder / 'called.json')!r}, 'w').write(json.dumps(sys.argv[1:]))\n"
     )
     return shlex.join([sys.executable, str(script)])
 
@@ -123,6 +124,7 @@ def test_a_rerank_command_gets_pages_only_on_standard_input(
     assert run("query", "words $(touch ran) ; touch ran").exit_code == 0
     assert (tmp_path / "called.json").read_text() == "[]"
     assert not (tmp_path / "ran").exists()
+    assert not Path("/ran").exists()
 
 
 def test_a_module_in_the_imported_folder_is_not_loaded(tmp_path: Path) -> None:

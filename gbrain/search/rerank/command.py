@@ -53,7 +53,13 @@ def _run(command: str, text: str, seconds: float) -> bytes:
         raise _failure("is empty", _SET)
     try:
         process = Popen(
-            words, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=os.name == "posix"
+            words,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            start_new_session=os.name == "posix",
+            # Not the folder that the user is in, whose files could be run instead.
+            cwd=os.path.abspath(os.sep),
         )
     except (OSError, ValueError) as error:
         raise _failure(f"did not start: {error}", _SET) from None
