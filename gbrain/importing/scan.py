@@ -124,10 +124,14 @@ def _ignore_rules(root: Path) -> Callable[[str], bool]:
         raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
     if len(data) > _MAX_IGNORE_FILE_BYTES:
         raise _bad_rules(f"{file} has more than {_MAX_IGNORE_FILE_BYTES:,} bytes")
-    from gbrain.text.gitignore import parse_ignore_rules
+    from gbrain.text.gitignore import parse_ignore_file
 
+    # Where names ignore case, the same file is found under another spelling.
+    other_case = file.with_name(IGNORE_FILE.upper())
     try:
-        return parse_ignore_rules(data.decode(errors="replace").splitlines())
+        return parse_ignore_file(
+            data, ignore_case=other_case.exists() and other_case.samefile(file)
+        )
     except ValueError as error:
         raise _bad_rules(f"{file}: {error}") from None
 
@@ -136,7 +140,9 @@ def _bad_rules(message: str) -> GbrainError:
     # Importing a file that the user excluded is worse than importing nothing.
     """Return the error for an ignore file that cannot be read."""
     return GbrainError(
-        message, hint="Write one pattern per line, as in .gitignore.", code="bad_ignore_file"
+        message,
+        hint="Save it as UTF-8 with one pattern on each line, as in .gitignore.",
+        code="bad_ignore_file",
     )
 
 

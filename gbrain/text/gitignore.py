@@ -6,12 +6,33 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from gbrain.text.slug import normalise_unicode
+
 # A `]` right after the opening bracket is a member of the set; an unclosed bracket never matches.
 _TOKEN = re.compile(
-    r"(?P<star>\*)|(?P<any>\?)|\[(?P<not>[!^]?+)(?P<set>\]?+(?:[^\]\\]|\\.)*+)\]|(?P<open>\[.*)"
-    r"|\\?(?P<plain>.)",
+    r"(?P<star>\*)|(?P<any>\?)"
+    r"|\[(?P<not>[!^]?+)(?P<set>\]?+(?:\[:[^\]:]*+:\]|[^\]\\]|\\.)*+)\]"
+    r"|(?P<open>\[.*)|\\?(?P<plain>.)",
     re.DOTALL,
 )
+_MEMBER = re.compile(
+    r"\[:(?P<class>[^\]:]*+):\]|\\(?P<escaped>.)|(?P<special>[\[\]^&~|])", re.DOTALL
+)
+# Of ASCII characters only, as in git.
+_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": r"\ \t",
+    "cntrl": r"\x00-\x1f\x7f",
+    "digit": "0-9",
+    "graph": "!-\\~",
+    "lower": "a-z",
+    "print": r"\ -\~",
+    "punct": r"!-/:-@\[-`{-\~",
+    "space": r"\s",
+    "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
+}
 _DOUBLE_STAR = re.compile(r"\*\*+")
 # No path is longer.
 _MAX_RULE_CHARACTERS = 4096
@@ -25,16 +46,33 @@ class _Rule(NamedTuple):
     folders_only: bool
 
 
-def parse_ignore_rules(lines: Iterable[str]) -> Callable[[str], bool]:
+def parse_ignore_file(data: bytes, *, ignore_case: bool = False) -> Callable[[str], bool]:
+    """Return `parse_ignore_rules` of a file's content; raise ValueError if it cannot be read."""
+    try:
+        # A byte order mark is skipped, as git does.
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("the text is not UTF-8") from None
+    if "\0" in text:
+        raise ValueError("the text contains NUL characters, as UTF-16 does")
+    return parse_ignore_rules(re.split(r"\r\n?|\n", text), ignore_case=ignore_case)
+
+
+def parse_ignore_rules(lines: Iterable[str], *, ignore_case: bool = False) -> Callable[[str], bool]:
     """Return a function that tells whether a relative path is ignored; a folder ends with a slash.
 
-    Files inside an ignored folder are not matched: do not descend into it. Raises ValueError for
-    an invalid rule.
+    Files inside an ignored folder are not matched: do not descend into it. Composed and decomposed
+    letters are the same: macOS decomposes names. Raises ValueError for an invalid rule.
     """
-    rules = [rule for line in lines if (rule := _parse_rule(line))][::-1]
+
+    def fold(text: str) -> str:
+        composed = normalise_unicode("NFC", text)
+        return composed.lower() if ignore_case else composed
+
+    rules = [rule for line in lines if (rule := _parse_rule(fold(line)))][::-1]
 
     def ignored(path: str) -> bool:
-        names = path.rstrip("/").split("/")
+        names = fold(path).rstrip("/").split("/")
         for rule in rules:
             if path.endswith("/") >= rule.folders_only and _matches(rule.steps, names):
                 return not rule.negated
@@ -94,10 +132,17 @@ def _character_pattern(token: re.Match[str]) -> str:
         return "." if token["any"] else "(?!)"
     if token["set"] is None:
         return re.escape(token["plain"])
-    escaped = re.sub(
-        r"\\(.)|([\[\]^&~|])", lambda m: "\\" + (m[1] or m[2]), token["set"], flags=re.DOTALL
-    )
-    return f"[{'^' if token['not'] else ''}{escaped}]"
+    return f"[{'^' if token['not'] else ''}{_MEMBER.sub(_member_pattern, token['set'])}]"
+
+
+def _member_pattern(member: re.Match[str]) -> str:
+    """Return the pattern of a class, or of a character that has a meaning in a set."""
+    name = member["class"]
+    if name is None:
+        return "\\" + (member["escaped"] or member["special"])
+    if name not in _CLASSES:
+        raise ValueError(f"there is no class [:{name}:]")
+    return _CLASSES[name]
 
 
 def _matches(steps: tuple[re.Pattern[str] | None, ...], names: list[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -274,6 +275,27 @@ def test_odd_ignore_rules_never_crash(brain: Brain, vault: Path, rules: bytes) -
         assert slugs(brain) == []
     else:
         assert slugs(brain) == ["a", "dir/b"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "folder"),
+    [
+        ("\ufeffprivate/\n".encode(), "private"),
+        ("private/\n".encode("utf-16"), "private"),
+        ("priv\u00e9/\n".encode(), "prive\u0301"),
+        ("prive\u0301/\n".encode(), "priv\u00e9"),
+        (b"priv[[:alpha:]]te/\n", "private"),
+        (b"one\rprivate/\r", "private"),
+    ],
+)
+def test_a_private_folder_is_never_imported(
+    brain: Brain, vault: Path, rules: bytes, folder: str
+) -> None:
+    write(vault, {f"{folder}/secret.md": "# Secret\n"})
+    (vault / ".gbrainignore").write_bytes(rules)
+    with suppress(GbrainError):
+        brain.import_folder(vault)
+    assert [slug for slug in slugs(brain) if "secret" in slug] == []
 
 
 def test_unreadable_ignore_rules_stop_the_import(brain: Brain, vault: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.text.gitignore import parse_ignore_rules
+from gbrain.text.gitignore import parse_ignore_file, parse_ignore_rules
 
 
 # What git check-ignore says.
@@ -27,6 +27,15 @@ from gbrain.text.gitignore import parse_ignore_rules
         ("[!a]1", ["b1"], ["a1"]),
         ("[]a]1", ["]1", "a1"], ["b1"]),
         ("[a", [], ["[a", "a"]),
+        ("[[:digit:]]", ["7"], ["x", "d", "[:digit:]"]),
+        ("[[:alpha:]_-]x", ["ax", "Zx", "_x", "-x"], ["1x", ":x", "x"]),
+        ("[![:space:][:digit:]]", ["a"], [" ", "7"]),
+        ("[[:upper:]][[:lower:]]*", ["Ab", "Abc"], ["ab", "AB"]),
+        ("[[:punct:]]", ["!", "~", "]", "\\"], ["a", "7"]),
+        ("[[:xdigit:]]", ["f", "F", "0"], ["g"]),
+        ("[a[:]", ["a", "[", ":"], ["b"]),
+        ("priv\u00e9/", ["priv\u00e9/", "prive\u0301/"], ["prive/"]),
+        ("prive\u0301/", ["priv\u00e9/", "prive\u0301/"], ["prive/"]),
         (r"\*a", ["*a"], ["xa"]),
         (r"\#a", ["#a"], []),
         (r"\!a", ["!a"], []),
@@ -53,9 +62,35 @@ def test_the_last_matching_rule_decides() -> None:
     assert not is_ignored("x/keep.md")
 
 
-def test_a_reversed_range_is_refused() -> None:
-    with pytest.raises(ValueError, match="bad character range"):
-        parse_ignore_rules(["[z-a].md"])
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"[z-a].md", "bad character range"),
+        (b"[[:letter:]]", "no class"),
+        ("private/\n".encode("utf-16"), "not UTF-8"),
+        ("private/\n".encode("utf-16-le"), "NUL"),
+        (b"priv\xe9/\n", "not UTF-8"),
+    ],
+)
+def test_rules_that_cannot_be_read_are_refused(data: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_ignore_file(data)
+
+
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbfprivate/\n", b"private/\r\na", b"a\rprivate/"])
+def test_a_byte_order_mark_and_all_line_ends_are_read(data: bytes) -> None:
+    assert parse_ignore_file(data)("private/")
+
+
+def test_only_line_ends_separate_rules() -> None:
+    is_ignored = parse_ignore_file("a\u2028b\x0bc\n".encode())
+    assert is_ignored("a\u2028b\x0bc")
+    assert not is_ignored("a")
+
+
+def test_case_is_ignored_where_the_file_system_ignores_it() -> None:
+    assert parse_ignore_file(b"Private/", ignore_case=True)("pRIVATE/")
+    assert not parse_ignore_file(b"Private/")("private/")
 
 
 @pytest.mark.parametrize(
