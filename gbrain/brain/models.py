@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -56,10 +57,17 @@ class ModelMethods(BrainFile):
     @property
     def embedder(self) -> OnnxEmbedder:
         """The active model, opened on first use."""
+        return self._embedder or self._embedder_of(self.active_model())
+
+    def _embedder_of(self, model: ModelRow) -> OnnxEmbedder:
+        """Return a model, open; another one that is open is closed first."""
+        if self._embedder is not None and self._embedder.spec.identity != model.identity:
+            self._embedder.close()
+            self._embedder = None
         if self._embedder is None:
             from gbrain.models.embedder import OnnxEmbedder
 
-            self._embedder = OnnxEmbedder(self._verified_spec(self.active_model()))
+            self._embedder = OnnxEmbedder(self._verified_spec(model))
         return self._embedder
 
     @property
@@ -217,7 +225,8 @@ class ModelMethods(BrainFile):
         from gbrain.importing.embed_worker import EmbedLimits, embed_due_chunks
         from gbrain.store import jobs, pages
 
-        space = self.active_model().space
+        model = self.active_model()
+        space = model.space
         page_id = None
         if name:
             with self.database.read_transaction() as connection:
@@ -228,7 +237,7 @@ class ModelMethods(BrainFile):
         return embed_due_chunks(
             self.database,
             space,
-            lambda: self.embedder,
+            lambda: self._embedder_of(model),
             page_id=page_id,
             limits=EmbedLimits(limit, max_seconds),
             progress=progress,
@@ -238,8 +247,9 @@ class ModelMethods(BrainFile):
         """Embed chunks that were just written, if they are few; return what still waits."""
         from gbrain.importing.embed_worker import embed_before_query
 
+        active = cache(self.active_model)
         return embed_before_query(
-            self.database, lambda: self.active_model().space, lambda: self.embedder
+            self.database, lambda: active().space, lambda: self._embedder_of(active())
         )
 
     def backlog(self) -> Backlog:

@@ -266,7 +266,9 @@ def _store(
 def _store_batch(
     connection: sqlite3.Connection, space: VectorSpace, batch: list[tuple[EmbeddingJob, Floats]]
 ) -> None:
-    vectors.store_vectors(connection, space, [(job.hash, vector) for job, vector in batch])
+    # The model may have been removed while it was embedding.
+    if space in vectors.all_spaces(connection):
+        vectors.store_vectors(connection, space, [(job.hash, vector) for job, vector in batch])
     # After a switch of models the queue belongs to the other model.
     if vectors.active_space(connection) == space:
         jobs.finish_jobs(connection, [job.hash for job, _ in batch])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from time import time_ns
 from typing import Any, NamedTuple
 
 from gbrain.errors import Conflict, NotFound
@@ -94,14 +95,17 @@ def add_model(
             code="name_taken",
         )
     create_vector_tables(connection, dimension)
+    # Never the id of a removed model: a worker may still be embedding with that.
+    last = connection.execute("SELECT max(id) FROM embedding_models").fetchone()[0]
+    model_id = max((last or 0) + 1, time_ns() // 1000)
     connection.execute(
-        "INSERT INTO embedding_models (name, identity, sha256, pooling, query_prefix, "
+        "INSERT INTO embedding_models (id, name, identity, sha256, pooling, query_prefix, "
         "passage_prefix, dimension, max_tokens, description, folder, added_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (identity) DO UPDATE SET name = excluded.name, folder = excluded.folder, "
         "description = excluded.description",
-        (name, identity, sha256, pooling, query_prefix, passage_prefix, dimension, max_tokens,
-         description, folder, now),
+        (model_id, name, identity, sha256, pooling, query_prefix, passage_prefix, dimension,
+         max_tokens, description, folder, now),
     )  # fmt: skip
 
 

@@ -240,6 +240,57 @@ def test_an_interrupted_run_releases_its_jobs(brain: Brain, model: Hashed) -> No
     assert hashes(brain) == wanted(brain)
 
 
+def test_a_removed_model_never_embeds_for_another(brain: Brain, model: Hashed) -> None:
+    """The model is removed and one of the same dimension is added while vectors are in flight."""
+    put(brain, "one", "first words")
+    put(brain, "two", "second words")
+    old, other = brain.active_model(), Hashed()
+    other.spec = other.spec._replace(name="other", sha256="f" * 64)
+
+    def exchange() -> None:
+        brain.use_model(brain.models()[0].name)
+        brain.remove_model(old)
+        brain.add_model(other.spec)
+        brain.use_model("other")
+
+    class InFlight(Hashed):
+        def embed_chunks(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
+            for vector in list(super().embed_chunks(texts)):
+                if brain.active_model().id == old.id:
+                    exchange()
+                yield vector
+
+    embed_due_chunks(brain.database, old.space, InFlight)
+    assert brain.active_model().id != old.id
+    assert (hashes(brain), due(brain)) == (set(), 2)
+    assert embed(brain, other).done == 2
+    assert hashes(brain) == wanted(brain)
+
+
+def test_the_model_of_another_process_replaces_an_open_one(
+    brain: Brain, model: Hashed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    class Opened(Hashed):
+        def __init__(self, spec: ModelSpec) -> None:
+            super().__init__()
+            self.spec = spec
+            opened.append(spec.name)
+
+    monkeypatch.setattr("gbrain.models.embedder.OnnxEmbedder", Opened)
+    specs = {model.spec.name: model.spec, "other": model.spec._replace(name="other", sha256="f")}
+    monkeypatch.setattr(Brain, "_verified_spec", lambda self, row: specs[row.name])
+    put(brain, "one", "first words")
+    assert brain.embed().done == 1
+    with Brain.open(brain.path) as elsewhere:
+        elsewhere.add_model(specs["other"])
+        elsewhere.use_model("other")
+    put(brain, "two", "second words")
+    assert brain.embed().done == 2
+    assert opened == [model.spec.name, "other"]
+
+
 def test_a_model_switch_during_a_run_loses_nothing(brain: Brain, model: Hashed) -> None:
     other = Hashed(24)
     brain.add_model(other.spec)
