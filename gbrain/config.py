@@ -352,8 +352,8 @@ class Settings:
         "off", low=0, high=5,
     )  # fmt: skip
     context_floor: float = _setting(
-        0.002, "Lowest relevance of text, as a share of the most relevant text; higher prints less",
-        low=0, high=1,
+        0.03, "Stop when 1,000 more tokens would have less than this share of the answer; higher "
+        "prints less", low=0, high=1000,
     )  # fmt: skip
 
     @property

@@ -13,6 +13,7 @@ from itertools import groupby, islice
 from gbrain.config import Settings
 from gbrain.search.context_relevance import (
     RelevantText,
+    TermOffsets,
     chunk_log_odds,
     page_log_odds,
     relevant_texts,
@@ -30,7 +31,7 @@ from gbrain.store.chunk_context import (
     term_offsets,
     with_adjacent_chunks,
 )
-from gbrain.store.chunks import StoredChunk, chunk_at, first_chunk, page_chunks, read_chunks
+from gbrain.store.chunks import chunk_at, first_chunk, page_chunks
 from gbrain.store.keyword_index import count_chunks, count_chunks_with
 from gbrain.store.page_names import page_labels, slugs_by_id
 from gbrain.store.pages import page_text
@@ -50,8 +51,11 @@ from gbrain.types import (
 _MAX_MISSES = 20
 
 # Chunks considered: about 70 new tokens each, so several times the budget.
-_MIN_CHUNKS = 64
+_MIN_CHUNKS = 200
 _TOKENS_PER_CHUNK = 20
+
+# The setting context_floor counts per 1,000 tokens of English text.
+_BYTES_OF_FLOOR = 4000
 
 # Text below its headings from this length is left out if another page has the same text.
 _MIN_REPEATED_BYTES = 40
@@ -89,12 +93,13 @@ def assemble_context(
     tokens = min(limit, _MAX_TOKENS_WITHOUT_ANSWER) if grade == "nothing" else limit
     selection = ContextSelection(tokens, count)
     dropped: list[DroppedChunk] = []
-    odds = chunk_log_odds(lanes, ranked, settings)
-    chosen = ranked[:max_pages]
-    chunk_ids = _best_chunks(connection, chosen, lanes, odds, tokens)
-    texts = _texts_best_first(connection, pages, query, chosen, chunk_ids, odds, settings)
-    best = max((text.relevance for text in texts), default=0.0)
-    relevant = [text for text in texts if text.relevance >= settings.context_floor * best]
+    odds = chunk_log_odds(lanes, ranked)
+    texts = _texts_best_first(
+        connection, pages, query, ranked[:max_pages], lanes, odds, tokens, settings
+    )
+    total = sum(text.relevance for text in texts)
+    floor = settings.context_floor * total / _BYTES_OF_FLOOR if odds else 0.0
+    relevant = [text for text in texts if text.density >= floor or text is texts[0]]
     seen_on: dict[bytes, int] = {}
     for text in relevant:
         page = pages.text(text.page_id)
@@ -109,16 +114,13 @@ def assemble_context(
             continue
         is_first = selection.used == 0
         if is_first:
-            first = read_chunks(connection, chunk_ids[:1])[chunk_ids[0]]
-            selection.take(_excerpt(first, page, query, tokens, count), page)
+            selection.take(_excerpt(candidate, page, query, tokens, count), page)
         dropped.append(pages.dropped(candidate, selection))
         if is_first or len(dropped) == _MAX_MISSES:
             break
     stopped: StopReason = "budget"
     if not dropped:
-        taken = [
-            i for i in chunk_ids if odds.get(i, 0.0) >= _log_odds(settings.context_floor * best)
-        ] or chunk_ids[:1]
+        taken = list(dict.fromkeys(text.chunk_id for text in relevant))
         stopped = _add_related(connection, selection, pages, taken, query, dropped)
         if not dropped and len(relevant) < len(texts):
             stopped = "relevance"
@@ -133,10 +135,6 @@ def assemble_context(
     return chunks, Budget(limit, used, tuple(dropped), stopped)
 
 
-def _log_odds(probability: float) -> float:
-    return math.log(max(probability, 1e-12) / max(1 - probability, 1e-12))
-
-
 def _without_headings(text: bytes) -> bytes:
     headings = _HEADINGS.match(text)
     return text[headings.end() if headings else 0 :].strip()
@@ -149,12 +147,7 @@ def _best_chunks(
     odds: Mapping[int, float],
     tokens: int,
 ) -> list[int]:
-    """Return the ids of the pages' chunks, best first, after the best one of the first page.
-
-    Of pages that are the answer by name, all chunks in page order.
-    """
-    if not odds:
-        return [chunk.id for page in ranked for chunk in page_chunks(connection, page.page_id)]
+    """Return the ids of the pages' best chunks, with at least one of the first page."""
     page_of = {
         chunk.chunk_id: chunk.page_id for result in lanes.values() for chunk in result.chunks
     }
@@ -163,15 +156,13 @@ def _best_chunks(
         (chunk_id for chunk_id in odds if page_of[chunk_id] in wanted),
         key=lambda chunk_id: (-odds[chunk_id], chunk_id),
     )
-    order = order[: max(_MIN_CHUNKS, tokens // _TOKENS_PER_CHUNK)]
     first_page = ranked[0].page_id
     best = next((i for i in order if page_of[i] == first_page), None)
-    if best is None or not read_chunks(connection, [best]):
+    if best is None:
         first = first_chunk(connection, first_page)
         best = first.id if first else None
-    if best is None:
-        return order
-    return [best, *(chunk_id for chunk_id in order if chunk_id != best)]
+    order = order[: max(_MIN_CHUNKS, tokens // _TOKENS_PER_CHUNK)]
+    return order if best is None or best in order else [best, *order]
 
 
 def _texts_best_first(
@@ -179,19 +170,24 @@ def _texts_best_first(
     pages: _PageCache,
     query: Query,
     ranked: Sequence[Ranked],
-    chunk_ids: Sequence[int],
+    lanes: Mapping[str, LaneResult],
     odds: Mapping[int, float],
+    tokens: int,
     settings: Settings,
 ) -> list[RelevantText]:
-    """Return the lines of the chunks, most relevant first, after the best one of the first page."""
+    """Return the lines of the best chunks, most relevant first, after one of the first page.
+
+    Of pages that are the answer by name, all chunks in page order.
+    """
     if not odds:
-        whole = read_chunks(connection, chunk_ids)
         return [
-            RelevantText(chunk.page_id, chunk.byte_start, chunk.byte_stop, 1.0, False)
-            for chunk in (whole[chunk_id] for chunk_id in chunk_ids)
+            RelevantText(page.page_id, chunk.byte_start, chunk.byte_stop, chunk.id, 1.0)
+            for page in ranked
+            for chunk in page_chunks(connection, page.page_id)
         ]
+    chunk_ids = _best_chunks(connection, ranked, lanes, odds, tokens)
     spans = with_adjacent_chunks(connection, chunk_ids)
-    weights = _term_weights(connection, pages, query, {span.id: span for span in spans})
+    terms = _term_offsets(connection, pages, query, {span.id: span for span in spans})
     by_page = page_log_odds(ranked)
     texts: list[RelevantText] = []
     for page_id, group in groupby(spans, key=lambda span: span.page_id):
@@ -200,47 +196,53 @@ def _texts_best_first(
             list(group),
             odds,
             by_page[page_id],
-            weights.get(page_id, {}),
+            terms.get(page_id, {}).values(),
+            query.text,
             settings.answer_bonus,
         )
-    texts.sort(key=lambda text: -text.relevance)
-    first = next((text for text in texts if text.page_id == ranked[0].page_id), None)
-    return texts if first is None else [first, *(text for text in texts if text != first)]
+    first_page = ranked[0].page_id
+    texts.sort(key=lambda text: -text.density)
+    first = next((text for text in texts if text.page_id == first_page), None)
+    return texts if first is None else [first, *(text for text in texts if text is not first)]
 
 
-def _term_weights(
+def _term_offsets(
     connection: sqlite3.Connection,
     pages: _PageCache,
     query: Query,
     spans: Mapping[int, ChunkSpan],
-) -> dict[int, dict[int, list[tuple[int, float]]]]:
-    """Return where each term of the query is on each page, and its share of all terms' weight.
+) -> dict[int, dict[int, TermOffsets]]:
+    """Return where each term of the query is on each page, by page id and number of the term.
 
-    The result is by page id and by number of the term; rare terms weigh more.
+    Rare terms have more of the weight.
     """
     terms = query.terms[:_MAX_TERMS]
     chunks = count_chunks(connection)
     rarity = [math.log(1 + chunks / (count_chunks_with(connection, t) + 0.5)) for t in terms]
-    found: dict[int, dict[int, list[tuple[int, float]]]] = {}
+    found: dict[int, dict[int, TermOffsets]] = {}
     for number, term in enumerate(terms):
-        share = rarity[number] / sum(rarity)
+        nowhere = TermOffsets(rarity[number] / sum(rarity), [])
         for chunk_id, (text, offsets) in term_offsets(connection, term, spans).items():
             _, page_id, start, stop = spans[chunk_id]
             text_start = start + max(0, pages.text(page_id)[start:stop].rfind(text.encode()))
-            places = found.setdefault(page_id, {}).setdefault(number, [])
-            places += [(text_start + offset, share) for offset in offsets]
+            here = found.setdefault(page_id, {}).setdefault(number, nowhere._replace(offsets=[]))
+            here.offsets.extend(text_start + offset for offset in offsets)
     return found
 
 
 def _excerpt(
-    chunk: StoredChunk, page: bytes, query: Query, tokens: int, count: Callable[[str], int]
+    candidate: ContextCandidate,
+    page: bytes,
+    query: Query,
+    tokens: int,
+    count: Callable[[str], int],
 ) -> ContextCandidate:
-    """Return the part of a chunk with the most words of the query, in at most `tokens` tokens."""
-    text = page[chunk.byte_start : chunk.byte_stop].decode()
+    """Return the part of a text with the most words of the query, in at most `tokens` tokens."""
+    text = page[candidate.start : candidate.stop].decode()
     words = [word for term in query.terms for word in term.words]
     start, stop = best_excerpt(text, words, tokens, count)
-    first = chunk.byte_start + len(text[:start].encode())
-    return ContextCandidate(chunk.page_id, first, first + len(text[start:stop].encode()), "hit")
+    first = candidate.start + len(text[:start].encode())
+    return candidate._replace(start=first, stop=first + len(text[start:stop].encode()))
 
 
 def _add_related(

@@ -148,7 +148,7 @@ def test_a_linked_page_that_adds_words_is_taken(brain: Brain) -> None:
 
 def few_passages(brain: Brain) -> Brain:
     """The brain with a floor so high that only the best passages are hits."""
-    brain.set("context_floor", "1")
+    brain.set("context_floor", "1000")
     return Brain.open(brain.database.path)
 
 

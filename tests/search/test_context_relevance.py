@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gbrain.config import Settings
 from gbrain.search.context_relevance import (
+    TermOffsets,
     chunk_log_odds,
     page_log_odds,
     relevant_texts,
@@ -49,20 +49,50 @@ def test_chunks_of_good_pages_in_both_lanes_are_most_relevant() -> None:
         "vector": LaneResult((), (ScoredChunk(11, 1, 0.8), ScoredChunk(31, 3, 0.7))),
     }
     pages = [ranked(1, 2.0), ranked(2, 1.0)]
-    odds = chunk_log_odds(lanes, pages, Settings())
+    odds = chunk_log_odds(lanes, pages)
     assert set(odds) == {11, 21}
     assert odds[11] > odds[21] > page_log_odds(pages)[2]
-    assert chunk_log_odds({}, pages, Settings()) == {}
+    assert chunk_log_odds({}, pages) == {}
+
+
+def relevance(page: bytes, question: str = "", *terms: TermOffsets) -> list[float]:
+    chunk = ChunkSpan(7, 1, 0, len(page))
+    texts = relevant_texts(page, [chunk], {7: 0.0}, -9.0, terms, question, 0.0)
+    return [text.density for text in texts]
 
 
 def test_matched_terms_raise_a_line_and_its_neighbours_inherit() -> None:
     page = b"One.\nTwo heron.\nThree.\nFour.\n"
-    chunk = ChunkSpan(7, 1, 0, len(page))
-    texts = relevant_texts(page, [chunk], {7: -3.0}, -9.0, {0: [(9, 1.0)]}, 0.0)
-    one, two, three, four = (text.relevance for text in texts)
-    assert two > 5 * one
-    assert one == three == four
-    weak = ChunkSpan(8, 1, 16, len(page))
-    spans = [ChunkSpan(7, 1, 0, 16), weak]
-    texts = relevant_texts(page, spans, {7: 0.0}, -9.0, {}, 0.0)
+    heron, other = relevance(b"A heron.\nA stork.\n", "", TermOffsets(1.0, [2]))
+    assert heron > 5 * other
+    spans = [ChunkSpan(7, 1, 0, 16), ChunkSpan(8, 1, 16, len(page))]
+    texts = relevant_texts(page, spans, {7: 0.0}, -9.0, (), "", 0.0)
     assert [text.inherited for text in texts] == [False, False, True, False]
+    assert [text.chunk_id for text in texts] == [7, 7, 8, 8]
+
+
+def test_a_turn_goes_on_up_to_the_next_label() -> None:
+    text = "Ann: Look!\n[a photo of a heron]\nBen: I see it\nAnn: Where was it?\n"
+    assert split(text) == [
+        "Ann: Look!\n[a photo of a heron]\n", "Ben: I see it\n", "Ann: Where was it?\n"
+    ]  # fmt: skip
+
+
+def test_a_label_that_the_query_names_raises_its_line() -> None:
+    page = b"Ann: yes it is.\nBen: yes it is.\n\nIt is so, Ann.\n"
+    ann, ben, other = relevance(page, "Ann", TermOffsets(0.5, [0, 43]))
+    assert ann > 2 * other > 2 * ben
+
+
+def test_a_time_or_number_answers_a_question_for_one() -> None:
+    page = b"It was last Tuesday.\nIt was great for us.\nIt was like 7 or so.\n"
+    when, plain, number = relevance(page, "When did it happen?")
+    assert when > 2 * plain == 2 * number
+    when, plain, number = relevance(page, "How many herons were there?")
+    assert number > 2 * plain == 2 * when
+    assert len(set(relevance(page, "Was it great?"))) == 1
+
+
+def test_a_question_is_less_relevant_than_a_statement() -> None:
+    asks, says = relevance(b"Was it a heron?\nIt was a heron.\n")
+    assert says > asks
