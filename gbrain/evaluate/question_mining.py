@@ -113,9 +113,10 @@ def mine_questions(
     ]
     for kind, source in _SPECIAL_SOURCES.items():
         drafts[kind] = list(islice(source(counts), limit)) if kind in kinds else []
-    return [
+    questions = [
         _phrase(kind, draft) for kind in QUESTION_KINDS if kind in kinds for draft in drafts[kind]
     ]
+    return questions if any(question.kind != "fresh" for question in questions) else []
 
 
 def is_still_valid(connection: sqlite3.Connection, question: MinedQuestion) -> bool:
@@ -280,13 +281,9 @@ def _from_links(counts: _WordCounts) -> Iterator[_Draft]:
 
 def _from_rare_words(counts: _WordCounts) -> Iterator[_Draft]:
     """Ask for pages by an identifier, or else a word, that stands on no other page."""
-    connection = counts.connection
-    for page in _in_hash_order(sources.source_pages(connection), "rare"):
-        text = sources.opening_text(connection, page.id, _OPENING_CHARACTERS)
-        identifiers = find_identifiers(text)
-        for word in (*identifiers, *content_words(text)):
-            # A word is written once with a capital and once without; both are the same term.
-            if counts.pages(word) == 1 and word in text and not counts.name_a_page([word]):
+    for page, text in _pages_with_prose(counts.connection, "rare"):
+        for word in (*find_identifiers(text), *content_words(text)):
+            if counts.pages(word) == 1 and not counts.name_a_page([word]):
                 yield _Draft(page.slug, [word], word)
                 break
 
@@ -316,12 +313,12 @@ def _from_months(counts: _WordCounts) -> Iterator[_Draft]:
 def _from_missing_words(counts: _WordCounts) -> Iterator[_Draft]:
     """Ask about known pages with a deciding word that stands on no page."""
     missing = [word for word in UNLIKELY_WORDS if not counts.pages(word)]
-    pages = _in_hash_order(sources.source_pages(counts.connection), "unanswerable")
-    for page in pages if missing else ():
-        if content_words(page.title):
+    pages = _pages_with_prose(counts.connection, "unanswerable") if missing else ()
+    for page, text in pages:
+        if content_words(page.title) and content_words(text):
             word = missing[stable_choice(f"missing\0{page.slug}", len(missing))]
-            text = unanswerable_question(page.title, word, page.slug)
-            yield _Draft(page.slug, [text], "", expects=word)
+            question = unanswerable_question(page.title, word, page.slug)
+            yield _Draft(page.slug, [question], "", expects=word)
 
 
 def _from_new_notes(counts: _WordCounts) -> Iterator[_Draft]:
@@ -337,6 +334,15 @@ _SPECIAL_SOURCES: dict[QuestionKind, Callable[[_WordCounts], Iterator[_Draft]]] 
     "unanswerable": _from_missing_words,
     "fresh": _from_new_notes,
 }
+
+
+def _pages_with_prose(
+    connection: sqlite3.Connection, kind: QuestionKind
+) -> Iterator[tuple[SourcePage, str]]:
+    """Yield the pages in the order of a hash, each with the sentences that it begins with."""
+    for page in _in_hash_order(sources.source_pages(connection), kind):
+        text = sources.opening_text(connection, page.id, _OPENING_CHARACTERS)
+        yield page, "\n".join(prose_sentences(text))
 
 
 def _in_hash_order(pages: Sequence[SourcePage], kind: QuestionKind) -> list[SourcePage]:

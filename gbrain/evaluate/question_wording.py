@@ -159,7 +159,7 @@ def content_words(text: str, excluded: Iterable[str] = ()) -> list[str]:
 
 def find_identifiers(text: str) -> list[str]:
     """Return names of code and versions in a text: parseConfig, ERR_CONN_RESET, DS-Lite, v1.2.3."""
-    return list(dict.fromkeys(_IDENTIFIER.findall(strip_markup(text))))
+    return list(dict.fromkeys(_IDENTIFIER.findall(text)))
 
 
 def unanswerable_question(title: str, word: str, seed: str) -> str:

@@ -89,6 +89,37 @@ def test_misspelt_and_reworded_questions_have_a_plain_source(birds: Brain) -> No
         assert not set(variants) & set(strip_markup)
 
 
+def test_an_identifier_of_one_page_is_asked_for_before_words(birds: Brain) -> None:
+    birds.put("camera", b"# Camera\n\nThe heron hide streams with `parseFrames` over water.\n")
+    assert asked(birds, "rare", "camera") == ["parseFrames"]
+    (word,) = asked(birds, "rare", "wading-birds")
+    assert word in ("grey", "stands")
+    question = next(q for q in mined(birds) if q.text == "parseFrames")
+    birds.put("other", b"# Other\n\nCalls parseFrames, too.\n")
+    with birds.database.read_transaction() as connection:
+        assert not is_still_valid(connection, question)
+
+
+def test_a_month_of_a_timeline_is_asked_with_the_title(birds: Brain) -> None:
+    (question,) = [q for q in mined(birds) if q.kind == "month"]
+    assert question.text in (
+        "what happened in April with Wading birds?",
+        "what happened in April 2026 with Wading birds?",
+    )
+    assert (question.slug, question.expects) == ("wading-birds", "2026-04")
+
+
+def test_a_missing_word_is_asked_of_each_page_until_it_is_known(birds: Brain) -> None:
+    (question,) = [q for q in mined(birds) if (q.kind, q.slug) == ("unanswerable", "wading-birds")]
+    assert question.expects
+    assert question.expects in question.text
+    assert "Wading birds" in question.text
+    birds.put("other", f"# Other\n\nA {question.expects} at last.\n".encode())
+    with birds.database.read_transaction() as connection:
+        assert not is_still_valid(connection, question)
+    assert question not in mined(birds)
+
+
 def test_the_same_pages_give_the_same_questions(birds: Brain, tmp_path: Path) -> None:
     with Brain.open(tmp_path / "other.db", make=True) as other:
         for slug in ("water", "diary", "wading-birds"):
@@ -107,8 +138,9 @@ def test_one_more_page_keeps_most_questions(sample: Path) -> None:
 def test_every_kind_has_questions_up_to_the_limit(sample: Path) -> None:
     with Brain.open(sample) as brain:
         questions = mined(brain, 5)
+    # The sample has no vectors, so no note can be found by its meaning.
     assert [question.kind for question in questions] == [
-        kind for kind in QUESTION_KINDS for _ in range(5)
+        kind for kind in QUESTION_KINDS if kind != "fresh" for _ in range(5)
     ]
     assert len({question.id for question in questions}) == len(questions)
 

@@ -175,3 +175,36 @@ def test_an_empty_brain_has_no_questions(tmp_path: Path) -> None:
         with pytest.raises(NotFound, match="enough text to make test questions") as raised:
             run_selftest(empty)
         assert raised.value.code == "no_questions"
+
+
+def test_a_month_counts_only_if_its_entry_is_shown(brain: Brain) -> None:
+    text = "what happened in April 2026 with Alice Chen?"
+    right = MinedQuestion("1", "month", text, "people/alice-chen", expects="2026-04")
+    wrong = right._replace(expects="2025-11")
+    assert [one.rank for one in ask_questions(brain, [right, wrong])] == [1, None]
+
+
+def test_a_missing_word_must_lower_the_grade(brain: Brain) -> None:
+    text = "where did Alice Chen buy the trombone?"
+    missing = MinedQuestion("1", "unanswerable", text, "people/alice-chen", expects="trombone")
+    known = missing._replace(text="Alice Chen")
+    assert [one.rank for one in ask_questions(brain, [missing, known])] == [1, None]
+
+
+def test_a_new_note_is_found_in_a_copy_of_the_brain(brain: Brain) -> None:
+    before, files = brain.stats(), set(brain.path.parent.iterdir())
+    note = "# Boiler\n\nThe plumber replaced the valve, radiators are hot again.\n"
+    fresh = MinedQuestion("1", "fresh", "central heating repaired", "gbrain-selftest/note-1", note)
+    (found,) = ask_questions(brain, [fresh])
+    assert found.rank is not None
+    assert brain.stats() == before
+    assert set(brain.path.parent.iterdir()) == files
+
+
+def test_each_new_kind_is_kept_in_the_baseline(brain: Brain) -> None:
+    report = run_selftest(brain, limit=1)
+    assert {"rare", "month", "unanswerable", "fresh"} <= {kind for kind, _, _ in report.by_kind()}
+    save_baseline(brain, report)
+    saved = load_baseline(brain)
+    assert saved
+    assert [one.question for one in saved.results] == [one.question for one in report.results]
