@@ -159,8 +159,9 @@ def test_a_partial_answer_names_the_missing_words(run, embedded, at_terminal):
     assert (verdict["grade"], verdict["missing"]) == ("partial", ["lukewarm", "RAG"])
 
 
-def test_small_talk_of_common_words_finds_nothing(run, embedded):
-    assert run("query", "what can you do?", "--exit-code").exit_code == 3
+@pytest.mark.parametrize("text", ["what can you do?", "good morning", "ok, thanks"])
+def test_small_talk_finds_nothing(run, embedded, text):
+    assert run("query", text, "--exit-code").exit_code == 3
 
 
 @pytest.mark.parametrize("command", ["search", "query"])

@@ -67,7 +67,7 @@ def test_a_page_named_outright_is_strong(how: str, confidence: float) -> None:
 
 def test_both_lanes_by_hand() -> None:
     found = judged(HELD, fts=lane(9.0, 3.0), vector=lane(0.8, 0.6, 0.6))
-    signal = -10.1 + 12.4 * 0.8 + 0.9 + 4.1
+    signal = -10.7 + 13.6 * 0.8 + 1.1 + 4.8
     assert found.confidence == pytest.approx(1 / (1 + math.exp(-signal)), abs=1e-4)
     assert (found.grade, found.missing) == ("strong", ())
     assert found.reasons == (
@@ -79,7 +79,7 @@ def test_both_lanes_by_hand() -> None:
 
 def test_the_keyword_lane_alone_by_hand() -> None:
     found = judged(HELD, fts=lane(9.0, 3.0))
-    signal = -5.2 + 7.9 + 1.6 * math.log(2)
+    signal = -6.1 + 9.1 + 2.0 * math.log(2)
     assert found.confidence == pytest.approx(1 / (1 + math.exp(-signal)), abs=1e-4)
     assert found.reasons == ("it contains 2 of 2 words, 100% by weight",)
 
