@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.text.unspaced import character_groups, looser_forms, split_unspaced
+from gbrain.text.unspaced import (
+    character_groups,
+    is_mostly_latin,
+    looser_forms,
+    split_unspaced,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,3 +48,12 @@ def test_every_sentence_gives_words_that_it_contains(sentence: str) -> None:
     words = split_unspaced(sentence)
     assert words
     assert all(word and word in sentence for word in words)
+
+
+@pytest.mark.parametrize(
+    ("text", "latin"),
+    [("", True), ("12:30", True), ("Überraschung", True), ("味噌 miso soup", True),
+     ("味噌汁", False), ("чай", False)],
+)  # fmt: skip
+def test_text_of_another_alphabet_is_recognised(text: str, latin: bool) -> None:
+    assert is_mostly_latin(text) is latin

@@ -6,8 +6,11 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
+from gbrain.store.chunks import read_chunks
 from gbrain.store.page_names import slugs_by_id
 from gbrain.store.vectors import VectorSpace, approximate_cosines, exact_cosines, slots_in_scope
+from gbrain.store.verdict_data import packaged_model_is_active
+from gbrain.text.unspaced import is_mostly_latin
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
 
 if TYPE_CHECKING:
@@ -52,6 +55,8 @@ def search(
             best.setdefault(chunk.page_id, chunk)
         if len(best) >= settings.candidate_pool:
             break
+    if packaged_model_is_active(connection) and is_mostly_latin(query.semantic_text):
+        chunks, best = _lower_unreadable(connection, chunks, best)
     slugs = slugs_by_id(connection, best)
     ranked = sorted(best.values(), key=lambda chunk: (-chunk.score, slugs[chunk.page_id]))
     pages = tuple(
@@ -64,6 +69,35 @@ def search(
         min((chunk.score for chunk in best.values()), default=None),
         overflow=pages[settings.candidate_pool :],
     )
+
+
+def _lower_unreadable(
+    connection: sqlite3.Connection, chunks: list[ScoredChunk], best: dict[int, ScoredChunk]
+) -> tuple[list[ScoredChunk], dict[int, ScoredChunk]]:
+    """Give pages whose best chunk is in another alphabet the lowest cosine of the others.
+
+    The packaged model knows English: to it, Chinese text is a row of unknown tokens, which is as
+    similar to "todo" as to any other short query.
+    """
+    stored = read_chunks(connection, [chunk.chunk_id for chunk in best.values()])
+    unreadable = {
+        page_id
+        for page_id, chunk in best.items()
+        if chunk.chunk_id in stored and not is_mostly_latin(stored[chunk.chunk_id].text)
+    }
+    lowest = min(
+        (chunk.score for page_id, chunk in best.items() if page_id not in unreadable), default=None
+    )
+    if lowest is None or not unreadable:
+        return chunks, best
+
+    def lower(chunk: ScoredChunk) -> ScoredChunk:
+        if chunk.page_id not in unreadable:
+            return chunk
+        return chunk._replace(score=min(chunk.score, lowest))
+
+    lowered = sorted(map(lower, chunks), key=lambda chunk: (-chunk.score, chunk.chunk_id))
+    return lowered, {page_id: lower(chunk) for page_id, chunk in best.items()}
 
 
 def slots_seen(

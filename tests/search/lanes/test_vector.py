@@ -246,3 +246,15 @@ def test_a_change_is_seen_by_the_next_query(lines: tuple[Brain, dict[str, Floats
     sentences.embed()
     slugs = [hit.slug for hit in sentences.query("tax return", mode="semantic", limit=50).hits]
     assert "foraging" not in slugs
+
+
+def test_text_the_model_cannot_read_comes_last(brain: Brain) -> None:
+    brain.put("tea", "# 茶\n\n龙井用八十度的水泡，茶叶放在阴凉处保存。\n".encode())
+    brain.put("garden", b"# Garden\n\nThe tomatoes need water and a south wall.\n")
+    brain.put("piano", b"# Piano\n\nThe tuner comes twice a year.\n")
+    brain.embed()
+    asked = brain.query("hello", mode="semantic")
+    assert [hit.slug for hit in asked.hits][-1] == "tea"
+    cosines = [hit.lanes["vector"].score for hit in asked.hits]
+    assert cosines[-1] == cosines[-2], "the cosine scale of the others is unchanged"
+    assert brain.query("龙井的水", mode="semantic").hits[0].slug == "tea"
