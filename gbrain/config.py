@@ -165,6 +165,14 @@ class Settings:
     candidate_pool: int = _setting(
         50, "Maximum number of pages that each lane finds", SIFT, low=1, high=1000
     )
+    dense_multiplier: int = _setting(
+        0, "Pages that the vector lane finds for each result; 0 for candidate_pool. With it or "
+        "bm25_multiplier the graph and associative lanes find one", ENGRAM, low=0, high=100,
+    )  # fmt: skip
+    bm25_multiplier: int = _setting(
+        0, "Pages that the keyword lane finds for each result; 0 for candidate_pool", ENGRAM,
+        low=0, high=100,
+    )  # fmt: skip
 
     search_merge_strategy: str = _setting(
         "set-union", "How scores are merged: set-union takes the best lane's score plus "
@@ -365,6 +373,14 @@ class Settings:
             "graph": self.graph_weight,
             "associative": self.associative_weight,
         }
+
+    def lane_pool(self, lane: str, limit: int) -> int:
+        """Return how many pages a lane finds for a query with at most `limit` results."""
+        multipliers = {"vector": self.dense_multiplier, "fts": self.bm25_multiplier}
+        # The graph and associative lanes find as many as there are results.
+        multiplier = multipliers.get(lane, min(1, sum(multipliers.values())))
+        pool: int = multiplier * limit or self.candidate_pool
+        return pool
 
     def __init__(self, **changes: SettingValue) -> None:
         self.__dict__.update(changes)

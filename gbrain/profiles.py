@@ -83,9 +83,10 @@ PROFILES = (
         "Four lanes merged by rrf with weights by intent, boosts, rerank, noise, threshold",
         {
             **_PLAIN, "intent_weights": "on", "graph_weight": "1", "associative_weight": "1",
-            "hopfield_beta": "8", "hypothetical_questions": "authored", "candidate_pool": "30",
-            "default_limit": "10", "date_boost": "on", "date_day_factor": "1.35",
-            "date_week_factor": "1.2", "date_month_factor": "1.08", "importance_boost": "on",
+            "hopfield_beta": "8", "hypothetical_questions": "authored", "default_limit": "10",
+            "dense_multiplier": "3", "bm25_multiplier": "3", "date_boost": "on",
+            "date_day_factor": "1.35", "date_week_factor": "1.2", "date_month_factor": "1.08",
+            "importance_boost": "on",
             "access_boost": "on", "recency_half_life_days": "30", "recency_of": "episodes",
             "rerank": "cross-encoder", "rerank_head": "20", "unanimity": "off",
             "noise_sigma": "0.02", "threshold": "0.6",

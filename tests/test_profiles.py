@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -150,6 +151,17 @@ def test_sift_fades_files_of_unknown_age_like_the_median() -> None:
     faded = multiply_boosts(pages, facts, query, None, (), TODAY, settings_of("sift"))
     assert [page.slug for page in faded] == ["page-1", "page-2", "page-4", "page-3"]
     assert math.isclose(faded[2].boosts["recency"], math.exp(-2))
+
+
+def test_engram_takes_three_times_top_k_from_two_lanes(embedded: Path) -> None:
+    changes = {**profile_values("engram"), "rerank": "off"}
+    with Brain.open(embedded) as brain:
+        asked = "who is Alice Chen of River AI and what does she search with Bo?"
+        lanes = brain.query_with_trace(asked, limit=3, changes=changes)[1].lanes.by_name
+    assert {name: len(found.pages) for name, found in lanes.items()} == {
+        "fts": 9, "vector": 9, "graph": 3, "associative": 3,
+    }  # fmt: skip
+    assert {settings_of("sift").lane_pool(lane, 5) for lane in lanes} == {50}
 
 
 def test_gigabrain_adds_a_bonus_for_pages_in_both_lanes() -> None:

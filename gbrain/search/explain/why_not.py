@@ -36,6 +36,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 # The largest candidate pool that the setting allows.
 _MAX_POOL = 1000
+_NO_MULTIPLIERS = {"dense_multiplier": "0", "bm25_multiplier": "0"}
 
 # The main lanes: the name that users read, and the setting of the lane's weight.
 _LANE_NAMES = {"fts": "keyword", "vector": "vector"}
@@ -167,7 +168,7 @@ def _is_in_scope(connection: sqlite3.Connection, scope: Scope, page_id: int) -> 
 
 def _explain_lanes(connection: sqlite3.Connection, explained: ExplainedQuery, page_id: int) -> Lost:
     """Return the page's rank in each lane, or why it is in no lane."""
-    deep = explained.run(candidate_pool=str(_MAX_POOL))
+    deep = explained.run(**_NO_MULTIPLIERS, candidate_pool=str(_MAX_POOL))
     ranks = _lane_ranks(deep, page_id)
     if ranks:
         return _explain_pool(explained, ranks, page_id)
@@ -200,7 +201,14 @@ def _lane_ranks(results: StageResults, page_id: int) -> dict[str, int]:
 def _explain_pool(explained: ExplainedQuery, ranks: dict[str, int], page_id: int) -> Lost:
     """Explain that lanes find the page only beyond the candidate pool."""
     places = [f"{ordinal(rank)} in the {lane} lane" for lane, rank in ranks.items()]
-    best, pool = min(ranks.values()), explained.results.plan.settings.candidate_pool
+    best, settings = min(ranks.values()), explained.results.plan.settings
+    if settings.dense_multiplier or settings.bm25_multiplier:
+        pools = {lane: settings.lane_pool(lane, explained.limit) for lane in ranks}
+        kept = " and ".join(f"the first {pool} of the {lane} lane" for lane, pool in pools.items())
+        reason = f"It is {' and '.join(places)}; for {explained.limit} results only {kept} count."
+        limits = [-(-rank * explained.limit // pools[lane]) for lane, rank in ranks.items()]
+        return "lanes", reason, describe_remedy(steps_for_limit(min(limits)), _OWN_WORDS)
+    pool = settings.candidate_pool
     place = place_of(explained.run(candidate_pool=str(best)).threshold.kept, page_id)
     steps = steps_for_setting(explained, "candidate_pool", best, lambda own: own >= best)
     if place and place > explained.limit:
@@ -237,7 +245,7 @@ def _run_all_lanes(explained: ExplainedQuery) -> StageResults:
     settings = explained.results.plan.settings
     off = {name: "1" for name in _WEIGHT_SETTINGS.values() if not getattr(settings, name)}
     hybrid = explained._replace(options={**explained.options, "mode": "hybrid"})
-    return hybrid.run(**off, candidate_pool=str(_MAX_POOL), rerank="off")
+    return hybrid.run(**off, **_NO_MULTIPLIERS, candidate_pool=str(_MAX_POOL), rerank="off")
 
 
 def _why_lane_is_off(explained: ExplainedQuery, lane: str) -> tuple[str, Steps]:

@@ -40,7 +40,7 @@ def search(
     if not len(memory):
         return LaneResult(())
     recalled = recall(memory, embedded, settings.hopfield_beta)
-    return vector.search(connections, space, recalled, query, settings)
+    return vector.search(connections, space, recalled, query, settings, lane="associative")
 
 
 def recall(memory: Floats, state: Floats, beta: float) -> Floats:

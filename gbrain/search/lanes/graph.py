@@ -41,7 +41,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
     return LaneResult(
         tuple(
             Candidate(page_id, slugs[page_id], None, rank, scores[page_id])
-            for rank, page_id in enumerate(ranked[: settings.candidate_pool], 1)
+            for rank, page_id in enumerate(ranked[: settings.lane_pool("graph", query.limit)], 1)
         ),
         # Scores are absolute, from 0 to 1: the lowest one found must not be scaled to 0.
         lowest_score=0.0,

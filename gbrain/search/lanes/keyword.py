@@ -38,7 +38,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
     counts = keyword_index.count_pages_with(connection, query.terms)
     chunks: list[ScoredChunk] = []
     questions = settings.hypothetical_questions != "off" and keyword_index.has_questions(connection)
-    pool = settings.candidate_pool
+    pool = settings.lane_pool("fts", query.limit)
     if query.terms:
         scores, chunks = _score_pages_and_chunks(connection, query, counts, settings)
         for chunk in chunks:
@@ -174,7 +174,7 @@ def _score_pages_and_chunks(
     connection: sqlite3.Connection, query: Query, counts: Sequence[int], settings: Settings
 ) -> tuple[dict[int, float], list[ScoredChunk]]:
     """Return the scores of the best pages by id, and the best chunks, best first."""
-    scope, pool = query.scope, settings.candidate_pool
+    scope, pool = query.scope, settings.lane_pool("fts", query.limit)
     any_term = fts_expression(query.terms)
     common = sum(counts) > _MAX_SCORED_PAGES
     small_scope = (

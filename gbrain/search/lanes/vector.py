@@ -36,24 +36,27 @@ def search(
     query: Query,
     settings: Settings,
     scan: Scan | None = None,
+    lane: str = "vector",
 ) -> LaneResult:
     """Return the pages by the cosine of their best chunk with the query, best first.
 
     The second connection scans half of the vectors on another thread, unless a `scan` is given
-    that another lane uses too.
+    that another lane uses too. `lane` is the one that
+    the pages are for.
     """
     connection = connections[0]
+    pool = settings.lane_pool(lane, query.limit)
     scores = scan() if scan else approximate_cosines(connections, space, embedded)
     slots = slots_seen(connection, space, query, len(scores))
     chunks: list[ScoredChunk] = []
     best: dict[int, ScoredChunk] = {}
     # One long page can fill the first batch: go on until the pool is full.
-    for batch in _best_first(scores, slots, _EXACT_PER_PAGE * settings.candidate_pool):
+    for batch in _best_first(scores, slots, _EXACT_PER_PAGE * pool):
         found = exact_cosines(connection, space, embedded, batch, query.scope)
         chunks += found
         for chunk in found:
             best.setdefault(chunk.page_id, chunk)
-        if len(best) >= settings.candidate_pool:
+        if len(best) >= pool:
             break
     if packaged_model_is_active(connection) and is_mostly_latin(query.semantic_text):
         chunks, best = _lower_unreadable(connection, chunks, best)
@@ -64,10 +67,10 @@ def search(
         for rank, chunk in enumerate(ranked, 1)
     )
     return LaneResult(
-        pages[: settings.candidate_pool],
+        pages[:pool],
         tuple(chunks),
         min((chunk.score for chunk in best.values()), default=None),
-        overflow=pages[settings.candidate_pool :],
+        overflow=pages[pool:],
     )
 
 
