@@ -97,9 +97,10 @@ class Settings:
     )  # fmt: skip
     rerank: str = _setting(
         "off", "Read the first pages again to improve their order: cross-encoder (packaged model, "
-        "a second or more), overlap (shared words), learned (gbrain train-reranker) or command "
-        "(rerank_command)",
-        ENGRAM, choices=("off", "cross-encoder", "overlap", "command", "learned"),
+        "a second or more), overlap (shared words), learned (gbrain train-reranker), "
+        "cross-encoder and then learned, or command (rerank_command)",
+        ENGRAM,
+        choices=("off", "cross-encoder", "overlap", "command", "learned", "cross-encoder+learned"),
     )  # fmt: skip
     short_circuit: bool = _setting(
         True, "Answer with the page itself when the query is a page's slug, title or alias",

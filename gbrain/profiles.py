@@ -88,7 +88,7 @@ PROFILES = (
             "date_day_factor": "1.35", "date_week_factor": "1.2", "date_month_factor": "1.08",
             "importance_boost": "on",
             "access_boost": "on", "recency_half_life_days": "30", "recency_of": "episodes",
-            "rerank": "cross-encoder", "rerank_head": "20", "unanimity": "off",
+            "rerank": "cross-encoder+learned", "rerank_head": "20", "unanimity": "off",
             "noise_sigma": "0.02", "threshold": "0.6",
         },
     ),

@@ -169,7 +169,8 @@ def rerank_mixing(work: StageResults) -> RerankMixing | None:
     if reranked is None or not reranked.weight or not head:
         return None
     # A learned reranker was evaluated by its own order: its scores are not mixed.
-    is_mixed = reranked.how != "learned" and settings.rerank_mix > 0
+    alone = "learned" in reranked.how and reranked.weight == 1
+    is_mixed = not alone and settings.rerank_mix > 0
     trust = reranked.weight / settings.rerank_mix if is_mixed else None
     scale = ScoreScale(min(head), max(head))
     return RerankMixing(reranked.weight, settings.rerank_mix, trust, len(head), scale)

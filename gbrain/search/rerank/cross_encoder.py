@@ -21,10 +21,12 @@ READ_ON = 10
 def score_pages(request: RerankRequest) -> RerankScores:
     """Score pages by the relevance of their best chunks; the weight depends on the question.
 
-    A page that scores of this weight could not move is not read. Only pages that are ahead by
-    their best chunk are read further.
+    Nothing is read for a query whose scores would hardly count, and no page that they could not
+    move. Only pages that are ahead by their best chunk are read further.
     """
     weight = request.settings.rerank_mix * query_trust(request.question)
+    if weight < MIN_WEIGHT:
+        return RerankScores({}, 0.0, 0, skipped="its scores would hardly count for this query")
     texts = _texts_to_read(request, movable_pages(request.pages, len(request.pages), weight))
     logits = _run_model(request, {page: found[:1] for page, found in texts.items()})
     ahead = mix_scores(request.pages, _by_page(logits), len(request.pages), weight)[:READ_ON]
@@ -79,6 +81,8 @@ LOWEST, HIGHEST = -11.5, 9.5
 TRUST_IN_STATEMENTS = 0.1
 # A question of at most this many words is short.
 SHORT = 12
+# Scores of less weight swap a few neighbours and cost seconds.
+MIN_WEIGHT = 0.1
 
 _OPENING = frozenset(
     """who whom whose who's what what's when where where's why which how is are was were am do does

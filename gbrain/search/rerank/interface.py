@@ -19,12 +19,13 @@ class RerankScores(NamedTuple):
     """A reranker's score for each page, from 0 to 1; a page without one keeps its place.
 
     `weight` is the weight of these scores against the merged ones, from 0 to 1. `chunks` is the
-    number of chunks that were read.
+    number of chunks that were read. `skipped` says why nothing was read.
     """
 
     by_page: dict[int, float]
     weight: float
     chunks: int
+    skipped: str | None = None
 
 
 class RerankResources(NamedTuple):

@@ -24,6 +24,8 @@ DEFAULT_IMPORTANCE = 0.5
 # Used if the brain has no recency half-life.
 DEFAULT_HALF_LIFE_DAYS = 30.0
 LN_2 = 0.693
+# The code of the error that there is no trained reranker.
+UNTRAINED = "nothing_learned"
 
 Row = tuple[float, ...]
 
@@ -137,7 +139,7 @@ def score_pages(request: RerankRequest) -> RerankScores:
         raise GbrainError(
             "the learned reranker is not trained yet",
             hint="gbrain train-reranker trains it from the hits that were opened.",
-            code="nothing_learned",
+            code=UNTRAINED,
         )
     chosen = {page.page_id: page.chunk_id for page in request.pages}
     known = read_boost_data(request.connection, chosen, BoostDataRequest(opens=True))

@@ -22,6 +22,7 @@ KINDS = {
     "overlap": "overlap",
     "command": "command",
     "learned": "learned",
+    "cross-encoder+learned": "stacked",
 }
 
 
@@ -68,6 +69,8 @@ def rerank(
         scores: RerankScores = reranker.score_pages(request)
     except GbrainError as error:
         return RerankResult(list(ranked), how, notice=f"Not reranked: {error.full_message}")
+    if scores.skipped:
+        return RerankResult(list(ranked), how, skipped=scores.skipped)
     # The page that has the query as its own question stays where that put it.
     asked = {page.page_id for page in pages if QUESTIONS in page.lanes}
     by_page = {page: score for page, score in scores.by_page.items() if page not in asked}

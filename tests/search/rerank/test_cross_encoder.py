@@ -37,8 +37,8 @@ def test_without_vectors_it_reads_keyword_matches(ask: Callable) -> None:
 
 
 def test_a_page_that_cannot_move_is_not_read(ask: Callable) -> None:
-    fused = ask("database copy while writing", mode="bm25")
-    found = fused.reranked(rerank="cross-encoder")
+    fused = ask("which database copy while writing", mode="bm25")
+    found = fused.reranked(rerank="cross-encoder", rerank_mix="0.1")
     assert 0 < found.pages < len(fused.ranked)
     judged = [page.score for page in found.ranked if "rerank" in page.lanes]
     assert len(judged) == found.pages

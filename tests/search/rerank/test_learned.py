@@ -145,6 +145,20 @@ def test_the_network_decides_the_order(ask: Callable, own: Database) -> None:
     assert [page.slug for page in found.ranked[1:10]] == [page.slug for page in fused.ranked[:9]]
 
 
+def test_both_rerankers_together_decide_the_order(ask: Callable, own: Database) -> None:
+    fused = ask("who shares notes?")._replace(connection=own.connection)
+    read = fused.reranked(rerank="cross-encoder", rerank_head="10")
+    untrained = fused.reranked(rerank="cross-encoder+learned", rerank_head="10")
+    assert untrained == read._replace(how="cross-encoder+learned")
+    with own.write_transaction() as connection:
+        save_weights(connection, RERANKER, loves("opens"), NOON)
+        connection.execute("INSERT INTO page_use VALUES (?, 7, ?)", (read.ranked[1].page_id, NOON))
+    both = fused.reranked(rerank="cross-encoder+learned", rerank_head="10")
+    order = [page.slug for page in read.ranked]
+    assert [page.slug for page in both.ranked] == [order[1], order[0], *order[2:]]
+    assert (both.weight, both.chunks, both.notice) == (1, read.chunks, None)
+
+
 def test_weights_of_other_features_count_as_untrained(ask: Callable, own: Database) -> None:
     with own.write_transaction() as connection:
         save_weights(connection, RERANKER, '{"features": ["sine"]}', NOON)

@@ -49,6 +49,17 @@ def never() -> None:
     raise AssertionError("nobody needs this model")
 
 
+@pytest.mark.parametrize(
+    "text", ["Sunlight makes vitamin D.", "notes sync offline", "what " + "else " * 40 + "?"]
+)
+def test_a_query_that_it_may_not_judge_skips_the_model(ask: Callable, text: str) -> None:
+    fused = ask(text)
+    fused = fused._replace(resources=fused.resources._replace(cross_encoder=never))
+    found = fused.reranked(rerank="cross-encoder")
+    assert found.ranked == fused.ranked
+    assert found.skipped == "its scores would hardly count for this query"
+
+
 def test_a_single_page_skips_the_reranker(ask: Callable) -> None:
     fused = ask(QUESTION)
     alone = fused._replace(ranked=fused.ranked[:1]).reranked(rerank="command")
@@ -92,7 +103,7 @@ def test_a_page_without_chunks_keeps_its_place(ask: Callable) -> None:
 
 
 def test_operators_and_fields_are_left_out_of_the_question(ask: Callable) -> None:
-    plain, structured = ask("backup database"), ask("backup database NOT sourdough")
+    plain, structured = ask("which backup database"), ask("which backup database NOT sourdough")
     answers = [
         {page.slug: page.lanes["rerank"].score for page in found.ranked if "rerank" in page.lanes}
         for found in (fused.reranked(rerank="cross-encoder") for fused in (plain, structured))
