@@ -164,6 +164,24 @@ def test_engram_takes_three_times_top_k_from_two_lanes(embedded: Path) -> None:
     assert {settings_of("sift").lane_pool(lane, 5) for lane in lanes} == {50}
 
 
+def test_engram_adds_noise_after_reranking(embedded: Path) -> None:
+    changes = {
+        **profile_values("engram"),
+        "noise_sigma": "0.5",
+        "threshold": "0",
+        "rerank": "overlap",
+    }
+    with Brain.open(embedded) as brain:
+        results = brain.query_with_trace("who works on search?", changes=changes)[1]
+    assert results.reranked
+    assert results.noisy
+    reranked = {page.slug: page.score for page in results.reranked.ranked}
+    assert list(reranked) != [page.slug for page in results.noisy]
+    assert [page.score for page in results.noisy] == pytest.approx(
+        [reranked[page.slug] * page.boosts["noise"] for page in results.noisy]
+    )
+
+
 def test_gigabrain_adds_a_bonus_for_pages_in_both_lanes() -> None:
     lanes = {
         "fts": LaneResult(

@@ -17,7 +17,7 @@ from gbrain.search.intent import Intent
 from gbrain.search.pipeline import StageResults
 from gbrain.text.query_tree import describe_query
 from gbrain.trace import Detail
-from gbrain.types import Answer, LaneResult
+from gbrain.types import Answer, LaneResult, Ranked
 
 # Pages shown of each lane and stage, so that all stages fit on one screen.
 _MAX_PAGES = 5
@@ -71,6 +71,8 @@ def _sections(
         yield "Boosts", [*factors, *dropped]
     if results.reranked:
         yield f"Rerank by {results.reranked.how}", list(_rerank_lines(results))
+    if results.noisy:
+        yield "Noise", list(_noise_lines(results.noisy))
     yield "Cut", list(_threshold_lines(answer, results))
     yield (
         f"Verdict: {answer.verdict.grade} ({answer.verdict.confidence:.2f})",
@@ -230,6 +232,11 @@ def _rerank_lines(results: StageResults) -> Iterator[str]:
             own = score_breakdown.position_on_scale(before[page.page_id], mixing.scale)
             mixed = f"{own_weight} × {own:.4f} + {weight} × {page.lanes['rerank'].score:.4f}"
             yield f"{place:>3}  {mixed} → {page.score:.4f}  {page.slug}"
+
+
+def _noise_lines(noisy: Sequence[Ranked]) -> Iterator[str]:
+    for page in noisy[:_MAX_PAGES]:
+        yield f"… × {page.boosts['noise']:.4g} = {page.score:.4f}  {page.slug}"
 
 
 def _threshold_lines(answer: Answer, results: StageResults) -> Iterator[str]:

@@ -33,6 +33,10 @@ def explanation_document(answer: Answer, work: StageResults, missing: WhyNot | N
         "superseded": list(answer.superseded),
         "boosts": _boosts(work),
         "rerank": _rerank(work),
+        "noise": [
+            {"slug": page.slug, "factor": page.boosts["noise"], "score": page.score}
+            for page in work.noisy or ()
+        ],
         "cut": _cut(answer, work),
         "verdict": answered["verdict"],
         "results": answered["results"],

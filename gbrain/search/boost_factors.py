@@ -76,8 +76,6 @@ def active_rules(
         rules["recency"] = _recency_rule(pages, today, settings)
     for name, (field, value, factor) in custom.items():
         rules[name] = _custom_rule(field, value, factor)
-    if settings.noise_sigma:
-        rules["noise"] = _noise_rule(query.text, settings)
     return rules
 
 
@@ -175,17 +173,6 @@ def _custom_rule(field: str, value: str, factor: float) -> Rule:
         else:
             matches = any(tag.casefold() == wanted for tag in facts.tags)
         return factor if matches else 1.0
-
-    return rule
-
-
-def _noise_rule(text: str, settings: Settings) -> Rule:
-    """Draw one factor per page from seed, query and slug, so that other pages do not matter."""
-    from random import Random
-
-    def rule(slug: str, _: BoostData) -> float:
-        draw = Random(f"{settings.noise_seed}\0{text}\0{slug}")
-        return max(0.0, 1 + draw.gauss(0, settings.noise_sigma))
 
     return rule
 

@@ -32,7 +32,7 @@ from gbrain.search.run_lanes import (
     run_lanes,
     wants_vectors,
 )
-from gbrain.search.threshold import ThresholdResult, apply_threshold
+from gbrain.search.threshold import ThresholdResult, apply_noise, apply_threshold
 from gbrain.search.verdict import grade_answer
 from gbrain.store.connection import Database
 from gbrain.store.keyword_index import has_questions, pages_asked
@@ -101,6 +101,7 @@ class StageResults(NamedTuple):
     boosted: BoostResult
     reranked: RerankResult | None
     threshold: ThresholdResult
+    noisy: Sequence[Ranked] | None = None
 
 
 def run_query(
@@ -275,6 +276,10 @@ def _rank(
             ranked = reranked.ranked
             detail["how"], detail["pages"] = reranked.how, reranked.pages
             detail["passages"], detail["skipped"] = reranked.chunks, reranked.skipped
+    noisy = None
+    if settings.noise_sigma:
+        with trace.stage("noise"):
+            ranked = noisy = apply_noise(ranked, query.text, settings)
     if settings.mmr_lambda < 1:
         from gbrain.search.mmr import diversify
 
@@ -283,7 +288,7 @@ def _rank(
     with trace.stage("cut") as detail:
         threshold = apply_threshold(ranked, settings)
         detail["pages"] = len(threshold.kept)
-    return StageResults(query, plan, *found[:4], fused, boosted, reranked, threshold)
+    return StageResults(query, plan, *found[:4], fused, boosted, reranked, threshold, noisy)
 
 
 def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: Trace) -> Answer:

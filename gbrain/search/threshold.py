@@ -1,4 +1,4 @@
-"""Drop ranked pages whose score is too low."""
+"""The last steps of the ranking: noise, and dropping pages whose score is too low."""
 
 from __future__ import annotations
 
@@ -15,6 +15,24 @@ class ThresholdResult(NamedTuple):
     kept: list[Ranked]
     below_floor: tuple[str, ...] = ()
     below_threshold: tuple[str, ...] = ()
+
+
+def apply_noise(ranked: Sequence[Ranked], text: str, settings: Settings) -> list[Ranked]:
+    """Return the pages with their scores multiplied by noise around 1, best first, ties by slug.
+
+    Each factor is drawn from seed, query and slug, so that other pages do not matter.
+    """
+    from random import Random
+
+    def factor(slug: str) -> float:
+        draw = Random(f"{settings.noise_seed}\0{text}\0{slug}")
+        return max(0.0, 1 + draw.gauss(0, settings.noise_sigma))
+
+    noisy = [
+        page._replace(score=page.score * number, boosts={**page.boosts, "noise": number})
+        for page, number in ((page, factor(page.slug)) for page in ranked)
+    ]
+    return sorted(noisy, key=lambda page: (-page.score, page.slug))
 
 
 def apply_threshold(ranked: Sequence[Ranked], settings: Settings) -> ThresholdResult:

@@ -17,7 +17,7 @@ def test_the_whole_trace_is_one_document(run, embedded):
     document = explained(run, LUKEWARM)
     assert set(document) == {
         "query", "mode", "short_circuit", "lanes", "beyond", "fusion", "superseded", "boosts",
-        "rerank", "cut", "verdict", "results", "trace", "took_ms", "why_not",
+        "rerank", "noise", "cut", "verdict", "results", "trace", "took_ms", "why_not",
     }  # fmt: skip
     assert document["query"]["understood"] == "lukewarm cloud RAG"
     assert document["results"][0]["slug"] == "people/noor-haddad"

@@ -224,27 +224,6 @@ def test_recency_is_a_factor_like_the_others() -> None:
     assert factors("x", week_old, recency_half_life_days=7.0) == {"recency": pytest.approx(0.5)}
 
 
-def test_noise_is_the_same_for_the_same_seed_whatever_else_is_found() -> None:
-    known = {"a": NOTE, "b": NOTE}
-    pages = [page("a"), page("b")]
-    alone = boosted("x", pages[:1], known, noise_sigma=0.02)[0]
-    together = {found.slug: found for found in boosted("x", pages, known, noise_sigma=0.02)}
-    assert together["a"] == alone
-    assert together["a"].boosts != together["b"].boosts
-    other = boosted("x", pages[:1], known, noise_sigma=0.02, noise_seed=1)[0]
-    assert other.boosts != alone.boosts
-
-
-def test_noise_has_the_spread_it_is_given() -> None:
-    many = [Ranked(n, f"page-{n}", 1.0, {}) for n in range(500)]
-    facts = dict.fromkeys(range(500), NOTE)
-    settings = Settings(**{**vars(ALL_OFF), "noise_sigma": 0.1})
-    query = Query("x", (), Scope(), 10)
-    noisy = multiply_boosts(many, facts, query, detect_intent("x"), (), TODAY, settings)
-    spread = math.sqrt(sum((found.score - 1) ** 2 for found in noisy) / 500)
-    assert 0.08 < spread < 0.12
-
-
 @pytest.mark.parametrize(
     ("written", "read"),
     [

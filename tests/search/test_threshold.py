@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from statistics import mean, stdev
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.search.threshold import ThresholdResult, apply_threshold
+from gbrain.search.threshold import ThresholdResult, apply_noise, apply_threshold
 from gbrain.types import Candidate, Ranked
 
 
@@ -78,3 +81,22 @@ def test_every_page_is_kept_or_reported(given_: list[tuple[str, float]], thresho
     assert len(found.kept) + len(found.below_threshold) == len(pages)
     if pages:
         assert max(pages, key=lambda one: one.score) in found.kept
+
+
+def test_noise_is_the_same_for_the_same_seed_whatever_else_is_found() -> None:
+    settings = Settings(noise_sigma=0.02)
+    pages = [Ranked(number, f"page-{number}", 1.0, {}) for number in range(9)]
+    (alone,) = apply_noise(pages[:1], "x", settings)
+    together = apply_noise(pages, "x", settings)
+    assert alone in together
+    assert [page.score for page in together] == sorted((p.score for p in together), reverse=True)
+    assert all(page.score == page.boosts["noise"] for page in together)
+    (other,) = apply_noise(pages[:1], "x", Settings(noise_sigma=0.02, noise_seed=1))
+    assert other.score != alone.score != apply_noise(pages[:1], "y", settings)[0].score
+
+
+def test_noise_has_the_spread_it_is_given() -> None:
+    many = [Ranked(number, f"page-{number}", 1.0, {}) for number in range(2000)]
+    noisy = [page.score for page in apply_noise(many, "x", Settings(noise_sigma=0.1))]
+    assert mean(noisy) == pytest.approx(1, abs=0.01)
+    assert stdev(noisy) == pytest.approx(0.1, abs=0.01)

@@ -34,7 +34,6 @@ _BOOST_SETTINGS: Mapping[str, tuple[str, SettingValue]] = {
     "long_prose": ("concrete_boost", False),
     "importance": ("importance_boost", False),
     "access": ("access_boost", False),
-    "noise": ("noise_sigma", 0.0),
     "question": ("hypothetical_questions", "off"),
 }
 
@@ -153,7 +152,9 @@ def explain_threshold(explained: ExplainedQuery, slug: str) -> Lost | None:
     below_floor = slug in results.threshold.below_floor
     if not below_floor and slug not in results.threshold.below_threshold:
         return None
-    ranked = results.reranked.ranked if results.reranked else results.boosted.ranked
+    ranked = results.noisy or (
+        results.reranked.ranked if results.reranked else results.boosted.ranked
+    )
     place, page = next((at, page) for at, page in enumerate(ranked, 1) if page.slug == slug)
     if below_floor:
         name = "relevance_floor"
@@ -197,7 +198,12 @@ def explain_rank(explained: ExplainedQuery, page_id: int) -> Lost | None:
         moved = f" It was {ordinal(before)} after fusion." if before != last else ""
         reason = f"It is {ordinal(last)} of {pages}.{moved}"
         return "limit", reason, describe_remedy(steps_for_limit(last))
-    explain_stage = {"boost": _explain_boosts, "rerank": _explain_rerank, "variety": _explain_mmr}
+    explain_stage = {
+        "boost": _explain_boosts,
+        "rerank": _explain_rerank,
+        "noise": _explain_noise,
+        "variety": _explain_mmr,
+    }
     cause, steps = explain_stage[stage](explained, page_id)
     reason = f"{cause} moved it from {ordinal(before)} to {ordinal(after)} of {pages}."
     reason += f" It is {ordinal(last)} in the end." if last != after else ""
@@ -211,6 +217,8 @@ def _orders(results: StageResults) -> Iterator[tuple[str, Sequence[Ranked]]]:
     yield "boost", results.boosted.ranked
     if results.reranked:
         yield "rerank", results.reranked.ranked
+    if results.noisy:
+        yield "noise", results.noisy
     if results.plan.settings.mmr_lambda < 1:
         yield "variety", results.threshold.kept
 
@@ -224,6 +232,12 @@ def _explain_rerank(explained: ExplainedQuery, page_id: int) -> tuple[str, Steps
         cause = f"The reranker's score {page.lanes['rerank'].score:.4f}"
     cause += f" (weight {reranked.weight:.4g})"
     return cause, steps_for_setting(explained, "rerank", "off")
+
+
+def _explain_noise(explained: ExplainedQuery, page_id: int) -> tuple[str, Steps]:
+    page = next(page for page in explained.results.noisy or () if page.page_id == page_id)
+    cause = f"Random noise (this page × {page.boosts['noise']:.4g})"
+    return cause, steps_for_setting(explained, "noise_sigma", 0.0)
 
 
 def _explain_mmr(explained: ExplainedQuery, _: int) -> tuple[str, Steps]:
@@ -265,7 +279,8 @@ def _is_hit_without(explained: ExplainedQuery, names: Collection[str], page_id: 
     """Return whether the page is a hit without these boosts, after the later stages too."""
     results = explained.results
     # Without the date boost the words of the date are searched: the merge is another one.
-    same_merge = not results.reranked and results.plan.settings.mmr_lambda >= 1
+    later = results.reranked or results.noisy or results.plan.settings.mmr_lambda < 1
+    same_merge = not later
     if same_merge and "date" not in names:
         return True
     place = place_of(explained.run_without_boosts(names).threshold.kept, page_id)
