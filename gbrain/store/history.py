@@ -44,7 +44,7 @@ def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
     """Return all versions under this slug, oldest first; also of a deleted or renamed page.
 
     A page that was renamed to the slug brings its earlier versions, except those whose number
-    belongs to a deleted page that had this slug.
+    belongs to another page that had this slug.
     """
     return [row.version for _, row in sorted(_version_rows(connection, slug).items())]
 
@@ -89,10 +89,12 @@ def page_at_version(
 
 
 def last_version(connection: sqlite3.Connection, slug: str) -> int:
-    """Return the highest version number of deleted pages under this slug, 0 if there is none."""
-    row = connection.execute(
-        f"SELECT max(version) FROM versions WHERE slug = ?1 AND {_DELETED_UNDER_SLUG}", (slug,)
-    ).fetchone()
+    """Return the highest version number that a page had under this slug before, 0 if none had it.
+
+    A new number is above it: each number under a slug names one text, although a page was deleted
+    or renamed and another one has its name.
+    """
+    row = connection.execute("SELECT max(version) FROM versions WHERE slug = ?", (slug,)).fetchone()
     return row[0] or 0
 
 
@@ -159,9 +161,7 @@ def _version_rows(connection: sqlite3.Connection, slug: str) -> dict[int, _Versi
     page_id = page.id if page else _last_holder(connection, slug)
     rows = connection.execute(
         "SELECT version, slug, sha256, bytes, written_at, ending, ended_at, page_id, path "
-        "FROM versions "
-        f"WHERE page_id = ?2 OR (slug = ?1 AND {_DELETED_UNDER_SLUG}) "
-        "ORDER BY slug = ?1, page_id = ?2, ended_at",
+        "FROM versions WHERE page_id = ?2 OR slug = ?1 ORDER BY slug = ?1, page_id = ?2, ended_at",
         (slug, page_id),
     )
     found = {row[0]: _VersionRow(Version(*row[:7]), *row[7:]) for row in rows}

@@ -77,7 +77,6 @@ def write_page(
     )  # fmt: skip
     version = current + 1
     if renames and renames != page.slug:
-        # Above the numbers of a deleted page that had this slug: each names one text.
         version = max(current, last_version(connection, page.slug)) + 1
     retitled = old is not None and old.title != page.title
     if old:

@@ -139,12 +139,12 @@ def test_a_version_of_a_deleted_page_is_never_another_page(brain: Brain) -> None
     ]
 
 
-def test_a_new_page_has_no_versions_of_a_renamed_one(brain: Brain) -> None:
+def test_a_version_of_a_renamed_page_keeps_its_number(brain: Brain) -> None:
     brain.put("a", b"first page")
     brain.rename("a", "b")
-    assert brain.put("a", b"second page").version == 1
-    assert history(brain, "a") == [(1, "a", None)]
-    assert brain.text("a", 1) == "second page"
+    assert brain.put("a", b"second page").version == 2
+    assert history(brain, "a") == [(1, "a", "renamed"), (2, "a", None)]
+    assert [brain.text("a", version) for version in (1, 2)] == ["first page", "second page"]
     assert brain.text("b", 1) == "first page"
 
 
