@@ -15,8 +15,8 @@ from gbrain.store.schema import DERIVED_TABLES, own_objects
 
 _VALID_TYPE = {
     "TEXT": "typeof({0}) = 'text'",
-    # No number that gbrain counts or measures comes near these bounds.
-    "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN -1000000000000000 AND 1000000000000000",
+    # No count, measure or time in microseconds comes near these bounds.
+    "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN -1e16 AND 1e16",
     "BLOB": "typeof({0}) = 'blob'",
     "REAL": "typeof({0}) IN ('real', 'integer')",
 }
