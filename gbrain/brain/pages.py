@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.brain.base import BrainFile
 from gbrain.brain.clock import timestamp, today
-from gbrain.text.slug import slug_from_path
+from gbrain.text.slug import path_from_name, slug_from_path
 from gbrain.types import Scope
 
 if TYPE_CHECKING:
@@ -168,9 +168,8 @@ def title_from_slug(slug: str) -> str:
 
 def _new_path(name: str) -> str:
     """Return the file path of a new page; raise BadPage for a path that import ignores."""
-    from gbrain.importing.jsonl import page_path
     from gbrain.importing.scan import refuse_skipped_path
 
-    path = page_path(name)
+    path = path_from_name(name)
     refuse_skipped_path(path)
     return path

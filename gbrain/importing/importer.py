@@ -25,7 +25,7 @@ from gbrain.store.folders import (
 from gbrain.store.history import had_content
 from gbrain.store.page_writer import delete_page, write_page
 from gbrain.text.page import parse_page
-from gbrain.text.slug import slug_from_path
+from gbrain.text.slug import path_from_name, slug_from_path
 from gbrain.types import Page, Progress, no_progress
 
 _BATCH_PAGES = 1000
@@ -116,7 +116,7 @@ def import_jsonl(
     A line without a valid page is reported as a problem with its line number; the others are
     imported.
     """
-    from gbrain.importing.jsonl import page_path, read_records
+    from gbrain.importing.jsonl import read_records
 
     report = ImportReport()
     with database.read_transaction() as connection:
@@ -132,7 +132,7 @@ def import_jsonl(
             if slug in seen:
                 raise _collision(slug, seen[slug], "Keep one of the two.")
             known = pages.get(slug)
-            page = parse_page(known.path if known else page_path(record.name), record.data)
+            page = parse_page(known.path if known else path_from_name(record.name), record.data)
         except GbrainError as error:
             report.problems.append(ImportProblem(place, error.message, error.hint, error.code))
             continue

@@ -8,7 +8,6 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from gbrain.errors import BadPage
 from gbrain.text.page import MAX_PAGE_BYTES
-from gbrain.text.slug import is_page_file
 
 # A character takes at most six bytes in JSON, as in \u00e9.
 MAX_JSONL_LINE_BYTES = 6 * MAX_PAGE_BYTES + 1_000_000
@@ -43,11 +42,6 @@ def read_records(source: BinaryIO) -> Iterator[tuple[int, JsonlRecord | BadPage]
                 yield number, _parse_record(line)
             except BadPage as error:
                 yield number, error
-
-
-def page_path(name: str) -> str:
-    """Return the file path of the page called `name`."""
-    return name if is_page_file(name) else f"{name}.md"
 
 
 def _parse_record(line: bytes) -> JsonlRecord:

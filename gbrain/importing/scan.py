@@ -10,7 +10,7 @@ from pathlib import Path
 from time import sleep
 
 from gbrain.errors import BadPage, GbrainError, NotFound
-from gbrain.text.slug import is_page_file
+from gbrain.text.slug import is_page_file, refuse_long_names
 
 IGNORE_FILE = ".gbrainignore"
 # Logseq's folder of page backups.
@@ -43,7 +43,8 @@ def is_always_skipped(path: str) -> bool:
 
 
 def refuse_skipped_path(path: str) -> None:
-    """Raise BadPage for a new page's path that import would skip after an export."""
+    """Raise BadPage for a new page's path that cannot be exported, or that import would skip."""
+    refuse_long_names(path)
     if is_always_skipped(path):
         raise BadPage(
             f"{path} is a hidden file or one of Logseq's backups, which import skips",

@@ -10,6 +10,9 @@ from gbrain.errors import BadPage
 
 MAX_SLUG_CHARACTERS = 400
 
+MAX_FILE_NAME_BYTES = 255
+_BIDI_CONTROLS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
 PAGE_ENDINGS = (".md", ".markdown")
 
 # Strings, compiled on first use: a search needs few of them.
@@ -53,6 +56,38 @@ def slug_from_path(path: str) -> str:
     # Removing characters may uncover a suffix or an accent; the slug of a slug must be itself.
     is_stable = not re.search(_EXTENSION, slug) and unicodedata.is_normalized("NFC", slug)
     return slug if is_stable else slug_from_path(slug)
+
+
+def path_from_name(name: str) -> str:
+    """Return the file path for a new page called `name`, with an extension.
+
+    Control characters, which would act on a terminal or end a line of a list of files, become
+    blanks or are dropped, as in the slug. Raises BadPage for a name that no file can have.
+    """
+    plain = name if name.isprintable() else "".join(map(_printable, name))
+    path = plain if is_page_file(plain) else f"{plain}.md"
+    refuse_long_names(path)
+    return path
+
+
+def refuse_long_names(path: str) -> None:
+    """Raise BadPage if a part of the path is longer than file systems allow."""
+    for part in path.split("/"):
+        if len(part.encode("utf-8", "surrogateescape")) > MAX_FILE_NAME_BYTES:
+            raise BadPage(
+                f"The file name {part[:40]}… is longer than {MAX_FILE_NAME_BYTES} bytes",
+                hint="Shorten the name, or divide it into folders with slashes.",
+                code="bad_slug",
+            )
+
+
+def _printable(char: str) -> str:
+    """Return a blank for a tab or line end, nothing for a control, else the character."""
+    category = unicodedata.category(char)
+    if category in ("Cc", "Zl", "Zp"):
+        return " " if char.isspace() else ""
+    is_control = category == "Cs" or unicodedata.bidirectional(char) in _BIDI_CONTROLS
+    return "" if is_control else char
 
 
 def _slug_segment(part: str) -> str:

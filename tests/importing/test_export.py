@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.errors import GbrainError
+from gbrain.errors import BadPage, BadSetting, GbrainError
 
 AWKWARD = Path(__file__).parents[2] / "fixtures" / "awkward"
 
@@ -32,6 +34,35 @@ def test_unusual_pages_are_exported_byte_for_byte(brain: Brain, tmp_path: Path) 
     assert report.problems == []
     assert brain.export(tmp_path / "out") == (len(files(AWKWARD)), 0)
     assert files(tmp_path / "out") == files(AWKWARD)
+
+
+@pytest.mark.parametrize("way", ["put", "rename", "lines", "capture"])
+def test_every_accepted_name_can_be_exported(brain: Brain, tmp_path: Path, way: str) -> None:
+    names = ["a\0b", "esc\x1b[31mape", "new\nline", "r\u202etl", "x" * 300, "\u00e9" * 130]
+    accepted = 0
+    for name in names:
+        try:
+            if way == "put":
+                brain.put(name, b"# Page\n")
+            elif way == "rename":
+                brain.put("before", b"# Page\n")
+                brain.rename("before", name)
+            elif way == "lines":
+                line = json.dumps({"path": f"{name}.md", "text": "# Page\n"}).encode()
+                if brain.import_jsonl(BytesIO(line)).problems:
+                    continue
+            else:
+                brain.set("capture_page", name)
+                brain.reload_settings()
+                brain.capture("a thought")
+        except (BadPage, BadSetting):
+            continue
+        accepted += 1
+    assert accepted >= (1 if way == "capture" else 4)
+    brain.export(tmp_path / "out")
+    written = [path.name for path in (tmp_path / "out").iterdir()]
+    assert len(written) == brain.list()[1]
+    assert all(name.isprintable() for name in written)
 
 
 def test_a_second_export_writes_nothing(brain: Brain, tmp_path: Path) -> None:
@@ -170,9 +201,11 @@ def test_the_longest_possible_file_names_are_written(
 
 
 def test_a_page_that_cannot_be_written_blocks_no_other(brain: Brain, tmp_path: Path) -> None:
-    brain.put("x" * 300, b"# No file system takes this name\n")
-    brain.put("a", b"# A\n")
-    brain.put("z", b"# Z\n")
+    for name in ("a", "middle", "z"):
+        brain.put(name, f"# {name.upper()}\n".encode())
+    # An older gbrain accepted names that no file system takes.
+    with brain.database.write_transaction() as connection:
+        connection.execute("UPDATE pages SET path = ? WHERE slug = 'middle'", (f"{'m' * 300}.md",))
     with pytest.raises(GbrainError) as caught:
         brain.export(tmp_path / "out")
     assert caught.value.code == "cannot_write"

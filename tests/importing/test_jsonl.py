@@ -15,8 +15,9 @@ from gbrain.errors import BadPage
 from gbrain.importing import jsonl
 from gbrain.importing.export import jsonl_lines
 from gbrain.importing.importer import ImportReport, import_jsonl
-from gbrain.importing.jsonl import JsonlRecord, page_path, read_records
+from gbrain.importing.jsonl import JsonlRecord, read_records
 from gbrain.text.frontmatter import split_front_matter
+from gbrain.text.slug import path_from_name
 
 AWKWARD = Path(__file__).parents[2] / "fixtures" / "awkward"
 
@@ -108,8 +109,8 @@ def test_any_bytes_give_pages_or_problems(data: bytes) -> None:
 
 
 def test_the_path_of_a_page_follows_its_slug() -> None:
-    assert page_path("a/b") == "a/b.md"
-    assert page_path("A.MD") == "A.MD"
+    assert path_from_name("a/b") == "a/b.md"
+    assert path_from_name("A.MD") == "A.MD"
 
 
 # --- into the brain --------------------------------------------------------------------------

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from gbrain.errors import BadPage
 from gbrain.text.query_terms import normalise_query
-from gbrain.text.slug import MAX_SLUG_CHARACTERS, fold_name, normalise_unicode, slug_from_path
+from gbrain.text.slug import (
+    MAX_SLUG_CHARACTERS,
+    fold_name,
+    normalise_unicode,
+    path_from_name,
+    slug_from_path,
+)
 
 
 @pytest.mark.parametrize(
@@ -109,3 +115,25 @@ def test_a_million_marks_on_one_letter_are_fast() -> None:
     assert fold_name(f"a{marks}b") == "ab"
     assert slug_from_path(f"a{marks}b").startswith("á\u0316")
     assert normalise_query(f"a{marks} b").endswith(" b")
+
+
+@given(st.text(min_size=1, max_size=80))
+@example("a\0b")
+@example("a\x1b[31mb\nc")
+@example("a\u202eb.m\0d")
+@example("\u00e9" * 127)
+@example("\U0001f469\u200d\U0001f4bb")
+def test_the_file_of_a_new_page_can_be_written(name: str) -> None:
+    try:
+        slug, path = slug_from_path(name), path_from_name(name)
+    except BadPage:
+        return
+    assert slug_from_path(path) == slug
+    assert not any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in path)
+    assert all(len(part.encode()) <= 255 for part in path.split("/"))
+
+
+def test_invisible_characters_of_a_file_name_are_kept() -> None:
+    for name in ("\U0001f469\u200d\U0001f4bb.md", "a\u00a0b.md", "re\u0301sume\u0301.md"):
+        assert path_from_name(name) == name
+    assert path_from_name("a\tb\u202ec\x1b") == "a bc.md"
