@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -187,9 +189,12 @@ def root(
 
 def main() -> None:
     """Run the program; the entry point of the installed command."""
+    _replace_closed_streams()
+    # A file name may contain bytes that are not valid in any encoding, and a locale may lack the
+    # characters of a page.
+    codecs.register_error("json_escape", _escape_characters)
     for stream in (sys.stdout, sys.stderr):
-        # A file name may contain bytes that are not valid in any encoding.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        stream.reconfigure(errors="json_escape")  # type: ignore[union-attr]
     code = run_command(sys.argv[1:])
     # The brain is closed, and the normal shutdown of the interpreter would only cost time.
     try:
@@ -206,6 +211,31 @@ def main() -> None:
     with suppress(OSError):
         sys.stderr.flush()
     os._exit(code)
+
+
+def _replace_closed_streams() -> None:
+    """Put the null device where a standard stream is closed, so that no other file gets its number.
+
+    Reading such an input and writing to such an output fails; messages are dropped.
+    """
+    for number, (name, flags, mode) in enumerate(
+        (("stdin", os.O_WRONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w"))
+    ):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, flags)
+            if handle != number:
+                os.dup2(handle, number)
+            raw = io.FileIO(number, mode, closefd=False)
+            buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
+            setattr(sys, name, io.TextIOWrapper(buffer, encoding="utf-8"))
+
+
+def _escape_characters(error: UnicodeError) -> tuple[str, int]:
+    """Return characters that an output cannot encode as JSON writes them: \\u00e9."""
+    assert isinstance(error, UnicodeEncodeError)
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    pairs = zip(units[::2], units[1::2], strict=True)
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in pairs), error.end
 
 
 def run_command(words: list[str]) -> int:

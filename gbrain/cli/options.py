@@ -181,7 +181,8 @@ def read_input(file: Path | None) -> bytes:
                 data = source.read(MAX_PAGE_BYTES + 1)
     except OSError as error:
         raise NotFound(
-            f"Cannot read {file}: {error.strerror}", hint="Check the path; - means standard input.",
+            f"Cannot read {file or 'standard input'}: {error.strerror}",
+            hint="Check the path; - means standard input.",
             code="cannot_read",
         ) from None  # fmt: skip
     if len(data) > MAX_PAGE_BYTES:

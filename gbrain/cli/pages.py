@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +25,7 @@ from gbrain.cli.options import (
     today,
     with_options,
 )  # fmt: skip
+from gbrain.errors import BadPage
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import duplicate_document, page_document, page_row_document
@@ -56,6 +58,14 @@ def put(
         screen.say("Type the page, then press Ctrl-D.")
     data = read_input(file)
     with open_brain(db, make=True) as brain:
+        known = None if data or str(file or "-") != "-" else brain.find(slug_from_path(slug))
+        if known and known.size:
+            # The command before the pipe may have failed.
+            raise BadPage(
+                f"Standard input is empty, so {known.slug} was not changed",
+                hint=f"To empty the page: gbrain put {known.slug} {os.devnull}",
+                code="empty_input",
+            )
         written = brain.put(slug, data, expected_version=expected_version)
         compare = written.outcome != "unchanged" and (json or not quiet)
         twin = brain.near_duplicate(written.slug) if compare else None

@@ -34,11 +34,16 @@ class ErrorAnsweringStream:
 
     async def receive(self) -> Item:
         """Return the next message that can be read."""
-        while isinstance(item := await self._incoming.receive(), ValidationError):
-            answer = error_answer(item)
+        while True:
+            item = await self._incoming.receive()
+            if isinstance(item, ValidationError):
+                answer = error_answer(item)
+            elif isinstance(item, SessionMessage) and _is_request_without_id(item.message):
+                answer = _error(None, types.INVALID_REQUEST, "id must be a string or an integer.")
+            else:
+                return item
             if answer is not None:
                 await self._outgoing.send(SessionMessage(answer))
-        return item
 
     async def aclose(self) -> None:
         await self._incoming.aclose()
@@ -62,6 +67,13 @@ class ErrorAnsweringStream:
         traceback: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def _is_request_without_id(message: types.JSONRPCMessage) -> bool:
+    """Tell whether the SDK took a request for a notification: it drops an id such as 1.5."""
+    return isinstance(message, types.JSONRPCNotification) and not message.method.startswith(
+        "notifications/"
+    )
 
 
 def error_answer(error: ValidationError) -> types.JSONRPCError | None:

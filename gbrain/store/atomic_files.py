@@ -38,6 +38,7 @@ class TemporaryFile:
         self._release()
         try:
             os.link(self.path, target)
+            os.unlink(self.path)
         except FileExistsError:
             raise
         except OSError:

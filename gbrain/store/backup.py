@@ -26,6 +26,7 @@ from gbrain.store.brain_files import (
     open_exclusive,
     place_brain,
     reading_uri,
+    refuse_hard_links,
     replace_brain,
     writing_uri,
 )
@@ -86,6 +87,7 @@ def backup_before_migration(connection: sqlite3.Connection, path: Path, version:
             path.with_name(f"{path.name}.schema-{version}.backup"),
             replace=True,
             check=False,
+            version=version,
         )
     except BadBrain as error:
         raise BadBrain(
@@ -96,16 +98,23 @@ def backup_before_migration(connection: sqlite3.Connection, path: Path, version:
 
 
 def copy_brain(
-    connection: sqlite3.Connection, target: Path, *, replace: bool = False, check: bool = True
+    connection: sqlite3.Connection,
+    target: Path,
+    *,
+    replace: bool = False,
+    check: bool = True,
+    version: int | None = None,
 ) -> bool:
     """Copy the brain to `target`, which appears complete or not at all.
 
     Raises BadBrain if the target exists (unless `replace`), or if the copy fails its integrity
-    `check`. Returns False, without a copy, if another program upgraded the schema meanwhile.
+    `check`. Returns False, without a copy, if another program upgraded the schema meanwhile, or if
+    it is not `version`.
     """
     refuse_part_of_brain(target)
     remove_leftovers(target.parent)
-    version = connection.execute("PRAGMA user_version").fetchone()
+    if version is None:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
     try:
         with temporary_file(target.parent) as temporary:
             with (
@@ -113,7 +122,7 @@ def copy_brain(
                 closing(sqlite3.connect(temporary.path, isolation_level=None)) as copy,
             ):
                 connection.backup(copy)
-                if copy.execute("PRAGMA user_version").fetchone() != version:
+                if copy.execute("PRAGMA user_version").fetchone()[0] != version:
                     return False
                 if check:
                     _check_integrity(copy, target)
@@ -148,6 +157,7 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
     if path.exists() and path.samefile(source):
         raise UsageError(f"{source} is the brain itself", hint="Choose a backup of it.")
     make_brain_folder(path.parent)
+    refuse_hard_links(path)
     with _copy_intact(source, path.parent) as (copy, temporary):
         pages: int = copy.execute("SELECT count(*) FROM pages").fetchone()[0]
         if not path.exists():

@@ -99,6 +99,25 @@ def in_use_error(path: Path) -> BadBrain:
     )
 
 
+def refuse_hard_links(path: Path) -> None:
+    """Raise BadBrain if the file has a second name: SQLite keeps a separate log for each.
+
+    Waits a moment, because a new brain has two names for an instant.
+    """
+    for wait in (0.0, 0.05, 0.2, 0.5):
+        sleep(wait)
+        try:
+            if os.stat(path).st_nlink < 2:
+                return
+        except OSError:
+            return
+    raise BadBrain(
+        f"{path} has several names (hard links), and writing to one would corrupt the others",
+        hint="Make a copy with gbrain backup FILE and use that, or delete the other names.",
+        code="hard_link",
+    )
+
+
 def _checkpoint(path: Path) -> sqlite3.Connection | None:
     """Write a file's log into the file and return it open; None if it is not a database."""
     try:

@@ -19,6 +19,7 @@ from gbrain.store.brain_files import (
     make_brain_folder,
     place_brain,
     reading_uri,
+    refuse_hard_links,
     writing_uri,
 )
 from gbrain.store.schema import SCHEMA_VERSION, SELECT_SCHEMA, find_foreign_objects
@@ -55,6 +56,11 @@ class Database:
         self._write_error = read_only_error(path)
         self._identity = _file_identity(path)
         self._reopened = 0
+        if not self.read_only:
+            try:
+                refuse_hard_links(path)
+            except BadBrain as error:
+                self.read_only, self._write_error = True, error
         with explain_errors(path):
             try:
                 self.connection, self._stamp = self._connect()

@@ -54,9 +54,17 @@ def migrate(connection: sqlite3.Connection) -> None:
             page_writer.add_questions(db.conn)
         db.conn.execute("PRAGMA user_version = 5")
 
-    steps.apply(Database(connection))
-    # A damaged header can have any number; applied migrations are recorded in a table.
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    # The lock makes other processes wait, which then find nothing to apply.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        steps.apply(Database(connection))
+        # A damaged header can have any number; applied migrations are recorded in a table.
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _run(db: object, script: str) -> None:

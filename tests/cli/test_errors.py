@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gbrain.brain import Brain
 from gbrain.cli.app import COMMANDS
 
 
@@ -163,3 +165,50 @@ def test_a_misspelt_option_suggests_the_right_one(run, brain_path):
     assert refused.stderr == (
         "Error: gbrain search has no option --limt\nHint: Did you mean --limit?\n"
     )
+
+
+# --- closed and foreign streams -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("gbrain put page <&-", 1),
+        ("gbrain list >&-", 1),
+        ("gbrain list 2>&-", 0),
+        ("gbrain list <&- >&- 2>&-", 1),
+        ("gbrain delete page --quiet <&- >&- 2>&-", 0),
+    ],
+)
+def test_a_closed_stream_is_no_bug(brain_path: Path, words: str, code: int) -> None:
+    with Brain.open(brain_path, make=True) as brain:
+        brain.put("page", b"# Page\n")
+    line = words.replace("gbrain", f"{shlex.quote(sys.executable)} -m gbrain")
+    ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert ran.returncode == code
+    assert "bug" not in ran.stderr
+    assert ("Bad file descriptor" in ran.stderr) == (code == 1 and "2>" not in words)
+    with Brain.open(brain_path) as brain:
+        assert (brain.find("page") is None) == ("delete" in words)
+
+
+def test_json_is_valid_in_every_locale(brain_path: Path) -> None:
+    title = "\u00dcn\u00efcode \u2014 \U0001f9e0"
+    with Brain.open(brain_path, make=True) as brain:
+        brain.put("page", f"# {title}\n".encode())
+    ran = shell("list", "--json", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert [page["title"] for page in json.loads(ran.stdout)["pages"]] == [title]
+    assert ran.stdout.isascii()
+
+
+def test_a_failed_command_before_a_pipe_empties_no_page(run, brain_path) -> None:
+    assert run("put", "page", stdin=b"# Page\n").exit_code == 0
+    for file in ([], ["-"]):
+        refused = run("put", "page", *file, "--json", stdin=b"")
+        assert (refused.exit_code, refused.error["code"]) == (1, "empty_input")
+    assert run("get", "page").stdout == "# Page\n"
+    assert run("put", "page", os.devnull).exit_code == 0
+    assert run("get", "page").stdout == ""
+    # An empty page can be written again, and a new one can be empty.
+    assert run("put", "page", stdin=b"").exit_code == 0
+    assert run("put", "new", stdin=b"").exit_code == 0

@@ -291,6 +291,11 @@ def test_invalid_lines_are_answered_until_input_ends(sample: Path) -> None:
         message(3, "tools/call", name="brain_search", arguments={"query": "\ud800 backup"}),
         b'{"jsonrpc": "2.0", "id": "five", "method": "tools/call", "params": "x"}\n',
         b'{"jsonrpc": "2.0", "id": 6}\n',
+        # The SDK takes a request with such an id for a notification.
+        b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}\n',
+        b'{"jsonrpc": "2.0", "id": null, "method": "tools/list"}\n',
+        b'{"jsonrpc": "2.0", "id": true, "method": "tools/call", "params": {"name": "x"}}\n',
+        b'{"jsonrpc": "2.0", "id": ["a"], "method": "ping"}\n',
         b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": "x"}\n',
         message(4, "tools/call", name="brain_search", arguments={"query": "backup"}),
     ]
@@ -310,7 +315,7 @@ def test_invalid_lines_are_answered_until_input_ends(sample: Path) -> None:
         assert server.stdout.read() == b""
         assert b"Traceback" not in server.stderr.read()
     assert answers[1]["result"]["serverInfo"]["name"] == "gbrain"
-    assert of_nobody == [-32700] * 3
+    assert of_nobody == [-32700] * 3 + [-32600] * 4
     codes = {number: answers[number]["error"]["code"] for number in (2, 3, "five", 6)}
     assert codes == {2: -32602, 3: -32602, "five": -32602, 6: -32600}
     assert answers.keys() == {None, 1, 2, 3, 4, "five", 6}

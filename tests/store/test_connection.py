@@ -16,6 +16,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain, Conflict, GbrainError, NotFound
+from gbrain.store.backup import restore_brain
 from gbrain.store.connection import Database, create_brain
 from gbrain.store.schema import APPLICATION_ID, SCHEMA_VERSION
 
@@ -196,6 +197,27 @@ def test_a_write_that_fails_leaves_nothing_behind(brain: Brain) -> None:
         raise ZeroDivisionError
     with brain.database.read_transaction() as connection:
         assert connection.execute("SELECT count(*) FROM config").fetchone() == (0,)
+
+
+def test_a_brain_with_two_names_is_not_written(tmp_path: Path) -> None:
+    path, other = tmp_path / "brain.db", tmp_path / "other.db"
+    closed_brain(path)
+    os.link(path, other)
+    before = digest(path)
+    for name in (path, other):
+        with Brain.open(name) as brain:
+            assert brain.list()[1] == 1
+            with pytest.raises(BadBrain) as caught:
+                brain.put("b", b"# B\n")
+        assert caught.value.code == "hard_link"
+    brain_copy = tmp_path / "copy.db"
+    create_brain(brain_copy)
+    with pytest.raises(BadBrain) as caught:
+        restore_brain(path, brain_copy, "20261116T120000Z", 0.1)
+    assert (caught.value.code, digest(path)) == ("hard_link", before)
+    other.unlink()
+    with Brain.open(path) as brain:
+        assert brain.put("b", b"# B\n").version == 1
 
 
 def test_a_read_transaction_sees_one_snapshot(brain: Brain, brain_path: Path) -> None:

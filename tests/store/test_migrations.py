@@ -9,11 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlite_utils
+from sqlite_utils import Migrations
 
 from gbrain.brain import Brain
 from gbrain.errors import BadBrain
 from gbrain.store import migrations, page_writer, reparse
-from gbrain.store.backup import SKIP_BACKUP_VARIABLE
+from gbrain.store.backup import SKIP_BACKUP_VARIABLE, backup_before_migration
 from gbrain.store.connection import Database
 from gbrain.store.doctor.examine import examine
 from gbrain.store.schema import SCHEMA_VERSION
@@ -201,3 +203,38 @@ def test_where_no_copy_can_be_kept_the_brain_is_not_touched(
 def user_version(path: Path) -> int:
     with closing(sqlite3.connect(path)) as connection:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_two_processes_migrate_a_brain_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second opens it after the first has looked up which migrations are pending."""
+    path = unpack_brain(1, tmp_path)
+    find_pending = Migrations.pending
+    rivals: list[bool] = []
+
+    def pending(self: Migrations, db: sqlite_utils.Database) -> list[object]:
+        found = list(find_pending(self, db))
+        if not rivals:
+            rivals.append(True)
+            with pytest.raises(BadBrain) as caught:
+                Database(path, busy_seconds=0.05)
+            assert caught.value.code == "locked"
+        return found
+
+    monkeypatch.setattr(Migrations, "pending", pending)
+    Database(path).close()
+    assert rivals
+    with closing(Database(path)) as database:
+        version = database.connection.execute("PRAGMA user_version").fetchone()
+        assert version == (SCHEMA_VERSION,)
+
+
+def test_a_migrated_brain_never_replaces_the_backup(tmp_path: Path) -> None:
+    """Another process has finished the migration in the meantime."""
+    path = unpack_brain(1, tmp_path)
+    with closing(Database(path)) as database:
+        backup = path.with_name("old.db.schema-1.backup")
+        before = backup.read_bytes()
+        backup_before_migration(database.connection, path, 1)
+    assert backup.read_bytes() == before
