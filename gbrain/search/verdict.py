@@ -21,12 +21,12 @@ from gbrain.types import Grade, Hit, LaneResult, Query, Ranked, Term, TermStatis
 # Logistic models of whether the first hit is right, fitted on half of the questions of six sets
 # (everyday notes, how-to notes, chats, people's pages, abstracts, long documents), each kind of
 # each set weighing alike: right first hits against small talk and questions without an answer. The
-# start is set so that hardly any right first hit of that half is below .2; of the other half 2 %
-# are, and 12 to 78 % of the questions without an answer. How far the cosine is ahead of the next
-# pages' adds nothing. The cross-encoder would add .02 to an AUC of .91, for 60 ms a pair and 200 ms
-# to open it.
+# start is higher than fitted, so that hardly any right first hit is below .2: of the other half
+# 2 of 165 are, and 3 to 88 % of the questions without an answer, by set. How far the cosine is
+# ahead of the next pages' adds nothing. The cross-encoder would add .02 to an AUC of .91, for 60 ms
+# a pair and 200 ms to open it.
 _VECTOR_START, _COSINE, _AGREED, _HELD = -10.7, 13.6, 1.1, 4.8
-# Without vectors 1 % of right first hits are below .2, of the others 4 to 25 %.
+# Without vectors 3 of 150 right first hits are below .2, and 13 to 25 % of the others, by set.
 _KEYWORD_START, _HELD_ALONE, _LOG_TERMS = -6.1, 9.1, 2.0
 
 _NEAR_NAME = 0.9
@@ -168,7 +168,8 @@ def grade_answer(
     terms = query.terms
     if "fts" in lanes:
         terms = _slips_repaired(terms, lanes["fts"].terms or lanes["fts"].suggested_terms)
-    if "vector" in lanes and terms and not query.filter_only and all(map(_is_small_talk, terms)):
+    looked_up = short_circuit or query.filter_only or (ranked and QUESTIONS in ranked[0].lanes)
+    if "vector" in lanes and not looked_up and _is_small_talk(terms):
         return Verdict("nothing", 0.0, ("the query has only words of small talk",))
     pages = approximate_page_count(connection)
     facts: tuple[TermStatistics, ...] = ()
@@ -189,8 +190,12 @@ def grade_answer(
     )
 
 
-def _is_small_talk(term: Term) -> bool:
-    return is_stop_term(term) or (not term.quoted and term.words[0].casefold() in _SMALL_TALK)
+def _is_small_talk(terms: Sequence[Term]) -> bool:
+    """Tell whether the terms ask for nothing; a single word is looked up, whatever it is."""
+    return len(terms) > 1 and all(
+        is_stop_term(term) or (not term.quoted and term.words[0].casefold() in _SMALL_TALK)
+        for term in terms
+    )
 
 
 def _slips_repaired(asked: tuple[Term, ...], found: tuple[Term, ...]) -> tuple[Term, ...]:

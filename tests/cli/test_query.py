@@ -164,6 +164,10 @@ def test_small_talk_finds_nothing(run, embedded, text):
     assert run("query", text, "--exit-code").exit_code == 3
 
 
+def test_a_single_word_is_looked_up_whatever_it_is(run, embedded):
+    assert run("query", "evening", "--exit-code").exit_code == 0
+
+
 @pytest.mark.parametrize("command", ["search", "query"])
 def test_a_repaired_word_is_told_and_counts_for_the_verdict(run, embedded, command):
     ran = run(command, "sourdogh")
