@@ -48,8 +48,9 @@ _DATE_WORDS = frozenset(
     """.split()
 )
 _RELATIVE_WORDS = frozenset(
-    """last past previous this current next coming before after letzte letzten letztes letzter diese
-    diesen dernier dernière pasado pasada scorso scorsa passado passada vorige vorig afgelopen
+    """last past previous this current next coming before after first second third fourth
+    letzte letzten letztes letzter diese diesen dernier dernière pasado pasada scorso scorsa passado
+    passada vorige vorig afgelopen
     """.split()
 )
 _DATE_UNITS = frozenset(

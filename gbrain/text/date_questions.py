@@ -47,6 +47,7 @@ _NOT_WORD = r"(?![^\W_])"
 _TOKEN = "\x01([0-9]+)\x02"
 _LEADS = (
     "in|on|during|throughout|of|for|from|at|over|within|around|about|the|since|until|before|after|"
+    "by|earlier|later|"
     "im|am|vom|en|le|de"
 )
 
@@ -112,6 +113,7 @@ class _Reader:
         ):  # fmt: skip
             text = re.sub(pattern, _or_unchanged(read), text, flags=re.IGNORECASE)
         text = re.sub(_FEW, r"\1 four ", text, flags=re.IGNORECASE)
+        text = re.sub(_ORDINAL_QUARTER, _name_quarter, text, flags=re.IGNORECASE)
         text = re.sub(_PART, "\x03\\1\x05\\2\x04", text, flags=re.IGNORECASE)
         text = re.sub(_BETWEEN_AND, r"\1 in ", text, flags=re.IGNORECASE)
         for mention in reversed(find_mentions(text, self.today)):
@@ -332,9 +334,14 @@ def _or_unchanged(read: Callable[[re.Match[str]], str]) -> Callable[[re.Match[st
 
 
 def _expand_shared_months(text: str) -> str:
-    """ "3-7 May 2026" and "May 3-7, 2026" with the month at both days."""
+    """ "3-7 May 2026", "between 3 and 7 May" and "May 3-7, 2026" with the month at both days."""
+    text = re.sub(_BETWEEN_DAYS, r"from \1 \3 to \2 \3", text, flags=re.IGNORECASE)
     text = re.sub(_DAYS_MONTH, r"\1 \3 to \2 \3", text, flags=re.IGNORECASE)
     return re.sub(_MONTH_DAYS, r"\1 \2\4 to \1 \3\4", text, flags=re.IGNORECASE)
+
+
+def _name_quarter(match: re.Match[str]) -> str:
+    return f"{match[1]} Q{_ORDINALS[match[2].lower()] + 1}"
 
 
 def _without_dates(text: str) -> str:
@@ -356,6 +363,14 @@ def _recurrences(period: Period, today: date) -> tuple[Period, ...]:
 _DAYS_MONTH = (
     r"\b([0-3]?[0-9])(?:st|nd|rd|th)? ?(?:-|–|to|until|through) ?([0-3]?[0-9])(?:st|nd|rd|th)?"
     rf" (?:of )?((?:{_ENGLISH_MONTHS})\b(?:,? [0-9]{{4}}\b)?)"
+)
+_BETWEEN_DAYS = (
+    r"\bbetween (?:the )?([0-3]?[0-9])(?:st|nd|rd|th)? and (?:the )?([0-3]?[0-9])(?:st|nd|rd|th)?"
+    rf" (?:of )?((?:{_ENGLISH_MONTHS})\b(?:,? [0-9]{{4}}\b)?)"
+)
+_ORDINAL_QUARTER = (
+    r"\b(in|during|since|until|before|after|of) (?:the )?"
+    r"(first|1st|second|2nd|third|3rd|fourth|4th) quarter\b(?! (?:of|in)\b)"
 )
 _MONTH_DAYS = (
     rf"\b({_ENGLISH_MONTHS}) ([0-3]?[0-9])(?:st|nd|rd|th)? ?(?:-|–|to|until|through) ?([0-3]?[0-9])"

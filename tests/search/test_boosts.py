@@ -324,7 +324,7 @@ def test_an_intent_is_read_only_if_something_looks_at_it(changed: dict[str, Any]
 WORDS = """last past this next coming week weeks month year years weekend monday fri on in of May
 may march April sept Sept. mid-July yesterday yesterday's tomorrow tonight now morning night ago
 from a two couple Q2 2026 2026-04-18 18th the who went (today) Straße since between and before last
-summer fall first second half quarter en im mai letzte Woche gestern""".split()
+summer fall first second third half quarter en im mai letzte Woche gestern""".split()
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))

@@ -50,6 +50,15 @@ TODAY = date(2026, 11, 16)
         ("early May 2025", "2025-05-01", "2025-05-13", ""),
         ("Priya a year ago", "2025-11-01", "2025-11-30", "Priya"),
         ("in 2024", "2024-01-01", "2024-12-31", ""),
+        ("Alice last week", "2026-11-09", "2026-11-15", "Alice"),
+        ("Alice three months ago", "2026-08-01", "2026-08-31", "Alice"),
+        ("Alice since May", "2026-05-01", "2026-11-16", "Alice"),
+        ("Alice between March and June", "2026-03-01", "2026-06-30", "Alice"),
+        ("Alice between 3 and 9 April 2026", "2026-04-03", "2026-04-09", "Alice"),
+        ("Alice in Q2", "2026-04-01", "2026-06-30", "Alice"),
+        ("Alice in the third quarter", "2026-07-01", "2026-09-30", "Alice"),
+        ("Alice in spring", "2026-03-01", "2026-05-31", "Alice"),
+        ("Alice earlier this year", "2026-01-01", "2026-12-31", "Alice"),
     ],
 )  # fmt: skip
 def test_a_question_is_split_into_its_time_and_the_rest(
