@@ -21,6 +21,9 @@ EntryKind = Literal["timeline", "list", "heading", "page"]
 # A section or page is listed by its opening, an entry by all its words.
 _MAX_OPENING_CHARACTERS = 280
 
+# Values of another type, in a damaged brain, could not be sorted.
+_DATED = "CAST({0}.first_day AS TEXT), CAST({0}.date AS TEXT), slug"
+
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
@@ -87,7 +90,7 @@ def _dated_sections(
     values = (*(() if page_id is None else (page_id,)), *within.values)
     total = connection.execute(f"SELECT count(*) {dated}", values).fetchone()[0]
     rows = connection.execute(
-        "SELECT found.first_day, found.date, slug, section, page_id, title "
+        f"SELECT {_DATED.format('found')}, section, page_id, title "
         f"FROM (SELECT first_day, date, section, page_id {dated}) AS found "
         "JOIN pages ON pages.id = page_id "
         "ORDER BY found.first_day DESC, found.date DESC, slug, section LIMIT ?",
@@ -107,8 +110,9 @@ def _dated_pages(
 
     within = page_condition(scope)
     rows = connection.execute(
-        "SELECT first_day, date, slug, -1, id, title, path, meta FROM pages "
-        "WHERE length(date) > 4 AND last_day >= ? AND first_day <= ? AND NOT EXISTS "
+        f"SELECT {_DATED.format('pages')}, -1, id, title, path, meta FROM pages "
+        "WHERE length(date) > 4 AND CASE WHEN json_valid(meta) THEN json_type(meta) END = 'object' "
+        "AND last_day >= ? AND first_day <= ? AND NOT EXISTS "
         "(SELECT 1 FROM chunks AS e WHERE e.page_id = pages.id AND e.date = pages.date) "
         f"AND {'1' if page_id is None else 'pages.id = ?'} AND {within.sql}",
         (

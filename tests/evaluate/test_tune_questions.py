@@ -12,7 +12,7 @@ from gbrain.brain import Brain
 from gbrain.config import override_settings
 from gbrain.errors import GbrainError
 from gbrain.evaluate.datasets import load_dataset
-from gbrain.evaluate.question_mining import mine_questions
+from gbrain.evaluate.question_mining import RANKED_KINDS, mine_questions
 from gbrain.evaluate.tune import current_merge_settings, merge_question, score_question
 from gbrain.evaluate.tune_questions import dataset_questions, mined_questions, opened_questions
 from gbrain.store import usage_log
@@ -67,7 +67,7 @@ def test_merging_again_gives_the_hits_of_query(brain: Brain, merge: str, weight:
     changes = {"search_merge_strategy": merge, "semantic_weight": weight, "both_bonus": "0.3"}
     settings = override_settings(brain.settings, changes)
     with brain.database.read_transaction() as connection:
-        questions = mine_questions(connection, 1)
+        questions = mine_questions(connection, 1, RANKED_KINDS)
     for question, known in zip(questions, mined_questions(brain, 1, silent), strict=True):
         scope = Scope(exclude=(question.exclude,) if question.exclude else ())
         answer = brain.query(question.text, scope=scope, limit=10, changes=changes)
@@ -99,7 +99,7 @@ def test_recorded_queries_count_when_enough_led_to_a_page(brain: Brain) -> None:
 def test_a_brain_without_vectors_cannot_be_tuned(sample: Path) -> None:
     with (
         Brain.open(sample) as plain,
-        pytest.raises(GbrainError, match="no vectors") as raised,
+        pytest.raises(GbrainError, match="No note is embedded yet") as raised,
     ):
         mined_questions(plain, 1, silent)
     assert raised.value.code == "no_vectors"
