@@ -20,6 +20,7 @@ from gbrain.output.answer_text import (
     poor_answer_notice,
     read_as_notice,
     superseded_notice,
+    without_title,
 )
 from gbrain.output.pager import open_pager
 from gbrain.output.plain_text import one_line, printable
@@ -225,8 +226,8 @@ def _show_context(
 
     shown = None
     for chunk in context:
-        about = (chunk.date, _headings(chunk.title, chunk.heading_path), chunk.role,
-                 f"{chunk.tokens} tokens")  # fmt: skip
+        text, headings = without_title(chunk)
+        about = (chunk.date, " › ".join(headings), chunk.role, f"{chunk.tokens} tokens")
         facts = Text(" · ".join(one_line(fact) for fact in about if fact), style="dim")
         if chunk.slug != shown:
             shown = chunk.slug
@@ -234,7 +235,7 @@ def _show_context(
             screen.print(Text.assemble((one_line(chunk.title), link), "  ", facts))
         else:
             screen.print(Padding(facts, (0, 0, 0, _INDENT)))
-        text = printable(chunk.text.replace("\r\n", "\n")).strip("\n")
+        text = printable(text.replace("\r\n", "\n")).strip("\n")
         source = Text(str(Citation(chunk.slug, chunk.lines, chunk.hash)), style="cyan dim")
         body = Group(Markdown(text), source)
         screen.print(Constrain(Padding(body, (0, 0, 1, _INDENT)), _MAX_WIDTH))

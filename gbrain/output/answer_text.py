@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -11,6 +12,7 @@ from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.types import Answer, ContextChunk, Hit
 
 _MAX_CLOSEST_PAGES = 3
+_HEADING_LINE = re.compile(r"\s*#{1,6}[ \t]+([^\n]*?)[ \t]*#*[ \t\r]*(?:\n|\Z)")
 
 
 def answer_text(answer: Answer) -> str:
@@ -70,7 +72,7 @@ def _hit_text(hit: Hit) -> str:
 def context_text(context: Sequence[ContextChunk]) -> str:
     """Return the chunks as Markdown, each with a citation that `verify` accepts.
 
-    A page's title is printed once, above its first chunk.
+    A page's title is printed once, above its first chunk, and so is each heading.
     """
     from gbrain.text.citations import Citation
 
@@ -79,11 +81,23 @@ def context_text(context: Sequence[ContextChunk]) -> str:
         for number, chunk in enumerate(chunks):
             if number == 0:
                 blocks.append(f"## {one_line(chunk.title)}")
-            headings = " > ".join(name for name in chunk.heading_path if name != chunk.title)
-            about = ", ".join(fact for fact in (headings, chunk.date) if fact)
+            text, headings = without_title(chunk)
+            about = ", ".join(fact for fact in (" > ".join(headings), chunk.date) if fact)
             if about:
                 blocks.append(f"({one_line(about)})")
-            body = "\n".join(printable(line) for line in chunk.text.strip("\n").splitlines())
+            body = "\n".join(printable(line) for line in text.strip("\n").splitlines())
             citation = Citation(slug, chunk.lines, chunk.hash)
             blocks.append(f"{body}\n\n{without_newlines(str(citation))}")
     return "\n\n".join(blocks)
+
+
+def without_title(chunk: ContextChunk) -> tuple[str, tuple[str, ...]]:
+    """Return a chunk's text without the page's title, and the headings above that text."""
+    text, headings = chunk.text, [name for name in chunk.heading_path if name != chunk.title]
+    first = _HEADING_LINE.match(text)
+    if first and first[1] == chunk.title:
+        text = text[first.end() :]
+        first = _HEADING_LINE.match(text)
+    if first and first[1] in headings:
+        headings = headings[: headings.index(first[1])]
+    return text, tuple(headings)

@@ -80,6 +80,15 @@ def test_a_context_is_markdown_with_sources(run, embedded):
     assert "[people/alice-chen#L" in text
 
 
+def test_a_context_prints_titles_and_headings_once(run, brain_path):
+    note = b"# Reed bed\n\nHerons nest here.\n\n## Visitors\n\nHerons and bitterns.\n"
+    run("init")
+    run("put", "reed-bed", stdin=note)
+    text = run("query", "where do herons nest", "--depth", "auto", "--mode", "bm25").stdout
+    assert text.count("Reed bed") == text.count("Visitors") == 1
+    assert "Herons nest here." in text
+
+
 def test_hits_as_text(run, embedded):
     first = run("query", LUKEWARM, "--limit", "2").stdout
     assert first.startswith("1. ")
