@@ -161,6 +161,10 @@ _SWITCHES = (
         tool_help="Maximum number of pages (default 10, or the setting default_limit).",
     ),
     QueryOption(
+        "all", "flag", "Also list weak hits and more than five.",
+        tool_help="List other pages too if the query is the name of a page.",
+    ),
+    QueryOption(
         "mode", "choice", "By bm25 (keyword), semantic, hybrid or auto.",
         "MODE", literal=Mode, panel=RANKING,
         tool_help="Lanes to use (default: the setting search_mode): bm25 matches keywords, "

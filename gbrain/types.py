@@ -284,7 +284,10 @@ class HitChunk(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A page in the results; matched words in `snippet` are between \x02 and \x03."""
+    """A page in the results; matched words in `snippet` are between \x02 and \x03.
+
+    `weak` marks a page far below the best one; terminals and plain text leave it out.
+    """
 
     rank: int
     slug: str
@@ -298,6 +301,7 @@ class Hit(NamedTuple):
     chunk: HitChunk | None
     lanes: Mapping[str, Candidate]
     boosts: Mapping[str, float]
+    weak: bool = False
 
 
 class TermStatistics(NamedTuple):

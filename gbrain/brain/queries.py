@@ -43,15 +43,17 @@ class QueryMethods(ModelMethods):
         budget: int | None = None,
         boosts: tuple[CustomBoost, ...] = (),
         changes: Mapping[str, str] = NO_CHANGES,
+        all_hits: bool = False,
     ) -> Answer:
         """Return the pages that answer `text`, best first, from the keyword and vector lanes.
 
         `depth="auto"` adds context of at most `budget` tokens. `changes` are settings for this
-        query only, written as for `config set`.
+        query only, written as for `config set`. A text that is the name of a page is answered by
+        that page alone; with `all_hits` or the mode bm25, other pages follow it.
         """
         answered, results = self.query_with_trace(
             text, scope=scope, limit=limit, mode=mode, merge=merge, depth=depth, budget=budget,
-            boosts=boosts, changes=changes,
+            boosts=boosts, changes=changes, all_hits=all_hits,
         )  # fmt: skip
         if results.plan.settings.record_queries:
             self._record_query(answered, results)
@@ -73,6 +75,7 @@ class QueryMethods(ModelMethods):
         budget: int | None = None,
         boosts: tuple[CustomBoost, ...] = (),
         changes: Mapping[str, str] = NO_CHANGES,
+        all_hits: bool = False,
     ) -> tuple[Answer, StageResults]:
         """Return what `query` does and the result of each stage; the query is not recorded."""
         chosen = override_settings(self.settings, changes) if changes else self.settings
@@ -100,6 +103,7 @@ class QueryMethods(ModelMethods):
             # Without an explicit limit the relevance alone decides.
             max_context_pages=limit,
             boosts=boosts,
+            pin_named_page=all_hits or mode == "bm25",
         )
         if chosen.rerank == "command":
             self._check_command()

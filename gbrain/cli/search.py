@@ -31,6 +31,9 @@ from gbrain.errors import GbrainError
 from gbrain.output import screen
 from gbrain.output.answer_text import (
     answer_text,
+    hidden_hits_notice,
+    list_hits,
+    named_page_notice,
     poor_answer_notice,
     read_as_notice,
     superseded_notice,
@@ -40,6 +43,9 @@ from gbrain.query_options import FILTERS, QUERY_OPTIONS, parse_scope, setting_ov
 from gbrain.types import Answer
 
 command = Module()
+
+# Hits on a terminal unless a limit is chosen: these fit on its screen.
+SCREEN_HITS = 5
 
 Text = Annotated[
     list[str],
@@ -52,13 +58,18 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the stages of the que
 
 
 class RenderOptions(NamedTuple):
-    """How to print an answer: the options of the same names."""
+    """How to print an answer: the options of the same names.
+
+    `all` also lists weak hits; `limit` is None unless the user chose one.
+    """
 
     json: bool
     verbose: bool
     debug: bool
     pager: bool
     quiet: bool
+    all: bool
+    limit: int | None
 
 
 @command.command(
@@ -69,7 +80,7 @@ class RenderOptions(NamedTuple):
         "gbrain search sqlite --json | jq -r '.results[].slug'",
     ),
 )
-@with_options("limit", *FILTERS, "include_superseded")
+@with_options("limit", "all", *FILTERS, "include_superseded")
 def search(
     text: Text,
     given: Given,
@@ -83,7 +94,7 @@ def search(
     db: Db = None,
 ) -> None:
     """Find pages by keywords, without a model."""
-    options = RenderOptions(json, verbose, debug, not no_pager, quiet)
+    options = RenderOptions(json, verbose, debug, not no_pager, quiet, given["all"], given["limit"])
     _run(text, {**given, "mode": "bm25"}, tuple(given), as_of, exit_code, options, db)
 
 
@@ -113,7 +124,7 @@ def query(
     from gbrain.models.runtime import keep_freed_memory
 
     keep_freed_memory()
-    options = RenderOptions(json, verbose, debug, not no_pager, quiet)
+    options = RenderOptions(json, verbose, debug, not no_pager, quiet, given["all"], given["limit"])
     _run(text, given, tuple(given), as_of, exit_code, options, db)
 
 
@@ -159,6 +170,7 @@ def _answer(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
         budget=given.get("budget"),
         boosts=parse_boosts(given.get("boost")),
         changes=setting_overrides(given),
+        all_hits=bool(given.get("all")),
     )
     if answer.hits or scope.unlimited:
         return answer
@@ -182,7 +194,10 @@ def _print_answer(
     if answer.notice and not options.quiet:
         screen.say(answer.notice)
     if screen.on_terminal():
-        files = {} if options.json else brain.page_files(hit.slug for hit in answer.hits)
+        chosen = options.limit or brain.stored_settings.get("default_limit")
+        brief = not (chosen or options.all or answer.context)
+        hits = list_hits(answer, weak=options.all, limit=SCREEN_HITS if brief else None)
+        files = {} if options.json else brain.page_files(hit.slug for hit in hits)
         with _remember_hits(answer, brain) if can_open else nullcontext():
             if options.json:
                 screen.write_json(answer_document(answer, trace=options.debug))
@@ -192,20 +207,30 @@ def _print_answer(
             opens = "; gbrain open N opens one" if answer.hits and can_open else ""
             show_answer(
                 answer,
+                hits,
                 verbose=options.verbose,
                 debug=options.debug,
                 files={slug: file for slug, file in files.items() if file.is_file()},
-                pager=options.pager,
+                pager=options.pager and not brief,
                 footer=None if options.quiet else opens,
             )
     elif options.json:
         screen.write_json(answer_document(answer, trace=options.debug))
     else:
-        screen.write(answer_text(answer))
+        hits = list_hits(answer, weak=options.all)
+        screen.write(answer_text(answer._replace(hits=hits)))
         if not options.quiet:
             verdict = poor_answer_notice(answer) if answer.hits else "Nothing found."
+            hidden = hidden_hits_notice(answer, hits)
             for remark in filter(
-                None, (read_as_notice(answer), verdict, superseded_notice(answer))
+                None,
+                (
+                    read_as_notice(answer),
+                    verdict,
+                    superseded_notice(answer),
+                    named_page_notice(answer),
+                    f"{hidden}." if hidden else None,
+                ),
             ):
                 screen.say(remark)
         if options.debug:

@@ -40,6 +40,7 @@ def query(brain: Brain, arguments: Arguments) -> Reply:
         arguments["query"],
         depth=arguments.get("depth"),
         budget=budget,
+        all_hits=bool(arguments.get("all")),
         **_query_options(brain, arguments),
     )
     return _reply(answer)

@@ -85,8 +85,8 @@ TOOLS: tuple[Tool, ...] = (
             ("query",),
             query=QUERY,
             **query_options(
-                "depth", "budget", "limit", "mode", "rerank", "include_superseded", "no_decay",
-                *FILTERS,
+                "depth", "budget", "limit", "all", "mode", "rerank", "include_superseded",
+                "no_decay", *FILTERS,
             ),
         ),
         ANSWER,

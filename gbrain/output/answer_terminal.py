@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.constrain import Constrain
 from rich.markdown import Markdown
@@ -16,6 +16,8 @@ from rich.text import Text
 
 from gbrain.messages import counted
 from gbrain.output.answer_text import (
+    hidden_hits_notice,
+    named_page_notice,
     phrase_reason,
     poor_answer_notice,
     read_as_notice,
@@ -25,7 +27,7 @@ from gbrain.output.answer_text import (
 from gbrain.output.pager import open_pager
 from gbrain.output.plain_text import one_line, printable
 from gbrain.output.screen import console
-from gbrain.store.chunks import MARK_OFF, MARK_ON
+from gbrain.text.snippet import MARK_OFF, MARK_ON, shorten
 from gbrain.types import Answer, Budget, Candidate, ContextChunk, Hit
 
 Files = Mapping[str, Path]
@@ -36,7 +38,11 @@ _NO_FILES: Files = {}
 _MAX_WIDTH = 110
 _MIN_WIDTH_FOR_REASONS = 70
 _INDENT = 3
-_MAX_SNIPPET_CHARACTERS = 400
+_MAX_SNIPPET_LINES = 2
+# Wrapped lines are seldom full.
+_FILLED_SHARE = 0.9
+# On a lower screen, five hits do not fit with a blank line between them.
+_MIN_HEIGHT_FOR_SPACING = 30
 _MATCH = "bold red"
 
 _LANES = {
@@ -53,14 +59,10 @@ _STOPPED = {
     "verdict": "the closest text was shown",
 }
 
-_BULLET = re.compile(r"\A\s*+[-*+]\s++")
-_FENCE = re.compile(r"(?:^|(?<=\s))(?:```+|~~~+)[\w-]*(?:\s|$)")
-_BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]{1,300})(?<=\S)\*\*(?!\w)")
-_NAMED_LINK = re.compile(r"\[\[[^][|]{1,300}\|([^][]{1,300})\]\]")
-
 
 def show_answer(
     answer: Answer,
+    hits: Sequence[Hit] | None = None,
     *,
     verbose: bool = False,
     debug: bool = False,
@@ -68,31 +70,33 @@ def show_answer(
     pager: bool = True,
     footer: str | None = "",
 ) -> None:
-    """Print the hits or the assembled context, then the notices and a summary line.
+    """Print the assembled context, or the hits, then notices and a summary line.
 
-    `files` are the pages' files by slug, for links to them. `footer` is appended to the summary
-    line; with None that line is left out.
+    `hits` are those to list (default: all). `files` are the pages' files by slug, for links to
+    them. `footer` is appended to the summary line; with None that line is left out.
     """
     screen = console()
+    hits = answer.hits if hits is None else hits
     with open_pager(screen, wanted=pager):
         if answer.context is not None and answer.budget is not None:
             _show_context(screen, answer.context, answer.budget, files)
         else:
-            for hit in answer.hits:
-                screen.print(Constrain(_hit(hit, screen.width, verbose, files), _MAX_WIDTH))
+            for hit in hits:
+                screen.print(Constrain(_hit(hit, screen, verbose, files), _MAX_WIDTH))
         if debug:
             for line in _stages(answer):
                 screen.print(Text(line, style="dim"))
         for line in closing_notices(answer, verbose=verbose):
             screen.print(Text(line))
         if footer is not None:
-            screen.print(Text(_summary(answer) + footer, style="dim"))
+            screen.print(Text(_summary(answer, hits) + footer, style="dim"))
 
 
 # --- hits ------------------------------------------------------------------------------------
 
 
-def _hit(hit: Hit, width: int, verbose: bool, files: Files) -> RenderableType:
+def _hit(hit: Hit, screen: Console, verbose: bool, files: Files) -> RenderableType:
+    width = min(screen.width, _MAX_WIDTH)
     about = [hit.wing, hit.date]
     if hit.chunk and not verbose:
         about.append(_headings(hit.title, hit.chunk.heading_path))
@@ -106,7 +110,7 @@ def _hit(hit: Hit, width: int, verbose: bool, files: Files) -> RenderableType:
     )
     reasons = Text("" if verbose else " · ".join(rank_reasons(hit)), style="dim")
     # Long reasons must not squeeze the title.
-    beside = width >= _MIN_WIDTH_FOR_REASONS and reasons.cell_len <= min(width, _MAX_WIDTH) // 2
+    beside = width >= _MIN_WIDTH_FOR_REASONS and reasons.cell_len <= width // 2
     head = Table.grid(expand=beside)
     head.add_column(width=_INDENT, no_wrap=True)
     head.add_column(ratio=1 if beside else None, overflow="fold")
@@ -117,19 +121,26 @@ def _hit(hit: Hit, width: int, verbose: bool, files: Files) -> RenderableType:
     lines: list[RenderableType] = [place]
     lines += [Text(line, style="dim") for line in _details(hit, files)] if verbose else []
     if hit.snippet:
-        lines.append(highlight_matches(hit.snippet))
+        lines.append(highlight_matches(hit.snippet if verbose else _fit(hit.snippet, width)))
     if not beside and reasons:
         lines.append(reasons)
-    return Group(head, Padding(Group(*lines), (0, 0, 1, _INDENT)))
+    spacing = 1 if screen.height >= _MIN_HEIGHT_FOR_SPACING else 0
+    return Group(head, Padding(Group(*lines), (0, 0, spacing, _INDENT)))
+
+
+def _fit(snippet: str, width: int) -> str:
+    """Return the part of a snippet that fills two lines of a hit."""
+    cells = (width - _INDENT) * _MAX_SNIPPET_LINES * _FILLED_SHARE
+    # East Asian characters take two cells.
+    return shorten(snippet, int(cells * len(snippet) / max(cell_len(snippet), 1)))
 
 
 def rank_reasons(hit: Hit) -> Iterator[str]:
     """Yield why a page has its rank: its rank in each lane, and its boosts."""
-    if list(hit.lanes) == ["sms"]:
-        yield "by its name"
-    else:
-        for lane, candidate in _by_lane(hit):
-            yield f"{_LANES.get(lane, lane)} {candidate.rank}"
+    for lane, candidate in _by_lane(hit):
+        yield "by its name" if lane == "sms" else f"{_LANES.get(lane, lane)} {candidate.rank}"
+    if hit.weak:
+        yield "weak"
     yield from _boosts(hit)
 
 
@@ -174,14 +185,10 @@ def file_link_style(style: str, file: Path | None) -> Style:
 
 
 def highlight_matches(snippet: str) -> Text:
-    """Return a snippet with matched words highlighted and Markdown markup removed."""
-    plain = _FENCE.sub("", _BULLET.sub("", snippet, count=1))
-    plain = _NAMED_LINK.sub(r"\1", _BOLD.sub(r"\1", plain))
+    """Return a snippet with matched words highlighted."""
     text = Text(overflow="fold")
-    for number, part in enumerate(plain.replace(MARK_OFF, MARK_ON).split(MARK_ON)):
+    for number, part in enumerate(snippet.replace(MARK_OFF, MARK_ON).split(MARK_ON)):
         text.append(printable(part.replace("\n", " ")), style=_MATCH if number % 2 else "")
-    if len(text) > _MAX_SNIPPET_CHARACTERS:
-        text.truncate(_MAX_SNIPPET_CHARACTERS, overflow="ellipsis")
     return text
 
 
@@ -202,12 +209,15 @@ def closing_notices(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
         yield f"Verdict {answer.verdict.grade}, confidence {answer.verdict.confidence:.2f}: {told}."
     if less := superseded_notice(answer, named=verbose):
         yield less
+    if named := named_page_notice(answer):
+        yield named
 
 
-def _summary(answer: Answer) -> str:
+def _summary(answer: Answer, listed: Sequence[Hit]) -> str:
     pages = counted(len(answer.hits), "page")
+    hidden = hidden_hits_notice(answer, listed)
     how = f"by {answer.short_circuit}" if answer.short_circuit else answer.mode
-    return f"{pages} in {answer.took_ms:.0f} ms, {how}"
+    return f"{pages} in {answer.took_ms:.0f} ms, {how}" + (f"; {hidden}" if hidden else "")
 
 
 def _stages(answer: Answer) -> Iterator[str]:

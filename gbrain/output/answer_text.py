@@ -8,7 +8,7 @@ from itertools import groupby
 
 from gbrain.messages import counted, did_you_mean
 from gbrain.output.plain_text import one_line, printable, without_newlines
-from gbrain.store.chunks import MARK_OFF, MARK_ON
+from gbrain.text.snippet import MARK_OFF, MARK_ON
 from gbrain.types import Answer, ContextChunk, Hit
 
 _MAX_CLOSEST_PAGES = 3
@@ -21,6 +21,29 @@ def answer_text(answer: Answer) -> str:
         notice = poor_answer_notice(answer) if answer.verdict.grade == "nothing" else None
         return "\n\n".join(filter(None, (notice, context_text(answer.context))))
     return "\n".join(_hit_text(hit) for hit in answer.hits)
+
+
+def list_hits(answer: Answer, *, weak: bool, limit: int | None = None) -> tuple[Hit, ...]:
+    """Return the hits to list, at most `limit`; weak ones only if `weak` is set."""
+    return tuple(hit for hit in answer.hits if weak or not hit.weak)[:limit]
+
+
+def hidden_hits_notice(answer: Answer, listed: Sequence[Hit]) -> str | None:
+    """Return how many hits are not listed and the option that lists them; None if all are."""
+    if answer.context is not None or len(listed) == len(answer.hits):
+        return None
+    hidden = [hit for hit in answer.hits if hit not in listed]
+    kind = "weaker hit" if all(hit.weak for hit in hidden) else "more hit"
+    return f"{counted(len(hidden), kind)}: --all"
+
+
+def named_page_notice(answer: Answer) -> str | None:
+    """Return that only the page that the query names was looked up, if that is so."""
+    if not answer.short_circuit or len(answer.hits) > 1 or answer.mode == "bm25":
+        return None
+    about = "nearly the" if answer.short_circuit == "near" else "the"
+    kind = "title" if answer.short_circuit == "near" else answer.short_circuit
+    return f"The query is {about} {kind} of this page; --all lists others too."
 
 
 def read_as_notice(answer: Answer) -> str | None:
@@ -61,7 +84,7 @@ def phrase_reason(reason: str) -> str:
 
 
 def _hit_text(hit: Hit) -> str:
-    about = ", ".join(fact for fact in (hit.wing, hit.date) if fact)
+    about = ", ".join(fact for fact in (hit.wing, hit.date, "weak" if hit.weak else "") if fact)
     snippet = hit.snippet.replace(MARK_ON, "**").replace(MARK_OFF, "**")
     lines = [without_newlines(f"{hit.rank}. {hit.slug}  {one_line(hit.title)} ({about})")]
     if snippet:

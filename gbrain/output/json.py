@@ -10,10 +10,10 @@ from typing import Any
 from gbrain.errors import GbrainError
 from gbrain.importing.importer import ImportReport
 from gbrain.output.plain_text import CONTROL
-from gbrain.store.chunks import MARK_OFF, MARK_ON
 from gbrain.store.duplicates import SimilarPage
 from gbrain.store.history import Version
 from gbrain.store.pages import StoredPage
+from gbrain.text.snippet import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Candidate, ContextChunk, Hit
 
 Document = dict[str, Any]
@@ -112,6 +112,7 @@ def hit_document(hit: Hit) -> Document:
         "vec_rank": vector.rank if vector else None,
         "cosine": round(vector.score, 6) if vector else None,
         "recency": round(hit.boosts["recency"], 6) if "recency" in hit.boosts else None,
+        "weak": hit.weak,
     }
 
 

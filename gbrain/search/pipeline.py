@@ -32,7 +32,12 @@ from gbrain.search.run_lanes import (
     run_lanes,
     wants_vectors,
 )
-from gbrain.search.threshold import ThresholdResult, apply_noise, apply_threshold
+from gbrain.search.threshold import (
+    ThresholdResult,
+    apply_noise,
+    apply_threshold,
+    find_weak_pages,
+)
 from gbrain.search.verdict import grade_answer
 from gbrain.store.connection import Database
 from gbrain.store.keyword_index import has_questions, pages_asked
@@ -59,7 +64,9 @@ class QueryPlan(NamedTuple):
 
     `embed_new_chunks` embeds what was just written, if that is little, and returns what waits.
     `budget` is the number of tokens of context to assemble, None for no context;
-    `max_context_pages` is the number of pages that it may come from, None for any.
+    `max_context_pages` is the number of pages that it may come from, None for any. If the query is
+    the name of a page, `pin_named_page` lists that page first and the others below; without it,
+    that page alone is the answer, and no lane runs.
     """
 
     mode: Mode
@@ -73,6 +80,7 @@ class QueryPlan(NamedTuple):
     budget: int | None = None
     max_context_pages: int | None = None
     boosts: tuple[CustomBoost, ...] = ()
+    pin_named_page: bool = False
 
 
 class Candidates(NamedTuple):
@@ -117,7 +125,9 @@ def run_query(
         match = _match_name(connection, query, plan, trace)
     # Outside of a transaction, since it writes. Only writes of others change `data_version`.
     backlog = None
-    if not match.answer and wants_vectors(query, plan.mode, plan.settings.lane_weights):
+    if not _is_answered(match, plan) and wants_vectors(
+        query, plan.mode, plan.settings.lane_weights
+    ):
         backlog = plan.embed_new_chunks()
     with database.read_transaction() as connection:
         found = _find_candidates(database, connection, query, plan, match, trace, parallel=parallel)
@@ -160,7 +170,7 @@ def _find_candidates(
 ) -> Candidates:
     """Return the page that the query names, or the candidates of every lane that is on."""
     settings = plan.settings
-    if match.answer:
+    if _is_answered(match, plan):
         return Candidates(match, None, {}, LaneResults({}, plan.mode))
     asked = _find_asked(connection, query, settings, trace)
     time = None
@@ -187,7 +197,7 @@ def _find_candidates(
         lanes = _search_period(inputs, time, lanes, weights)
     # The weight of a lane only matters against another lane's.
     weights = weights if len(lanes.by_name) > 1 else {}
-    if match.candidates:
+    if match.candidates and not match.answer:
         lanes.by_name["sms"] = LaneResult(match.candidates)
     if asked:
         lanes.by_name[QUESTIONS] = LaneResult(asked)
@@ -248,7 +258,7 @@ def _rank(
     match, intent, weights, lanes, time = found
     if time:
         query = time.query
-    if match.answer:
+    if match.answer and _is_answered(match, plan):
         page = Ranked(match.answer.page_id, match.answer.slug, 1.0, {"sms": match.answer})
         return StageResults(
             query, plan, *found[:4], [page], BoostResult([page]), None, ThresholdResult([page])
@@ -288,7 +298,25 @@ def _rank(
     with trace.stage("cut") as detail:
         threshold = apply_threshold(ranked, settings)
         detail["pages"] = len(threshold.kept)
+    if match.answer:
+        threshold = threshold._replace(kept=_pin(match.answer, threshold.kept))
+        others = tuple(slug for slug in boosted.superseded if slug != match.answer.slug)
+        boosted = boosted._replace(superseded=others)
     return StageResults(query, plan, *found[:4], fused, boosted, reranked, threshold, noisy)
+
+
+def _is_answered(match: NameMatch, plan: QueryPlan) -> bool:
+    """Return whether the page that the query names is the whole answer."""
+    return match.answer is not None and not plan.pin_named_page
+
+
+def _pin(named: Candidate, ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Return the pages with the one that the query names first; its score is the highest."""
+    own = next((page for page in ranked if page.page_id == named.page_id), None)
+    others = [page for page in ranked if page is not own]
+    score = max((page.score for page in ranked), default=1.0)
+    pinned = own or Ranked(named.page_id, named.slug, score, {})
+    return [pinned._replace(score=score, lanes={**pinned.lanes, "sms": named}), *others]
 
 
 def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: Trace) -> Answer:
@@ -296,7 +324,10 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
     query, plan, lanes = results.query, results.plan, results.lanes
     settings, ranked = plan.settings, results.threshold.kept
     with trace.stage("text"):
-        hits = build_hits(connection, ranked[: query.limit], _with_terms_used(query, lanes))
+        listed = ranked[: query.limit]
+        hits = build_hits(
+            connection, listed, _with_terms_used(query, lanes), _weak_pages(query, listed, lanes)
+        )
     short_circuit = results.name_match.how if results.name_match.answer else None
     with trace.stage("verdict") as detail:
         verdict = grade_answer(
@@ -335,6 +366,15 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
         read_as=_read_as(query, lanes),
         did_you_mean=_correct_typos(query, lanes),
     )
+
+
+def _weak_pages(query: Query, listed: Sequence[Ranked], lanes: LaneResults) -> set[int]:
+    """Return the ids of the listed pages that are weak; none if the query has only filters."""
+    if query.filter_only:
+        return set()
+    factors = lanes.by_name["fts"].word_factors if "fts" in lanes.by_name else {}
+    # A page with every term has a factor of 1 or more, any other page has less.
+    return find_weak_pages(listed, {page for page, factor in factors.items() if factor >= 1})
 
 
 def _with_terms_used(query: Query, lanes: LaneResults) -> Query:

@@ -8,16 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from gbrain.store.chunks import (
-    MARK_ON,
-    StoredChunk,
-    first_chunk,
-    neighbouring_chunks,
-    read_chunks,
-)
+from gbrain.store.chunks import StoredChunk, first_chunk, neighbouring_chunks, read_chunks
 from gbrain.store.links import linked_pages
 from gbrain.store.scope import pages_in_scope
 from gbrain.text.query_terms import fts_expression
+from gbrain.text.snippet import MARK_ON
 from gbrain.text.unspaced import has_unspaced_script
 from gbrain.types import Role, Scope, Term
 

@@ -1,4 +1,4 @@
-"""Chunks of pages: read them, cut snippets from them, store them and queue them for embedding."""
+"""Chunks of pages: read them, mark matched words, store them and queue them for embedding."""
 
 from __future__ import annotations
 
@@ -10,14 +10,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gbrain.store.vectors import active_space
+from gbrain.text.snippet import MARK_OFF, MARK_ON
 from gbrain.types import Chunk, ChunkKind
-
-# Control characters around the matched words of a snippet.
-MARK_ON, MARK_OFF = "\x02", "\x03"
-
-
-_SNIPPET_WORDS = 30
-
 
 _SET_POSITION = (
     "section = ?, part = ?, byte_start = ?, byte_stop = ?, first_line = ?, last_line = ?"
@@ -105,21 +99,14 @@ def last_chunk_id(connection: sqlite3.Connection) -> int:
     return number
 
 
-def highlighted_snippet(connection: sqlite3.Connection, chunk_id: int, match: str) -> str | None:
-    """Return the chunk's best excerpt with matched words marked; None if nothing matches."""
+def mark_matches(connection: sqlite3.Connection, chunk_id: int, match: str) -> str | None:
+    """Return the chunk's text with matched words between marks; None if nothing matches."""
     row = connection.execute(
-        "SELECT snippet(chunks_fts, 2, ?, ?, '…', ?) FROM chunks_fts "
+        "SELECT highlight(chunks_fts, 2, ?, ?) FROM chunks_fts "
         "WHERE chunks_fts MATCH ? AND rowid = ?",
-        (MARK_ON, MARK_OFF, _SNIPPET_WORDS, match, chunk_id),
+        (MARK_ON, MARK_OFF, match, chunk_id),
     ).fetchone()
-    return " ".join(row[0].split()) if row else None
-
-
-def plain_snippet(text: str) -> str:
-    """Return the first words of a text, on one line."""
-    words = text[: 20 * _SNIPPET_WORDS].split()
-    cut = len(words) > _SNIPPET_WORDS or len(text) > 20 * _SNIPPET_WORDS
-    return " ".join(words[:_SNIPPET_WORDS]) + ("…" if cut else "")
+    return row[0] if row else None
 
 
 def replace_chunks(

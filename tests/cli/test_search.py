@@ -90,6 +90,7 @@ def test_every_key_is_there_even_when_it_is_null(run, sample):
         "vec_rank",
         "cosine",
         "recency",
+        "weak",
     }
     assert document["results"][0]["lanes"]["vector"] is None
     assert (document["mode"], document["merge"]) == ("bm25", None)

@@ -25,6 +25,27 @@ def test_every_line_of_an_answer_fits(at_terminal, sample, columns):
     assert "10 pages in" in plain(shown)
 
 
+def test_five_hits_fit_on_a_small_screen_without_a_pager(run, at_terminal, sample):
+    _, shown = at_terminal("search", "river", columns=80, rows=24, GBRAIN_PAGER="false")
+    lines = plain(shown).splitlines()
+    assert 10 < len(lines) < 24
+    assert [line[:3] for line in lines if line[:2].strip()][:5] == [
+        " 1 ",
+        " 2 ",
+        " 3 ",
+        " 4 ",
+        " 5 ",
+    ]
+    assert re.search(r"10 pages in \d+ ms, bm25; 5 more hits: --all; gbrain open N", lines[-1])
+    assert len(run("search", "river", "--json").json["results"]) == 10
+    for chosen in (("--all",), ("--limit", "7")):
+        _, shown = at_terminal("search", "river", *chosen, "--no-pager")
+        assert re.search(r"^ 7 ", plain(shown), re.M)
+    run("config", "set", "default_limit", "7")
+    _, shown = at_terminal("search", "river", "--no-pager")
+    assert re.search(r"^ 7 ", plain(shown), re.M)
+
+
 def test_titles_lead_to_the_files(at_terminal, sample):
     from gbrain.cli.init import SAMPLE
 
@@ -44,9 +65,9 @@ def test_what_is_too_tall_goes_through_the_pager(at_terminal, sample, tmp_path: 
     program = f"import sys; open({str(seen)!r}, 'wb').write(sys.stdin.buffer.read())"
     pager = shlex.join([sys.executable, "-c", program])
     at_terminal("search", "river", "--limit", "1", GBRAIN_PAGER=pager)
-    at_terminal("search", "river", "--no-pager", rows=20, GBRAIN_PAGER=pager)
+    at_terminal("search", "river", "--all", "--no-pager", rows=20, GBRAIN_PAGER=pager)
     assert not seen.exists()
-    _, shown = at_terminal("search", "river", rows=20, GBRAIN_PAGER=pager)
+    _, shown = at_terminal("search", "river", "--all", rows=20, GBRAIN_PAGER=pager)
     assert shown == ""
     assert "10 pages in" in plain(seen.read_text())
     assert "\x1b]8;" not in seen.read_text()
@@ -54,7 +75,7 @@ def test_what_is_too_tall_goes_through_the_pager(at_terminal, sample, tmp_path: 
 
 
 def test_a_pager_that_is_not_there_loses_nothing(at_terminal, sample):
-    _, shown = at_terminal("search", "river", rows=20, GBRAIN_PAGER="/no/such/pager")
+    _, shown = at_terminal("search", "river", "--all", rows=20, GBRAIN_PAGER="/no/such/pager")
     assert "10 pages in" in plain(shown)
 
 

@@ -14,6 +14,7 @@ from gbrain.output.answer_terminal import (
     rank_reasons,
     show_answer,
 )
+from gbrain.output.answer_text import hidden_hits_notice, list_hits
 from gbrain.trace import Trace
 from gbrain.types import Answer, Candidate, Grade, Hit, HitChunk, Verdict
 
@@ -23,7 +24,7 @@ WORDS, MEANING = Candidate(1, "a", 7, 1, 9.5), Candidate(1, "a", 7, 3, 0.71)
 def hit(**changed: object) -> Hit:
     usual = Hit(
         rank=1, slug="people/ann", title="Ann", wing="people", room="profile", type="person",
-        date="2026-04-03", score=1.25, snippet="- **2026** | chat — \x02Ann\x03 left",
+        date="2026-04-03", score=1.25, snippet="2026 | chat — \x02Ann\x03 left",
         chunk=HitChunk("timeline", ("Ann", "Timeline"), "2026-04-03", (12, 14), "ab"),
         lanes={"vector": MEANING, "fts": WORDS}, boosts={"date": 1.35},
     )  # fmt: skip
@@ -46,8 +47,9 @@ def shown(capsys: pytest.CaptureFixture[str], *hits: Hit, **options: bool) -> li
 
 
 def test_a_hit_has_title_place_snippet_and_reasons(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("LINES", "40")
     lines = shown(capsys, hit())
     assert lines[0].split("  ")[0] == " 1 Ann"
     assert lines[0].endswith("  words 1 · meaning 3 · date ×1.35")
@@ -57,14 +59,6 @@ def test_a_hit_has_title_place_snippet_and_reasons(
         "",
         "1 page in 12 ms, hybrid",
     ]
-
-
-def test_fences_of_code_are_left_out_of_a_snippet() -> None:
-    assert (
-        highlight_matches("Run ```sh sqlite3 a.db ``` and look").plain
-        == "Run sqlite3 a.db and look"
-    )
-    assert highlight_matches("a `word` and ``two``").plain == "a `word` and ``two``"
 
 
 def test_on_a_narrow_screen_the_reasons_stand_below(
@@ -102,22 +96,7 @@ def test_every_line_fits_whatever_is_in_it(
 def test_a_snippet_drives_no_terminal(text: str) -> None:
     plain = highlight_matches(text).plain
     assert "\x1b" not in plain
-    assert len(plain) <= 400
-
-
-@pytest.mark.parametrize(
-    ("snippet", "plain"),
-    [
-        ("- one **two** three", "one two three"),
-        ("2**8 and 3**4", "2**8 and 3**4"),
-        ("see [[people/ann|Ann]] and [[bo]]", "see Ann and [[bo]]"),
-        ("**\x02bold\x03 word**", "bold word"),
-        ("a\nb", "a b"),
-        ("Alice - the founder", "Alice - the founder"),
-    ],
-)
-def test_signs_of_markdown_are_taken_off(snippet: str, plain: str) -> None:
-    assert highlight_matches(snippet).plain == plain
+    assert "\n" not in plain
 
 
 def test_the_matched_words_stand_out() -> None:
@@ -128,6 +107,8 @@ def test_the_matched_words_stand_out() -> None:
 def test_reasons() -> None:
     assert list(rank_reasons(hit())) == ["words 1", "meaning 3", "date ×1.35"]
     assert list(rank_reasons(hit(lanes={"sms": WORDS}, boosts={}))) == ["by its name"]
+    pinned = hit(lanes={"fts": WORDS, "sms": WORDS}, boosts={}, weak=True)
+    assert list(rank_reasons(pinned)) == ["by its name", "words 1", "weak"]
 
 
 def test_a_strong_answer_says_nothing_of_itself() -> None:
@@ -149,6 +130,45 @@ def test_a_weak_answer_says_so() -> None:
 
 def test_other_words_than_asked_are_told() -> None:
     assert list(closing_notices(answer(hit(), read_as="sourdough"))) == ["Read as: sourdough"]
+
+
+def test_hits_that_are_not_listed_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    hits = [hit(rank=rank, weak=rank > 3) for rank in range(1, 11)]
+    everything = answer(*hits)
+    assert len(list_hits(everything, weak=True)) == 10
+    strong = list_hits(everything, weak=False)
+    assert [listed.rank for listed in strong] == [1, 2, 3]
+    assert hidden_hits_notice(everything, strong) == "7 weaker hits: --all"
+    assert hidden_hits_notice(everything, hits[:2]) == "8 more hits: --all"
+    assert hidden_hits_notice(everything, hits) is None
+    show_answer(everything, strong)
+    shown_lines = capsys.readouterr().out.splitlines()
+    assert shown_lines[-1].rstrip() == "10 pages in 12 ms, hybrid; 7 weaker hits: --all"
+    assert sum("people/ann" in line for line in shown_lines) == 3
+
+
+def test_a_page_found_by_its_name_says_how_to_see_others() -> None:
+    named = answer(hit(), short_circuit="alias")
+    assert list(closing_notices(named)) == [
+        "The query is the alias of this page; --all lists others too."
+    ]
+    near = answer(hit(), short_circuit="near")
+    assert list(closing_notices(near)) == [
+        "The query is nearly the title of this page; --all lists others too."
+    ]
+    assert list(closing_notices(answer(hit(), short_circuit="alias", mode="bm25"))) == []
+
+
+@pytest.mark.parametrize("columns", [70, 80, 120])
+def test_a_snippet_takes_two_lines_at_most(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("LINES", "24")
+    long = "a sentence with several words that go on, " * 6
+    wide = "知識の文です" * 40
+    lines = shown(capsys, hit(snippet=long, boosts={}), hit(snippet=wide, boosts={}))
+    assert len(lines) == 2 * 4 + 1
 
 
 def test_what_was_left_out_is_told() -> None:

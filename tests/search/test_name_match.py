@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
+from functools import partial
 
 import pytest
 
 from gbrain.brain import Brain
 from gbrain.search.name_match import match_name
 from gbrain.text.query import parse_query
-from gbrain.types import Scope
+from gbrain.types import Answer, Scope
+
+Ask = Callable[[Brain, str], Answer]
 
 PAGES = {
     "people/alice-chen": "---\naliases: [Ally, The Captain]\n---\n# Alice Chen\n\nFounder.\n",
@@ -44,9 +48,26 @@ PAGES = {
     ],
 )
 def test_the_name_of_one_page_is_an_answer(filled: Brain, query: str, slug: str, how: str) -> None:
-    answer = filled.search(query)
+    answer = filled.query(query)
     assert answer.short_circuit == how
     assert [hit.slug for hit in answer.hits] == [slug]
+
+
+@pytest.mark.parametrize("ask", [Brain.search, partial(Brain.query, all_hits=True)])
+def test_other_pages_follow_the_named_page_on_request(brain: Brain, ask: Ask) -> None:
+    brain.put("notes/pond", b"# Pond\n\nWater.\n")
+    brain.put("journal/one", b"# One\n\nThe pond froze, pond skates, pond and pond again.\n")
+    brain.put("journal/two", b"# Two\n\nA walk to the pond.\n")
+    brain.put("old", b"---\nsuperseded_by: notes/pond\n---\n# Tarn\n\nA tarn is a pond.\n")
+    answer = ask(brain, "Pond")
+    assert [hit.slug for hit in answer.hits] == ["notes/pond", "journal/one", "journal/two"]
+    assert (answer.short_circuit, answer.verdict.grade) == ("title", "strong")
+    assert "sms" in answer.hits[0].lanes
+    assert answer.hits[0].score >= answer.hits[1].score
+    assert not any(hit.weak for hit in answer.hits)
+    assert answer.superseded == ("old",)
+    named = ask(brain, "Tarn")
+    assert (named.hits[0].slug, named.superseded) == ("old", ())
 
 
 @pytest.mark.parametrize(

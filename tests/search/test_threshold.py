@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.search.threshold import ThresholdResult, apply_noise, apply_threshold
+from gbrain.search.threshold import (
+    ThresholdResult,
+    apply_noise,
+    apply_threshold,
+    find_weak_pages,
+)
 from gbrain.types import Candidate, Ranked
 
 
@@ -66,6 +71,23 @@ def test_the_threshold_applies_after_the_floor() -> None:
 def test_a_duplicate_page_is_kept_at_its_first_place() -> None:
     pages = [page("a", 1.0), page("b", 0.9), page("a", 0.5)]
     assert apply_threshold(pages, Settings()).kept == pages[:2]
+
+
+def test_pages_far_below_the_best_one_are_weak() -> None:
+    pages = [page("a", 2.0), page("b", 0.8), page("c", 0.79), page("d", -1.0)]
+    weak = [pages[2].page_id, pages[3].page_id]
+    assert find_weak_pages(pages, ()) == set(weak)
+    assert find_weak_pages(pages, {weak[0]}) == {weak[1]}
+    assert find_weak_pages([], ()) == find_weak_pages([page("a", 0.0)], ()) == set()
+
+
+def test_a_raised_page_is_not_weak_and_makes_no_other_page_weak() -> None:
+    raised = page("a", 3.0)._replace(boosts={"date": 3.0})
+    lowered = page("c", 0.3)._replace(boosts={"recency": 0.3})
+    pages = [raised, page("b", 0.9), lowered]
+    assert find_weak_pages(pages, ()) == {lowered.page_id}
+    best = page("d", 9.0)
+    assert find_weak_pages([best, *pages], ()) == {pages[1].page_id, lowered.page_id}
 
 
 scored = st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(-1, 2)), unique_by=lambda p: p[0])

@@ -91,7 +91,7 @@ def _explain_short_circuit(explained: ExplainedQuery, slug: str) -> Lost | None:
     shown = next((hit.rank for hit in answer.hits if hit.slug == slug), None)
     if shown is not None:
         return "shown", f"It is hit {shown}.", None
-    if not answer.short_circuit:
+    if not answer.short_circuit or explained.results.plan.pin_named_page:
         return None
     return (
         "short_circuit",

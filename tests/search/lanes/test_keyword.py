@@ -96,7 +96,7 @@ def test_the_snippet_marks_words_in_the_best_chunk(filled: Brain) -> None:
     hit = filled.search("egrets seen").hits[0]
     assert hit.chunk is not None
     assert (hit.chunk.kind, hit.chunk.date, hit.chunk.lines) == ("timeline", "2026-04-03", (5, 5))
-    assert hit.snippet == "- 2026-04-03 — saw an \x02egret\x03"
+    assert hit.snippet == "2026-04-03 — saw an \x02egret\x03"
     assert hit.date == "2026-04-03"
 
 

@@ -1,0 +1,110 @@
+"""The excerpt of a hit: the right sentence, readable, and never cut inside of a date or a name."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gbrain.text.snippet import (
+    MARK_OFF,
+    MARK_ON,
+    MAX_SNIPPET_CHARACTERS,
+    build_snippet,
+    shorten,
+    visible_length,
+)
+
+FILLER = "Nothing of this matters for the question that somebody has asked about it. " * 3
+
+
+def test_the_sentence_with_the_most_matches_is_shown() -> None:
+    text = f"{FILLER}\x02Luc\x03 tunes \x02pianos\x03 for a living. {FILLER}\x02Luc\x03 sleeps."
+    assert build_snippet(text).startswith("\x02Luc\x03 tunes \x02pianos\x03 for a living. Nothing")
+
+
+def test_a_word_of_every_sentence_counts_less_than_a_rare_one() -> None:
+    name = "\x02Luc\x03 and \x02Luc\x03 again did nothing that would be worth a line in here. "
+    assert build_snippet(f"{name * 4}The \x02oboe\x03 broke. {name * 4}").startswith("The \x02oboe")
+
+
+def test_without_matches_the_start_is_shown() -> None:
+    assert build_snippet("One line.\n\nTwo lines.") == "One line. Two lines."
+    assert build_snippet("A. \x02b\x03 c. " * 2, opening=True).startswith("A. \x02b\x03")
+    assert build_snippet("") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("- one **two** three", "one two three"),
+        ("2**8 and 3**4", "2**8 and 3**4"),
+        ("see [[people/ann|Ann]] and [[bo]]", "see Ann and [[bo]]"),
+        ("see [the site](https://a.org/b?c=d) and ![a map](map.png)", "see the site and a map"),
+        ("**\x02bold\x03 word** and *other*", "\x02bold\x03 word and other"),
+        ("a\nb", "a b"),
+        ("Alice - the founder", "Alice - the founder"),
+        ("- one\n- two\n3. three", "one · two · 3. three"),
+        ("- 2026-04-03 — saw an \x02egret\x03", "2026-04-03 — saw an \x02egret\x03"),
+        ("> [!warning] Hot\n> Do not \x02touch\x03 it.", "Warning: Hot Do not \x02touch\x03 it."),
+        ("> [!note]-\n> Quiet.", "Note: Quiet."),
+        ("> quoted\n> words", "quoted words"),
+        ("Run\n```sh\nvi a.db\nls -l\n```\nand look", "Run · `vi a.db` · `ls -l` · and look"),
+        ("Run ```sh sqlite3 a.db ``` and look", "Run sqlite3 a.db and look"),
+        ("a `word` and ``two``", "a `word` and ``two``"),
+        (
+            "| Card | expires |\n|---|:--:|\n| \x02Pass\x03 | 2028-05-23 |\n| Visa | |",
+            "\x02Pass\x03 · expires: 2028-05-23 · Visa",
+        ),
+        ("| Pass | 2028 |\n| Visa | 2030 |", "Pass · 2028 · Visa · 2030"),
+        ("### Heading\nText", "Heading Text"),
+        ("one\n\n---\n\ntwo", "one · two"),
+        ("seen <!-- not --> here<br>there", "seen here there"),
+    ],
+)  # fmt: skip
+def test_markdown_is_readable_on_one_line(text: str, shown: str) -> None:
+    assert build_snippet(text) == shown
+
+
+def test_abbreviations_and_dates_end_no_sentence() -> None:
+    last = "Am 12. März kam \x02Dr.\x03 Weber zu Besuch."
+    text = "Nichts davon ist wichtig, aber es steht trotzdem so in dem Text. " * 3 + last
+    assert build_snippet(text).endswith(last)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "12 March 2026", "March 12, 2026", "12. März 2026", "2026-03-12", "1,234.50 euros",
+        "Anna van der Berg", "Dr. Anna Weber", "$ 450", "+44 7700 900142", "10 km", "5 October",
+    ],
+)  # fmt: skip
+def test_no_cut_inside_of_a_date_number_or_name(whole: str) -> None:
+    text = f"we said that it was about {whole} and then went on to talk about the weather"
+    cuts = [shorten(text, limit) for limit in range(30, len(text))]
+    assert cuts
+    for cut in cuts:
+        assert whole in cut or not any(word in cut.split() for word in whole.split()), cut
+        assert cut.endswith("…")
+
+
+def test_a_cut_keeps_a_match_that_stands_late() -> None:
+    text = "word " * 60 + "the \x02egret\x03 flew " + "word " * 60
+    cut = shorten(text, 80)
+    assert "\x02egret\x03" in cut
+    assert (cut[0], cut[-1]) == ("…", "…")
+    assert visible_length(cut) <= 80
+
+
+def test_text_without_spaces_is_cut_outside_of_numbers() -> None:
+    assert shorten("東京" * 60 + "2026-04-18" + "京都" * 60, 125) == "東京" * 60 + "…"
+
+
+@given(st.text(alphabet=st.sampled_from("ab1 .,\n|-`>[]*#\x02\x03東!"), max_size=600))
+def test_any_text_gives_a_short_line_with_marks_in_pairs(text: str) -> None:
+    for limit in (5, 40, MAX_SNIPPET_CHARACTERS):
+        cut = shorten(build_snippet(text.replace("\x02", "").replace("\x03", "")), limit)
+        assert "\n" not in cut
+        assert visible_length(cut) <= limit
+    marked = shorten("a " + f"{MARK_ON}{'b c ' * 9}{MARK_OFF}" + text.translate({2: "", 3: ""}), 9)
+    assert marked.count(MARK_ON) == marked.count(MARK_OFF)
