@@ -16,7 +16,7 @@ _MIN_SNIPPET_CHARACTERS = 100
 # Words that share so many letters count as forms of one word.
 _STEM_LETTERS = 5
 
-_MARKED = re.compile(f"{MARK_ON}([^{MARK_OFF}]*){MARK_OFF}")
+_MARKED = re.compile(f"{MARK_ON}([^{MARK_ON}{MARK_OFF}]*){MARK_OFF}")
 _MARKS = str.maketrans("", "", MARK_ON + MARK_OFF)
 
 _FENCE = re.compile(r"(?:```+|~~~+)[^`~]*$")
@@ -37,7 +37,7 @@ _COMMENT = re.compile(r"<!--.{0,1000}?-->|<br ?/?>", re.DOTALL)
 
 _SENTENCE_END = re.compile(rf"(?:[.!?…][\"'”’»){MARK_OFF}]*\s+(?=[^\sa-z])|[。！？]+)")
 _LATIN = re.compile(r"[0-9A-Za-z.,-]")
-_LAST_WORD = re.compile(rf"(\w+)\.?{MARK_OFF}?$")
+_LAST_WORD = re.compile(rf"(?<!\w)(\w{{1,8}})\.?{MARK_OFF}?$")
 _PARTICLES = frozenset(
     {"van", "von", "der", "den", "de", "del", "di", "da", "du", "la", "le", "of"}
 )
@@ -158,7 +158,7 @@ def _split_units(text: str) -> Iterator[str]:
         start = 0
         plain = " ".join(_remove_markup(block).split())
         for end in _SENTENCE_END.finditer(plain):
-            last = _LAST_WORD.search(plain, start, end.start())
+            last = _LAST_WORD.search(plain[max(start, end.start() - 12) : end.start()])
             if last and plain[end.start()] == "." and _is_abbreviation(last[1]):
                 continue
             yield plain[start : end.end()].strip()
