@@ -44,13 +44,17 @@ def completion_values(path: str, kind: str, begin: str) -> list[Completion]:
 
 
 class _open_for_reading:
-    """Open the brain read-only; immutable without a -wal file, so that SQLite creates no files."""
+    """Open the brain read-only; immutable without a -wal file, so that SQLite creates no files.
+
+    Raises sqlite3.OperationalError at the end if such a brain was written in the meantime.
+    """
 
     def __init__(self, path: str) -> None:
         # SQLite keeps the log beside the file that a link points to.
-        path = os.path.realpath(path)
+        self.path = path = os.path.realpath(path)
         escaped = "".join(f"%{ord(char):02x}" if char in "%?#" else char for char in path)
-        immutable = "" if os.path.exists(f"{path}-wal") else "&immutable=1"
+        self.stamp = None if os.path.exists(f"{path}-wal") else self._file_stamp()
+        immutable = "" if self.stamp is None else "&immutable=1"
         self.connection = sqlite3.connect(
             f"file:{escaped}?mode=ro{immutable}", uri=True, timeout=_BUSY_SECONDS
         )
@@ -62,6 +66,15 @@ class _open_for_reading:
 
     def __exit__(self, *_: object) -> None:
         self.connection.close()
+        if self.stamp is not None and self.stamp != self._file_stamp():
+            raise sqlite3.OperationalError("the brain was written in the meantime")
+
+    def _file_stamp(self) -> tuple[int, int, int] | None:
+        try:
+            known = os.stat(self.path)
+        except OSError:
+            return None
+        return known.st_ino, known.st_size, known.st_mtime_ns
 
 
 def _slug_values(connection: sqlite3.Connection, begin: str, *, folders: bool) -> list[Completion]:

@@ -7,10 +7,12 @@ import pty
 import re
 import select
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,26 @@ AWKWARD = [
 
 def values(*words: str) -> list[str]:
     return [candidate.value for candidate in completions(words)]
+
+
+def test_names_behind_a_link_are_read_with_their_log(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "link.db"
+    link.symlink_to(tmp_path / "folder" / "brain.db")
+    with Brain.open(link, make=True) as brain:
+        brain.put("only-in-the-log", b"# Page\n")
+        assert values("get", "--db", str(link), "only") == ["only-in-the-log"]
+
+
+def test_a_brain_written_meanwhile_gives_no_names(brain_path: Path) -> None:
+    with Brain.open(brain_path, make=True) as brain:
+        brain.put("before", b"# Page\n")
+    with ExitStack() as reading:
+        reading.enter_context(completion_values._open_for_reading(str(brain_path)))
+        with Brain.open(brain_path) as brain:
+            brain.put("after", b"# Page\n" + b"word " * 20_000)
+        with pytest.raises(sqlite3.OperationalError, match="in the meantime"):
+            reading.close()
 
 
 # --- what is offered ---------------------------------------------------------------------------
