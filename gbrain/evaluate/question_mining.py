@@ -283,7 +283,9 @@ def _from_rare_words(counts: _WordCounts) -> Iterator[_Draft]:
     """Ask for pages by an identifier, or else a word, that stands on no other page."""
     for page, text in _pages_with_prose(counts.connection, "rare"):
         for word in (*find_identifiers(text), *content_words(text)):
-            if counts.pages(word) == 1 and not counts.name_a_page([word]):
+            # "Alice's" is a form of a name that other pages contain.
+            has_ending = "'" in word or "’" in word
+            if not has_ending and counts.pages(word) == 1 and not counts.name_a_page([word]):
                 yield _Draft(page.slug, [word], word)
                 break
 

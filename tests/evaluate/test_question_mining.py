@@ -90,10 +90,12 @@ def test_misspelt_and_reworded_questions_have_a_plain_source(birds: Brain) -> No
 
 
 def test_an_identifier_of_one_page_is_asked_for_before_words(birds: Brain) -> None:
-    birds.put("camera", b"# Camera\n\nThe heron hide streams with `parseFrames` over water.\n")
+    birds.put("camera", b"# Camera\n\nAnn's heron hide streams with `parseFrames` over water.\n")
+    birds.put("ann", b"# Friends\n\nAnn's heron water grey.\n\nAnn counted.\n")
     assert asked(birds, "rare", "camera") == ["parseFrames"]
+    assert asked(birds, "rare", "ann") == []
     (word,) = asked(birds, "rare", "wading-birds")
-    assert word in ("grey", "stands")
+    assert word == "Heronries"
     question = next(q for q in mined(birds) if q.text == "parseFrames")
     birds.put("other", b"# Other\n\nCalls parseFrames, too.\n")
     with birds.database.read_transaction() as connection:
