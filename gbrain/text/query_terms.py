@@ -22,6 +22,7 @@ _MAX_COMPOUND_WORDS = 40
 
 # A shorter word that no page contains is as likely new as misspelt.
 _MIN_MISSPELT_LETTERS = 5
+_MIN_COMPOUND_LETTERS = 6
 # A shorter word shares too few trigrams with any other.
 _MIN_COMPARED_CHARACTERS = 3
 
@@ -142,6 +143,11 @@ def may_be_misspelt(term: Term) -> bool:
     """Tell whether a term that no page contains is more likely misspelt than new."""
     word = term.words[0]
     return len(word) >= _MIN_MISSPELT_LETTERS and word.isalpha() and can_be_compared(term)
+
+
+def may_begin_compound(term: Term) -> bool:
+    """Tell whether a term that no page contains may be the first part of a longer word."""
+    return len(term.words[0]) >= _MIN_COMPOUND_LETTERS and may_be_misspelt(term)
 
 
 def can_be_compared(term: Term) -> bool:

@@ -12,7 +12,7 @@ from gbrain.config import Settings
 from gbrain.store import keyword_index
 from gbrain.store.page_names import slugs_by_id
 from gbrain.store.verdict_data import approximate_page_count
-from gbrain.text.query_terms import fts_expression
+from gbrain.text.query_terms import fts_expression, may_begin_compound
 from gbrain.text.unspaced import has_unspaced_script, looser_forms
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
 
@@ -36,6 +36,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
     complete: Set[int] = frozenset()
     best: dict[int, int] = {}
     counts = keyword_index.count_pages_with(connection, query.terms)
+    query, counts = _match_compounds(connection, query, counts)
     chunks: list[ScoredChunk] = []
     questions = settings.hypothetical_questions != "off" and keyword_index.has_questions(connection)
     pool = settings.lane_pool("fts", query.limit)
@@ -90,6 +91,24 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
             connection, query.terms, counts, scores, complete, substrings, settings
         ),
     )
+
+
+def _match_compounds(
+    connection: sqlite3.Connection, query: Query, counts: list[int]
+) -> tuple[Query, list[int]]:
+    """Let a word that no page contains match longer words that start with it.
+
+    Such words are German compounds and other languages' inflections: Treppenhausreinigung.
+    """
+    if query.fts_expression or all(counts):
+        return query, counts
+    terms = [
+        term._replace(prefix=True) if not count and may_begin_compound(term) else term
+        for term, count in zip(query.terms, counts, strict=True)
+    ]
+    longer = keyword_index.count_pages_with(connection, terms)
+    kept = [new if more else old for new, old, more in zip(terms, query.terms, longer, strict=True)]
+    return query._replace(terms=tuple(kept)), longer
 
 
 def _score_substrings(

@@ -261,3 +261,12 @@ def test_words_of_an_unspaced_sentence_find_their_page(brain: Brain) -> None:
         result = search(connection, query, Settings())
     assert result.pages[0].chunk_id == result.chunks[0].chunk_id
     assert result.unknown_terms == ()
+
+
+def test_an_unknown_word_matches_compounds_that_start_with_it(brain: Brain) -> None:
+    brain.put("house", b"# Haus\n\nTreppenhausreinigung im Wechsel.\n")
+    brain.put("stairs", b"# Treppe\n\nDie Treppe knarrt.\n")
+    assert matched(brain, "wer putzt das Treppenhaus") == ["house"]
+    assert matched(brain, "Treppe")[0] == "stairs"
+    assert "house" not in matched(brain, "Treppe"), "a word that some page contains stays whole"
+    assert matched(brain, "Wechs") == [], "a short word stays whole"
