@@ -139,7 +139,8 @@ def test_export_names_the_pages_that_import_would_not_take_back(run, brain_path,
     assert run("import", "--stdin", "--no-embed", stdin=lines).exit_code == 0
     exported = run("export", tmp_path / "out")
     assert (
-        "1 page written to paths that import ignores: .private/a. gbrain rename" in exported.stderr
+        "1 page written to paths that import ignores: .private/a. Rename them with gbrain rename"
+        in exported.stderr
     )
     assert (tmp_path / "out" / ".private" / "a.md").read_text() == "# A"
     assert run("put", ".private/a", stdin=b"# Changed").exit_code == 0
