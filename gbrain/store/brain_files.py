@@ -43,6 +43,7 @@ def place_brain(temporary: TemporaryFile, path: Path) -> None:
 
 def replace_brain(temporary: TemporaryFile, path: Path) -> None:
     """Give a finished temporary file the name `path`, replacing a file that no program has open."""
+    held: sqlite3.Connection | None = None
     with _lock_folder(path.parent), ExitStack() as stack:
         if path.exists():
             if not path.is_file():
@@ -55,7 +56,13 @@ def replace_brain(temporary: TemporaryFile, path: Path) -> None:
                 stack.enter_context(closing(held))
             elif held:
                 held.close()
-        _set_logs_aside(path)
+        if held:
+            # Its log is in the file, and the journal of a lock that is held contains nothing.
+            for ending in SQLITE_SUFFIXES:
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{path}{ending}")
+        else:
+            _set_logs_aside(path)
         temporary.replace(path)
 
 
