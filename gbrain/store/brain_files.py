@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from errno import EACCES, EINVAL
 from pathlib import Path
 from stat import S_ISREG
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import NamedTuple
 
 from gbrain import paths
@@ -20,6 +20,7 @@ from gbrain.store.sqlite_errors import error_name
 
 # How long to wait for a program that has the file open that is to be replaced.
 _LOCK_TIMEOUT_SECONDS = 2.0
+_NEW_SECONDS = 5.0
 _ORPHANED = ".orphaned-"
 # UNIX_SHM_DMS in SQLite's os_unix.c.
 _SHARED_MEMORY_LOCK_BYTE = 128
@@ -109,15 +110,18 @@ def in_use_error(path: Path) -> BadBrain:
 def refuse_hard_links(path: Path) -> None:
     """Raise BadBrain if the file has a second name: SQLite keeps a separate log for each.
 
-    Waits a moment, because a new brain has two names for an instant.
+    Waits a moment for a new brain, which has two names for an instant.
     """
-    for wait in (0.0, 0.05, 0.2, 0.5):
-        sleep(wait)
+    for wait in (0.05, 0.2, 0.5, 0.0):
         try:
-            if os.stat(path).st_nlink < 2:
-                return
+            known = os.stat(path)
         except OSError:
             return
+        if known.st_nlink < 2:
+            return
+        if time() - known.st_ctime > _NEW_SECONDS:
+            break
+        sleep(wait)
     raise BadBrain(
         f"{path} has several names (hard links), and writing to one would corrupt the others",
         hint="Make a copy with gbrain backup FILE and use that, or delete the other names.",
