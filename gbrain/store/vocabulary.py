@@ -24,7 +24,7 @@ _LAST_CHARACTER = "\U0010ffff"
 # read as pages write them, each in a few places.
 _MAX_STEMS = 16
 _MAX_PLACES = 3
-# Shorter stems are one edit away from too many others.
+# Shorter words and stems are one edit away from too many others: todo, too.
 _MIN_STEM_LETTERS = 5
 
 
@@ -139,7 +139,7 @@ def _compare(word: str, stem: str, spelled: str, term: str, pages: int) -> Simil
     written = jaccard(trigrams(word), trigrams(spelled))
     stems = jaccard(trigrams(stem), trigrams(term))
     slip = 0.0
-    if edit_distance(word, spelled, 1):
+    if len(word) >= _MIN_STEM_LETTERS and edit_distance(word, spelled, 1):
         slip = 1.0
     elif len(stem) >= _MIN_STEM_LETTERS and edit_distance(stem, term, 1):
         slip = 0.5
