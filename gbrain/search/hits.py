@@ -60,8 +60,7 @@ def build_hits(
 def _chunk_to_show(connection: sqlite3.Connection, page: Ranked, query: Query) -> int | None:
     """Return the id of the chunk to show: one with every term or of the asked time, else by vector.
 
-    Of 126 everyday questions, the vector lane's chunk shows the answer to 79 %, the keyword lane's
-    to 69 %.
+    Of 127 everyday questions, this chunk shows the answer to 76 %, the keyword lane's to 69 %.
     """
     vector, keyword = page.lanes.get("vector"), page.chunk_id
     if not vector or keyword is None or keyword == vector.chunk_id or "date" in page.boosts:
