@@ -334,8 +334,9 @@ class Settings:
     )  # fmt: skip
 
     threshold: float = _setting(
-        0.0, "Lowest score of a result, as a share of the best one; 0 is off", ENGRAM, low=0, high=1
-    )
+        0.0, "Lowest score of a result, as a share of the best one; above 0, a query that finds "
+        "nothing fitting has no results; 0 is off", ENGRAM, low=0, high=1,
+    )  # fmt: skip
     relevance_floor: float = _setting(
         0.0, "Lowest similarity of a page that was found by meaning alone; 0 is off", low=0, high=1
     )

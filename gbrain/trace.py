@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-Detail = str | int | float | bool | None | list[str]
+# The detail with the first pages of a lane or ranking.
+SCORES = "scores"
+
+PageScore = dict[str, str | float]
+Detail = str | int | float | bool | None | list[str] | list[PageScore]
 
 
 class Stage:

@@ -182,6 +182,36 @@ def test_engram_adds_noise_after_reranking(embedded: Path) -> None:
     )
 
 
+def test_engram_rejects_junk(run, embedded: Path) -> None:
+    changes = {**profile_values("engram"), "rerank": "off"}
+    junk = "which carburettor fits a vintage tractor?"
+    with Brain.open(embedded) as brain:
+        answer, results = brain.query_with_trace(junk, changes=changes, depth="auto")
+        assert (answer.verdict.grade, answer.hits) == ("nothing", ())
+        assert brain.query(junk).hits
+        found = brain.query("who is lukewarm on cloud RAG?", changes=changes).hits
+        assert found[0].slug == "people/noor-haddad"
+        kept = results.threshold.kept[0].slug
+        lost = brain.explain_missing(kept, answer, results, changes=changes)
+    assert (lost.stage, "such an answer has no hits" in lost.reason) == ("cut", True)
+
+
+def test_engram_shows_every_stage_with_debug(run, embedded: Path) -> None:
+    asked = ("query", "who works on search at River AI?", "--profile", "engram", "--debug")
+    stages = {stage["stage"]: stage for stage in run(*asked, "--json").json["trace"]}
+    for name in ("vector", "fts", "graph", "associative", "fuse", "boost", "rerank", "noise"):
+        scores = [page["score"] for page in stages[name]["scores"]]
+        assert scores
+        assert scores == sorted(scores, reverse=True)
+        assert all(page["slug"] for page in stages[name]["scores"])
+    shown = run(*asked).stderr
+    assert (
+        f"{stages['boost']['scores'][0]['score']:.6f}  {stages['boost']['scores'][0]['slug']}"
+        in shown
+    )
+    assert shown.splitlines()[-1].startswith("total ")
+
+
 def test_gigabrain_adds_a_bonus_for_pages_in_both_lanes() -> None:
     lanes = {
         "fts": LaneResult(

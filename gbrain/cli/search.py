@@ -36,6 +36,7 @@ from gbrain.output.answer_text import (
     named_page_notice,
     poor_answer_notice,
     read_as_notice,
+    stage_lines,
     superseded_notice,
 )
 from gbrain.output.json import Document, answer_document, dumps
@@ -54,7 +55,9 @@ Text = Annotated[
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Add scores, line numbers and files (terminal).")
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the stages of the query with times.")]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show what each stage found, with scores and times.")
+]
 
 
 class RenderOptions(NamedTuple):
@@ -234,7 +237,7 @@ def _print_answer(
             ):
                 screen.say(remark)
         if options.debug:
-            for line in _stage_lines(answer):
+            for line in stage_lines(answer):
                 screen.say(line)
 
 
@@ -253,9 +256,3 @@ def _remember_hits(answer: Answer, brain: Brain) -> Iterator[None]:
         yield
     finally:
         thread.join()
-
-
-def _stage_lines(answer: Answer) -> Iterator[str]:
-    for stage in answer.trace.stages:
-        detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
-        yield f"{stage.name:14} {stage.ms:8.2f} ms  {detail}"

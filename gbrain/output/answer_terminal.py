@@ -21,6 +21,7 @@ from gbrain.output.answer_text import (
     phrase_reason,
     poor_answer_notice,
     read_as_notice,
+    stage_lines,
     superseded_notice,
     without_title,
 )
@@ -84,7 +85,7 @@ def show_answer(
             for hit in hits:
                 screen.print(Constrain(_hit(hit, screen, verbose, files), _MAX_WIDTH))
         if debug:
-            for line in _stages(answer):
+            for line in stage_lines(answer):
                 screen.print(Text(line, style="dim"))
         for line in closing_notices(answer, verbose=verbose):
             screen.print(Text(line))
@@ -218,12 +219,6 @@ def _summary(answer: Answer, listed: Sequence[Hit]) -> str:
     hidden = hidden_hits_notice(answer, listed)
     how = f"by {answer.short_circuit}" if answer.short_circuit else answer.mode
     return f"{pages} in {answer.took_ms:.0f} ms, {how}" + (f"; {hidden}" if hidden else "")
-
-
-def _stages(answer: Answer) -> Iterator[str]:
-    for stage in answer.trace.stages:
-        detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
-        yield f"{stage.name:14} {stage.ms:8.2f} ms  {detail}"
 
 
 # --- context and pages -----------------------------------------------------------------------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gbrain.messages import counted, did_you_mean
 from gbrain.output.plain_text import one_line, printable, without_newlines
 from gbrain.text.snippet import MARK_OFF, MARK_ON
+from gbrain.trace import SCORES
 from gbrain.types import Answer, ContextChunk, Hit
 
 _MAX_CLOSEST_PAGES = 3
@@ -124,3 +125,17 @@ def without_title(chunk: ContextChunk) -> tuple[str, tuple[str, ...]]:
     if first and first[1] in headings:
         headings = headings[: headings.index(first[1])]
     return text, tuple(headings)
+
+
+def stage_lines(answer: Answer) -> Iterator[str]:
+    """Yield what each stage of the query did, the scores of its first pages, and the total time."""
+    for stage in answer.trace.stages:
+        detail = ", ".join(
+            f"{name} {value}" for name, value in stage.detail.items() if name != SCORES
+        )
+        yield f"{stage.name:14} {stage.ms:8.2f} ms  {detail}"
+        scores = stage.detail.get(SCORES)
+        for page in scores if isinstance(scores, list) else ():
+            if isinstance(page, dict):
+                yield f"{page['score']:>25.6f}  {page['slug']}"
+    yield f"{'total':14} {answer.took_ms:8.2f} ms"

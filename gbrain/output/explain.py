@@ -16,7 +16,7 @@ from gbrain.search.explain.why_not import WhyNot
 from gbrain.search.intent import Intent
 from gbrain.search.pipeline import StageResults
 from gbrain.text.query_tree import describe_query
-from gbrain.trace import Detail
+from gbrain.trace import SCORES, Detail
 from gbrain.types import Answer, LaneResult, Ranked
 
 # Pages shown of each lane and stage, so that all stages fit on one screen.
@@ -242,6 +242,8 @@ def _noise_lines(noisy: Sequence[Ranked]) -> Iterator[str]:
 def _threshold_lines(answer: Answer, results: StageResults) -> Iterator[str]:
     settings, kept = results.plan.settings, results.threshold.kept
     yield f"{counted(len(kept), 'page')} kept, {len(answer.hits)} shown"
+    if kept and threshold.rejects_answer(answer.verdict.grade, settings):
+        yield f"threshold {settings.threshold:g}: an answer graded nothing has no hits"
     least = threshold.minimum_score(kept, settings)
     share = f" of the best, {least:.4f}" if least is not None else ""
     for reason, slugs in (
@@ -261,11 +263,11 @@ def _time_lines(answer: Answer) -> Iterator[str]:
         detail = ", ".join(
             f"{name} {'; '.join(_as_list(value))}"
             for name, value in stage.detail.items()
-            if value not in (None, []) and name != _RUNGS
+            if value not in (None, []) and name not in (_RUNGS, SCORES)
         )
         share = bar(stage.ms, longest, 12)
         yield f"{stage.name:14} {stage.ms:8.2f} ms {share:12} {one_line(detail)}"
 
 
 def _as_list(value: Detail) -> list[str]:
-    return value if isinstance(value, list) else [str(value)]
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]

@@ -37,12 +37,13 @@ from gbrain.search.threshold import (
     apply_noise,
     apply_threshold,
     find_weak_pages,
+    rejects_answer,
 )
 from gbrain.search.verdict import grade_answer
 from gbrain.store.connection import Database
 from gbrain.store.keyword_index import has_questions, pages_asked
 from gbrain.store.scope import pages_in_scope
-from gbrain.trace import Trace
+from gbrain.trace import SCORES, PageScore, Trace
 from gbrain.types import Answer, Candidate, LaneResult, MergeStrategy, Mode, Query, Ranked
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
 # Pages that each lane adds from the time that a question asks about. With 50, a question with a
 # date cost 1.38 times the same question without it, and found no more.
 _PERIOD_POOL = 20
+
+
+_TRACED_PAGES = 10
 
 
 class QueryPlan(NamedTuple):
@@ -143,6 +147,7 @@ def run_query(
         if backlog and backlog.waiting:
             found = found._replace(lanes=found.lanes._replace(backlog=backlog))
         results = _rank(connection, query, plan, found, trace)
+        _add_scores(trace, results)
         return _build_answer(connection, results, trace), results
 
 
@@ -319,6 +324,23 @@ def _pin(named: Candidate, ranked: Sequence[Ranked]) -> list[Ranked]:
     return [pinned._replace(score=score, lanes={**pinned.lanes, "sms": named}), *others]
 
 
+def _add_scores(trace: Trace, results: StageResults) -> None:
+    """Add the first pages of each lane and of each ranking to its stage of the trace."""
+    rankings: dict[str, Sequence[Candidate] | Sequence[Ranked]] = {
+        lane: found.pages for lane, found in results.lanes.by_name.items()
+    }
+    rankings |= {"fuse": results.fused, "boost": results.boosted.ranked}
+    rankings |= {"rerank": results.reranked.ranked} if results.reranked else {}
+    rankings |= {"noise": results.noisy} if results.noisy else {}
+    for stage in trace.stages:
+        if stage.name in rankings:
+            first: list[PageScore] = [
+                {"slug": page.slug, "score": round(page.score, 6)}
+                for page in rankings[stage.name][:_TRACED_PAGES]
+            ]
+            stage.detail[SCORES] = first
+
+
 def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: Trace) -> Answer:
     """Add the text of the hits, the verdict and, with a budget, the context."""
     query, plan, lanes = results.query, results.plan, results.lanes
@@ -334,6 +356,8 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
             connection, query, ranked, lanes.by_name, hits, settings, short_circuit=short_circuit
         )
         detail["grade"], detail["confidence"] = verdict.grade, verdict.confidence
+    if rejects_answer(verdict.grade, settings):
+        ranked, hits = [], ()
     context, budget = None, None
     if plan.budget is not None:
         from gbrain.search.context import assemble_context

@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from gbrain.config import Settings
-from gbrain.types import Ranked
+from gbrain.types import Grade, Ranked
 
 # Of the relevant pages among the first ten, these are weak: chats .8 %, abstracts 0 and 3.8 %,
 # people's pages 0, everyday notes .2 %; of the other pages 15 to 31 %. With the keyword lane alone
@@ -63,6 +63,14 @@ def apply_threshold(ranked: Sequence[Ranked], settings: Settings) -> ThresholdRe
         ),
         tuple(page.slug for page in above_floor if least is not None and page.score < least),
     )
+
+
+def rejects_answer(grade: Grade, settings: Settings) -> bool:
+    """Return whether an answer of this grade has no hits.
+
+    A share of the best score cannot tell that the best page is unrelated; the verdict can.
+    """
+    return grade == "nothing" and settings.threshold > 0
 
 
 def minimum_score(ranked: Sequence[Ranked], settings: Settings) -> float | None:

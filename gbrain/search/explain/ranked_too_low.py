@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gbrain.config import Settings, SettingValue, find_setting, format_value
 from gbrain.search.explain.score_breakdown import scores_by_page
 from gbrain.search.pipeline import StageResults
-from gbrain.search.threshold import minimum_score
+from gbrain.search.threshold import minimum_score, rejects_answer
 from gbrain.store.provenance import find_successor
 from gbrain.types import Answer, Ranked
 
@@ -150,6 +150,14 @@ def explain_threshold(explained: ExplainedQuery, slug: str) -> Lost | None:
     """Return the score that a page did not reach; None if no threshold dropped it."""
     results, settings = explained.results, explained.results.plan.settings
     below_floor = slug in results.threshold.below_floor
+    verdict = explained.answer.verdict
+    rejected = rejects_answer(verdict.grade, settings)
+    if rejected and slug in [page.slug for page in results.threshold.kept[: explained.limit]]:
+        reason = (
+            f"The answer is graded nothing (confidence {verdict.confidence:g}), and with threshold "
+            f"{settings.threshold:g} such an answer has no hits."
+        )
+        return "cut", reason, describe_remedy(steps_for_setting(explained, "threshold", 0.0))
     if not below_floor and slug not in results.threshold.below_threshold:
         return None
     ranked = results.noisy or (
