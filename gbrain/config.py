@@ -189,7 +189,7 @@ class Settings:
         "page found by both lanes", low=0, high=1,
     )  # fmt: skip
     coverage_power: float = _setting(
-        0.3, "set-union: how much less a page's keyword score counts if the page lacks words of "
+        0.2, "set-union: how much less a page's keyword score counts if the page lacks words of "
         "the query; 0 for not at all", low=0, high=5,
     )  # fmt: skip
     literal_bonus: float = _setting(

@@ -230,14 +230,14 @@ def test_a_page_with_every_word_counts_more(filled: Brain) -> None:
     assert word_factors(filled, "egret") == {"dated": 1.5}
     # Of eight pages two contain "middleware", one each "fix" and "bug".
     twice, once = log(1 + 6.5 / 2.5), log(1 + 7.5 / 1.5)
-    lacking = round((twice / (twice + 2 * once)) ** 0.3, 4)
+    lacking = round((twice / (twice + 2 * once)) ** 0.2, 4)
     assert word_factors(filled, "fix the middleware bug") == {"auth": 1.25, "auth-notes": lacking}
     off = override_settings(Settings(), {"coverage_power": "0", "literal_bonus": "0"})
     assert set(word_factors(filled, "fix the middleware bug", off).values()) <= {1.0}
 
 
 def test_words_found_as_substrings_count_like_others(filled: Brain) -> None:
-    half = round(0.5**0.3, 4)
+    half = round(0.5**0.2, 4)
     assert word_factors(filled, "知识 egret") == {"chinese": half, "dated": half}
     assert word_factors(filled, "知识") == {"chinese": 1.5}
 
