@@ -68,6 +68,8 @@ def test_a_copy_in_the_place_of_another(
     log_left(copy)
     assert run("backup", copy, "--force").exit_code == 0
     assert well(run, copy, 1)
+    assert run("backup", copy, "--force", "--quiet").stderr == ""
+    assert [file.name for file in tmp_path.glob("copy.db*")] == ["copy.db"]
 
 
 def test_a_copy_in_the_place_of_what_is_no_brain(
