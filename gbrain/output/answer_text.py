@@ -13,7 +13,7 @@ from gbrain.trace import SCORES
 from gbrain.types import Answer, ContextChunk, Hit
 
 _MAX_CLOSEST_PAGES = 3
-_HEADING_LINE = re.compile(r"\s*#{1,6}[ \t]+([^\n]*?)[ \t]*#*[ \t\r]*(?:\n|\Z)")
+_HEADING_LINE = re.compile(r"\s*#{1,6}[ \t]([^\n]*)(?:\n|\Z)")
 
 
 def answer_text(answer: Answer) -> str:
@@ -119,12 +119,17 @@ def without_title(chunk: ContextChunk) -> tuple[str, tuple[str, ...]]:
     """Return a chunk's text without the page's title, and the headings above that text."""
     text, headings = chunk.text, [name for name in chunk.heading_path if name != chunk.title]
     first = _HEADING_LINE.match(text)
-    if first and first[1] == chunk.title:
+    if first and _heading_name(first) == chunk.title:
         text = text[first.end() :]
         first = _HEADING_LINE.match(text)
-    if first and first[1] in headings:
-        headings = headings[: headings.index(first[1])]
+    if first and _heading_name(first) in headings:
+        headings = headings[: headings.index(_heading_name(first))]
     return text, tuple(headings)
+
+
+def _heading_name(line: re.Match[str]) -> str:
+    """Return the name in a heading line, without the number signs that may close it."""
+    return line[1].rstrip().rstrip("#").strip()
 
 
 def stage_lines(answer: Answer) -> Iterator[str]:

@@ -75,7 +75,7 @@ _SENTENCE_END = re.compile(
     rb"(?:[.!?:;)\"'*_]|\xe2\x80[\x9d\xa6]|\xe3\x80\x82|\xef\xbc[\x81\x9f]|\xd8\x9f)\Z"
 )
 _NEW_BLOCK = re.compile(rb"[ \t]*(?:[-*+>#]|\d{1,4}[.)]|---)")
-_LABEL = re.compile(rb"[-*+># \t]*\**\w[^:|\n]{0,40}:\**(?=\s)")
+_LABEL = re.compile(rb"[-*+># \t]*+\w[^:|\n]{0,40}:\*{0,2}(?=\s)")
 _FENCE = re.compile(rb"[ \t]*(?:```|~~~)")
 _QUESTION_MARKS = (b"?", "？".encode(), "؟".encode())
 _QUESTION = re.compile(rb"(?:\?(?!\w)|\xef\xbc\x9f|\xd8\x9f)")

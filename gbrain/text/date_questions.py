@@ -345,8 +345,8 @@ def _name_quarter(match: re.Match[str]) -> str:
 
 
 def _without_dates(text: str) -> str:
-    text = re.sub(rf"(?:\b(?:{_LEADS})[ -])*{_TOKEN}", " ", text, flags=re.IGNORECASE)
-    return " ".join(re.sub(r"\s+(?=[,.?!;:])|(?<=\s),(?=\s)", "", text).split())
+    text = re.sub(rf"(?:\b(?:{_LEADS})[ -]){{0,4}}{_TOKEN}", " ", text, flags=re.IGNORECASE)
+    return " ".join(re.sub(r"(?<!\s)\s++(?=[,.?!;:])|(?<=\s),(?=\s)", "", text).split())
 
 
 def _recurrences(period: Period, today: date) -> tuple[Period, ...]:

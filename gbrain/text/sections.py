@@ -22,7 +22,7 @@ MAX_HEADING_CHARACTERS = 300
 _BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\*\*|__)?")
 _ENTRY_TAIL = re.compile(r"(?:\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
 _LIST_BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\[[ xX]\][ \t]+)?(?:\*\*|__|\[\[|\()?(?=\w)")
-_LIST_TAIL = re.compile(r"(?:\*\*|__|\]\]|\))?(?:[ \t]*(?:[—–|:,;]|--?(?=\s)|$)|[ \t])")
+_LIST_TAIL = re.compile(r"(?:\*\*|__|\]\]|\))?(?:[ \t]{0,8}(?:[—–|:,;]|--?(?=\s)|$)|[ \t])")
 _BLOCK_HEADING = re.compile(r"^[-*+][ \t]++(#{1,6})[ \t]++([^\r\n]*+)", re.MULTILINE)
 _LONE_RULE = re.compile(r" {0,3}---[ \t]*$")
 
