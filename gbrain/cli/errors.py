@@ -14,7 +14,7 @@ import typer
 from gbrain.errors import BadBrain, GbrainError, UsageError
 from gbrain.messages import did_you_mean, similar_names
 
-# An option that takes numbers up to this one takes any number, as far as its user is concerned.
+# A limit this high is not worth mentioning in an error: it only bounds what can be stored.
 UNLIMITED = 10**9
 
 

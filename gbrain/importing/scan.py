@@ -168,11 +168,15 @@ def watch_folders(roots: Sequence[str]) -> Iterator[Mapping[str, ChangedPaths]]:
     Every folder is in the first round, when it is already being watched, and again when it
     disappears or returns. Folders are given by their real paths.
     """
-    told: dict[str, _Identity] = {}
+    reported: dict[str, _Identity] = {}
     while True:
         there = {root: identity for root in roots if (identity := _identity(root))}
-        new = {root: None for root in roots if root not in told or told[root] != there.get(root)}
-        told = {root: there.get(root) for root in roots}
+        new = {
+            root: None
+            for root in roots
+            if root not in reported or reported[root] != there.get(root)
+        }
+        reported = {root: there.get(root) for root in roots}
         if not there:
             yield new
             sleep(_CHECK_MS / 1000)
@@ -181,9 +185,9 @@ def watch_folders(roots: Sequence[str]) -> Iterator[Mapping[str, ChangedPaths]]:
             yield {**found, **new}
             new = {}
             gone = [root for root, changed in found.items() if changed is None]
-            if gone or any(_identity(root) != told[root] for root in roots):
+            if gone or any(_identity(root) != reported[root] for root in roots):
                 for root in gone:
-                    told[root] = None
+                    reported[root] = None
                 break
 
 

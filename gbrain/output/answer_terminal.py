@@ -206,8 +206,9 @@ def closing_notices(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
     elif poor := poor_answer_notice(answer, why=not verbose):
         yield poor
     if verbose and answer.hits:
-        told = "; ".join(map(phrase_reason, answer.verdict.reasons))
-        yield f"Verdict {answer.verdict.grade}, confidence {answer.verdict.confidence:.2f}: {told}."
+        verdict = answer.verdict
+        reasons = "; ".join(map(phrase_reason, verdict.reasons))
+        yield f"Verdict {verdict.grade}, confidence {verdict.confidence:.2f}: {reasons}."
     if less := superseded_notice(answer, named=verbose):
         yield less
     if named := named_page_notice(answer):

@@ -23,7 +23,7 @@ from gbrain.types import Answer, LaneResult, Ranked
 _MAX_PAGES = 5
 _MAX_BOOSTED_PAGES = 10
 
-# The trace detail of the retry ladder, which has a section of its own.
+# The trace detail of the retry ladder, which is printed as a separate section.
 _RUNGS = "rungs"
 
 

@@ -137,7 +137,7 @@ def _best_chunks(
 ) -> dict[int, int]:
     """Return the chunk to show of each page: of its likeliest period, then the best.
 
-    A chunk with a date of its own comes before the others of a dated page, the exact date before
+    A chunk that has a date itself comes before the others of a dated page, the exact date before
     the vague one, the latest before the earlier.
     """
 

@@ -59,7 +59,7 @@ def compute_verdict(
     short_circuit: str | None = None,
     calibrated: bool = True,
 ) -> Verdict:
-    """The grade of an answer, with its reasons.
+    """Return the grade of an answer, with its reasons.
 
     `facts` are about the best hit, `pages` is how many the brain holds, `title` is the best hit's.
     `calibrated` says that the cosines are those of the packaged model for a text that it can read:
@@ -142,7 +142,7 @@ def _word_reasons(
 
 
 def _agreed(lanes: Mapping[str, LaneResult]) -> float:
-    """Whether words and meaning have the same first page; halfway when words were not asked."""
+    """Return 1 if both lanes have the same first page, else 0; 0.5 without a keyword lane."""
     if "fts" not in lanes:
         return 0.5
     first = [found.pages[0].page_id for found in (lanes["fts"], lanes["vector"]) if found.pages]
@@ -164,7 +164,7 @@ def grade_answer(
     *,
     short_circuit: str | None,
 ) -> Verdict:
-    """How well the pages answer the query."""
+    """Return how well the pages answer the query."""
     terms = query.terms
     if "fts" in lanes:
         terms = _slips_repaired(terms, lanes["fts"].terms or lanes["fts"].suggested_terms)

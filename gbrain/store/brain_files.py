@@ -246,7 +246,7 @@ def reading_uri(path: Path) -> tuple[str, FileStamp | None]:
 
 
 def file_stamp(path: Path) -> FileStamp:
-    """Return what changes when anybody writes the brain, as far as the file system tells."""
+    """Return sizes and times of the brain and its logs, which differ after most writes."""
     return FileStamp(_status(path), (_status(f"{path}-wal"), _status(f"{path}-journal")))
 
 

@@ -1,7 +1,7 @@
 """Function words of nine languages, and which of them a question does not mean literally.
 
 In a brain of several languages, a function word of the rarer ones is rare, so BM25 takes it for
-what is asked. The language is told by the function words themselves. Libraries that detect
+what is asked. The function words themselves show the language. Libraries that detect
 languages compare letters, which takes a longer text than a question, and megabytes of tables.
 """
 
