@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from threading import Lock
 
 import pytest
 
@@ -18,16 +19,18 @@ def meanwhile(
     """Lets another program act once, when a query has begun and its first lane is about to."""
 
     def let(act: Callable[[Brain], object]) -> None:
-        another = Database.open_second_connection
+        open_second_connection = Database.open_second_connection
         waiting = [act]
+        one_at_a_time = Lock()
 
-        def late(database: Database) -> sqlite3.Connection:
-            if waiting:
-                with Brain.open(database.path) as other:
-                    waiting.pop()(other)
-            return another(database)
+        def open_after_the_act(database: Database) -> sqlite3.Connection:
+            with one_at_a_time:  # both lanes come here, each on its own thread
+                while waiting:
+                    with Brain.open(database.path) as other:
+                        waiting.pop()(other)
+            return open_second_connection(database)
 
-        monkeypatch.setattr(Database, "open_second_connection", late)
+        monkeypatch.setattr(Database, "open_second_connection", open_after_the_act)
 
     return let
 
