@@ -96,8 +96,8 @@ class Settings:
         JEFFS, choices=("auto", "hybrid", "bm25", "semantic"),
     )  # fmt: skip
     rerank: str = _setting(
-        "off", "Read the first pages again to improve their order: cross-encoder (packaged model, "
-        "a second or more), overlap (shared words), learned (gbrain train-reranker), "
+        "off", "Sort the first results again: cross-encoder (packaged model, takes a second or "
+        "more), overlap (shared words), learned (gbrain train-reranker), "
         "cross-encoder and then learned, or command (rerank_command)",
         ENGRAM,
         choices=("off", "cross-encoder", "overlap", "command", "learned", "cross-encoder+learned"),
@@ -107,7 +107,7 @@ class Settings:
         GIGABRAIN,
     )  # fmt: skip
     repair_words: bool = _setting(
-        True, "Suggest what a misspelt word means that no page contains, if other words are found"
+        True, "Suggest a correction for a word that no page contains, if the other words are found"
     )
     date_boost: bool = _setting(
         True, "Favour pages and timeline entries dated near a date that the query mentions", ENGRAM
@@ -122,6 +122,13 @@ class Settings:
     )  # fmt: skip
     capture_page: str = _setting(
         "inbox", "Slug of the page that gbrain capture adds to when --to is not given"
+    )
+    write_through: bool = _setting(
+        True, "Write every change of a page to its file in the imported folder; off leaves files "
+        "to gbrain export",
+    )  # fmt: skip
+    default_folder: str = _setting(
+        "", "Imported folder that new pages are written to (default: the only one)"
     )
     record_queries: bool = _setting(
         False, "Record queries and their results in the brain, for gbrain gaps and gbrain "
@@ -167,12 +174,13 @@ class Settings:
         50, "Maximum number of pages that each lane finds", SIFT, low=1, high=1000
     )
     dense_multiplier: int = _setting(
-        0, "Pages that the vector lane finds for each result; 0 for candidate_pool. With it or "
-        "bm25_multiplier the graph and associative lanes find one", ENGRAM, low=0, high=100,
+        0, "How many pages the vector lane finds for each result that is shown; 0 uses "
+        "candidate_pool. If this or bm25_multiplier is set, the graph and associative lanes find "
+        "one page for each result", ENGRAM, low=0, high=100,
     )  # fmt: skip
     bm25_multiplier: int = _setting(
-        0, "Pages that the keyword lane finds for each result; 0 for candidate_pool", ENGRAM,
-        low=0, high=100,
+        0, "How many pages the keyword lane finds for each result that is shown; 0 uses "
+        "candidate_pool", ENGRAM, low=0, high=100,
     )  # fmt: skip
 
     search_merge_strategy: str = _setting(
@@ -312,7 +320,7 @@ class Settings:
     )  # fmt: skip
 
     rerank_head: int = _setting(
-        20, "Number of first pages that are read again", JEFFS, low=1, high=1000
+        20, "Number of first results that are sorted again", JEFFS, low=1, high=1000
     )
     rerank_chunks: int = _setting(
         2, "Maximum number of chunks of each page that are read", low=1, high=100
@@ -334,8 +342,8 @@ class Settings:
     )  # fmt: skip
 
     threshold: float = _setting(
-        0.0, "Lowest score of a result, as a share of the best one; above 0, a query that finds "
-        "nothing fitting has no results; 0 is off", ENGRAM, low=0, high=1,
+        0.0, "Drop results whose score is below this share of the best one, and all results if the "
+        "verdict is nothing; 0 is off", ENGRAM, low=0, high=1,
     )  # fmt: skip
     relevance_floor: float = _setting(
         0.0, "Lowest similarity of a page that was found by meaning alone; 0 is off", low=0, high=1
@@ -358,11 +366,11 @@ class Settings:
         0.5, "Share of its page's score that is added to the value of a chunk", low=0, high=5
     )
     answer_bonus: float = _setting(
-        1.2, "How much to favour text right after a question, such as the reply in a chat; 0 is "
+        0.7, "How much to favour text right after a question, such as the reply in a chat; 0 is "
         "off", low=0, high=5,
     )  # fmt: skip
     context_floor: float = _setting(
-        0.03, "Stop when 1,000 more tokens would have less than this share of the answer; higher "
+        0.028, "Stop when 1,000 more tokens would have less than this share of the answer; higher "
         "prints less", low=0, high=1000,
     )  # fmt: skip
 

@@ -32,6 +32,14 @@ class GbrainError(Exception):
         return f"{self.message.rstrip('.')}. {self.hint}"
 
 
+def raised_at(error: Exception) -> str:
+    """Return the module and line where an exception was raised: `gbrain.brain.pages:12`."""
+    where = error.__traceback__
+    while where and where.tb_next:
+        where = where.tb_next
+    return f"{where.tb_frame.f_globals.get('__name__')}:{where.tb_lineno}" if where else "?"
+
+
 class UsageError(GbrainError):
     """The arguments of a command are invalid."""
 

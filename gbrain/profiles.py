@@ -36,7 +36,7 @@ class Profile(NamedTuple):
 SETTINGS_OUTSIDE_PROFILES = frozenset(
     """default_token_budget chunk_k page_standing answer_bonus context_floor verdict_strong
     verdict_nothing rerank_command rerank_seconds noise_seed record_queries keep_queries
-    record_access stale_days capture_page busy_seconds""".split()
+    record_access stale_days capture_page busy_seconds write_through default_folder""".split()
 )
 
 # Reciprocal rank fusion alone, without boosts: what the sources other than gigabrain share.
@@ -55,10 +55,10 @@ _PLAIN = {
 }
 
 PROFILES = (
-    Profile("default", GBRAIN, "What measured best: short-circuit, set-union, date boost", {}),
+    Profile("default", GBRAIN, "The defaults: best results in the benchmarks", {}),
     Profile(
         "gigabrain", GIGABRAIN,
-        "Better rank of two lanes plus a bonus for both; wing boost for names and how-to",
+        "By the better of keyword and vector rank, with a bonus for pages in both",
         {
             "search_mode": "auto", "short_circuit": "on",
             "search_merge_strategy": "set-union-rank", "rank_bonus": "0.25",
@@ -68,7 +68,7 @@ PROFILES = (
     ),
     Profile(
         "jeffs", JEFFS,
-        "Two lanes merged by rrf, retry ladder, boosts by intent, cross-encoder",
+        "Adjusts to the kind of question, then sorts again with a second model (slow)",
         {
             **_PLAIN, "retry_ladder": "on", "fuzzy_similarity": "0.3",
             "preference_boost": "on", "preference_stated_factor": "2.35",
@@ -80,7 +80,7 @@ PROFILES = (
     ),
     Profile(
         "engram", ENGRAM,
-        "Four lanes merged by rrf with weights by intent, boosts, rerank, noise, threshold",
+        "Also follows links and associations, favours pages you open, sorts again (slow)",
         {
             **_PLAIN, "intent_weights": "on", "graph_weight": "1", "associative_weight": "1",
             "hopfield_beta": "8", "hypothetical_questions": "authored", "default_limit": "10",
@@ -94,12 +94,12 @@ PROFILES = (
     ),
     Profile(
         "fusion", FUSION,
-        "Vector lane alone; set keyword_weight above 0 to merge the keyword lane by rrf",
+        "By vector only; keyword_weight above 0 adds keyword results",
         {**_PLAIN, "keyword_weight": "0"},
     ),
     Profile(
         "sift", SIFT,
-        "Two lanes merged by rrf, recency of 7 days, five hits, no superseded pages",
+        "Favours notes of the last week; five results",
         {
             **_PLAIN, "candidate_pool": "50", "default_limit": "5", "recency_tau_days": "7",
             "recency_of": "all", "recency_floor": "0", "drop_superseded": "on",

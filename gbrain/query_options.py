@@ -113,7 +113,7 @@ _FILTERS = (
         "list, how-to, reference and so on. brain_stats lists the rooms.",
     ),
     QueryOption(
-        "type", "text", "Only with this type in front matter.", "TYPE", parse=_unchanged,
+        "type", "text", "Only this type (a key of front matter).", "TYPE", parse=_unchanged,
         tool_help="Only pages whose front matter has this type.",
     ),
     QueryOption(
@@ -125,16 +125,16 @@ _FILTERS = (
         tool_help="Only slugs that start with this text, for example projects/.",
     ),
     QueryOption(
-        "since", "text", "Dated on or after DATE: 2026-04, 3w …", "DATE",
+        "since", "text", "Dated on or after DATE, such as 2026-04.", "DATE",
         parse=_first_day,
         tool_help="Only pages dated on or after this date: 2026-04-03, 2026-04, 'last monday', 3w.",
     ),
     QueryOption(
-        "until", "text", "Dated on or before DATE, inclusive.", "DATE", parse=_last_day,
+        "until", "text", "Dated on or before DATE.", "DATE", parse=_last_day,
         tool_help="Only pages dated on or before this date, inclusive.",
     ),
     QueryOption(
-        "where", "pairs", "Only with this value in front matter.", "KEY=VALUE", parse=_pairs,
+        "where", "pairs", "Only with KEY: VALUE in front matter.", "KEY=VALUE", parse=_pairs,
         tool_help="Only pages whose front matter has these values, by key.",
     ),
     QueryOption(
@@ -144,49 +144,49 @@ _FILTERS = (
 )  # fmt: skip
 _SWITCHES = (
     QueryOption(
-        "depth", "choice", "auto: print relevant text for an LLM.", "auto",
+        "depth", "choice", "Print text to answer from, for an LLM.", "auto",
         literal=Depth,
         tool_help="auto adds `context`: text from the best chunks to answer from, with "
         "citations, of at most `budget` tokens.",
     ),
     QueryOption(
-        "budget", "number", "Tokens for --depth auto (default 4000).", "N",
+        "budget", "number", "Maximum tokens with --depth (default 4000).", "N",
         maximum=1_000_000, tool_maximum=100_000,
         tool_help="Maximum number of tokens in `context` (default 4000, or the setting "
         "default_token_budget).",
     ),
     QueryOption(
-        "limit", "number", "Maximum number of results (default 10).", "N", "-n",
+        "limit", "number", "At most N results (10; on a terminal 5).", "N", "-n",
         maximum=1000, tool_maximum=100,
         tool_help="Maximum number of pages (default 10, or the setting default_limit).",
     ),
     QueryOption(
-        "all", "flag", "Also list weak hits and more than five.",
-        tool_help="List other pages too if the query is the name of a page.",
+        "all", "flag", "List all results, also the weak ones.",
+        tool_help="If the query is the name of a page, list other pages too.",
     ),
     QueryOption(
-        "mode", "choice", "By bm25 (keyword), semantic, hybrid or auto.",
+        "mode", "choice", "Search by bm25 (keyword), semantic (vector), hybrid (both) or auto.",
         "MODE", literal=Mode, panel=RANKING,
         tool_help="Lanes to use (default: the setting search_mode): bm25 matches keywords, "
         "semantic compares embedding vectors, hybrid does both, auto chooses.",
     ),
     QueryOption(
         "merge", "choice",
-        "Merge: set-union, set-union-rank, rrf, blend.",
+        "How to merge keyword and vector results: set-union, set-union-rank, rrf or blend.",
         "STRATEGY", literal=MergeStrategy, panel=RANKING,
     ),
     QueryOption(
-        "profile", "text", "Use the settings of this profile once.", "NAME", panel=RANKING
+        "profile", "text", "Use this profile's settings this time.", "NAME", panel=RANKING
     ),
     QueryOption(
-        "rerank", "flag", "Read the first pages again; better, slower.",
+        "rerank", "flag", "Sort the first results again with a second model: better order, slower.",
         panel=RANKING,
         settings=(("rerank", "cross-encoder"),),
-        tool_help="Read the first pages again with a second model: a better order, but it takes a "
-        "second or more.",
+        tool_help="Sort the first results again with a second model: better order, but a second or "
+        "more slower.",
     ),
     QueryOption(
-        "boost", "texts", "Factor for scores: tag:urgent=1.5.",
+        "boost", "texts", "Multiply the scores of matching pages, for example tag:urgent=1.5.",
         "KIND:NAME=X", panel=RANKING,
     ),
     QueryOption(

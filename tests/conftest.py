@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 
 from gbrain.brain import Brain
 from gbrain.cli.app import app
+from gbrain.models import runtime, tokenizer
+from gbrain.models.embedder import OnnxEmbedder
 
 NOON = "2026-11-16T12:00:00"
 SAMPLE = Path(__file__).parent.parent / "gbrain" / "sample"
@@ -56,6 +58,43 @@ def isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
+
+
+_opened: dict[object, Any] = {}
+_vectors: dict[object, Any] = {}
+_compute_vector = OnnxEmbedder._pooled_vector
+
+
+def _open_once(open_file: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `open_file` with its results kept, until the file changes."""
+
+    def call(path: Path, **options: bool) -> Any:
+        if not path.exists():
+            return open_file(path, **options)
+        status = path.stat()
+        file = (path, status.st_ino, status.st_size, status.st_mtime_ns)
+        key = (open_file.__name__, file, *options.items())
+        if key not in _opened:
+            _opened[key] = open_file(path, **options)
+        return _opened[key]
+
+    return call
+
+
+def _compute_once(self: OnnxEmbedder, ids: list[int]) -> Any:
+    key = (self.spec, *ids)
+    if key not in _vectors:
+        _vectors[key] = _compute_vector(self, ids)
+    return _vectors[key]
+
+
+@pytest.fixture(autouse=True)
+def shared_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open each model file once in this process, and compute the vector of each text once."""
+    monkeypatch.setattr(OnnxEmbedder, "_pooled_vector", _compute_once)
+    monkeypatch.setattr(runtime, "open_session", _open_once(runtime.open_session))
+    monkeypatch.setattr(runtime, "open_tokenizer", _open_once(runtime.open_tokenizer))
+    monkeypatch.setattr(tokenizer, "open_tokenizer", runtime.open_tokenizer)
 
 
 @pytest.fixture

@@ -244,6 +244,7 @@ def test_chunks_of_earlier_versions_are_embedded(brain: Brain, on: On):
     on("2026-03-06")
     brain.put("c", b"# Waiting\n\nNot embedded yet.")
     with brain_as_of(brain, "2026-03-02") as then:
+        assert then.stats().jobs == 0
         answer = then.query("ship to the isle", mode="semantic")
         assert answer.hits[0].slug == "a"
         assert "dawn" in answer.hits[0].snippet

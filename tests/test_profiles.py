@@ -19,6 +19,7 @@ from gbrain.profiles import (
     is_active_profile,
     profile_values,
 )
+from gbrain.search.boost_factors import BoostInputs
 from gbrain.search.boosts import multiply_boosts
 from gbrain.search.fusion import fuse
 from gbrain.search.intent import detect_intent, lane_weights
@@ -54,9 +55,8 @@ def boosted(name: str, question: str, facts: BoostData, score: float = 1.0) -> R
     settings = settings_of(name)
     page = Ranked(1, "page-1", score, {})
     query = Query(question, (), Scope(), 10, question)
-    return multiply_boosts([page], {1: facts}, query, detect_intent(question), (), TODAY, settings)[
-        0
-    ]
+    inputs = BoostInputs(query, detect_intent(question), (), TODAY, settings)
+    return multiply_boosts([page], {1: facts}, inputs)[0]
 
 
 def test_sift_fuses_ranks_and_decays_scores() -> None:
@@ -119,10 +119,8 @@ def test_engram_boosts_by_importance_use_and_age() -> None:
     day = date.fromordinal(TODAY.toordinal() - 30).isoformat()
     facts = BoostData("", "general", "note", importance=0.9, opens=7, first_day=day, last_day=day)
     settings = override_settings(settings_of("engram"), {"noise_sigma": "0"})
-    page = multiply_boosts(
-        [Ranked(1, "page-1", 1.0, {})], {1: facts}, Query("x", (), Scope(), 10, "x"),
-        None, (), TODAY, settings,
-    )[0]  # fmt: skip
+    inputs = BoostInputs(Query("x", (), Scope(), 10, "x"), None, (), TODAY, settings)
+    page = multiply_boosts([Ranked(1, "page-1", 1.0, {})], {1: facts}, inputs)[0]
     by_hand = (0.8 + 0.4 * 0.9) * (1 + 0.1 * math.log(8)) * math.exp(-math.log(2) * 30 / 30)
     assert math.isclose(page.score, by_hand)
 
@@ -148,7 +146,8 @@ def test_sift_fades_files_of_unknown_age_like_the_median() -> None:
     facts[4] = BoostData("", "general", "note")
     pages = [Ranked(number, f"page-{number}", 1.0, {}) for number in facts]
     query = Query("auth tokens", (), Scope(), 10, "auth tokens")
-    faded = multiply_boosts(pages, facts, query, None, (), TODAY, settings_of("sift"))
+    inputs = BoostInputs(query, None, (), TODAY, settings_of("sift"))
+    faded = multiply_boosts(pages, facts, inputs)
     assert [page.slug for page in faded] == ["page-1", "page-2", "page-4", "page-3"]
     assert math.isclose(faded[2].boosts["recency"], math.exp(-2))
 
@@ -246,6 +245,7 @@ def test_a_profile_can_be_set_and_reset(brain: Brain, name: str) -> None:
 
 def test_a_profile_pins_every_ranking_setting() -> None:
     assert all_settings().keys() > SETTINGS_OUTSIDE_PROFILES
+    assert PROFILES
     for profile in PROFILES:
         pinned = profile_values(profile.name).keys()
         assert pinned == all_settings().keys() - SETTINGS_OUTSIDE_PROFILES
@@ -256,6 +256,7 @@ def test_a_profile_ignores_other_settings(run, embedded_sample, brain_path) -> N
     shutil.copy(embedded_sample, brain_path)
     asked = ("query", "river ai notes", "--json", "--profile")
     before = {name: run(*asked, name).json["results"] for name in ("sift", "fusion", "gigabrain")}
+    assert before["sift"]
     for hit in before["sift"]:
         ranks = [rank for rank in (hit["bm25_rank"], hit["vec_rank"]) if rank]
         by_hand = sum(1 / (60 + rank) for rank in ranks) * (hit["recency"] or 1)
@@ -279,6 +280,7 @@ def test_changing_a_pinned_setting_ends_the_profile(run, brain_path) -> None:
     ]
     run("config", "set", "rrf_k", "10")
     rows = run("profile", "list", "--json").json["profiles"]
+    assert rows
     assert not any(row["active"] for row in rows)
     back = run("profile", "use", "default", "--json").json
     assert back["replaced"]["rrf_k"] == "10"

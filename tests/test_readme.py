@@ -137,6 +137,7 @@ def test_the_crontab_is_valid(shell, notes: Path, tmp_path: Path) -> None:
     (table,) = blocks_of("cron")
     setting, *jobs = table.splitlines()
     assert setting.startswith("PATH=")
+    assert jobs
     for job in jobs:
         *times, command = job.split(maxsplit=5)
         assert all(re.fullmatch(r"\*(/\d+)?|\d+", time) for time in times), job

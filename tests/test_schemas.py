@@ -22,6 +22,8 @@ from gbrain.models.catalog import packaged_model
 from gbrain.output import schemas
 from gbrain.output.schemas import document_schema, list_documents
 from gbrain.search.rerank.learned import FEATURES
+from gbrain.store.conflicts import record_conflict
+from gbrain.store.pages import require_page
 from gbrain.store.usage_log import HitLocation, save_last_hits
 
 ROOT = Path(__file__).parent.parent
@@ -61,18 +63,34 @@ rename ideas/new ideas/newer
 supersede ideas/newer people/alice-chen
 supersede --list
 supersede --undo ideas/newer
+conflicts
+resolve people/alice-chen --file
 history ideas/newer
 diff ideas/newer
 diff people/alice-chen
+undo ideas/newer
+delete ideas/newer
+undo ideas/newer
 delete ideas/newer
 history ideas/newer
 dedupe --threshold 0.5 --dry-run
 import {sample} --dry-run
 import {awkward} --no-embed
 sync {sample}
+export {folder} --dry-run
 export {folder}
+import {page} --no-embed
+folders list
+folders add {awkward}
+folders move {awkward} {awkward}
+folders forget {awkward}
 timeline
 timeline people/alice-chen --since 2026-04
+tasks
+tasks --all
+done 5323 1622
+today
+today 2026-04-03
 timeline-add people/alice-chen "Moved to Lisbon" --date 2026-05
 tags
 tags people/alice-chen
@@ -171,7 +189,7 @@ def places(tmp_path: Path, embedded: Path, monkeypatch) -> dict[str, Path]:
         "context": context,
         "folder": tmp_path / "out",
         "model": Path(shutil.copytree(packaged_model().folder, tmp_path / "model")),
-        "sample": SAMPLE,
+        "sample": Path(shutil.copytree(SAMPLE, tmp_path / "sample")),
         "awkward": ROOT / "fixtures" / "awkward",
         "days": DAYS,
         "lines": LINES,
@@ -184,6 +202,8 @@ def embedded(embedded_sample: Path, brain_path: Path) -> Path:
     record_questions(brain_path)
     with Brain.open(brain_path) as brain, brain.database.write_transaction() as connection:
         save_last_hits(connection, [HitLocation(1, "people/alice-chen", 3)])
+        page = require_page(connection, "people/alice-chen")
+        record_conflict(connection, page.id, page.version, None, page.updated_at)
     return brain_path
 
 
@@ -224,7 +244,9 @@ def test_every_definition_is_unique_and_used() -> None:
 
 
 def test_every_command_prints_json_and_has_a_schema() -> None:
-    for name, command in leaves():
+    commands = list(leaves())
+    assert len(commands) > 40
+    for name, command in commands:
         options = {option for parameter in command.params for option in parameter.opts}
         documented = name in schemas.document_by_command()
         assert ("--json" in options, documented) == (name not in NO_DOCUMENT,) * 2, name

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gbrain.brain.clock import clock as clock
-from gbrain.brain.clock import timestamp as timestamp
-from gbrain.brain.clock import today as today
+from gbrain.brain.base import clock as clock
+from gbrain.brain.base import timestamp as timestamp
+from gbrain.brain.base import today as today
 from gbrain.brain.folders import FolderMethods
 from gbrain.brain.maintenance import MaintenanceMethods, SettingMethods
 from gbrain.brain.pages import PageMethods

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from gbrain.config import Settings, all_settings, override_settings
-from gbrain.errors import BadSetting
+from gbrain.errors import BadSetting, GbrainError
 from gbrain.paths import resolve_brain
 from gbrain.store import settings
 from gbrain.store.connection import Database, ReadOnlyDatabase, create_brain
+
+if TYPE_CHECKING:
+    from gbrain.store.folders import FileResult, PageFile
+    from gbrain.store.page_writer import WriteResult
 
 
 class BrainFile:
@@ -73,6 +81,104 @@ class BrainFile:
             self.stored_settings = settings.read_settings(connection)
         self.settings: Settings = _usable_settings(self.stored_settings)
 
+    # --- pages and their files ---------------------------------------------------------------
+
+    def change_page(self, change: Callable[[sqlite3.Connection], WriteResult]) -> WriteResult:
+        """Run a write of one page in a transaction, then bring its file into step.
+
+        Every method that changes a page does it through here.
+        """
+        from gbrain.store.folders import FileResult, find_page_file, wait_for_folder
+
+        with self.database.write_transaction() as connection:
+            written = change(connection)
+            page = find_page_file(connection, written.slug)
+            reason = None
+            if page is None and written.outcome == "created":
+                reason = self._why_without_file(connection)
+            if reason:
+                wait_for_folder(connection, written.slug)
+        if page is None:
+            return replace(written, file=FileResult("", "behind", reason)) if reason else written
+        if not self.may_write(page.folder.root):
+            changed = written.outcome != "unchanged"
+            return replace(written, file=self._file_behind(page)) if changed else written
+        from gbrain.importing.write_through import update_file
+
+        return update_file(self.database, written, timestamp())
+
+    def may_write(self, root: str) -> bool:
+        """Return whether gbrain may write to files of a folder.
+
+        Its user must have named the folder on this machine: a brain from elsewhere could name any.
+        """
+        from gbrain.trust import is_trusted
+
+        if not self.settings.write_through:
+            return False
+        with suppress(GbrainError):
+            return is_trusted(self._identity(), _folder_key(root))
+        return False
+
+    def allow_writing(self, folder: Path) -> None:
+        """Let changes of pages be written to their files in this folder."""
+        from gbrain.trust import is_trusted, remember_trusted
+
+        thing = _folder_key(os.path.realpath(folder.expanduser()))
+        # Without a home folder, as in some cron jobs, files are left as they are.
+        with suppress(GbrainError):
+            if not is_trusted(self._identity(), thing):
+                remember_trusted(self._identity(), thing)
+
+    def new_page_folder(self, connection: sqlite3.Connection) -> int | None:
+        """Return the id of the folder that new pages belong to; None if they have no file."""
+        from gbrain.store.folders import list_folders
+
+        known = list_folders(connection)
+        wanted = self.settings.default_folder
+        if wanted:
+            root = os.path.realpath(Path(wanted).expanduser())
+            known = [folder for folder in known if folder.root == root]
+        return known[0].id if len(known) == 1 and self.may_write(known[0].root) else None
+
+    def _why_without_file(self, connection: sqlite3.Connection) -> str | None:
+        """Return why no folder could be chosen for a new page, and what to do; None if one was."""
+        from gbrain.store.folders import list_folders
+
+        known = [folder.root for folder in list_folders(connection)]
+        wanted = self.settings.default_folder
+        if not (known and self.settings.write_through):
+            return None
+        if wanted:
+            root = os.path.realpath(Path(wanted).expanduser())
+            known = [each for each in known if each == root]
+        if len(known) == 1:
+            return None
+        reason = f"{wanted} is not an imported folder" if wanted else "several folders are imported"
+        return (
+            f"It is only in the brain: {reason}. Choose one with "
+            "gbrain config set default_folder DIR, then gbrain sync."
+        )
+
+    def _identity(self) -> str:
+        return settings.brain_identity(self.database.connection)
+
+    def _file_behind(self, page: PageFile) -> FileResult | None:
+        """Return what to say about a file that gbrain may not write; None if it is in step."""
+        from gbrain.store.folders import FileResult
+
+        if page.sha256 == page.source_sha256:
+            return None
+        remedy = "gbrain export writes the new one."
+        if self.settings.write_through:
+            remedy = f"gbrain sync {page.folder.root} lets gbrain write to this folder."
+        message = f"The file still has the old text; {remedy}"
+        return FileResult(str(Path(page.folder.root, page.path)), "behind", message)
+
+
+def _folder_key(root: str) -> str:
+    return f"write to {root}"
+
 
 def _usable_settings(stored: Mapping[str, str]) -> Settings:
     """Return the stored settings, with the default for each value that cannot be read."""
@@ -81,3 +187,32 @@ def _usable_settings(stored: Mapping[str, str]) -> Settings:
         with suppress(BadSetting):
             usable = override_settings(usable, {name: stored[name]})
     return usable
+
+
+def clock() -> datetime:
+    """Return the current time in UTC, or the ISO time in $GBRAIN_NOW."""
+    fixed = os.environ.get("GBRAIN_NOW")
+    if fixed:
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(fixed)
+            return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    return datetime.now(UTC)
+
+
+def today() -> date:
+    """Return the current day in local time."""
+    return clock().astimezone().date()
+
+
+def timestamp() -> str:
+    """Return the current time in the format the brain stores: ISO, UTC, milliseconds."""
+    return _stored_time(clock())
+
+
+def local_midnight(day: date) -> str:
+    """Return the start of a day in local time, in the format the brain stores."""
+    return _stored_time(datetime(day.year, day.month, day.day).astimezone(UTC))
+
+
+def _stored_time(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
-from gbrain.brain.base import BrainFile
-from gbrain.brain.clock import today
+from gbrain.brain.base import BrainFile, today
 from gbrain.config import find_setting, format_value, parse_value
+from gbrain.errors import BadSetting
 from gbrain.store import settings
 from gbrain.types import Progress, Scope, no_progress
 
@@ -73,18 +76,11 @@ class MaintenanceMethods(BrainFile):
 
         Raises GbrainError if no page has vectors.
         """
-        from gbrain.errors import GbrainError
         from gbrain.store.duplicates import find_duplicate_pairs
-        from gbrain.store.vectors import active_space, has_vectors
+        from gbrain.store.vectors import require_vectors
 
         with self.database.read_transaction() as connection:
-            space = active_space(connection)
-            if space is None or not has_vectors(connection, space):
-                raise GbrainError(
-                    "No note is embedded yet, and dedupe compares embedded notes",
-                    hint="gbrain embed embeds them.",
-                    code="no_vectors",
-                )
+            space = require_vectors(connection, "and dedupe compares embedded notes")
             return find_duplicate_pairs(connection, space, threshold, scope, progress)
 
     def near_duplicate(self, slug: str) -> SimilarPage | None:
@@ -98,11 +94,14 @@ class MaintenanceMethods(BrainFile):
 class SettingMethods(BrainFile):
     """Change settings, apply profiles, manage query aliases."""
 
-    def set(self, name: str, written: str) -> None:
-        """Change a setting; it takes effect when the brain is opened again."""
+    def set(self, name: str, written: str) -> str:
+        """Change a setting and return its value; it takes effect when the brain is opened again."""
         value = format_value(parse_value(name, written))
         with self.database.write_transaction() as connection:
+            if name == "default_folder" and value:
+                value = _require_imported(connection, value)
             settings.save_setting(connection, name, value)
+        return value
 
     def set_all(self, values: Mapping[str, str]) -> None:
         """Change several settings at once; a value equal to the default removes the setting."""
@@ -164,3 +163,19 @@ class SettingMethods(BrainFile):
             removed = settings.read_aliases(connection).get(word, ())
             settings.remove_alias(connection, word)
         return removed
+
+
+def _require_imported(connection: sqlite3.Connection, folder: str) -> str:
+    """Return the real path of a folder; raise BadSetting if it was not imported."""
+    from gbrain.store.folders import list_folders
+
+    root = os.path.realpath(Path(folder).expanduser())
+    known = [each.root for each in list_folders(connection)]
+    if root in known:
+        return root
+    raise BadSetting(
+        f"{folder} was not imported, so new pages cannot be written to it",
+        hint=f"The imported folders are: {', '.join(known)}."
+        if known
+        else f"gbrain import {quote(folder)} imports it.",
+    )

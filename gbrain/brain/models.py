@@ -8,11 +8,9 @@ from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.brain.base import BrainFile
-from gbrain.brain.clock import timestamp
+from gbrain.brain.base import BrainFile, timestamp
 from gbrain.errors import BadBrain, ModelUnavailable
 from gbrain.store import settings
-from gbrain.text.slug import slug_from_path
 from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from gbrain.store.jobs import Backlog, QueuedJob
     from gbrain.store.models import ModelRow
 
+# One takes about ten milliseconds.
+_SAMPLED_VECTORS = 64
 # A model may count a very long word, or a run of blanks, as one token or none.
 _MAX_CHARACTERS_PER_TOKEN = 8
 
@@ -57,7 +57,8 @@ class ModelMethods(BrainFile):
     @property
     def embedder(self) -> OnnxEmbedder:
         """The active model, opened on first use."""
-        return self._embedder or self._embedder_of(self.active_model())
+        # Another program may have switched to another model.
+        return self._embedder_of(self.active_model())
 
     def _embedder_of(self, model: ModelRow) -> OnnxEmbedder:
         """Return a model, open; another one that is open is closed first."""
@@ -230,7 +231,8 @@ class ModelMethods(BrainFile):
         page_id = None
         if name:
             with self.database.read_transaction() as connection:
-                page_id = pages.require_page(connection, slug_from_path(name)).id
+                slug = pages.resolve_slug(connection, name)
+                page_id = pages.require_page(connection, slug).id
         if everything or page_id is not None:
             with self.database.write_transaction() as connection:
                 jobs.enqueue_missing(connection, space, timestamp(), page_id)
@@ -242,6 +244,27 @@ class ModelMethods(BrainFile):
             limits=EmbedLimits(limit, max_seconds),
             progress=progress,
         )
+
+    def count_foreign_vectors(self, *, repair: bool = False) -> tuple[int, int]:
+        """Embed a sample of chunks again; return how many had other vectors, of how many.
+
+        Such vectors were made by another model. With `repair` all vectors of the active model are
+        deleted then, and their chunks queued.
+        """
+        from gbrain.importing.embed_worker import compare_embedded
+        from gbrain.store import jobs, models, vectors
+
+        with self.database.read_transaction() as connection:
+            model = models.active_model(connection)
+            if model is None:
+                return 0, 0
+            sample = jobs.sample_embedded(connection, model.space, _SAMPLED_VECTORS)
+        foreign = compare_embedded(sample, self._embedder_of(model)) if sample else 0
+        if foreign and repair:
+            with self.database.write_transaction() as connection:
+                vectors.remove_all_vectors(connection, model.space)
+                jobs.enqueue_missing(connection, model.space, timestamp())
+        return foreign, len(sample)
 
     def embed_before_query(self) -> Backlog:
         """Embed chunks that were just written, if they are few; return what still waits."""

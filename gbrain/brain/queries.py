@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
-from gbrain.brain.clock import clock, timestamp, today
+from gbrain.brain.base import clock, timestamp, today
 from gbrain.brain.models import ModelMethods
 from gbrain.config import override_settings
 from gbrain.search.pipeline import QueryPlan, StageResults, run_query
@@ -15,46 +15,42 @@ from gbrain.trace import Trace
 from gbrain.types import Answer, Depth, Hit, MergeStrategy, Mode, Scope
 
 if TYPE_CHECKING:
-    from gbrain.search.boosts import CustomBoost
+    from gbrain.search.boost_factors import CustomBoost
     from gbrain.search.explain.why_not import WhyNot
-    from gbrain.search.rerank.interface import RerankResources
+    from gbrain.search.rerank.scores import RerankResources
     from gbrain.store.jobs import Backlog
     from gbrain.store.usage_log import HitLocation, TrainingExample
     from gbrain.store.vectors import Floats
-
-NO_CHANGES: Mapping[str, str] = {}
 
 # The model needs seconds for a longer text.
 _MAX_EMBEDDED_CHARACTERS = 4_000
 
 
+class QueryArguments(TypedDict, total=False):
+    """The optional arguments of a query; None and absent mean the brain's setting.
+
+    `depth="auto"` adds context of at most `budget` tokens. `changes` are settings for this query
+    only, written as for `config set`. A text that is the name of a page is answered by that page
+    alone; with `all_hits` or the mode bm25, other pages follow it.
+    """
+
+    scope: Scope
+    limit: int | None
+    mode: Mode | None
+    merge: MergeStrategy | None
+    depth: Depth | None
+    budget: int | None
+    boosts: tuple[CustomBoost, ...]
+    changes: Mapping[str, str]
+    all_hits: bool
+
+
 class QueryMethods(ModelMethods):
     """Answer queries, and record their use."""
 
-    def query(
-        self,
-        text: str,
-        *,
-        scope: Scope = Scope(),
-        limit: int | None = None,
-        mode: Mode | None = None,
-        merge: MergeStrategy | None = None,
-        depth: Depth | None = None,
-        budget: int | None = None,
-        boosts: tuple[CustomBoost, ...] = (),
-        changes: Mapping[str, str] = NO_CHANGES,
-        all_hits: bool = False,
-    ) -> Answer:
-        """Return the pages that answer `text`, best first, from the keyword and vector lanes.
-
-        `depth="auto"` adds context of at most `budget` tokens. `changes` are settings for this
-        query only, written as for `config set`. A text that is the name of a page is answered by
-        that page alone; with `all_hits` or the mode bm25, other pages follow it.
-        """
-        answered, results = self.query_with_trace(
-            text, scope=scope, limit=limit, mode=mode, merge=merge, depth=depth, budget=budget,
-            boosts=boosts, changes=changes, all_hits=all_hits,
-        )  # fmt: skip
+    def query(self, text: str, **arguments: Unpack[QueryArguments]) -> Answer:
+        """Return the pages that answer `text`, best first, from the keyword and vector lanes."""
+        answered, results = self.query_with_trace(text, **arguments)
         if results.plan.settings.record_queries:
             self._record_query(answered, results)
         return answered
@@ -64,22 +60,12 @@ class QueryMethods(ModelMethods):
         return self.query(text, scope=scope, limit=limit, mode="bm25")
 
     def query_with_trace(
-        self,
-        text: str,
-        *,
-        scope: Scope = Scope(),
-        limit: int | None = None,
-        mode: Mode | None = None,
-        merge: MergeStrategy | None = None,
-        depth: Depth | None = None,
-        budget: int | None = None,
-        boosts: tuple[CustomBoost, ...] = (),
-        changes: Mapping[str, str] = NO_CHANGES,
-        all_hits: bool = False,
+        self, text: str, **arguments: Unpack[QueryArguments]
     ) -> tuple[Answer, StageResults]:
         """Return what `query` does and the result of each stage; the query is not recorded."""
+        limit, changes = arguments.get("limit"), arguments.get("changes", {})
         chosen = override_settings(self.settings, changes) if changes else self.settings
-        mode = mode or cast(Mode, chosen.search_mode)
+        mode = arguments.get("mode") or cast(Mode, chosen.search_mode)
         # Keyword mode loads no model, unless this query explicitly asks for a reranker.
         if mode == "bm25" and chosen.rerank != "off" and "rerank" not in changes:
             chosen = override_settings(chosen, {"rerank": "off"})
@@ -89,21 +75,23 @@ class QueryMethods(ModelMethods):
         with trace.stage("parse"):
             with self.database.read_transaction() as connection:
                 known = settings.read_aliases(connection)
+            scope = arguments.get("scope", Scope())
             question = parse_query(text, known, day, scope, limit or chosen.default_limit)
+        budget = arguments.get("budget") or chosen.default_token_budget
         plan = QueryPlan(
             mode=mode,
-            merge=merge or cast(MergeStrategy, chosen.search_merge_strategy),
+            merge=arguments.get("merge") or cast(MergeStrategy, chosen.search_merge_strategy),
             settings=chosen,
             today=day,
             embed=self._embed_query,
             embed_new_chunks=lambda: self._embed_new_chunks(trace),
             count_tokens=self.count_tokens,
             rerank_resources=self._rerank_resources,
-            budget=(budget or chosen.default_token_budget) if depth else None,
+            budget=budget if arguments.get("depth") else None,
             # Without an explicit limit the relevance alone decides.
             max_context_pages=limit,
-            boosts=boosts,
-            pin_named_page=all_hits or mode == "bm25",
+            boosts=arguments.get("boosts", ()),
+            pin_named_page=arguments.get("all_hits", False) or mode == "bm25",
         )
         if chosen.rerank == "command":
             self._check_command()
@@ -115,24 +103,24 @@ class QueryMethods(ModelMethods):
         answered: Answer,
         results: StageResults,
         *,
-        given: Mapping[str, str] = NO_CHANGES,
-        **options: Any,
+        given: Mapping[str, str] | None = None,
+        **arguments: Unpack[QueryArguments],
     ) -> WhyNot:
         """Return why the page called `name` is not among the hits, and what would change that.
 
-        `options` are those that `query_with_trace` was called with; `given` names the option that
-        a setting's value came from, by setting.
+        `arguments` are those that `query_with_trace` was called with; `given` names the option
+        that a setting's value came from, by setting.
         """
+        from gbrain.search.explain.ranked_too_low import ExplainedQuery
         from gbrain.search.explain.why_not import why_not
-        from gbrain.store.pages import require_page
-        from gbrain.text.slug import slug_from_path
+        from gbrain.store.pages import require_page, resolve_slug
 
         with self.database.read_transaction() as connection:
-            page = require_page(connection, slug_from_path(name))
-        return why_not(
-            self.database, self.settings, self.query_with_trace, page.id, page.slug, answered,
-            results, given=given, **options,
-        )  # fmt: skip
+            page = require_page(connection, resolve_slug(connection, name))
+        explained = ExplainedQuery(
+            self.query_with_trace, self.settings, answered, results, arguments, given or {}
+        )
+        return why_not(self.database, explained, page.id, page.slug)
 
     def _embed_query(self, text: str) -> Floats:
         text = text[:_MAX_EMBEDDED_CHARACTERS]
@@ -151,7 +139,7 @@ class QueryMethods(ModelMethods):
         return backlog
 
     def _rerank_resources(self) -> RerankResources:
-        from gbrain.search.rerank.interface import RerankResources
+        from gbrain.search.rerank.scores import RerankResources
 
         return RerankResources(
             cross_encoder=lambda: self.cross_encoder,
@@ -193,7 +181,7 @@ class QueryMethods(ModelMethods):
         """Record a query with the pages it found, unless the file is busy."""
         from gbrain.search.rerank.learned import DEFAULT_HALF_LIFE_DAYS, compute_features
         from gbrain.store import usage_log
-        from gbrain.store.boost_data import BoostDataRequest, read_boost_data
+        from gbrain.store.ranking_data import BoostDataRequest, read_boost_data
         from gbrain.store.usage_log import try_write
 
         ranked = results.boosted.ranked

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.brain.base import BrainFile
-from gbrain.brain.clock import timestamp, today
-from gbrain.text.slug import slug_from_path
+from gbrain.brain.base import BrainFile, local_midnight, timestamp, today
+from gbrain.store import pages
 from gbrain.types import Scope
 
 if TYPE_CHECKING:
     from gbrain.store.links import Backlink, LinkGraph, LinkRow
     from gbrain.store.page_writer import WriteResult
     from gbrain.store.provenance import Origin, SupersededPage
+    from gbrain.store.tasks import PageTask
     from gbrain.store.timeline import TimelineEntry
+
+
+class Agenda(NamedTuple):
+    """What a day brings: entries dated on it, tasks due until then, pages written in its week.
+
+    `written_total` counts the pages of that week, including those beyond the limit.
+    """
+
+    day: str
+    entries: list[TimelineEntry]
+    due: list[PageTask]
+    written: list[pages.StoredPage]
+    written_total: int
 
 
 class StructureMethods(BrainFile):
@@ -21,29 +36,28 @@ class StructureMethods(BrainFile):
 
     def links(self, name: str) -> list[LinkRow]:
         """Return a page's links with the pages they lead to, in the order they are written."""
-        from gbrain.store import links, pages
+        from gbrain.store import links
 
         with self.database.read_transaction() as connection:
-            return links.links_from(
-                connection, pages.require_page(connection, slug_from_path(name))
-            )
+            page = pages.require_page(connection, pages.resolve_slug(connection, name))
+            return links.links_from(connection, page)
 
     def backlinks(self, name: str) -> list[Backlink]:
         """Return the links on other pages that lead to this one."""
-        from gbrain.store import links, pages
+        from gbrain.store import links
 
         with self.database.read_transaction() as connection:
-            page = pages.require_page(connection, slug_from_path(name))
+            page = pages.require_page(connection, pages.resolve_slug(connection, name))
             return links.links_to(connection, page)
 
     def graph(self, name: str | None = None, *, depth: int = 1, limit: int = 200) -> LinkGraph:
         """Return the pages at most `depth` links away from a page (default: all), up to `limit`."""
-        from gbrain.store import links, pages
+        from gbrain.store import links
 
         with self.database.read_transaction() as connection:
             if name is None:
                 return links.full_graph(connection, limit)
-            page = pages.require_page(connection, slug_from_path(name))
+            page = pages.require_page(connection, pages.resolve_slug(connection, name))
             return links.graph_around(connection, page, depth, limit)
 
     def tags(self) -> list[tuple[str, int]]:
@@ -65,7 +79,7 @@ class StructureMethods(BrainFile):
         with self.database.read_transaction() as connection:
             if name is None:
                 return timeline.latest_entries(connection, scope, limit)
-            page = pages.require_page(connection, slug_from_path(name))
+            page = pages.require_page(connection, pages.resolve_slug(connection, name))
             return timeline.page_timeline(connection, page, scope, limit)
 
     def add_to_timeline(
@@ -81,25 +95,81 @@ class StructureMethods(BrainFile):
         from gbrain.store.timeline import add_timeline_entry
 
         day = date or today().isoformat()
-        with self.database.write_transaction() as connection:
-            return add_timeline_entry(
-                connection, slug_from_path(name), day, text, source, timestamp(),
+        return self.change_page(
+            lambda connection: add_timeline_entry(
+                connection, pages.resolve_slug(connection, name), day, text, source, timestamp(),
                 expected_version=expected_version,
-            )  # fmt: skip
+            )
+        )  # fmt: skip
+
+    def tasks(
+        self, name: str | None = None, *, scope: Scope = Scope(), done: bool = False
+    ) -> list[PageTask]:
+        """Return the open tasks of a page or of all pages, those with a due date first.
+
+        With `done` finished ones are included.
+        """
+        from gbrain.store.tasks import list_tasks
+
+        with self.database.read_transaction() as connection:
+            page_id = None
+            if name is not None:
+                page = pages.require_page(connection, pages.resolve_slug(connection, name))
+                page_id = page.id
+            return list_tasks(connection, scope, page_id=page_id, done=done)
+
+    def agenda(self, day: date | None = None, *, limit: int = 10) -> Agenda:
+        """Return what is dated and due on a day (default: today), and what was written lately.
+
+        Lately is the week up to the day; at most `limit` of its pages are returned.
+        """
+        from gbrain.store import tasks, timeline
+
+        day = day or today()
+        written_day = day.isoformat()
+        week = [local_midnight(day + timedelta(days=days)) for days in (-6, 1)]
+        with self.database.read_transaction() as connection:
+            due = [
+                task
+                for task in tasks.list_tasks(connection)
+                if task.due is not None and task.due <= written_day
+            ]
+            found, _ = timeline.latest_entries(
+                connection, Scope(since=written_day, until=written_day), None
+            )
+            written, total = pages.list_written_between(connection, week[0], week[1], limit)
+        listed = {(task.slug, task.line) for task in due}
+        entries = [
+            entry
+            for entry in found
+            # A month or a year that the day is part of is no date of that day.
+            if entry.date.startswith(written_day) and (entry.slug, entry.lines[0]) not in listed
+        ]
+        return Agenda(written_day, entries, due, written, total)
 
     def supersede(self, old: str, new: str) -> tuple[WriteResult, str]:
         """Mark the page `old` as superseded by `new`; return the write and the slug of `new`."""
         from gbrain.store.provenance import supersede_page
 
-        with self.database.write_transaction() as connection:
-            return supersede_page(connection, slug_from_path(old), slug_from_path(new), timestamp())
+        successor = ""
+
+        def mark(connection: sqlite3.Connection) -> WriteResult:
+            nonlocal successor
+            slugs = pages.resolve_slug(connection, old), pages.resolve_slug(connection, new)
+            written, successor = supersede_page(connection, *slugs, timestamp())
+            return written
+
+        return self.change_page(mark), successor
 
     def undo_supersede(self, name: str) -> WriteResult:
         """Remove the mark that a page is superseded."""
         from gbrain.store.provenance import undo_supersede
 
-        with self.database.write_transaction() as connection:
-            return undo_supersede(connection, slug_from_path(name), timestamp())
+        return self.change_page(
+            lambda connection: undo_supersede(
+                connection, pages.resolve_slug(connection, name), timestamp()
+            )
+        )
 
     def superseded(self) -> list[SupersededPage]:
         """Return all superseded pages, by slug."""
@@ -113,4 +183,4 @@ class StructureMethods(BrainFile):
         from gbrain.store.provenance import trace_provenance
 
         with self.database.read_transaction() as connection:
-            return trace_provenance(connection, slug_from_path(name), depth, limit)
+            return trace_provenance(connection, pages.resolve_slug(connection, name), depth, limit)

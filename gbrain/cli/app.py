@@ -27,6 +27,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "query": ("search", EVERYDAY),
     "open": ("edit", EVERYDAY),
     "capture": ("edit", EVERYDAY),
+    "today": ("tasks", EVERYDAY),
+    "tasks": ("tasks", EVERYDAY),
+    "done": ("tasks", EVERYDAY),
     "import": ("import_export", EVERYDAY),
     "sync": ("import_export", EVERYDAY),
     "export": ("import_export", EVERYDAY),
@@ -36,8 +39,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("pages", PAGES),
     "delete": ("pages", PAGES),
     "rename": ("pages", PAGES),
-    "history": ("history", PAGES),
-    "diff": ("history", PAGES),
+    "history": ("pages", PAGES),
+    "diff": ("pages", PAGES),
+    "undo": ("undo", PAGES),
+    "conflicts": ("conflicts", PAGES),
+    "resolve": ("conflicts", PAGES),
     "supersede": ("provenance", PAGES),
     "dedupe": ("provenance", PAGES),
     "timeline": ("timeline", STRUCTURE),
@@ -47,7 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backlinks": ("structure", STRUCTURE),
     "graph": ("structure", STRUCTURE),
     "why": ("provenance", STRUCTURE),
-    "explain": ("explain", QUALITY),
+    "explain": ("search", QUALITY),
     "eval": ("evaluation", QUALITY),
     "selftest": ("selftest", QUALITY),
     "tune": ("selftest", QUALITY),
@@ -57,6 +63,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "alias": ("settings", MAINTENANCE),
     "config": ("settings", MAINTENANCE),
     "profile": ("settings", MAINTENANCE),
+    "folders": ("folders", MAINTENANCE),
     "embed": ("embedding", MAINTENANCE),
     "jobs": ("embedding", MAINTENANCE),
     "model": ("models", MAINTENANCE),
@@ -65,11 +72,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backup": ("backup", MAINTENANCE),
     "restore": ("backup", MAINTENANCE),
     "compact": ("backup", MAINTENANCE),
-    "serve": ("agents", AGENTS),
-    "schema": ("agents", AGENTS),
+    "serve": ("integrations", AGENTS),
+    "schema": ("integrations", AGENTS),
     "init": ("init", START),
     "demo": ("init", START),
-    "completion": ("completion", START),
+    "completion": ("integrations", START),
 }
 
 # EX_SOFTWARE of sysexits.h.
@@ -79,11 +86,12 @@ EXIT_INTERNAL_ERROR = 70
 OTHER_NAMES = {
     "find": "search", "ask": "query", "show": "get", "cat": "get", "ls": "list", "new": "edit",
     "add": "capture", "note": "capture", "rm": "delete", "remove": "delete", "mv": "rename",
-    "settings": "config", "status": "stats", "help": "--help", "mcp": "serve",
+    "todo": "tasks", "agenda": "today", "settings": "config", "status": "stats",
+    "help": "--help", "mcp": "serve",
 }  # fmt: skip
 
 
-class Commands(TyperGroup):
+class Program(TyperGroup):
     """The commands by name, each loaded when it is used."""
 
     json_wanted = False
@@ -148,7 +156,7 @@ class Commands(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Commands,
+    cls=Program,
     name="gbrain",
     help="A personal knowledge brain in one file: find your notes by keyword and by meaning.",
     add_completion=False,

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import Brain, clock, default_path
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet, open_brain, say_orphaned_logs
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain, say_orphaned_logs
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
 from gbrain.messages import counted
@@ -39,7 +38,10 @@ def backup(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Copy the brain to a file and check the copy; other programs may go on writing."""
+    """Copy the brain to a file and check the copy.
+
+    Other programs may use the brain meanwhile.
+    """
     with open_brain(db) as brain:
         done = brain.backup(file, replace=force)
     if json:
@@ -58,12 +60,15 @@ def backup(
     ),
 )
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Copy made by gbrain backup.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup made by gbrain backup.")],
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Replace the brain with a copy; the old brain is kept beside it."""
+    """Replace the brain with a backup.
+
+    The old brain is kept beside it.
+    """
     from gbrain.store.backup import restore_brain
 
     path = db.expanduser() if db else default_path()
@@ -91,7 +96,10 @@ def _busy_seconds(path: Path) -> float:
 
 @command.command("compact", epilog=examples("gbrain compact", "gbrain compact --json"))
 def compact(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Shrink the brain file by its unused space; the page history stays."""
+    """Shrink the brain file by its unused space.
+
+    The history of pages stays.
+    """
     with open_brain(db) as brain:
         done = brain.compact()
     if json:

@@ -1,15 +1,28 @@
-"""Build one command of a module without building the others, with help that fits 80 columns."""
+"""What commands are built from: their registration, the options they share, opening the brain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from inspect import cleandoc
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from inspect import Parameter, cleandoc, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 from typer.main import get_command
+
+from gbrain.brain import Brain
+from gbrain.brain import today as today
+from gbrain.errors import BadPage, NotFound
+from gbrain.paths import resolve_brain
+from gbrain.query_options import QUERY_OPTIONS, QueryOption
+
+if TYPE_CHECKING:
+    from gbrain.search.boost_factors import CustomBoost
+    from gbrain.store.folders import FileResult
 
 
 class Command(TyperCommand):
@@ -67,11 +80,27 @@ class Module:
 
         return register
 
-    def group(self, name: str, help: str, epilog: str | None = None) -> Commands:
-        """Register a command that has subcommands."""
+    def group(
+        self,
+        name: str,
+        help: str,
+        epilog: str | None = None,
+        default: Callable[[], None] | None = None,
+    ) -> Commands:
+        """Register a command with subcommands; without one it runs `default`, or prints help."""
         app = Commands()
         app.info.name, app.info.epilog = name, epilog
-        app.callback(help=help, epilog=epilog, no_args_is_help=True)(_nothing)
+
+        def run_default(ctx: typer.Context) -> None:
+            if default and ctx.invoked_subcommand is None:
+                default()
+
+        app.callback(
+            help=help,
+            epilog=epilog,
+            no_args_is_help=default is None,
+            invoke_without_command=default is not None,
+        )(run_default)
         self._apps[name] = app
         return app
 
@@ -79,10 +108,6 @@ class Module:
         command = get_command(self._apps[name])
         command.name = name
         return command
-
-
-def _nothing() -> None:
-    pass
 
 
 def _unwrap(text: str | None) -> str:
@@ -94,3 +119,188 @@ def _unwrap(text: str | None) -> str:
 def examples(*lines: str) -> str:
     """Return the epilog of a command's help: one example per paragraph."""
     return "\n\n".join(["[bold]Examples[/bold]", *(f"$ {line}" for line in lines)])
+
+
+def number_option(*flags: str, help: str, low: int = 1, high: int = 10**9) -> Any:
+    """Return an option that takes a whole number from `low` to `high`."""
+    return typer.Option(*flags, metavar="N", min=low, max=high, help=help)
+
+
+Db = Annotated[
+    Path | None,
+    typer.Option("--db", metavar="FILE", help="Use this brain file instead of your own."),
+]
+Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Slug, title or alias of a page.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress and messages.")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print long output without a pager.")]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 3 if nothing is found.")]
+Expected = Annotated[
+    int | None,
+    number_option("--expected-version", help="Fail unless the page is at version N.", low=0),
+]
+
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="DATE", help="Search the brain as it was on DATE."),
+]
+
+# The values of the options that `with_options` adds to a command, by name.
+Given = dict[str, Any]
+
+_ANNOTATIONS: dict[str, Any] = {
+    "text": str | None,
+    "texts": list[str] | None,
+    "pairs": list[str] | None,
+    "flag": bool,
+    "number": int | None,
+}
+
+
+def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the query options `names` to a command, which gets their values as `given`.
+
+    The options stand in its help where its parameter `given` stands.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        added = [_parameter(QUERY_OPTIONS[name]) for name in names]
+        own = signature(function, eval_str=True)
+        parameters: list[Parameter] = []
+        for parameter in own.parameters.values():
+            parameters += added if parameter.name == "given" else [parameter]
+
+        @wraps(function)
+        def collect(**values: Any) -> None:
+            given = {name: values.pop(name) for name in names}
+            function(given=given, **values)
+
+        collect.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return collect
+
+    return decorate
+
+
+def _parameter(option: QueryOption) -> Parameter:
+    flags = (option.flag, option.short) if option.short else (option.flag,)
+    info = typer.Option(
+        *flags,
+        metavar=option.metavar,
+        help=option.help,
+        min=1 if option.maximum else None,
+        max=option.maximum or None,
+        rich_help_panel="Filters" if option.parse else option.panel,
+    )
+    annotation = option.literal | None if option.literal else _ANNOTATIONS[option.kind]
+    return Parameter(
+        option.name,
+        Parameter.POSITIONAL_OR_KEYWORD,
+        default=False if option.kind == "flag" else None,
+        annotation=Annotated[annotation, info],
+    )
+
+
+def parse_boosts(values: list[str] | None) -> tuple[CustomBoost, ...]:
+    """Return the values of --boost; raises UsageError for one that is malformed."""
+    if not values:
+        return ()
+    from gbrain.search.boosts import parse_boost
+
+    return tuple(parse_boost(value) for value in values)
+
+
+def open_brain(db: Path | None, *, make: bool = False) -> Brain:
+    """Open the brain; it asks on the terminal before it runs a command that is not trusted."""
+    created = make and not resolve_brain(db).exists()
+    brain = Brain.open(db, make=make)
+    if created:
+        say_orphaned_logs(brain.path)
+    brain.confirm = _confirm_command
+    return brain
+
+
+def report_file(file: FileResult | None, *, quiet: bool, json: bool) -> None:
+    """Say what happened to the file of a page; exit with 1 if the user has to do something."""
+    from gbrain.output.screen import say
+
+    if file is None:
+        return
+    failed = file.outcome in ("conflict", "failed")
+    if file.message and not json and (failed or not quiet):
+        say(file.message)
+    if failed:
+        raise typer.Exit(1)
+
+
+def say_orphaned_logs(path: Path) -> None:
+    """Say which logs of other brains were found at the name of a new file."""
+    from gbrain.output.screen import say
+    from gbrain.store.brain_files import find_orphaned_logs
+
+    for log in find_orphaned_logs(path):
+        say(f"A log of an earlier {path.name} was found beside it and kept as {log}.")
+        say("If you moved that brain, its last changes are in this log: move both back together.")
+
+
+@contextmanager
+def open_brain_as_of(db: Path | None, as_of: str | None, *, quiet: bool) -> Iterator[Brain]:
+    """Open the brain as it was at the end of the day or month `as_of` (default: as it is now)."""
+    with open_brain(db) as brain, go_back(brain, as_of, quiet=quiet) as then:
+        yield then
+
+
+@contextmanager
+def go_back(brain: Brain, as_of: str | None, *, quiet: bool) -> Iterator[Brain]:
+    """Yield a copy of the brain as it was at the end of `as_of`; without a date the brain itself.
+
+    Raises UsageError for a date that cannot be read.
+    """
+    if as_of is None:
+        yield brain
+        return
+    from gbrain.as_of import brain_as_of
+    from gbrain.output.screen import show_progress
+    from gbrain.text.dates import parse_bound
+
+    day = parse_bound(as_of, today()).last
+    with show_progress("Going back", quiet=quiet) as show:
+        then = brain_as_of(brain, day, show)
+    then.confirm = brain.confirm
+    with then:
+        yield then
+
+
+def _confirm_command(command: str) -> bool:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    from gbrain.messages import one_line
+    from gbrain.output.screen import say
+
+    say("This brain is set to run a command that you have not approved:")
+    say(f"  {one_line(command)}")
+    return typer.confirm("Run it now and in future?", default=False, err=True)
+
+
+def read_input(file: Path | None) -> bytes:
+    """Return the bytes of `file` or of standard input; raises BadPage if they are too many."""
+    from gbrain.text.page import MAX_PAGE_BYTES
+
+    try:
+        if file is None or str(file) == "-":
+            data = sys.stdin.buffer.read(MAX_PAGE_BYTES + 1)
+        else:
+            with file.open("rb") as source:
+                data = source.read(MAX_PAGE_BYTES + 1)
+    except OSError as error:
+        raise NotFound(
+            f"Cannot read {file or 'standard input'}: {error.strerror}",
+            hint="Check the path; - means standard input.",
+            code="cannot_read",
+        ) from None  # fmt: skip
+    if len(data) > MAX_PAGE_BYTES:
+        raise BadPage(
+            f"{file or 'Standard input'} has more than {MAX_PAGE_BYTES:,} bytes",
+            hint="Split it into several pages.",
+            code="page_too_large",
+        )
+    return data

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gbrain.brain import default_path, timestamp
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import (
+from gbrain.cli.commands import (
     Db,
     Json,
+    Module,
     NoPager,
     Quiet,
+    examples,
     number_option,
     open_brain,
     read_input,
     today,
 )
-from gbrain.errors import NotFound
+from gbrain.errors import ModelUnavailable, NotFound
 from gbrain.messages import counted
 from gbrain.output import doctor as output
 from gbrain.output import screen
@@ -58,21 +59,34 @@ def doctor(
         bool, typer.Option("--full", help="Also compare every page with its indexes (slow).")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="List every affected page or row.")
+        bool,
+        typer.Option("--verbose", "-v", help="List every check, and every affected page or row."),
     ] = False,
-    quiet: Quiet = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print problems only, and nothing if all is well.")
+    ] = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
     """Check the brain file; exit with 1 if there are problems."""
     from gbrain.store.doctor.examine import examine_file
 
+    hidden = _hidden_statuses(verbose=verbose, quiet=quiet)
     findings: list[tuple[str, Finding]] = []
+
+    def add(name: str, finding: Finding) -> None:
+        findings.append((name, finding))
+        if not (json or finding.unreadable or finding.status in hidden):
+            output.show_finding(name, finding, verbose=verbose)
+
     path = db.expanduser() if db else default_path()
     for name, finding in examine_file(path, timestamp(), full=full, repair=repair):
-        findings.append((name, finding))
-        if not json:
-            output.show_finding(name, finding, verbose=verbose)
+        add(name, finding)
+    if full and all(finding.status != "problem" for _, finding in findings):
+        add("vector_model", _check_vector_model(db, repair=repair))
+    unreadable = [finding.unreadable for _, finding in findings if finding.unreadable]
+    if unreadable and not json:
+        output.show_finding("file", _unreadable_file(path, unreadable), verbose=verbose)
     problems = sum(finding.status == "problem" for _, finding in findings)
     repaired = sum(finding.status == "repaired" for _, finding in findings)
     if repaired and not problems:
@@ -83,16 +97,50 @@ def doctor(
         ]
         screen.write_json({"checks": checks, "ok": not problems})
     elif not quiet:
-        screen.say(_summary(problems, repaired))
+        shown = problems - len(unreadable) + bool(unreadable)
+        screen.say(_summary(len(findings), shown, repaired))
     if problems:
         raise typer.Exit(1)
 
 
-def _summary(problems: int, repaired: int) -> str:
-    done = f"{repaired} repaired. " if repaired else ""
-    if problems:
-        return f"{done}{counted(problems, 'problem')} found."
-    return f"{done}No problems found."
+def _hidden_statuses(*, verbose: bool, quiet: bool) -> frozenset[str]:
+    """Return the statuses that are not printed: a person wants to read what is not ok."""
+    if quiet:
+        return frozenset({"ok", "note", "repaired"})
+    return frozenset({"ok"} if screen.on_terminal() and not verbose else ())
+
+
+def _unreadable_file(path: Path, kinds: list[str]) -> Finding:
+    """Return one finding for all checks that could not read the file."""
+    from gbrain.store.doctor.findings import NEW_BRAIN, Finding
+
+    checks = f"{counted(len(kinds), 'check')} could not read it"
+    return Finding("problem", f"{path} is damaged: {checks} ({kinds[0]})", NEW_BRAIN, 1)
+
+
+def _check_vector_model(db: Path | None, *, repair: bool) -> Finding:
+    """Tell whether a sample of the vectors comes from the active model."""
+    from gbrain.store.doctor.findings import Finding
+
+    try:
+        with open_brain(db) as brain:
+            foreign, sampled = brain.count_foreign_vectors(repair=repair)
+    except ModelUnavailable as error:
+        return Finding("note", f"the vectors were not compared: {error.message}", error.hint)
+    if not foreign:
+        return Finding("ok", "the active model made the vectors")
+    return Finding(
+        "repaired" if repair else "problem",
+        f"of {counted(sampled, 'vector')}, {foreign} made by another model",
+        "gbrain embed makes them again." if repair else "gbrain doctor --full --repair",
+        foreign,
+    )
+
+
+def _summary(checks: int, problems: int, repaired: int) -> str:
+    done = f", {repaired} repaired" if repaired else ""
+    found = counted(problems, "problem") if problems else "no problems"
+    return f"{counted(checks, 'check')}{done}, {found} found."
 
 
 def _warn_about_worse_results(db: Path | None, *, quiet: bool) -> None:
@@ -130,7 +178,7 @@ def gaps(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List what is missing: questions without an answer, and pages to write or update.
+    """List questions without an answer and pages to write.
 
     asked: questions that found nothing good (recorded while the setting record_queries is on).
     unwritten: pages that others link to but that do not exist. empty: pages with hardly any text.
@@ -173,13 +221,16 @@ def gaps(
 def verify(
     file: Annotated[
         Path | None,
-        typer.Argument(help="JSON of a query, or text with citations (default: standard input)."),
+        typer.Argument(
+            metavar="[FILE]",
+            help="JSON of a query, or text with citations (default: standard input).",
+        ),
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Check whether cited text is still in the brain; exit with 1 if some is not.
+    """Check whether cited text is still in the brain.
 
     A citation names a page, its lines and a fingerprint of their text. The text of each one is
     unchanged, moved (to other lines or another page), changed, gone (no longer in the brain) or

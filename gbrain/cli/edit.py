@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,13 +12,24 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.brain.pages import title_from_slug
-from gbrain.cli.commands import Module, examples
+from gbrain.cli.commands import (
+    Db,
+    Json,
+    Module,
+    Quiet,
+    Slug,
+    examples,
+    open_brain,
+    read_input,
+    report_file,
+    today,
+)
 from gbrain.cli.editor import Draft, EditorHangup, abandoned_drafts, raise_on_hangup
-from gbrain.cli.options import Db, Json, Quiet, Slug, open_brain, read_input, today
-from gbrain.cli.timeline import FILE_IS_BEHIND, print_added, require_utf8
+from gbrain.cli.timeline import print_added, require_utf8
 from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
 from gbrain.importing.scan import refuse_skipped_path
 from gbrain.output import screen
+from gbrain.output.json import file_document
 from gbrain.text.slug import slug_from_path
 
 if TYPE_CHECKING:
@@ -39,9 +51,10 @@ def open_(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Open result N of your last search or query in your editor and write what you save.
+    """Open result N of your last search in your editor.
 
-    Only results that were printed on a terminal count, not those of a pipe or of --as-of.
+    What you save is written to the page. Only results that were printed on a terminal count, not
+    those of a pipe or of --as-of.
     """
     with open_brain(db) as brain:
         place = brain.last_hit(number)
@@ -84,17 +97,24 @@ def edit(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Edit a page in your editor, or create a new one."""
-    name = slug_from_path(slug)
+    """Edit a page in your editor, or create a new one.
+
+    SLUG may be the title, an alias or the file name of a page. To create a page with a name that
+    another page has, give its path: gbrain edit ideas/marta, or gbrain edit marta.md.
+    """
     with open_brain(db, make=True) as brain:
-        page = brain.find(name)
-        similar = [] if page else brain.similar_slugs(name)
-        if page is None:
-            refuse_skipped_path(f"{name}.md")
-        start = None if page else _new_page_text(name, template)
-        if similar and not quiet:
-            screen.say(f"{name} is a new page. Similar pages: {', '.join(similar)}.")
-        _edit(brain, slug, page, start=start, quiet=quiet, json=json)
+        page = brain.find(slug)
+        if page:
+            _edit(brain, page.slug, page, quiet=quiet, json=json)
+            return
+        name = slug_from_path(slug)
+        refuse_skipped_path(f"{name}.md")
+        start = _new_page_text(name, template)
+        if not quiet:
+            similar = brain.similar_slugs(name)
+            others = f" Similar pages: {', '.join(similar)}." if similar else ""
+            screen.say(f"New page {name}.{others}")
+        _edit(brain, slug, None, start=start, quiet=quiet, json=json)
 
 
 def _new_page_text(slug: str, template: Path | None) -> str:
@@ -122,16 +142,65 @@ def _edit(
     json: bool,
 ) -> None:
     """Edit a page, or a new one with the text `start`; write it if nobody else changed it."""
+    if page and brain.import_file(page.slug):
+        page = brain.get(page.slug)
     slug = page.slug if page else slug_from_path(name)
     text = brain.text(slug) if page else start or ""
     if page:
         brain.record_open(page.id)
-    for file in [] if quiet else abandoned_drafts(slug, text):
-        screen.say(f"An earlier edit of {slug} was never saved to the brain; it is in {file}.")
+
+    def write(data: bytes) -> WriteResult | None:
+        if data == text.encode():
+            return None
+        if not data.strip():
+            raise UsageError(
+                "The text is empty; nothing was written",
+                hint=f"gbrain delete {slug} deletes the page." if page else "Write some text.",
+            )
+        return brain.put(name, data, expected_version=page.version if page else 0)
+
+    written = edit_text(slug, text, write, line=line, quiet=quiet or json)
+    version, outcome = (written.version, written.outcome) if written else (0, "unchanged")
+    if written is None and page:
+        version = page.version
+    print_edited(slug, version or None, outcome, written, quiet=quiet, json=json)
+
+
+def print_edited(
+    slug: str,
+    version: int | None,
+    outcome: str,
+    written: WriteResult | None,
+    *,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Print what came out of the editor; exit with 1 if the page's file was not written."""
+    file = written.file if written else None
+    if json:
+        document = {"slug": slug, "version": version, "outcome": outcome}
+        screen.write_json({**document, "file": file_document(file)})
+    elif not quiet:
+        done = f"{outcome}, version {version}" if version else "nothing was written"
+        screen.say(f"{slug}: {done}")
+    report_file(file, quiet=quiet, json=json)
+
+
+def edit_text(
+    slug: str,
+    text: str,
+    write: Callable[[bytes], WriteResult | None],
+    *,
+    line: int | None = None,
+    quiet: bool,
+) -> WriteResult | None:
+    """Edit the text of a page and return the result of `write`; the draft is kept if that fails."""
+    for left in [] if quiet else abandoned_drafts(slug, text):
+        screen.say(f"An earlier edit of {slug} was never saved to the brain; it is in {left}.")
     draft = Draft(slug, text)
     try:
         with raise_on_hangup():
-            written = _write_edited(brain, name, page, draft, text, line)
+            written = _edit_until_valid(draft, write, line)
     except EditorHangup:
         # Kept even if it is empty: the editor may still be saving to it.
         with suppress(OSError):
@@ -146,34 +215,20 @@ def _edit(
         else:
             screen.say(f"Your text is kept in {draft.file}.")
         raise
+    finally:
+        draft.close()
     draft.discard()
-    version, outcome = (written.version, written.outcome) if written else (0, "unchanged")
-    if written is None and page:
-        version = page.version
-    if json:
-        screen.write_json({"slug": slug, "version": version or None, "outcome": outcome})
-    elif not quiet:
-        done = f"{outcome}, version {version}" if version else "nothing was written"
-        screen.say(f"{slug}: {done}")
-        if page and page.folder_id is not None and outcome == "updated":
-            screen.say(FILE_IS_BEHIND)
+    return written
 
 
-def _write_edited(
-    brain: Brain, name: str, page: StoredPage | None, draft: Draft, text: str, line: int | None
+def _edit_until_valid(
+    draft: Draft, write: Callable[[bytes], WriteResult | None], line: int | None
 ) -> WriteResult | None:
-    """Edit until the text is a valid page, and write it; return None if nothing changed."""
+    """Edit until the text is a valid page, and write it."""
     while True:
         data = draft.edit(line)
-        if data == text.encode():
-            return None
-        if not data.strip():
-            raise UsageError(
-                "The text is empty; nothing was written",
-                hint=f"gbrain delete {page.slug} deletes the page." if page else "Write some text.",
-            )
         try:
-            return brain.put(name, data, expected_version=page.version if page else 0)
+            return write(data)
         except BadPage as error:
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
                 raise
@@ -197,7 +252,7 @@ def capture(
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="SLUG", help="Page (default: the setting capture_page)."),
+        typer.Option("--to", metavar="SLUG", help="Page (default: see the setting capture_page)."),
     ] = None,
     source: Annotated[
         str | None,
@@ -207,19 +262,20 @@ def capture(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Add a note with today's date to the inbox or to a page's timeline."""
+    """Add a note with today's date to the inbox or a page."""
     note = _note_text(text)
     require_utf8(source or "")
     with open_brain(db, make=True) as brain:
         written = brain.capture(note, name=to, source=source)
-        print_added(brain, written, today().isoformat(), json=json, quiet=quiet)
+    print_added(written, today().isoformat(), json=json, quiet=quiet)
 
 
 def _note_text(text: list[str] | None) -> str:
     """Return the text of the command line or of standard input."""
-    if text and text != ["-"]:
-        return require_utf8(" ".join(text))
-    if not text and sys.stdin.isatty():
+    given = " ".join(text or ()).strip()
+    if given and text != ["-"]:
+        return require_utf8(" ".join(text or ()))
+    if not given and (text or sys.stdin.isatty()):
         raise UsageError(
             "There is no text to capture", hint="For example: gbrain capture 'Call Alice'"
         )

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gbrain.errors import GbrainError
-from gbrain.output.pager import run_in_foreground
-from gbrain.store.atomic_files import process_is_alive
+from gbrain.output.screen import run_in_foreground
 
 _DEFAULT_EDITORS = ("vi", "nano")
 _EDITORS_WITH_LINE_OPTION = (
@@ -72,7 +71,8 @@ class Draft:
     """A page's text in a temporary file that only its owner can read, while it is edited."""
 
     def __init__(self, name: str, text: str) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{_prefix(name)}{os.getpid()}-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=_prefix(name)))
+        self._lock = _lock_folder(self._folder)
         self.file = self._folder / f"{_file_name(name)}.md"
         try:
             handle = os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -122,6 +122,13 @@ class Draft:
     def discard(self) -> None:
         """Delete the file."""
         shutil.rmtree(self._folder, ignore_errors=True)
+        self.close()
+
+    def close(self) -> None:
+        """Leave the file to `abandoned_drafts`."""
+        if self._lock is not None:
+            os.close(self._lock)
+        self._lock = None
 
 
 class EditorHangup(SystemExit):
@@ -147,10 +154,13 @@ def raise_on_hangup() -> Iterator[None]:
 def abandoned_drafts(name: str, text: str) -> list[Path]:
     """Return drafts of the page that no running program edits; delete those equal to `text`."""
     found = []
-    for folder in Path(tempfile.gettempdir()).glob(f"{_prefix(name)}*-*"):
-        pid = folder.name.removeprefix(_prefix(name)).partition("-")[0]
-        if not pid.isdecimal() or process_is_alive(int(pid)) or not _is_mine(folder):
+    for folder in Path(tempfile.gettempdir()).glob(f"{_prefix(name)}*"):
+        if not _is_mine(folder):
             continue
+        lock = _lock_folder(folder)
+        if lock is None:
+            continue
+        os.close(lock)
         files = [file for file in folder.iterdir() if not file.is_symlink() and file.is_file()]
         if all(
             file.stat().st_size == len(text.encode()) and file.read_bytes() == text.encode()
@@ -160,6 +170,24 @@ def abandoned_drafts(name: str, text: str) -> list[Path]:
         else:
             found += files
     return sorted(found)
+
+
+def _lock_folder(folder: Path) -> int | None:
+    """Lock a draft's folder until the returned handle is closed; None if it is locked already.
+
+    Process ids would not do: two containers that share a folder for temporary files have the same.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def _is_mine(folder: Path) -> bool:

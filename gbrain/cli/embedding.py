@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet, number_option, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples, number_option, open_brain
 from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
@@ -55,12 +54,13 @@ def embed(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Embed new and changed notes, so that they are found by meaning; exit with 1 on failures.
+    """Embed new and changed notes, to find them by meaning.
 
     To embed means to compute a vector for each chunk (section or timeline entry) of a note. The
     newest notes come first. Several runs at the same time share the work, and a run that is killed
-    loses none of it. A chunk that fails is tried again after a minute, then after longer and
-    longer waits; gbrain jobs list shows the reason, and --all tries at once.
+    loses none of it. A chunk that fails is tried again after a minute, then after longer and longer
+    waits; gbrain jobs list shows the reason, and --all tries at once. While a chunk fails, the
+    command exits with 1.
     """
     if all_ and (stale or slug):
         raise UsageError(
@@ -170,7 +170,7 @@ def _time(seconds: float) -> str | None:
 
 @jobs.command("retry", epilog=examples("gbrain jobs retry"))
 def retry(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Let the next gbrain embed try again what failed."""
+    """Let the next gbrain embed try failed notes again."""
     with open_brain(db) as brain:
         _print_count(brain.retry_jobs(), "due", quiet, json)
 

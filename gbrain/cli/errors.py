@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from gbrain.errors import BadBrain, GbrainError, UsageError
+from gbrain.errors import BadBrain, GbrainError, UsageError, raised_at
 from gbrain.messages import did_you_mean, similar_names
 
 # A limit this high is not worth mentioning in an error: it only bounds what can be stored.
@@ -25,7 +25,7 @@ def report(error: GbrainError, *, as_json: bool) -> None:
 
         print(error_document(error), file=sys.stderr)
         return
-    from gbrain.output.plain_text import without_newlines
+    from gbrain.messages import without_newlines
 
     print(f"Error: {without_newlines(error.message)}", file=sys.stderr)
     print(f"Hint: {without_newlines(error.hint)}", file=sys.stderr)
@@ -36,7 +36,7 @@ def explain_error(error: Exception, ctx: Any, arguments: Sequence[str]) -> Gbrai
     if isinstance(error, GbrainError):
         return error
     if isinstance(error, UnicodeEncodeError):
-        return UsageError("An argument is not UTF-8", hint=_help_hint(ctx))
+        return UsageError("An argument is not UTF-8", hint="Check the encoding of your terminal.")
     if isinstance(error, OSError):
         return system_error(error)
     if isinstance(error, typer.TyperException):
@@ -49,19 +49,15 @@ def system_error(error: OSError) -> GbrainError:
     what = os.fsdecode(error.filename) if error.filename else "The output"
     return GbrainError(
         f"{what} cannot be read or written: {error.strerror or type(error).__name__}",
-        hint="Check that it exists, its permissions, and the free disk space.",
+        hint="Check that the file exists, that you may use it, and that the disk is not full.",
         code="system",
     )
 
 
 def internal_error(error: Exception) -> GbrainError:
     """Return an unexpected error without its message, which may contain text of a page."""
-    where = error.__traceback__
-    while where and where.tb_next:
-        where = where.tb_next
-    place = where and f" at {where.tb_frame.f_globals.get('__name__')}:{where.tb_lineno}"
     return GbrainError(
-        f"gbrain failed: {type(error).__name__}{place or ''}",
+        f"gbrain failed: {type(error).__name__} at {raised_at(error)}",
         hint="This is a bug in gbrain. GBRAIN_DEBUG=1 shows the traceback, "
         "which may contain text of your pages.",
         code="internal",

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Json, Quiet
+from gbrain.cli.commands import Json, Module, Quiet, examples
 from gbrain.errors import UsageError
 from gbrain.evaluate.dataset_cache import DatasetBrain, open_dataset_brain
 from gbrain.evaluate.datasets import Dataset, load_dataset, select_questions
@@ -88,19 +87,18 @@ Changes = Annotated[
     _configuration_option(
         "--set",
         metavar="NAME=VALUE,...",
-        help="Settings to compare, changed from the defaults or from the one configuration that "
-        "other options name; repeatable.",
+        help="Add a row with these settings changed; repeatable.",
     ),
 ]
 Rerank = Annotated[
     bool,
-    _configuration_option("--rerank", help="Compare also with --rerank."),
+    _configuration_option("--rerank", help="Compare every row also with --rerank."),
 ]
 Evidence = Annotated[
     Path | None,
     _question_option(
         "--evidence",
-        "Dataset with the same questions and the exact texts that answer them. Measures how many "
+        "Dataset with the same questions and the exact texts that answer them; measures how many "
         "of those texts --depth auto prints.",
         "DIR",
     ),
@@ -108,7 +106,7 @@ Evidence = Annotated[
 Context = Annotated[
     str | None,
     _question_option(
-        "--context", "Budgets for --evidence, in tokens (default 250,500,1000,2000,4000).", "LIST"
+        "--context", "Token budgets for --evidence (default 250,500,1000,2000,4000).", "LIST"
     ),
 ]
 First = Annotated[
@@ -119,7 +117,7 @@ Sample = Annotated[
 ]
 Seed = Annotated[
     int,
-    _question_option("--seed", "Seed of all random choices (default 1).", low=0),
+    _question_option("--seed", "Number that makes random choices repeatable (default 1).", low=0),
 ]
 Losses = Annotated[
     int | None,
@@ -140,10 +138,10 @@ Cache = Annotated[
     "eval",
     epilog=examples(
         "gbrain eval ~/sets/scifact",
-        "gbrain eval ~/sets/notes --modes bm25,hybrid --merge set-union,rrf --show-losses 5",
-        "gbrain eval ~/sets/notes --set both_bonus=0.4 --set both_bonus=0.8,chunk_weight=1",
+        "gbrain eval ~/sets/notes --modes bm25,hybrid --show-losses 5",
+        "gbrain eval ~/sets/notes --set both_bonus=0.4 --set both_bonus=0.8",
         "gbrain eval ~/sets/chats --evidence ~/sets/turns --context 500,1000,4000",
-        "gbrain eval ~/sets/notes --sample 100 --json | jq '.configurations[0].ndcg_at_10'",
+        "gbrain eval ~/sets/notes --sample 100 --json | jq .configurations",
     ),
 )
 def eval_(
@@ -166,15 +164,16 @@ def eval_(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Measure search quality on a dataset of questions with known answers.
+    """Measure search quality with questions and known answers.
 
-    Prints one row for each configuration: how many of the right pages were found (recall, R@5), how
-    high they were ranked (nDCG@10), and how long a question took. Without options the rows are
-    keywords alone, meaning alone, and three ways to merge the two. The other rows are compared with
-    the first by a significance test (paired randomisation of nDCG@10, 10,000 permutations).
+    Prints a row for each way to search: how many of the right pages were among the first five
+    (R@5), how high they were ranked (nDCG@10: 1 if they always come first), and how long a question
+    took. Without options the rows are keyword alone, vector alone, and three ways to merge the two.
+    Each row is compared with the first; p says how likely such a difference is by chance alone
+    (below 0.05 it probably is not).
 
-    Questions are asked as gbrain query asks them. Time is measured on up to 100 questions, with the
-    model already loaded. The dataset's brain is kept, so a second run embeds nothing.
+    Time is measured on up to 100 questions, with the model already loaded. The dataset is imported
+    and embedded once; later runs use the same brain.
     """
     _check_output(csv, json, plot, svg)
     budgets = _parse_budgets(context, evidence)
@@ -223,7 +222,8 @@ def _check_output(csv: bool, json: bool, plot: bool, svg: Path | None) -> None:
         )
     if svg and not svg.absolute().parent.is_dir():
         raise UsageError(
-            f"Cannot write {svg}: its folder does not exist", hint="Choose another file."
+            f"Cannot write {svg}: its folder does not exist",
+            hint="Create the folder, or choose another file.",
         )
     if svg:
         check_markup_target(svg)

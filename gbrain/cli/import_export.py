@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -12,11 +13,11 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import Brain, default_path
-from gbrain.cli.commands import Module, examples
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
 from gbrain.cli.embedding import EMBED_LATER, embedded_share
-from gbrain.cli.options import Db, Json, Quiet, open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
-from gbrain.importing.importer import ImportReport
+from gbrain.importing.export import PlannedFile
+from gbrain.importing.import_report import ImportReport
 from gbrain.importing.scan import ImportProblem, require_folder
 from gbrain.messages import counted
 from gbrain.output import screen
@@ -31,7 +32,9 @@ Overwrite = Annotated[
 NoEmbed = Annotated[
     bool, typer.Option("--no-embed", help="Skip embedding; gbrain embed does it later.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, change nothing.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would change, but change nothing.")
+]
 
 _MAX_SLUGS_LISTED = 10
 
@@ -41,13 +44,15 @@ _MAX_SLUGS_LISTED = 10
     epilog=examples(
         "gbrain import ~/notes",
         "gbrain import ~/notes ~/journal --dry-run",
+        "gbrain import ~/Downloads/minutes.md",
         "gbrain import ~/notes --json | jq .problems",
         "gbrain export - --format json | gbrain import --stdin --db copy.db",
     ),
 )
 def import_(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="DIR...", help="Folders of notes to import.")
+        list[Path] | None,
+        typer.Argument(metavar="PATH...", help="Folders of notes, or Markdown files."),
     ] = None,
     stdin: Annotated[
         bool,
@@ -60,10 +65,12 @@ def import_(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Import folders of Markdown notes; unchanged files are skipped.
+    """Import folders of Markdown notes, or single files.
 
-    The text is stored unchanged. Links, tags and properties of Obsidian, Logseq and Bear are
-    understood.
+    Unchanged files are skipped. A single file inside an imported folder is imported as part of it,
+    any other one as a page with the name of the file. The text is stored unchanged. Links, tags and
+    properties of Obsidian, Logseq and Bear are understood. Later changes of a page in the brain are
+    written to its file (config set write_through off leaves files alone).
 
     With --stdin each line is a page as a JSON object: {"slug", "text"}, as export --format json
     writes it, or {"title", "tags", "body"}. A line that is not a page is reported, and the others
@@ -72,12 +79,16 @@ def import_(
     if bool(folders) == stdin:
         raise UsageError("Name the folders to import, or use --stdin", hint="gbrain import ~/notes")
     for folder in folders or ():
-        require_folder(folder)
+        if not folder.expanduser().is_file():
+            require_folder(folder)
     with ExitStack() as stack:
         place = db or default_path()
         if dry_run and not place.exists():
             place = Path(stack.enter_context(TemporaryDirectory()), "brain.db")
         brain = stack.enter_context(open_brain(place, make=True))
+        for folder in folders or () if not dry_run else ():
+            if folder.expanduser().is_dir():
+                brain.allow_writing(folder)
         if folders:
             report = _import_folders(
                 brain, folders, overwrite, dry_run, quiet, remove_missing=False
@@ -100,6 +111,13 @@ def sync(
     watch: Annotated[
         bool, typer.Option("--watch", help="Keep running; import each change at once.")
     ] = False,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Delete pages even if most files are gone.")
+    ] = False,
+    update_links: Annotated[
+        bool,
+        typer.Option("--update-links", help="Change links to renamed pages to the new name."),
+    ] = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
     no_embed: NoEmbed = False,
@@ -107,11 +125,18 @@ def sync(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Update the brain from the imported folders: new, changed and deleted files.
+    """Import changed files and write changed pages to files.
 
-    With --watch the command keeps running. Each change is imported and embedded moments after it
-    is made, and printed on a line (with --json one document per line). A folder that disappears is
-    watched again when it is back. Ctrl-C or SIGTERM stops the command; the brain stays complete.
+    New and changed files are imported, and pages whose files were deleted are deleted. If most of a
+    folder's files are gone, as when its disk is not mounted, nothing is deleted without --delete. A
+    page whose file was renamed or moved inside the folder keeps its history. A page that changed in
+    the brain and in its file is merged. Where both changed the same lines, the file's text is kept,
+    the brain's is in the page's history, and gbrain conflicts lists the page. A page
+    that was changed in the brain and not written to its file yet is written now.
+
+    With --watch the command keeps running. Each change is imported and embedded moments after it is
+    made, and printed on a line (with --json one document per line). A folder that disappears is
+    watched again when it is back. Ctrl-C or SIGTERM stops the command; what was imported stays.
     """
     if watch and dry_run:
         raise UsageError(
@@ -119,6 +144,8 @@ def sync(
             hint="gbrain sync --dry-run shows what would change now.",
         )
     with open_brain(db) as brain:
+        for folder in folders or () if not dry_run else ():
+            brain.allow_writing(folder)
         roots = folders or [Path(root) for root in brain.folder_roots()]
         if not roots:
             raise NotFound(
@@ -127,12 +154,21 @@ def sync(
                 code="no_folder",
             )
         if not watch:
-            report = _import_folders(brain, roots, overwrite, dry_run, quiet, remove_missing=True)
+            report = _import_folders(
+                brain,
+                roots,
+                overwrite,
+                dry_run,
+                quiet,
+                remove_missing=True,
+                remove_many=delete,
+                update_links=update_links,
+            )
             _print_and_embed(brain, report, dry_run, no_embed, quiet, json)
     if watch:
         from gbrain.cli.sync_watch import FolderWatch
 
-        FolderWatch(db, overwrite, not no_embed, quiet, json).run(roots)
+        FolderWatch(db, overwrite, not no_embed, quiet, json, delete, update_links).run(roots)
     elif report.problems:
         raise typer.Exit(1)
 
@@ -145,18 +181,25 @@ def _import_folders(
     quiet: bool,
     *,
     remove_missing: bool,
+    remove_many: bool = False,
+    update_links: bool = False,
 ) -> ImportReport:
     total = ImportReport()
     for folder in folders:
         try:
-            with show_progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
-                report = brain.import_folder(
-                    folder,
-                    remove_missing=remove_missing,
-                    overwrite=overwrite,
-                    dry_run=dry_run,
-                    progress=show,
-                )
+            if not remove_missing and folder.expanduser().is_file():
+                report = brain.import_note(folder, overwrite=overwrite, dry_run=dry_run)
+            else:
+                with show_progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
+                    report = brain.import_folder(
+                        folder,
+                        remove_missing=remove_missing,
+                        remove_many=remove_many,
+                        update_links=update_links,
+                        overwrite=overwrite,
+                        dry_run=dry_run,
+                        progress=show,
+                    )
         except (NotFound, BadPage) as error:
             if len(folders) == 1:
                 raise
@@ -166,10 +209,7 @@ def _import_folders(
             if not (dry_run or quiet):
                 screen.say("Interrupted. Run the same command again to import the remaining notes.")
             raise
-        total.changes += report.changes
-        total.unchanged += report.unchanged
-        total.problems += report.problems
-        total.skipped += report.skipped
+        total.add(report)
     return total
 
 
@@ -240,6 +280,7 @@ class Format(StrEnum):
     "export",
     epilog=examples(
         "gbrain export ~/notes-copy",
+        "gbrain export ~/notes-copy --dry-run",
         "gbrain export ~/site --format html",
         "gbrain export - --format json | jq -r .slug",
     ),
@@ -255,7 +296,10 @@ def export(
         ),
     ] = Format.md,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite changed files and files of other programs.")
+        bool, typer.Option("--force", help="Also overwrite files that gbrain did not write.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show which files would be written; write nothing.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -265,27 +309,64 @@ def export(
 
     A file that you changed since it was imported, or that gbrain did not write, is left alone and
     reported. You may export into the folder that the pages came from: the next sync finds nothing
-    to do.
+    to do. With --force the text of a page's file becomes a version in its history first.
+
+    --dry-run lists the files that would be written, replaced or refused. Export removes none.
 
     --format json writes one file, brain.ndjson, with one page per line, which import --stdin reads
     back. --format html writes web pages with links between them; start at index.html.
     """
     with open_brain(db) as brain:
         if str(folder) == "-":
-            if format_ is not Format.json or json:
+            if format_ is not Format.json or json or dry_run:
                 raise UsageError(
-                    "To standard output, export writes only --format json, without --json",
+                    "export - prints pages as JSON lines: it needs --format json alone",
                     hint="gbrain export - --format json",
                 )
             sys.stdout.buffer.writelines(line.encode() for line in brain.page_lines())
+            return
+        if dry_run:
+            _print_plan(_plan_export(brain, folder, format_, force), folder, quiet, json)
             return
         written, same = _export(brain, folder, format_, force, quiet)
         if format_ is Format.md and not quiet:
             _warn_of_ignored_files(brain)
     if json:
-        screen.write_json({"folder": str(folder), "written": written, "unchanged": same})
+        counts = {"written": written, "unchanged": same}
+        screen.write_json({"folder": str(folder), "dry_run": False, **counts, "files": None})
     elif not quiet:
         screen.say(f"{counted(written, 'page')} written to {folder}, {same} unchanged.")
+
+
+def _plan_export(brain: Brain, folder: Path, format_: Format, force: bool) -> list[PlannedFile]:
+    """Return what `_export` would do."""
+    if format_ is Format.json:
+        return brain.plan_jsonl_export(folder, force=force)
+    if format_ is Format.md:
+        return brain.plan_export(folder, force=force)
+    from gbrain.output.site import render_site
+
+    return brain.plan_export(folder, files=render_site, force=force)
+
+
+def _print_plan(planned: list[PlannedFile], folder: Path, quiet: bool, as_json: bool) -> None:
+    """Print what an export would do; exit with 1 if it would refuse a file."""
+    changes = [file for file in planned if file.action != "unchanged"]
+    count = Counter(file.action for file in planned)
+    if as_json:
+        counts = {"written": count["write"] + count["replace"], "unchanged": count["unchanged"]}
+        files = [{"action": f.action, "path": f.path, "reason": f.reason} for f in changes]
+        screen.write_json({"folder": str(folder), "dry_run": True, **counts, "files": files})
+    else:
+        rows = [(file.action, file.path, file.reason or "") for file in changes]
+        screen.write_table(("Action", "File", "Reason"), rows, "Nothing would change.")
+        if not quiet:
+            screen.say(
+                f"Dry run: {count['write']} new, {count['replace']} replaced, "
+                f"{count['refuse']} refused, {count['unchanged']} unchanged."
+            )
+    if count["refuse"]:
+        raise typer.Exit(1)
 
 
 def _export(

@@ -11,12 +11,11 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import Brain, clock, default_path
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
 from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.answer_text import answer_text
+from gbrain.output.answer_text import LANE_NAMES, answer_text
 from gbrain.output.screen import show_progress
 from gbrain.search.pipeline import StageResults
 from gbrain.types import Answer
@@ -78,7 +77,10 @@ def demo(
         Path | None, typer.Option(metavar="FILE", help="Keep the demo brain in FILE.")
     ] = None,
 ) -> None:
-    """Build a temporary brain from sample pages and ask it a few questions."""
+    """Try gbrain on sample pages; your brain is not used.
+
+    It builds a temporary brain and asks it a few questions.
+    """
     if keep and os.path.lexists(keep):
         raise UsageError(
             f"{keep} already exists, and the demo needs a new file",
@@ -147,6 +149,6 @@ def _summary_lines(answer: Answer, results: StageResults) -> Iterator[str]:
         if found.pages:
             first = found.pages[0]
             pages = counted(len(found.pages), "page")
-            yield f"  {lane:9} {pages}, first {first.slug} ({first.score:.2f})"
-    yield f"  {results.plan.merge:9} {results.fused[0].slug} ({results.fused[0].score:.2f})"
+            yield f"  {LANE_NAMES[lane]:9} {pages}, first {first.slug} ({first.score:.2f})"
+    yield f"  merged    {results.fused[0].slug} ({results.fused[0].score:.2f})"
     yield f"  verdict   {answer.verdict.grade}: {answer.verdict.reasons[0]}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent, fill
 from typing import Any
@@ -18,11 +18,10 @@ from typer.main import get_command
 from gbrain import __version__
 from gbrain.cli.app import COMMANDS, app
 from gbrain.cli.completer import TABLE
-from gbrain.cli.completion import command_table
 from gbrain.cli.manual_prose import COMMANDS as PROSE
 from gbrain.cli.manual_prose import ENVIRONMENT, EXIT_STATUS, PROGRAM, SETTINGS, Section
 from gbrain.config import HEADINGS, all_settings, format_value
-from gbrain.output.schemas import describe_keys, document_by_command
+from gbrain.output.schemas import describe_keys, document_by_command, list_documents
 
 _WIDTH = 72
 
@@ -213,6 +212,97 @@ def _roff(text: str) -> str:
     """Return text with the special characters of man escaped."""
     plain = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
     return "\n".join(rf"\&{line}" if line.startswith(".") else line for line in plain.split("\n"))
+
+
+# --- the table of shell completion ---------------------------------------------------------------
+
+# The kind of a value, by its metavar.
+_KIND_OF_METAVAR = {
+    "SLUG": "slug",
+    "OLD": "slug",
+    "WING": "wing",
+    "ROOM": "room",
+    "TYPE": "type",
+    "TAG": "tag",
+    "VALUE": "value",
+    "DIR": "folders",
+}
+
+# The kind of a value by command and parameter ("" means any command), checked before the metavar.
+_KIND_OF_PARAMETER = {
+    ("", "slug_prefix"): "prefix",
+    ("", "profile"): "profile",
+    ("open", "number"): "hit",
+    ("rename", "new_slug"): "prefix",
+    ("supersede", "new"): "slug",
+    ("alias remove", "word"): "alias",
+    ("config get", "name"): "setting",
+    ("config set", "name"): "setting",
+    ("config reset", "names"): "setting",
+    ("profile show", "name"): "profile",
+    ("profile use", "name"): "profile",
+    ("folders move", "old"): "folders",
+    ("folders move", "new"): "folders",
+    ("model verify", "name"): "model",
+    ("model use", "name"): "model",
+    ("model remove", "name"): "model",
+}
+
+_HELP = {"-h": ["", "Show this message and exit."], "--help": ["", "Show this message and exit."]}
+
+
+def command_table(program: Any, commands: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the program and its commands, each with its summary, options and arguments.
+
+    An option has the kind of its value ("" for a flag) and its help. The arguments are a list of
+    kinds; the last ends in three dots if it can be repeated. Choices are written as `a|b`.
+    """
+    return {
+        "options": _options("", program),
+        "commands": {name: _node(name, command) for name, command in commands.items()},
+    }
+
+
+def _node(name: str, command: Any) -> dict[str, Any]:
+    node: dict[str, Any] = {
+        "about": (command.help or "").split("\n")[0],
+        "options": _options(name, command),
+    }
+    if getattr(command, "commands", None):
+        below = command.commands.items()
+        return {**node, "commands": {sub: _node(f"{name} {sub}", each) for sub, each in below}}
+    arguments = (each for each in command.params if each.param_type_name == "argument")
+    return {**node, "takes": [_argument_kind(name, parameter) for parameter in arguments]}
+
+
+def _options(name: str, command: Any) -> dict[str, list[str]]:
+    listed: Iterator[Any] = (each for each in command.params if each.param_type_name == "option")
+    found = {
+        written: ["" if option.is_flag else _kind(name, option), option.help or ""]
+        for option in listed
+        for written in (*option.opts, *option.secondary_opts)
+        if not option.hidden
+    }
+    return {**found, **_HELP}
+
+
+def _argument_kind(name: str, parameter: Any) -> str:
+    return _kind(name, parameter) + ("..." if parameter.nargs == -1 else "")
+
+
+def _kind(name: str, parameter: Any) -> str:
+    """Return the kind of a parameter's value; `text` means anything."""
+    choices = getattr(parameter.type, "choices", None)
+    if choices:
+        return "|".join(choices)
+    if name == "schema":
+        return "|".join(document.name for document in list_documents())
+    written = (parameter.metavar or "").rstrip(".").strip("[]")
+    for where in (name, ""):
+        if (where, parameter.name) in _KIND_OF_PARAMETER:
+            return _KIND_OF_PARAMETER[where, parameter.name]
+    fallback = "files" if type(parameter.type).__name__.endswith("Path") else "text"
+    return _KIND_OF_METAVAR.get(written, fallback)
 
 
 def main() -> None:

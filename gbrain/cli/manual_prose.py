@@ -16,7 +16,8 @@ PROGRAM: tuple[Section, ...] = (
 
         `gbrain import DIR` imports a folder, `gbrain search` and `gbrain query` find notes,
         `gbrain sync` imports later changes, and `gbrain export` writes every page to a file, byte
-        for byte. Each write to a page keeps its earlier text.
+        for byte. Each write to a page keeps its earlier text, and is written to the page's file in
+        the imported folder.
         """,
     ),
     (
@@ -33,6 +34,11 @@ PROGRAM: tuple[Section, ...] = (
         spaces. Its wing is its subject area (people, projects), chosen by folder, type and tags.
         Its room is its form (profile, meeting, how-to). Front matter can set `wing`, `room`,
         `type`, `tags`, `aliases`, `date` and `superseded_by`; `--where` filters by any other key.
+
+        Where a command takes the slug of an existing page, its title, an alias or its file name
+        does as well, whatever the case and the accents: `gbrain get "Alice Chen"`. An exact slug
+        comes first. A name that several pages have is an error that lists them. A name that ends
+        with `.md` is a path and nothing else.
         """,
     ),
     (
@@ -165,7 +171,7 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
             `set-union` takes the higher of a page's scores and adds a share of the other, `rrf`
             adds up reciprocal ranks, `blend` adds up weighted scores. Then factors raise or lower
             scores, for example for pages of the time that the query mentions. With `--rerank` a
-            second packaged model (a cross-encoder) reads the first pages again. Superseded pages
+            second packaged model (a cross-encoder) sorts the first results again. Superseded pages
             are left out.
 
             Filters apply to every lane from the start. `gbrain explain` shows each of these steps
@@ -176,13 +182,13 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
         (
             "CONTEXT FOR A LANGUAGE MODEL",
             """
-            `--depth auto` adds text to the pages: their most relevant lines, the lines around
-            them, and linked pages that contain missing words of the question. `--limit` is the
-            maximum number of pages it comes from. It ends when the rest is not relevant enough
-            (relevance; the setting `context_floor`), when the budget is used (budget), when
-            nothing new would be added (coverage), or when there is no more (exhausted). If no page
-            answers the question, only the closest text is added (verdict). Tokens are counted as
-            the model counts them.
+            `--depth auto` prints text to answer from: the most relevant lines of the pages, the
+            lines around them, and linked pages that contain missing words of the question.
+            `--limit` is the maximum number of pages it comes from. It ends when the rest is not
+            relevant enough (relevance; the setting `context_floor`), when the budget is used
+            (budget), when nothing new would be added (coverage), or when there is no more
+            (exhausted). If no page answers the question, only the closest text is printed
+            (verdict). Tokens are counted as the embedding model counts them.
 
             Each chunk has its slug, its lines and a citation such as
             `[people/alice-chen#L12-18 ab12cd34ef56]`. `gbrain verify` later checks whether the
@@ -192,25 +198,43 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
         (
             "VERDICT",
             """
-            Each answer is graded `strong`, `partial` or `nothing`, by how likely its first page
-            contains what was asked for; a confidence from 0 to 1 and the reasons are given, and as
-            `missing` the rarest words of the query that its best chunk does not contain. A grade
-            other than `strong` is printed on the terminal, in a pipe on stderr.
-            The settings `verdict_strong` and `verdict_nothing` are the bounds. With `--exit-code`
-            the grade `nothing` exits with 3, even if there are pages to show.
+            The verdict on an answer is `strong`, `partial` or `nothing`. It says how likely the
+            first page contains what was asked for, with a confidence from 0 to 1 and the reasons;
+            `missing` lists the rarest words of the query that the best chunk does not contain. Any
+            verdict but `strong` is also printed as a message. The settings `verdict_strong` and
+            `verdict_nothing` are its bounds. With `--exit-code` the verdict `nothing` exits with 3,
+            even if there are pages to show.
             """,
         ),
         (
             "MANY QUERIES",
             """
             If the text is `-`, queries are read from standard input, one per line, and one JSON
-            document is printed for each, in order. Models are loaded once. A line can be a JSON
+            document is printed for each, in order. The model is loaded once. A line can be a JSON
             object with its own options: `{"query": "backups", "limit": 3, "tag": "home"}`. A line
             that fails gives a document with `query` and `error`.
             """,
         ),
     ),
     "search": (("QUERY LANGUAGE", _LANGUAGE),),
+    "tasks": (
+        (
+            "TASKS",
+            """
+            A task is an item of a list, at any depth, with a checkbox: `- [ ]`, `* [ ]` or
+            `1. [ ]` is open, `[/]` is in progress, `[x]` is done and `[-]` cancelled. Logseq's
+            `TODO`, `DOING`, `NOW` and `LATER` are open, `DONE` and `CANCELED` are not. Code and
+            comments have no tasks.
+
+            The due date is the one after 📅, `due:` or `@` in the item, one that the item begins
+            with, or Logseq's `DEADLINE` or `SCHEDULED` below it. `--tag` is a tag in the item, or
+            one that the page has outside its tasks.
+
+            The number of a task depends on its page and its text alone. It grows by a digit if
+            another task has the same; too few digits are an error that lists the tasks.
+            """,
+        ),
+    ),
     "embed": (
         (
             "UNDER CRON",

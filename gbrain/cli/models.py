@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
 from gbrain.errors import GbrainError, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
@@ -17,13 +16,13 @@ from gbrain.output.screen import show_progress
 from gbrain.store.models import ModelRow
 
 if TYPE_CHECKING:
-    from gbrain.search.rerank.training import TrainingResult
+    from gbrain.search.rerank.learned import TrainingResult
 
 command = Module()
 
 model = command.group(
     "model",
-    help="List, check, add, choose and remove embedding models.",
+    help="List, verify, add, use and remove embedding models.",
     epilog=examples("gbrain model list", "gbrain model verify"),
 )
 
@@ -211,9 +210,11 @@ MIN_OPENED = 50
     epilog=examples("gbrain train-reranker", "gbrain config set rerank learned"),
 )
 def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Learn from the pages you opened which results to rank higher; saved only if it helps."""
-    from gbrain.search.rerank.learned import FEATURES, dump_network
-    from gbrain.search.rerank.training import TrainingQuestion, train
+    """Learn from the pages you opened how to sort results.
+
+    What it learned is saved only if it improves the order.
+    """
+    from gbrain.search.rerank.learned import FEATURES, TrainingQuestion, dump_network, train
 
     with open_brain(db) as brain:
         questions = [TrainingQuestion(*lesson) for lesson in brain.reranker_lessons(len(FEATURES))]
@@ -252,12 +253,12 @@ def _print_result(trained: TrainingResult) -> None:
     opened = counted(trained.opened, "opened page")
     screen.say(f"Trained on {opened} of {counted(trained.questions, 'question')}.")
     screen.say(
-        f"MRR on held-out questions: {trained.mrr_before:.3f} before, "
+        f"MRR on questions not used to train: {trained.mrr_before:.3f} before, "
         f"{trained.mrr_after:.3f} after ({gain:+.3f}, 95 % interval "
         f"{trained.low:+.3f} to {trained.high:+.3f})."
     )
     screen.say(
         "Saved. To use it: gbrain config set rerank learned"
         if trained.helps
-        else "Not saved: the gain is not significant. An earlier trained reranker stays as it is."
+        else "Not saved: there is no gain beyond chance. An earlier reranker stays as it is."
     )

@@ -1,36 +1,49 @@
-"""`put`, `get`, `list`, `delete` and `rename`: single pages."""
+"""`put`, `get`, `list`, `delete`, `rename`, `history` and `diff`: pages and their versions."""
 
 from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import (
+from gbrain.cli.commands import (  # fmt: skip
     Db,
     ExitCode,
     Expected,
     Given,
     Json,
+    Module,
     NoPager,
     Quiet,
     Slug,
+    examples,
     number_option,
     open_brain,
     read_input,
+    report_file,
     today,
     with_options,
-)  # fmt: skip
-from gbrain.errors import BadPage
+)
+from gbrain.errors import BadPage, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.output.json import duplicate_document, page_document, page_row_document
+from gbrain.output.json import (
+    duplicate_document,
+    file_document,
+    page_document,
+    pages_document,
+    version_document,
+    written_document,
+)
 from gbrain.query_options import FILTERS, parse_scope
-from gbrain.text.slug import slug_from_path
+from gbrain.text.slug import path_from_name
+
+if TYPE_CHECKING:
+    from gbrain.store.history import Version
 
 command = Module()
 
@@ -40,25 +53,31 @@ command = Module()
     epilog=examples(
         "gbrain put people/alice-chen alice.md",
         "echo '# Idea' | gbrain put ideas/first",
-        "gbrain put ideas/first draft.md --expected-version 3",
+        "gbrain put ideas/first draft.md --expected-version 1",
     ),
 )
 def put(
-    slug: Slug,
+    slug: Annotated[
+        str, typer.Argument(metavar="SLUG", help="Slug of the page, also of a new one.")
+    ],
     file: Annotated[
-        Path | None, typer.Argument(help="File with the text (default: standard input).")
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="File with the text (default: standard input)."),
     ] = None,
     expected_version: Expected = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Write a page from a file or standard input; the old text stays in its history."""
+    """Write a page from a file or standard input.
+
+    The old text stays in its history.
+    """
     if file is None and sys.stdin.isatty() and not quiet:
         screen.say("Type the page, then press Ctrl-D.")
     data = read_input(file)
     with open_brain(db, make=True) as brain:
-        known = None if data or str(file or "-") != "-" else brain.find(slug_from_path(slug))
+        known = None if data or str(file or "-") != "-" else brain.find(path_from_name(slug))
         if known and known.size:
             # The command before the pipe may have failed.
             raise BadPage(
@@ -70,15 +89,18 @@ def put(
         compare = written.outcome != "unchanged" and (json or not quiet)
         twin = brain.near_duplicate(written.slug) if compare else None
     if json:
-        about = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
-        screen.write_json({**about, "nearly_the_same": duplicate_document(twin)})
+        screen.write_json(written_document(written, nearly_the_same=duplicate_document(twin)))
     elif not quiet:
         screen.say(f"{written.slug}: {written.outcome}, version {written.version}")
+        renamed = written.outcome == "created" and written.slug != slug
+        if renamed and written.file and written.file.path:
+            screen.say(f"Its file is {written.file.path}.")
     if twin and not quiet:
         screen.say(
             f"It shares {twin.words:.0%} of its wording with {twin.slug}. If it supersedes that "
             f"page: gbrain supersede {twin.slug} {written.slug}"
         )
+    report_file(written.file, quiet=quiet, json=json)
 
 
 @command.command(
@@ -145,7 +167,7 @@ def list_(
     with open_brain(db) as brain:
         pages, total = brain.list(scope, limit)
     if json:
-        screen.write_json({"pages": [page_row_document(page) for page in pages], "total": total})
+        screen.write_json(pages_document(pages, total))
     else:
         rows = [(p.slug, p.title, f"{p.wing}/{p.room}", p.date) for p in pages]
         headers = ("Slug", "Title", "Wing/room", "Date")
@@ -164,17 +186,15 @@ def delete(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Delete a page; its text stays in its history."""
+    """Delete a page and its file; its history stays."""
     with open_brain(db) as brain:
         gone = brain.delete(slug, expected_version=expected_version)
     if json:
-        screen.write_json({"slug": gone.slug, "version": gone.version, "deleted": True})
+        document = {"slug": gone.slug, "version": gone.version, "deleted": True}
+        screen.write_json({**document, "file": file_document(gone.file)})
     elif not quiet:
-        screen.say(
-            f"Deleted {gone.slug}. gbrain get {gone.slug} --version {gone.version} still shows it."
-        )
-        if gone.folder_id is not None:
-            screen.say("Its file still exists: delete it too, or gbrain sync imports it again.")
+        screen.say(f"Deleted {gone.slug}. gbrain undo {gone.slug} brings it back.")
+    report_file(gone.file, quiet=quiet, json=json)
 
 
 @command.command("rename", epilog=examples("gbrain rename ideas/first projects/first"))
@@ -185,22 +205,148 @@ def rename(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Change a page's slug; its history and vectors are kept."""
+    """Change a page's slug and move its file; its history is kept."""
     with open_brain(db) as brain:
-        links = brain.backlinks(slug)
-        from_file = brain.get(slug).folder_id is not None
-        written = brain.rename(slug, new_slug)
+        page = brain.get(slug)
+        links = brain.backlinks(page.slug)
+        written = brain.rename(page.slug, new_slug)
     if json:
-        document = {"from": slug_from_path(slug), "to": written.slug, "version": written.version}
-        screen.write_json({**document, "links_to_old_name": len(links)})
+        document = {"from": page.slug, "to": written.slug, "version": written.version}
+        file = file_document(written.file)
+        screen.write_json({**document, "links_to_old_name": len(links), "file": file})
+    elif not quiet:
+        screen.say(f"Renamed {page.slug} to {written.slug}, version {written.version}.")
+        if links:
+            linking = ", ".join(dict.fromkeys(link.slug for link in links))
+            screen.say(
+                f"{counted(len(links), 'link')} to {page.slug} left, on {linking}. To correct "
+                f"them, replace {page.slug} with {written.slug} there, e.g. with gbrain edit."
+            )
+    report_file(written.file, quiet=quiet, json=json)
+
+
+@command.command(
+    "history",
+    epilog=examples(
+        "gbrain history people/alice-chen",
+        "gbrain history people/alice-chen --json | jq '.versions[-1].written_at'",
+    ),
+)
+def history(slug: Slug, no_pager: NoPager = False, json: Json = False, db: Db = None) -> None:
+    """List the versions of a page, oldest first.
+
+    This works for deleted pages too.
+    """
+    with open_brain(db) as brain:
+        name = brain.resolve(slug, past=True)
+        known = brain.history(name)
+    if json:
+        screen.write_json({"slug": name, "versions": [version_document(v) for v in known]})
         return
-    if quiet:
-        return
-    screen.say(f"Renamed {slug} to {written.slug}, version {written.version}.")
-    if links:
-        linking = ", ".join(dict.fromkeys(link.slug for link in links))
-        screen.say(f"{counted(len(links), 'link')} to the old slug left, on {linking}.")
-    if from_file:
-        screen.say(
-            "Its file keeps the old name: rename it too, or gbrain sync imports the old page again."
-        )
+    rows = [(v.version, v.written_at, v.size, v.ending or "current", v.slug) for v in known]
+    headers = ("Version", "Written", "Bytes", "State", "Slug")
+    screen.write_table(headers, rows, "No versions.", pager=not no_pager)
+
+
+@command.command(
+    "diff",
+    epilog=examples(
+        "gbrain diff people/alice-chen",
+        "gbrain diff people/alice-chen --from 2 --to 5",
+        "gbrain diff people/alice-chen --since 'last monday'",
+    ),
+)
+def diff(
+    slug: Slug,
+    from_: Annotated[
+        int | None,
+        number_option("--from", help="Old version (default: the one before --to)."),
+    ] = None,
+    to: Annotated[
+        int | None,
+        number_option("--to", help="New version (default: the latest)."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DATE", help="Compare with the version before DATE."),
+    ] = None,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Show what changed between two versions of a page."""
+    if from_ is not None and since is not None:
+        raise UsageError("--from and --since cannot be combined", hint="Use one of them.")
+    moment = _moment(since) if since is not None else None
+    with open_brain(db) as brain:
+        name = brain.resolve(slug, past=True)
+        known = brain.history(name)
+        last = known[-1].version if to is None else to
+        if moment is not None:
+            first = _version_before(known, moment)
+        elif from_ is None:
+            first = max((v.version for v in known if v.version < last), default=None)
+        else:
+            first = from_
+        new = brain.text(name, last)
+        old = brain.text(name, first) if first is not None else ""
+    if moment is not None and first is None and not (json or quiet):
+        then = moment.isoformat(" ").removesuffix(" 00:00:00")
+        screen.say(f"{name} did not exist before {then}: all of its text is new.")
+    if json or old != new:
+        _print_diff(name, (first, old), (last, new), known, as_json=json, pager=not no_pager)
+    elif not quiet:
+        screen.say(f"{name} has not changed.")
+
+
+def _moment(since: str) -> datetime:
+    """Return the start of a date in local time, or the exact time if one is given."""
+    from gbrain.text.dates import parse_bound
+
+    period = parse_bound(since, today())
+    return datetime.fromisoformat(period.text if "T" in period.text else period.first)
+
+
+def _version_before(known: list[Version], moment: datetime) -> int | None:
+    """Return the version just before a moment; None if the page did not exist then."""
+    for version in reversed(known):
+        if _is_before(version.written_at, moment):
+            gone = version.ending == "deleted" and _is_before(version.ended_at, moment)
+            return None if gone else version.version
+    return None
+
+
+def _is_before(written: str | None, moment: datetime) -> bool:
+    """Return whether a stored time is before a moment, which is local if it has no zone."""
+    if written is None:
+        return False
+    time = datetime.fromisoformat(written)
+    return (time.astimezone().replace(tzinfo=None) if moment.tzinfo is None else time) < moment
+
+
+def _print_diff(
+    slug: str,
+    old: tuple[int | None, str],
+    new: tuple[int, str],
+    known: list[Version],
+    *,
+    as_json: bool,
+    pager: bool,
+) -> None:
+    from gbrain.output.diff import show_diff, unified_diff
+
+    written = {v.version: v.written_at for v in known}
+    names = [
+        "/dev/null" if number is None else f"{slug}@{number}\t{written[number]}"
+        for number in (old[0], new[0])
+    ]
+    lines = unified_diff(old[1], new[1], *names)
+    if as_json:
+        screen.write_json({"slug": slug, "from": old[0], "to": new[0], "diff": "".join(lines)})
+    elif screen.on_terminal():
+        texts = (old[1], new[1])
+        ends = any(t.count("\n") != t.count("\r\n") for t in texts)
+        show_diff(lines, line_ends=ends, pager=pager)
+    else:
+        sys.stdout.buffer.writelines(line.encode() for line in lines)

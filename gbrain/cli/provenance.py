@@ -8,23 +8,26 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import Brain
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import (
+from gbrain.cli.commands import (
     Db,
     ExitCode,
     Given,
     Json,
+    Module,
     NoPager,
     Quiet,
     Slug,
+    examples,
     number_option,
     open_brain,
+    report_file,
     today,
     with_options,
 )
 from gbrain.errors import Conflict, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
+from gbrain.output.json import written_document
 from gbrain.output.provenance import duplicates_document, pair_rows, show_pair
 from gbrain.output.screen import show_progress
 from gbrain.query_options import parse_scope
@@ -56,9 +59,9 @@ def supersede(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Mark a page as superseded by another; queries then leave it out.
+    """Mark a page as superseded by a newer one.
 
-    The mark is stored in its front matter as superseded_by.
+    Queries then leave it out. The mark is stored in its front matter as superseded_by.
     """
     if list_ and old is None and not undo:
         _list_superseded(db, exit_code, quiet, json)
@@ -75,11 +78,11 @@ def supersede(
         else:
             written, by = brain.supersede(old, new)
     if json:
-        document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
-        screen.write_json({**document, "superseded_by": by})
+        screen.write_json(written_document(written, superseded_by=by))
     elif not quiet:
         state = f"superseded by {by}" if by else "no longer superseded"
         screen.say(f"{written.slug}: {state}, version {written.version} ({written.outcome})")
+    report_file(written.file, quiet=quiet, json=json)
 
 
 def _list_superseded(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
@@ -126,7 +129,7 @@ def why(
     limit: Annotated[
         int,
         number_option(
-            "--limit", "-n", help="Most causes shown for a page (default 10).", high=10**6
+            "--limit", "-n", help="Maximum number of causes of a page (default 10).", high=10**6
         ),
     ] = 10,
     exit_code: ExitCode = False,
@@ -135,10 +138,11 @@ def why(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show what led to a page: its sources, and the pages it supersedes or is linked from.
+    """Show what led to a page.
 
-    It reads the front matter keys derived_from, source, calls, imports and supersedes of the page,
-    and causes of other pages.
+    That is its sources, the pages it supersedes, and the pages that link to it. It reads these keys
+    of the page's front matter: derived_from, source, calls, imports and supersedes; and on other
+    pages the key causes.
     """
     from gbrain.output.provenance import origin_document, origin_lines, show_origin
 
@@ -193,7 +197,10 @@ def dedupe(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Find pages that are nearly the same; mark the older as superseded if you confirm."""
+    """Find pages that are nearly the same.
+
+    On a terminal it asks for each pair whether to mark the older page as superseded.
+    """
     if yes and dry_run:
         raise UsageError("--yes and --dry-run cannot be combined", hint="Use one of them.")
     with open_brain(db) as brain:
@@ -225,10 +232,12 @@ def _mark(brain: Brain, older: str, newer: str, marked: list[SupersededPair]) ->
     if older in {slug for slug, _ in marked}:
         return
     try:
-        brain.supersede(older, newer)
+        file = brain.supersede(older, newer)[0].file
     except Conflict as conflict:
         screen.say(conflict.full_message)
         return
+    if file and file.outcome in ("conflict", "failed"):
+        screen.say(file.message or "")
     marked.append((older, newer))
 
 

@@ -1,4 +1,4 @@
-"""`search` and `query`: ask the brain, and print the answer for a terminal, a pipe or a script."""
+"""`search`, `query` and `explain`: ask the brain, and print the answer or how it was found."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.cli.batch import answer_lines
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import (
+from gbrain.cli.commands import (  # fmt: skip
     AsOf,
     Db,
     ExitCode,
     Given,
     Json,
+    Module,
     NoPager,
     Quiet,
+    examples,
     go_back,
     open_brain,
+    open_brain_as_of,
     parse_boosts,
     today,
     with_options,
-)  # fmt: skip
+)
 from gbrain.errors import GbrainError
 from gbrain.output import screen
 from gbrain.output.answer_text import (
@@ -41,6 +43,7 @@ from gbrain.output.answer_text import (
 )
 from gbrain.output.json import Document, answer_document, dumps
 from gbrain.query_options import FILTERS, QUERY_OPTIONS, parse_scope, setting_overrides
+from gbrain.text.query_tree import unread_dates
 from gbrain.types import Answer
 
 command = Module()
@@ -53,11 +56,9 @@ Text = Annotated[
     typer.Argument(metavar="TEXT...", help="Text to find; - reads one query per line."),
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Add scores, line numbers and files (terminal).")
+    bool, typer.Option("--verbose", "-v", help="On a terminal, add scores, lines and files.")
 ]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show what each stage found, with scores and times.")
-]
+Debug = Annotated[bool, typer.Option("--debug", help="Show what each stage of the search did.")]
 
 
 class RenderOptions(NamedTuple):
@@ -96,7 +97,7 @@ def search(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Find pages by keywords, without a model."""
+    """Find pages by keyword."""
     options = RenderOptions(json, verbose, debug, not no_pager, quiet, given["all"], given["limit"])
     _run(text, {**given, "mode": "bm25"}, tuple(given), as_of, exit_code, options, db)
 
@@ -123,7 +124,10 @@ def query(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Find pages by keywords and by meaning; --depth auto prints context for an LLM."""
+    """Find pages by keyword and by meaning.
+
+    With --depth auto it prints text to answer from, for an LLM.
+    """
     from gbrain.models.runtime import keep_freed_memory
 
     keep_freed_memory()
@@ -162,23 +166,40 @@ def _run(
 
 
 def _answer(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
-    scope = parse_scope(given, today())
+    options = _query_options(given)
     answer = brain.query(
         text,
-        scope=scope,
-        limit=given.get("limit"),
-        mode=given.get("mode"),
-        merge=given.get("merge"),
         depth=given.get("depth"),
         budget=given.get("budget"),
-        boosts=parse_boosts(given.get("boost")),
-        changes=setting_overrides(given),
         all_hits=bool(given.get("all")),
+        **options,
     )
-    if answer.hits or scope.unlimited:
-        return answer
-    notices = (answer.notice, *brain.filter_hints(scope))
+    scope = options["scope"]
+    notices = [
+        answer.notice,
+        "These are keyword results." if answer.notice and answer.fell_back_to_bm25 else None,
+        *(
+            f"Cannot read the date in {field}, so it was searched as text."
+            for field in unread_dates(text, today())
+        ),
+    ]
+    if not answer.hits and not text.strip():
+        notices.append("The query is empty.")
+    if not (answer.hits or scope.unlimited):
+        notices += brain.filter_hints(scope)
     return answer._replace(notice=" ".join(filter(None, notices)) or None)
+
+
+def _query_options(given: Given) -> dict[str, Any]:
+    """Return the options that `query` and `explain` share, as Brain takes them."""
+    return {
+        "scope": parse_scope(given, today()),
+        "limit": given.get("limit"),
+        "mode": given.get("mode"),
+        "merge": given.get("merge"),
+        "boosts": parse_boosts(given.get("boost")),
+        "changes": setting_overrides(given),
+    }
 
 
 def _answer_batch(brain: Brain, given: Given, names: tuple[str, ...], debug: bool) -> None:
@@ -256,3 +277,70 @@ def _remember_hits(answer: Answer, brain: Brain) -> Iterator[None]:
         yield
     finally:
         thread.join()
+
+
+@command.command(
+    "explain",
+    epilog=examples(
+        'gbrain explain "who is lukewarm on cloud RAG?"',
+        "gbrain explain 'backup plan' --why-not projects/home-backup",
+        "gbrain explain 'river ai' --profile sift --json | jq .fusion",
+        "gbrain explain 'backup plan' --as-of 2026-05 --no-decay",
+    ),
+)
+@with_options(
+    "limit", "mode", "merge", "profile", "rerank", "boost", *FILTERS, "no_decay",
+    "include_superseded",
+)  # fmt: skip
+def explain(
+    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Query to explain.")],
+    given: Given,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--why-not", metavar="SLUG", help="Explain why this page is not in the results."
+        ),
+    ] = None,
+    as_of: AsOf = None,
+    no_pager: NoPager = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+) -> None:
+    """Show how a query was answered, stage by stage.
+
+    First gbrain checks whether the query is the name of a page. Then the keyword lane and the
+    vector lane each find pages, their results are merged into one list, and factors such as dates
+    raise or lower the scores. The verdict says how well the results answer the query.
+    """
+    from gbrain.output.explain import show_explanation
+    from gbrain.output.explain_document import explanation_document
+
+    options = _query_options(given)
+    with open_brain_as_of(db, as_of, quiet=quiet) as brain:
+        answer, work = brain.query_with_trace(" ".join(text), **options)
+        sources = _option_by_setting(given["profile"], given["rerank"]) if missing else {}
+        lost = (
+            brain.explain_missing(missing, answer, work, given=sources, **options)
+            if missing
+            else None
+        )
+    if answer.notice and not quiet:
+        screen.say(answer.notice)
+    if json:
+        screen.write_json(explanation_document(answer, work, lost))
+    else:
+        show_explanation(answer, work, lost, pager=not no_pager)
+
+
+def _option_by_setting(profile: str | None, rerank: bool) -> dict[str, str]:
+    """Return the option that a setting's value comes from, by setting."""
+    given: dict[str, str] = {}
+    if profile:
+        from gbrain.profiles import profile_values
+
+        values = profile_values(profile)
+        given = dict.fromkeys(values, f"--profile {profile}")
+        if rerank and values["rerank"] != "off":
+            return given | {"rerank": f"--profile {profile} and --rerank"}
+    return given | ({"rerank": "--rerank"} if rerank else {})

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, Quiet, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
 from gbrain.evaluate.question_mining import MAX_QUESTIONS_PER_KIND
 from gbrain.evaluate.selftest import TOLERANCE
 from gbrain.messages import counted
@@ -28,7 +27,7 @@ Questions = Annotated[
         metavar="N",
         min=1,
         max=10_000,
-        help="Maximum number of questions of each kind (default 100).",
+        help="At most N questions of each kind (default 100).",
         show_default=False,
     ),
 ]
@@ -46,7 +45,7 @@ Questions = Annotated[
 def selftest(
     questions: Questions = MAX_QUESTIONS_PER_KIND,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Make this run the baseline for later runs.")
+        bool, typer.Option("--keep", help="Save this run: later runs are compared with it.")
     ] = False,
     tolerance: Annotated[
         float,
@@ -54,28 +53,30 @@ def selftest(
             metavar="X",
             min=0,
             max=1,
-            help="Ignore drops of nDCG@10 of up to X (default 0.02).",
+            help="Ignore drops of the score of up to X (default 0.02).",
             show_default=False,
         ),
     ] = TOLERANCE,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show every page that lost rank.")
+        bool,
+        typer.Option("--verbose", "-v", help="Show every page that ranks lower than before."),
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Ask the brain questions mined from its own pages; exit with 1 when results got worse.
+    """Test the search with questions made from your pages.
 
-    The questions ask for a page by its first sentence, by a heading, by the date of a timeline
-    entry, by the text of a link to it, with a typo and as a paraphrase; by a word or identifier
-    that no other page contains; and by its title and a month, whose entry must be shown. Questions
-    with a word that no page contains must be graded nothing, or partial with that word named. New
-    notes must be found by their meaning; they are written into a temporary copy of the brain.
+    Exits with 1 if results got worse since the saved run. Each question asks for one page: by its
+    first sentence, a heading, the date of a timeline entry, the text of a link to it, a word that
+    only this page contains, or its title and a month; some with a typo or in other words. Questions
+    about a word that no page contains must get the verdict nothing, or partial with the word named.
+    New notes are added to a temporary copy of the brain, and must be found there by meaning.
 
-    The first run is saved as the baseline. Later runs are compared with it question by question,
-    until --keep saves a new one. Worse means a drop larger than --tolerance that is statistically
-    significant (paired randomisation test).
+    The first run is saved. Later runs are compared with it, question by question, until --keep
+    saves a new one. The score is nDCG@10: 1 if the right page always comes first, 0 if it is never
+    among the first ten. Results count as worse if it drops by more than --tolerance and the drop is
+    unlikely to be chance.
 
     With --quiet, which suits cron, nothing is printed unless results got worse.
     """
@@ -117,32 +118,35 @@ def tune_(
         Path | None,
         typer.Argument(
             metavar="[DIR]",
-            help="Dataset whose pages are in this brain (default: your recorded queries if there "
-            "are enough, otherwise questions mined from the pages).",
+            help="Questions with known answers about these pages, as gbrain eval reads them "
+            "(default: your recorded queries if there are enough, else questions made from the "
+            "pages).",
         ),
     ] = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Change the settings if the gain is significant.")
+        bool, typer.Option("--apply", help="Change the settings if the gain is not chance.")
     ] = False,
     questions: Questions = MAX_QUESTIONS_PER_KIND,
     folds: Annotated[
         int,
         typer.Option(
-            metavar="K", min=2, max=50, help="Number of folds for the cross-validation (default 5)."
+            metavar="K", min=2, max=50, help="Parts the questions are split into (default 5)."
         ),
     ] = 5,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Find the merge strategy, lane weights and bonus that fit this brain best.
+    """Find the search settings that suit this brain best.
 
-    Each question is asked once of the keyword lane and of the vector lane, and the results are
-    merged in about fifty ways. The gain shown is cross-validated and has a 95 % interval. Settings
-    change only with --apply, and only when the gain is significant.
+    It asks questions with known answers, merges keyword and vector results in about fifty ways, and
+    compares the score nDCG@10: 1 if the right page always comes first. The gain is measured on
+    questions that were not used to choose: they are split into parts, and each part is scored with
+    the settings chosen on the others (cross-validation). Settings change only with --apply, and
+    only if the gain is unlikely to be chance (95 % interval above 0).
     """
     from gbrain.evaluate.tune import tune
-    from gbrain.output.tuning import recommendation, show_tuned, tuned_document, tuned_text
+    from gbrain.output.settings import recommendation, show_tuned, tuned_document, tuned_text
 
     with open_brain(db) as brain:
         tune_questions, source = _collect_questions(brain, folder, questions, quiet or json)
@@ -167,7 +171,7 @@ def tune_(
 _SOURCES = {
     "labelled": "from the dataset",
     "opened": "from your recorded queries and the pages you opened",
-    "mined": "mined from the pages",
+    "mined": "made from the pages",
 }
 
 

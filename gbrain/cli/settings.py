@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, Json, NoPager, Quiet, open_brain
-from gbrain.config import all_settings, find_setting, format_value, parse_value
+from gbrain.cli.commands import Db, Json, Module, NoPager, Quiet, examples, open_brain
+from gbrain.config import all_settings, find_setting
 from gbrain.errors import NotFound, UsageError
 from gbrain.messages import did_you_mean, similar_names
 from gbrain.output import screen
@@ -100,9 +99,8 @@ def config_set(
 ) -> None:
     """Change a setting; it takes effect on the next command."""
     setting = find_setting(name)
-    written = format_value(parse_value(name, value))
     with open_brain(db) as brain:
-        brain.set(name, value)
+        written = brain.set(name, value)
     if json:
         screen.write_json(value_document(setting_row(setting, {name: written})))
     elif not quiet:

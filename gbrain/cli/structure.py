@@ -7,8 +7,18 @@ from typing import Annotated
 
 import typer
 
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import Db, ExitCode, Json, NoPager, Quiet, Slug, number_option, open_brain
+from gbrain.cli.commands import (
+    Db,
+    ExitCode,
+    Json,
+    Module,
+    NoPager,
+    Quiet,
+    Slug,
+    examples,
+    number_option,
+    open_brain,
+)
 from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
@@ -70,7 +80,7 @@ def links(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List a page's links and the pages they lead to, in the order of the text."""
+    """List the links of a page and the pages they lead to."""
     with open_brain(db) as brain:
         name = brain.get(slug).slug
         found = brain.links(name)
@@ -131,7 +141,7 @@ def graph(
     ] = None,
     depth: Annotated[
         int,
-        number_option("--depth", help="Links to follow from SLUG (default 1).", high=20),
+        number_option("--depth", help="How many links away from SLUG (default 1).", high=20),
     ] = 1,
     limit: Annotated[
         int,
@@ -147,7 +157,10 @@ def graph(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show the links from and to a page as a tree, a web page or a Graphviz file."""
+    """Show the links of a page as a tree or a web page.
+
+    It follows links in both directions. --dot prints the graph for Graphviz.
+    """
     if sum((dot, html is not None, json)) > 1:
         raise UsageError("--dot, --html and --json cannot be combined", hint="Use one of them.")
     if slug is None and not (dot or html or json):

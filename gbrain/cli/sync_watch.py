@@ -12,14 +12,15 @@ from pathlib import Path
 from types import FrameType
 
 from gbrain.brain import Brain, clock, timestamp
+from gbrain.cli.commands import open_brain
 from gbrain.cli.embedding import EMBED_LATER
-from gbrain.cli.options import open_brain
 from gbrain.errors import BadBrain, GbrainError, ModelUnavailable
-from gbrain.importing.importer import ImportReport
+from gbrain.importing.import_report import ImportReport
 from gbrain.importing.scan import ChangedPaths, ImportProblem, watch_folders
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import import_report_document
+from gbrain.paths import resolve_brain
 
 # Errors that can end without us: another program writes, or somebody frees disk space.
 _TEMPORARY_ERRORS = ("locked", "disk_full")
@@ -34,8 +35,12 @@ class FolderWatch:
     embed: bool
     quiet: bool
     json: bool
+    delete: bool = False
+    update_links: bool = False
     last_error: dict[str, str] = field(default_factory=dict)
     problems: dict[str, set[ImportProblem]] = field(default_factory=dict)
+    # What the brain had of each folder after its last round.
+    hashes: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
     def run(self, folders: Sequence[Path]) -> None:
         """Import changes until SIGTERM, which returns, or Ctrl-C, which raises."""
@@ -43,8 +48,13 @@ class FolderWatch:
         if not self.quiet:
             screen.say(f"Watching {', '.join(roots)}. Press Ctrl-C to stop.")
         waiting: dict[str, ChangedPaths] = {}
+        brain_seen = None
         with _until_terminated():
             for found in watch_folders(roots):
+                brain_now = self._brain_signature()
+                if brain_now != brain_seen:
+                    # Another program wrote the brain, perhaps restored an older one.
+                    found = {**dict.fromkeys(roots, frozenset()), **found}
                 for root, changed in found.items():
                     waiting[root] = _merge_changes(waiting.get(root, frozenset()), changed)
                 waiting = {
@@ -52,14 +62,31 @@ class FolderWatch:
                     for root, changed in waiting.items()
                     if not self.import_changes(root, changed)
                 }
+                brain_seen = self._brain_signature() if not waiting else brain_now
 
     def import_changes(self, root: str, changed: ChangedPaths) -> bool:
-        """Import what changed; return False if it must be tried again."""
+        """Import what changed; return False if it must be tried again.
+
+        After an error the whole folder is read, and so are files whose last import is no longer in
+        the brain.
+        """
+        if root in self.last_error:
+            changed = None
         try:
             with open_brain(self.db) as brain:
+                if changed is not None:
+                    before = self.hashes.get(root, {})
+                    now = brain.file_hashes(root)
+                    changed |= {path for path in now if now[path] != before.get(path)}
                 report = brain.import_folder(
-                    Path(root), remove_missing=True, overwrite=self.overwrite, changed=changed
+                    Path(root),
+                    remove_missing=True,
+                    remove_many=self.delete,
+                    overwrite=self.overwrite,
+                    changed=changed,
+                    update_links=self.update_links,
                 )
+                self.hashes[root] = brain.file_hashes(root)
                 embedded = self._embed(brain, root) if self.embed else None
         except GbrainError as error:
             temporary = error.code in _TEMPORARY_ERRORS
@@ -72,6 +99,14 @@ class FolderWatch:
         self.last_error.pop(root, None)
         self._print_round(root, report, embedded, first=changed is None)
         return True
+
+    def _brain_signature(self) -> tuple[int, ...] | None:
+        """Return what changes whenever another program has written the brain's file."""
+        try:
+            found = resolve_brain(self.db).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def _embed(self, brain: Brain, root: str) -> int:
         if not brain.count_due_jobs():
@@ -94,7 +129,8 @@ class FolderWatch:
         """Print one line if something changed, and each problem when it first appears."""
         problems, before = set(report.problems), self.problems.get(root, set())
         self.problems[root] = problems
-        if not (first or report.changes or embedded or problems != before):
+        news = report.changes or report.written or embedded or problems != before
+        if not (first or news):
             return
         if self.json:
             about = {"time": timestamp(), "folder": root, "embedded": embedded}

@@ -6,32 +6,33 @@ from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain
-from gbrain.cli.commands import Module, examples
-from gbrain.cli.options import (
+from gbrain.cli.commands import (  # fmt: skip
     Db,
     ExitCode,
     Expected,
     Given,
     Json,
+    Module,
     NoPager,
     Quiet,
     Slug,
+    examples,
     number_option,
     open_brain,
+    report_file,
     today,
     with_options,
-)  # fmt: skip
+)
 from gbrain.errors import UsageError
 from gbrain.output import screen
-from gbrain.output.timeline import entry_document, entry_rows, show_all_timelines, show_timeline
+from gbrain.output.json import written_document
+from gbrain.output.timeline import entry_rows, show_all_timelines, show_timeline, timeline_document
 from gbrain.query_options import FILTERS, parse_scope
 from gbrain.store.page_writer import WriteResult
 
 command = Module()
 
 CHRONICLE_LENGTH = 50
-FILE_IS_BEHIND = "The file still has the old text; gbrain export writes the new one."
 
 
 @command.command(
@@ -51,7 +52,9 @@ def timeline(
     limit: Annotated[
         int | None,
         number_option(
-            "--limit", "-n", help=f"Only the latest N (default {CHRONICLE_LENGTH}, or all of SLUG)."
+            "--limit",
+            "-n",
+            help=f"Only the latest N (default: all of a page, {CHRONICLE_LENGTH} of the brain).",
         ),
     ] = None,
     exit_code: ExitCode = False,
@@ -60,17 +63,18 @@ def timeline(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show what is dated on a page, oldest first, or on all pages, latest first.
+    """List dated entries of one page or of all pages.
 
-    Besides the entries of timelines these are dated items of other lists, sections below a dated
-    heading, and pages with a date in their front matter, name or title.
+    Those of one page are listed oldest first, those of all pages latest first. Besides the entries
+    of timelines it lists dated items of other lists, sections below a dated heading, and pages with
+    a date in their front matter, name or title.
     """
     scope = parse_scope(given, today())
     most = CHRONICLE_LENGTH if slug is None and limit is None else limit
     with open_brain(db) as brain:
         entries, total = brain.timeline(slug, scope=scope, limit=most)
     if json:
-        screen.write_json({"entries": [entry_document(entry) for entry in entries], "total": total})
+        screen.write_json(timeline_document(entries, total))
     elif entries and screen.on_terminal():
         show = show_all_timelines if slug is None else show_timeline
         show(entries, pager=not no_pager)
@@ -87,7 +91,7 @@ def timeline(
     "timeline-add",
     epilog=examples(
         'gbrain timeline-add people/alice-chen "Joined RiverAI as CTO"',
-        'gbrain timeline-add people/alice-chen "Moved to Lisbon" --date yesterday --source phone',
+        'gbrain timeline-add people/alice-chen "Moved to Lisbon" --date yesterday',
     ),
 )
 def timeline_add(
@@ -95,9 +99,7 @@ def timeline_add(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What happened.")],
     date: Annotated[
         str | None,
-        typer.Option(
-            "--date", metavar="DATE", help="2026-04-03, 2026-04, monday (default: today)."
-        ),
+        typer.Option("--date", metavar="DATE", help="When it happened (default: today)."),
     ] = None,
     source: Annotated[
         str | None,
@@ -108,25 +110,27 @@ def timeline_add(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Add an entry to a page's timeline; adding the same entry twice changes nothing."""
+    """Add a dated entry to a page's timeline.
+
+    Adding the same entry twice changes nothing.
+    """
     day = _written_date(date)
     require_utf8(f"{text} {source}")
     with open_brain(db) as brain:
         written = brain.add_to_timeline(
             slug, text, date=day, source=source, expected_version=expected_version
         )
-        print_added(brain, written, day, json=json, quiet=quiet)
+    print_added(written, day, json=json, quiet=quiet)
 
 
-def print_added(brain: Brain, written: WriteResult, day: str, *, json: bool, quiet: bool) -> None:
-    """Print what was written for an entry of `day`."""
+def print_added(written: WriteResult, day: str, *, json: bool, quiet: bool) -> None:
+    """Print what was written for an entry of `day`; exit with 1 if its file was not."""
     if json:
-        document = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
-        screen.write_json({**document, "date": day})
+        screen.write_json(written_document(written, date=day))
     elif not quiet:
-        screen.say(f"{written.slug}: {day} {written.outcome}, version {written.version}")
-        if written.outcome == "updated" and brain.get(written.slug).folder_id is not None:
-            screen.say(FILE_IS_BEHIND)
+        done = "already there" if written.outcome == "unchanged" else "added"
+        screen.say(f"{written.slug}: entry of {day} {done} (version {written.version})")
+    report_file(written.file, quiet=quiet, json=json)
 
 
 def require_utf8(given: str) -> str:

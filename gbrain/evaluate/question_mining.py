@@ -30,8 +30,8 @@ from gbrain.store import evaluation_data as sources
 from gbrain.store import models
 from gbrain.store.evaluation_data import SourcePage
 from gbrain.store.links import links_from
-from gbrain.store.page_names import find_by_name
-from gbrain.store.pages import page_text, require_page
+from gbrain.store.pages import find_by_name, page_text, require_page
+from gbrain.text.periods import MONTH_NAMES
 from gbrain.text.sections import is_timeline_heading
 from gbrain.text.slug import fold_name
 from gbrain.text.timeline import parse_entry
@@ -59,10 +59,6 @@ _OPENING_CHARACTERS = 4000
 _COMMON_WORD_PAGES = 1000
 # Characters of the source text that are kept to check later that the page still contains it.
 _SOURCE_CHARACTERS = 80
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
 
 
 class MinedQuestion(NamedTuple):
@@ -306,7 +302,7 @@ def _from_months(counts: _WordCounts) -> Iterator[_Draft]:
         latest[slug, month[5:]] = month
     for slug, month in sorted(months, key=lambda one: stable_choice(f"month\0{one}", 1 << 64)):
         with_year = latest[slug, month[5:]] != month or stable_choice(f"year\0{slug}{month}", 2)
-        when = _date_phrase(month) if with_year else f"in {_MONTHS[int(month[5:]) - 1]}"
+        when = _date_phrase(month) if with_year else f"in {MONTH_NAMES[int(month[5:]) - 1]}"
         yield _Draft(
             slug, [f"{title_of[slug]}?"], month, None, f"what happened {when} with ", month
         )
@@ -375,9 +371,9 @@ def _date_phrase(day: str) -> str:
     try:
         if len(fields) == 3:
             known = date(int(fields[0]), int(fields[1]), int(fields[2]))
-            return f"on {known.day} {_MONTHS[known.month - 1]} {known.year}"
+            return f"on {known.day} {MONTH_NAMES[known.month - 1]} {known.year}"
         if len(fields) == 2:
-            return f"in {_MONTHS[int(fields[1]) - 1]} {int(fields[0])}"
+            return f"in {MONTH_NAMES[int(fields[1]) - 1]} {int(fields[0])}"
     except (ValueError, IndexError):
         pass
     return f"in {day}"

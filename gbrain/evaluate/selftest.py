@@ -55,7 +55,7 @@ class SelftestResult(NamedTuple):
         return score_ranking(ranking, ranking, {self.question.slug: 1})
 
 
-class BrainState(NamedTuple):
+class SelftestState(NamedTuple):
     """What results depend on; `settings` are those that differ from their defaults."""
 
     program: str
@@ -68,7 +68,7 @@ class Baseline(NamedTuple):
     """A saved run: when it was made, in what state, and its results."""
 
     made_at: str
-    state: BrainState
+    state: SelftestState
     results: tuple[SelftestResult, ...]
 
 
@@ -97,7 +97,7 @@ class SelftestReport(NamedTuple):
     """
 
     results: tuple[SelftestResult, ...]
-    state: BrainState
+    state: SelftestState
     seconds: float
     baseline: Baseline | None
     changes: tuple[KindComparison, ...]
@@ -194,12 +194,12 @@ def _open_copy(brain: Brain) -> Iterator[Brain]:
             yield copy
 
 
-def brain_state(brain: Brain) -> BrainState:
+def brain_state(brain: Brain) -> SelftestState:
     """Return the program version, model, number of pages and settings of a brain."""
     with brain.database.read_transaction() as connection:
         model = models.active_model(connection)
         pages = count_pages(connection)
-    return BrainState(
+    return SelftestState(
         __version__, model.name if model else None, pages, dict(brain.stored_settings)
     )
 
@@ -209,7 +209,7 @@ def brain_state(brain: Brain) -> BrainState:
 
 def build_report(
     results: tuple[SelftestResult, ...],
-    state: BrainState,
+    state: SelftestState,
     baseline: Baseline | None,
     *,
     tolerance: float,
@@ -286,7 +286,7 @@ def load_baseline(brain: Brain) -> Baseline | None:
         return None
     try:
         document = json.loads(row.results)
-        state = BrainState(
+        state = SelftestState(
             str(document["program"]), row.model, int(document["pages"]), dict(document["settings"])
         )
         return Baseline(row.made_at, state, tuple(map(_parse_result, document["asked"])))

@@ -14,7 +14,7 @@ from gbrain.evaluate.datasets import Dataset, Grades
 from gbrain.evaluate.question_mining import RANKED_KINDS, mine_questions
 from gbrain.store.evaluation_data import opened_pages
 from gbrain.store.pages import all_slugs
-from gbrain.store.vectors import active_space, has_vectors
+from gbrain.store.vectors import require_vectors
 from gbrain.types import NO_BOOSTS, LaneResult, Progress, Scope
 
 MIN_QUESTIONS = 40
@@ -68,7 +68,7 @@ def dataset_questions(brain: Brain, dataset: Dataset, progress: Progress) -> lis
     if not sources:
         raise GbrainError(
             f"None of the pages that answer the questions of {dataset.folder} is in this brain",
-            hint="Import the dataset's documents first: gbrain tune changes this brain's settings.",
+            hint="Import the dataset's documents into this brain first: gbrain import DIR",
             code="bad_set",
         )
     return _ask_all(brain, sources, progress)
@@ -105,13 +105,7 @@ def mined_questions(brain: Brain, limit: int, progress: Progress) -> list[TuneQu
 
 def _ask_all(brain: Brain, sources: Sequence[_Source], progress: Progress) -> list[TuneQuestion]:
     with brain.database.read_transaction() as connection:
-        space = active_space(connection)
-        if space is None or not has_vectors(connection, space):
-            raise GbrainError(
-                "No note is embedded yet, so there is nothing to tune",
-                hint="gbrain embed embeds them.",
-                code="no_vectors",
-            )
+        require_vectors(connection, "so there is nothing to tune")
     questions = []
     for source in sources:
         questions.append(_ask(brain, source))

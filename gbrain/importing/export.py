@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import Literal
 
 from gbrain.errors import GbrainError
+from gbrain.importing.page_files import FOLDER_MODE, target_path
 from gbrain.importing.scan import is_always_skipped
+from gbrain.messages import counted
 from gbrain.paths import make_folder
-from gbrain.store.atomic_files import atomic_write, refuse_target, remove_leftovers
+from gbrain.store.atomic_files import (
+    AtomicWrites,
+    atomic_write,
+    make_durable_folder,
+    refuse_target,
+    remove_leftovers,
+)
 from gbrain.store.connection import Database
-from gbrain.store.folders import record_written_files
-from gbrain.store.history import had_content
+from gbrain.store.folders import find_folder, record_written_files
+from gbrain.store.history import all_digests, had_content, save_file_text
 from gbrain.store.pages import count_pages, export_records, page_paths, page_texts
 from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.text.slug import PAGE_ENDINGS, slug_from_path
@@ -27,12 +36,11 @@ from gbrain.types import Progress
 ExportFiles = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
 
 JSONL_FILE = "brain.ndjson"
-# The umask may let others read an exported folder, but never write to it.
-_FOLDER_MODE = 0o755
-# A crafted brain must not write other files, such as a git hook or a shell's start-up file.
 _WRITTEN_ENDINGS = (".html", ".ndjson")
 _ENDINGS = (*PAGE_ENDINGS, *_WRITTEN_ENDINGS)
 _SIGNATURE = r'<meta name="generator" content="gbrain \w+">\n'
+# Below the number of files that a process may have open: 256 on some systems.
+_BATCH_FILES = 100
 _SQLITE_HEADER = b"SQLite format 3\0"
 _ONE_NOT_WRITTEN = "All other pages were written. Rename the page, or export to another folder."
 _NOTHING_WRITTEN = "Nothing was written. Export to another folder."
@@ -44,22 +52,24 @@ def export_files(
     progress: Progress,
     files: ExportFiles = page_texts,
     *,
+    now: str,
     force: bool = False,
 ) -> tuple[int, int]:
     """Write each page to its path below `folder`; return how many were written and unchanged.
 
     Each file is an atomic write. A path that leaves the folder, by `..` or a symbolic link, is
     refused, and so is a file whose text the brain never had, or for other files than the pages'
-    own, one that gbrain did not write, unless `force`. Pages that could not
-    be written are named in an error after all others are written. `files` gives other files than
-    the pages' own.
+    own, one that gbrain did not write. `force` overwrites them, and keeps the text of a page's file
+    as a version of the page. Pages that could not be written are named in an error after all others
+    are written. `files` gives other files than the pages' own.
     """
     real_root = _make_root(folder)
-    exported: list[tuple[str, bytes]] = []
+    exported: dict[Path, tuple[str, bytes]] = {}
     cleared: set[Path] = set()
     written = 0
     failed: list[GbrainError] = []
-    with database.read_transaction() as connection:
+    unpublished: dict[Path, OSError] = {}
+    with database.read_transaction() as connection, AtomicWrites() as batch:
         total = count_pages(connection)
         for number, (path, text) in enumerate(files(connection), 1):
             try:
@@ -74,26 +84,82 @@ def export_files(
                     if existing is not None:
                         _refuse_brain(path, existing)
                         if not force:
-                            _refuse_unknown_file(connection, path, existing)
-                    with atomic_write(target, durable=False) as file:
-                        file.write(data)
+                            _refuse_unknown_file(connection, folder, path, existing)
+                        elif files is page_texts:
+                            _keep_file_text(database, path, existing, now)
+                    batch.write(target, data)
                     written += 1
-                exported.append((path, sha256(data).digest()))
+                exported[target] = (path, sha256(data).digest())
             except GbrainError as error:
                 failed.append(error)
             except OSError as error:
                 failed.append(_write_error(path, error))
+            if len(batch) >= _BATCH_FILES:
+                unpublished |= batch.publish()
             progress(min(number, total), total)
-    if written and hasattr(os, "sync"):
-        # Once at the end: after a power loss, sync would read an empty file as an edit.
-        os.sync()
+        unpublished |= batch.publish()
+    failed += [_write_error(exported.pop(file)[0], error) for file, error in unpublished.items()]
+    written -= len(unpublished)
     if files is page_texts and not database.read_only:
         with database.write_transaction() as connection:
-            record_written_files(connection, str(real_root), exported)
+            record_written_files(connection, str(real_root), list(exported.values()))
     if failed:
         others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        raise GbrainError(failed[0].message + others, hint=failed[0].hint, code=failed[0].code)
+        left = " and was left alone" if failed[0].code == "file_changed" else ""
+        message = f"{failed[0].message}{left}{others}; {counted(written, 'page')} written"
+        raise GbrainError(message, hint=failed[0].hint, code=failed[0].code)
     return written, len(exported) - written
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """What an export would do with a file; `reason` says why it would refuse to replace it."""
+
+    action: Literal["write", "replace", "refuse", "unchanged"]
+    path: str
+    reason: str | None = None
+
+
+def plan_export(
+    database: Database, folder: Path, files: ExportFiles = page_texts, *, force: bool = False
+) -> list[PlannedFile]:
+    """Return what `export_files` would do with each file, by path; nothing is written."""
+    root = folder.expanduser().resolve()
+    planned = []
+    with database.read_transaction() as connection:
+        for path, text in files(connection):
+            try:
+                target = target_path(root, path, _ENDINGS)
+                refuse_target(target)
+                data = (_sign_html(text) if path.endswith(".html") else text).encode()
+                existing = target.read_bytes() if target.is_file() else None
+                if existing == data:
+                    planned.append(PlannedFile("unchanged", path))
+                    continue
+                if existing is not None:
+                    _refuse_brain(path, existing)
+                    if not force:
+                        _refuse_unknown_file(connection, folder, path, existing)
+            except GbrainError as error:
+                planned.append(PlannedFile("refuse", path, error.message))
+            except OSError as error:
+                planned.append(PlannedFile("refuse", path, error.strerror))
+            else:
+                planned.append(PlannedFile("write" if existing is None else "replace", path))
+    return planned
+
+
+def plan_jsonl_export(
+    database: Database, folder: Path, *, force: bool = False
+) -> list[PlannedFile]:
+    """Return what `export_jsonl` would do with its file."""
+    target = target_path(folder.expanduser().resolve(), JSONL_FILE, _ENDINGS)
+    try:
+        with database.read_transaction() as connection:
+            _refuse_unknown_jsonl(connection, target, force)
+    except GbrainError as error:
+        return [PlannedFile("refuse", JSONL_FILE, error.message)]
+    return [PlannedFile("replace" if target.exists() else "write", JSONL_FILE)]
 
 
 def pages_skipped_by_import(connection: sqlite3.Connection) -> list[str]:
@@ -101,34 +167,76 @@ def pages_skipped_by_import(connection: sqlite3.Connection) -> list[str]:
     return [slug for slug, path in page_paths(connection) if is_always_skipped(path)]
 
 
-def _refuse_unknown_file(connection: sqlite3.Connection, path: str, existing: bytes) -> None:
+def _refuse_unknown_file(
+    connection: sqlite3.Connection, folder: Path, path: str, existing: bytes
+) -> None:
     """Raise GbrainError for a file whose text was never in the brain or in an export."""
-    if path.endswith(_WRITTEN_ENDINGS):
-        if existing.strip() and not _is_written_by_gbrain(path, existing):
-            raise GbrainError(
-                f"{path} exists, and gbrain did not write it",
-                hint="Export to another folder; gbrain export --force overwrites the file.",
-                code="file_changed",
-            )
-    elif not had_content(connection, slug_from_path(path), sha256(existing).digest()):
+    if path.endswith(".html"):
+        if existing.strip() and not _is_signed(existing):
+            raise _changed_error(path)
+    elif had_content(connection, slug_from_path(path), sha256(existing).digest()):
+        return
+    elif find_folder(connection, str(folder.expanduser().resolve())):
         raise GbrainError(
             f"{path} has changes that were not imported",
             hint="gbrain sync imports them; gbrain export --force overwrites the file.",
             code="file_changed",
         )
+    else:
+        raise GbrainError(
+            f"{folder}/{path} was not written by gbrain",
+            hint="Move it away, or overwrite it with --force, which keeps its text in the page's "
+            "history.",
+            code="file_changed",
+        )
 
 
-def _is_written_by_gbrain(path: str, existing: bytes) -> bool:
-    """Tell whether a web page comes unchanged from an export, or JSON lines from any export."""
-    if path.endswith(".html"):
-        text = existing.decode(errors="replace")
-        unsigned = re.sub(_SIGNATURE, "", text, count=1)
-        return unsigned != text == _sign_html(unsigned)
+def _keep_file_text(database: Database, path: str, existing: bytes, now: str) -> None:
+    """Store the text of a file that is about to be overwritten as a version of its page."""
+    if not existing.strip():
+        return
     try:
-        record = json.loads(existing.partition(b"\n")[0])
+        if len(existing) > MAX_PAGE_BYTES:
+            raise ValueError
+        with database.write_transaction() as connection:
+            save_file_text(connection, slug_from_path(path), existing, now)
     except ValueError:
-        return False
-    return isinstance(record, dict) and {"path", "slug", "version", "text"} <= record.keys()
+        raise GbrainError(
+            f"{path} is not text, so the history of its page cannot keep it",
+            hint="Move the file away, or export to another folder.",
+            code="file_changed",
+        ) from None
+
+
+def _changed_error(path: str) -> GbrainError:
+    return GbrainError(
+        f"{path} exists, and gbrain did not write it, or it was edited since",
+        hint="Export to another folder; gbrain export --force overwrites the file.",
+        code="file_changed",
+    )
+
+
+def _is_signed(existing: bytes) -> bool:
+    """Tell whether a web page comes unchanged from an export."""
+    text = existing.decode(errors="replace")
+    unsigned = re.sub(_SIGNATURE, "", text, count=1)
+    return unsigned != text == _sign_html(unsigned)
+
+
+def _is_exported(lines: Iterable[bytes], known: Set[bytes]) -> bool:
+    """Tell whether JSON lines come from an export: their texts are or were in the brain."""
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError:
+            return False
+        if not isinstance(record, dict) or not {"path", "slug", "version"} <= record.keys():
+            return False
+        if sha256(str(record.get("text")).encode(errors="replace")).digest() not in known:
+            return False
+    return True
 
 
 def _sign_html(text: str) -> str:
@@ -164,16 +272,10 @@ def export_jsonl(
     """
     target = _target_path(_make_root(folder), JSONL_FILE)
     remove_leftovers(target.parent)
-    refuse_target(target)
     number = 0
     try:
         with database.read_transaction() as connection:
-            if target.is_file():
-                with target.open("rb") as earlier:
-                    existing = earlier.readline(MAX_PAGE_BYTES * 2)
-                _refuse_brain(JSONL_FILE, existing)
-                if not force:
-                    _refuse_unknown_file(connection, JSONL_FILE, existing)
+            _refuse_unknown_jsonl(connection, target, force)
             total = count_pages(connection)
             with atomic_write(target) as file:
                 for number, line in enumerate(jsonl_lines(connection), 1):
@@ -184,11 +286,23 @@ def export_jsonl(
     return number
 
 
+def _refuse_unknown_jsonl(connection: sqlite3.Connection, target: Path, force: bool) -> None:
+    """Raise GbrainError for a file that gbrain did not write, unless `force`."""
+    refuse_target(target)
+    if not target.is_file():
+        return
+    with target.open("rb") as earlier:
+        _refuse_brain(JSONL_FILE, earlier.read(len(_SQLITE_HEADER)))
+        earlier.seek(0)
+        if not force and not _is_exported(earlier, all_digests(connection)):
+            raise _changed_error(JSONL_FILE)
+
+
 def _make_root(folder: Path) -> Path:
     """Create the folder if needed and return its real path."""
     root = folder.expanduser()
     try:
-        make_folder(root, _FOLDER_MODE)
+        make_durable_folder(root, FOLDER_MODE)
     except OSError as error:
         raise _write_error(str(root), error, _NOTHING_WRITTEN) from None
     return root.resolve()
@@ -206,22 +320,6 @@ def _write_error(path: str, error: OSError, hint: str = _ONE_NOT_WRITTEN) -> Gbr
 
 def _target_path(root: Path, path: str) -> Path:
     """Return where to write `path` and create its folder; refuse paths outside `root`."""
-    parts = PurePosixPath(path).parts
-    safe = parts and not path.startswith("/") and ".." not in parts and "\0" not in path
-    if not path.lower().endswith(_ENDINGS):
-        raise GbrainError(
-            f"{path!r} is not the path of a page",
-            hint="Rename it with gbrain rename.",
-            code="outside",
-        )
-    if safe:
-        target = root.joinpath(*parts)
-        # Checked before creating folders, so none is created behind a symbolic link.
-        if target.parent.resolve().is_relative_to(root) and not target.is_symlink():
-            make_folder(target.parent, _FOLDER_MODE)
-            return target
-    raise GbrainError(
-        f"{path!r} would be written outside {root}",
-        hint="Rename the page with gbrain rename, or export to an empty folder.",
-        code="outside",
-    )
+    target = target_path(root, path, _ENDINGS)
+    make_folder(target.parent, FOLDER_MODE)
+    return target

@@ -5,69 +5,46 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal
+from shlex import quote
+from typing import BinaryIO
 
-from gbrain.errors import BadPage, GbrainError
+from gbrain.errors import BadPage, GbrainError, NotFound
+from gbrain.importing.import_report import Action, ImportReport, PageChange
+from gbrain.importing.merging import ImportPlan, apply_import, plan_import
+from gbrain.importing.missing_files import (
+    are_most,
+    many_missing,
+    missing_pages,
+    refuse_empty_folder,
+    remove_pages,
+    rename_pages,
+)
 from gbrain.importing.parse_worker import FileToParse, parse_files
-from gbrain.importing.scan import ImportProblem, find_page_files
+from gbrain.importing.scan import IGNORE_FILE, ImportProblem, find_page_files
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
 from gbrain.store.folders import (
+    FileResult,
     Folder,
     PageSource,
     add_folder,
     find_folder,
-    find_page_source,
+    folder_paths,
+    list_folders,
     page_sources,
+    refuse_nested_folder,
 )
-from gbrain.store.history import had_content
-from gbrain.store.page_writer import delete_page, write_page
-from gbrain.text.page import parse_page
-from gbrain.text.slug import path_from_name, slug_from_path
+from gbrain.store.page_writer import write_page
+from gbrain.store.pages import find_page
+from gbrain.text.page import MAX_PAGE_BYTES, parse_page
+from gbrain.text.slug import is_page_file, path_from_name, slug_from_path
 from gbrain.types import Page, Progress, no_progress
 
 _BATCH_PAGES = 1000
 _BATCH_BYTES = 8_000_000
 
-Action = Literal["create", "update", "delete"]
-
-
-@dataclass(frozen=True, slots=True)
-class PageChange:
-    """A page that an import creates, updates or deletes; `path` is below the folder's root."""
-
-    action: Action
-    slug: str
-    path: str
-
-
-@dataclass(slots=True)
-class ImportReport:
-    """What an import did, or would do; `skipped` counts files that are not Markdown."""
-
-    changes: list[PageChange] = field(default_factory=list)
-    unchanged: int = 0
-    problems: list[ImportProblem] = field(default_factory=list)
-    skipped: int = 0
-
-    def count(self, action: Action) -> int:
-        """Return the number of changes of one kind."""
-        return sum(1 for change in self.changes if change.action == action)
-
-    def summary(self) -> str:
-        """Return the numbers in one line."""
-        counts = [
-            f"{self.count('create')} new",
-            f"{self.count('update')} changed",
-            f"{self.unchanged} unchanged",
-        ]
-        if self.count("delete"):
-            counts.append(f"{self.count('delete')} removed")
-        if self.problems:
-            counts.append(f"{len(self.problems)} not imported")
-        return ", ".join(counts) + "."
+_RENAME_OR_DELETE = "Rename the file, or delete the page with gbrain delete."
 
 
 def import_folder(
@@ -76,25 +53,46 @@ def import_folder(
     now: str,
     *,
     remove_missing: bool = False,
+    remove_many: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
     changed: Collection[str] | None = None,
+    write_files: bool = False,
     progress: Progress = no_progress,
 ) -> ImportReport:
     """Import the pages of the folder `root` and report what changed.
 
-    Unchanged files are not parsed again. `remove_missing` deletes pages whose file is gone. A page
-    that changed both in its file and in the brain is reported and not imported, unless `overwrite`.
-    With `changed`, only these paths and new files are read.
+    Unchanged files are not parsed again. A file that was renamed or moved inside the folder keeps
+    its page. `remove_missing` deletes pages whose file is gone, but not most of the folder's pages
+    at once unless `remove_many`. A page that changed both in its file and in the brain is merged;
+    what cannot be merged is reported, and the brain's text stays in the history. `overwrite` takes
+    the file's text instead. With `changed`, only these files and folders, and new files, are read.
+    `write_files` writes what changed in the brain to the files, and finishes what an earlier write
+    left undone.
     """
     report = ImportReport()
+    _require_root(database, root)
+    with database.read_transaction() as connection:
+        refuse_nested_folder(connection, os.path.realpath(root))
     paths, report.skipped = find_page_files(root, report.problems)
+    _refuse_moved_folder(database, root, paths)
+    folder = _register_folder(database, root, now, dry_run)
+    write_files = write_files and not dry_run
+    if write_files and _finish_removals(database, folder, report):
+        left = {problem.path for problem in report.problems if problem.code == "cannot_write"}
+        paths = [path for path in find_page_files(root, [])[0] if path not in left]
     with database.read_transaction() as connection:
         pages = page_sources(connection)
-    folder = _register_folder(database, root, now, dry_run)
-    missing = _missing_pages(pages, folder, paths, report.problems) if remove_missing else []
-    _refuse_empty_folder(root, paths, missing)
-    batch = _Batch(database, now, report, dry_run, _ConflictRule(folder, overwrite))
+    missing = missing_pages(pages, folder, paths, report.problems)
+    if remove_missing and not remove_many:
+        refuse_empty_folder(root, paths, missing)
+    renamed = rename_pages(database, folder, paths, pages, missing, now, report, dry_run)
+    paths = [path for path in paths if path not in renamed]
+    missing = [known for known in missing if known.slug in pages]
+    if remove_missing and not remove_many and are_most(missing, pages, folder):
+        report.problems.append(many_missing(folder, missing, pages))
+        remove_missing = write_files = False
+    batch = _Batch(database, now, report, dry_run, folder, overwrite)
     files = _files_to_parse(folder, paths, pages, report, changed, progress)
     for path, page in parse_files(str(root), files):
         if page is None:
@@ -104,14 +102,24 @@ def import_folder(
         else:
             batch.add(page)
     batch.store()
-    _remove_pages(database, missing, now, report, dry_run)
+    if remove_missing:
+        remove_pages(database, missing, now, report, dry_run, write_files)
+    if write_files:
+        _write_files(database, folder, now, report)
     return report
 
 
 def import_jsonl(
-    database: Database, source: BinaryIO, now: str, *, dry_run: bool = False
+    database: Database,
+    source: BinaryIO,
+    now: str,
+    *,
+    dry_run: bool = False,
+    folder_id: int | None = None,
 ) -> ImportReport:
     """Import pages from JSON lines, as if each had been put by hand, and report what changed.
+
+    `folder_id` is the folder that new pages belong to.
 
     A line without a valid page is reported as a problem with its line number; the others are
     imported.
@@ -121,7 +129,7 @@ def import_jsonl(
     report = ImportReport()
     with database.read_transaction() as connection:
         pages = page_sources(connection)
-    batch = _Batch(database, now, report, dry_run)
+    batch = _Batch(database, now, report, dry_run, new_page_folder=folder_id)
     seen: dict[str, str] = {}
     for number, record in read_records(source):
         place = f"stdin line {number}"
@@ -143,6 +151,106 @@ def import_jsonl(
         batch.add(page)
     batch.store()
     return report
+
+
+def import_note(
+    database: Database,
+    file: Path,
+    now: str,
+    *,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    folder_id: int | None = None,
+) -> ImportReport:
+    """Import one file and report what changed.
+
+    A file in a registered folder is imported as `import_folder` does it; any other one becomes a
+    page with the name of the file, which is written to the folder `folder_id`.
+    """
+    report = ImportReport()
+    place = Path(os.path.realpath(file.parent), file.name)
+    with database.read_transaction() as connection:
+        pages = page_sources(connection)
+        folders = [each for each in list_folders(connection) if place.is_relative_to(each.root)]
+    folder = max(folders, key=lambda each: len(each.root), default=None)
+    path = place.relative_to(folder.root).as_posix() if folder else path_from_name(file.name)
+    try:
+        known = pages.get(slug_from_path(path))
+        if folder:
+            present = find_page_files(Path(folder.root), [])[0]
+            if path not in present:
+                raise BadPage(
+                    f"{file} is not a Markdown file, or its folder's rules exclude it",
+                    hint=f"Rename it, or change {IGNORE_FILE}.",
+                    code="ignored",
+                )
+            if known and not _belongs_to(known, folder, path, set(present)):
+                raise _collision(known.slug, known.path, _RENAME_OR_DELETE)
+        data = _read_note(file)
+        page = parse_page(known.path if known and not folder else path, data)
+        if known and not folder and known.sha256 == page.sha256:
+            report.unchanged += 1
+            return report
+        if known and not folder and known.folder_id is not None and not overwrite:
+            raise _collision(
+                known.slug, known.path, "With --overwrite the page gets the text of this file."
+            )
+    except GbrainError as error:
+        report.problems.append(ImportProblem(path, error.message, error.hint, error.code))
+        return report
+    batch = _Batch(database, now, report, dry_run, folder, overwrite, folder_id)
+    batch.add(page)
+    batch.store()
+    return report
+
+
+def _read_note(file: Path) -> bytes:
+    """Return the content of a Markdown file; raise BadPage if it is another kind or unreadable."""
+    if not is_page_file(file.name):
+        raise BadPage(
+            f"{file} is not a Markdown file",
+            hint="Its name must end with .md.",
+            code="not_markdown",
+        )
+    try:
+        with file.open("rb") as source:
+            return source.read(MAX_PAGE_BYTES + 1)
+    except OSError as error:
+        raise BadPage(
+            f"Cannot read {file}: {error.strerror}", hint="Check its permissions.",
+            code="cannot_read",
+        ) from None  # fmt: skip
+
+
+def _require_root(database: Database, root: Path) -> None:
+    """Raise NotFound for a registered folder that does not exist."""
+    with database.read_transaction() as connection:
+        known = find_folder(connection, os.path.realpath(root))
+    if known and not root.is_dir():
+        raise NotFound(
+            f"There is no folder {root}",
+            hint=f"Mount its disk. If it was moved: gbrain folders move {quote(known.root)} NEW.",
+            code="no_folder",
+        )
+
+
+def _refuse_moved_folder(database: Database, root: Path, paths: list[str]) -> None:
+    """Raise BadPage for a new folder that has most of the files of one that does not exist."""
+    name = os.path.realpath(root)
+    with database.read_transaction() as connection:
+        folders = list_folders(connection)
+        gone = [folder for folder in folders if not os.path.isdir(folder.root)]
+        if not gone or any(folder.root == name for folder in folders):
+            return
+        for folder in gone:
+            shared = set(paths).intersection(folder_paths(connection, folder))
+            if len(shared) * 2 > len(paths):
+                raise BadPage(
+                    f"{root} has the files of {folder.root}, which does not exist any more",
+                    hint="If that folder was moved: "
+                    f"gbrain folders move {quote(folder.root)} {quote(name)}",
+                    code="folder_moved",
+                )
 
 
 def _register_folder(database: Database, root: Path, now: str, dry_run: bool) -> Folder:
@@ -182,8 +290,7 @@ def _files_to_parse(
                 raise _collision(slug, seen[slug], "Rename one of the two files.")
             seen[slug] = path
             if known and not _belongs_to(known, folder, path, present):
-                hint = "Rename the file, or delete the page with gbrain delete."
-                raise _collision(slug, known.path, hint)
+                raise _collision(slug, known.path, _RENAME_OR_DELETE)
         except UnicodeEncodeError:
             name = path.encode("utf-8", "replace").decode()
             report.problems.append(
@@ -200,8 +307,11 @@ def _files_to_parse(
 
 
 def _may_have_changed(folder: Folder, path: str, changed: Collection[str]) -> bool:
-    # The target of a symbolic link changes without the link being named.
-    return path in changed or os.path.islink(f"{folder.root}/{path}")
+    # For a folder that was moved here, the system names only the folder. The target of a symbolic
+    # link changes without the link being named.
+    parts = path.split("/")
+    named = any("/".join(parts[:count]) in changed for count in range(len(parts), 0, -1))
+    return named or os.path.islink(f"{folder.root}/{path}")
 
 
 def _collision(slug: str, other: str, hint: str) -> BadPage:
@@ -216,36 +326,15 @@ def _belongs_to(known: PageSource, folder: Folder, path: str, present: set[str])
     return (ours or known.folder_id is None) and (known.path == path or moved)
 
 
-@dataclass(frozen=True, slots=True)
-class _ConflictRule:
-    """Finds pages that changed both in a folder's files and in the brain."""
-
-    folder: Folder
-    overwrite: bool
-
-    def find(self, known: PageSource | None, page: Page) -> ImportProblem | None:
-        """Return the problem if the page changed in the brain since its file was imported."""
-        if known is None or self.overwrite or known.sha256 == page.sha256:
-            return None
-        if known.sha256 == known.source_sha256 and known.folder_id == self.folder.id:
-            return None
-        return ImportProblem(
-            page.path,
-            f"the page {known.slug} was also changed in the brain",
-            "gbrain sync --overwrite imports the file and keeps the brain's text in the page's "
-            "history; gbrain export --force overwrites the file with the brain's text.",
-            "both_changed",
-        )
-
-
 # --- writing ---------------------------------------------------------------------------------
 
 
 class _Batch:
     """Parsed pages that are written together in one transaction.
 
-    Conflicts are checked against the brain at the time of writing, since another program may have
-    written after the files were read. A dry run only reports.
+    They are compared with the brain at the time of writing, since another program may have written
+    after the files were read. A dry run only reports. Without a folder the pages are not those of
+    files.
     """
 
     def __init__(
@@ -254,10 +343,12 @@ class _Batch:
         now: str,
         report: ImportReport,
         dry_run: bool,
-        conflicts: _ConflictRule | None = None,
+        folder: Folder | None = None,
+        overwrite: bool = False,
+        new_page_folder: int | None = None,
     ) -> None:
         self.database, self.now, self.report, self.dry_run = database, now, report, dry_run
-        self.conflicts = conflicts
+        self.folder, self.overwrite, self.new_page_folder = folder, overwrite, new_page_folder
         self.pages: list[Page] = []
         self.size = 0
 
@@ -274,96 +365,85 @@ class _Batch:
             return
         if self.dry_run:
             with self.database.read_transaction() as connection:
-                self._report_changes(connection)
+                for page in self.pages:
+                    self._plan(connection, page)
         else:
-            folder_id = self.conflicts.folder.id if self.conflicts else None
             with self.database.write_transaction() as connection:
-                written = self._report_changes(connection)
-                for page in written:
-                    write_page(
-                        connection, page, self.now,
-                        folder_id=folder_id, from_file=folder_id is not None, enqueue=False,
-                    )  # fmt: skip
-                enqueue_pages(connection, [page.slug for page in written], self.now)
+                changed = []
+                for page in self.pages:
+                    plan = self._plan(connection, page)
+                    if self.folder is None:
+                        write_page(
+                            connection, page, self.now,
+                            folder_id=self.new_page_folder, enqueue=False,
+                        )  # fmt: skip
+                    else:
+                        apply_import(connection, plan, self.folder.id, self.now, enqueue=False)
+                    if plan.kind not in ("same", "ahead"):
+                        changed.append(page.slug)
+                enqueue_pages(connection, changed, self.now)
         self.pages, self.size = [], 0
 
-    def _report_changes(self, connection: sqlite3.Connection) -> list[Page]:
-        """Add each page's outcome to the report; return the pages to write."""
-        written = []
-        for page in self.pages:
-            known = find_page_source(connection, page.slug)
-            problem = self.conflicts.find(known, page) if self.conflicts else None
-            if problem and had_content(connection, page.slug, page.sha256):
-                # The file has an earlier version, such as an exported one: nothing new.
-                self.report.unchanged += 1
-            elif problem:
-                self.report.problems.append(problem)
-            else:
-                action: Action = "update" if known else "create"
-                self.report.changes.append(PageChange(action, page.slug, page.path))
-                written.append(page)
-        return written
+    def _plan(self, connection: sqlite3.Connection, page: Page) -> ImportPlan:
+        """Return what to do with a page, and add it to the report."""
+        if self.folder:
+            plan = plan_import(connection, page, self.folder.id, overwrite=self.overwrite)
+        else:
+            known = find_page(connection, page.slug)
+            plan = ImportPlan("update" if known else "create", page, known)
+        if plan.kind in ("same", "ahead"):
+            self.report.unchanged += 1
+            return plan
+        action: Action = "create" if plan.kind == "create" else "update"
+        self.report.changes.append(PageChange(action, page.slug, page.path))
+        if plan.kind == "merge":
+            self.report.merged.append(page.slug)
+        elif plan.kind == "conflict":
+            _add_conflict(self.report, page.slug, page.path)
+        return plan
 
 
-def _missing_pages(
-    pages: dict[str, PageSource], folder: Folder, paths: list[str], problems: list[ImportProblem]
-) -> list[PageSource]:
-    """Return the folder's pages whose file is gone, except below folders that cannot be read."""
-    present = {slug_from_path(path) for path in paths if _has_slug(path)}
-    named = {p.path for p in problems}
-    unread = tuple(p.path for p in problems if p.code == "cannot_read")
-    if "." in unread:
-        return []
-    return [
-        known
-        for slug, known in pages.items()
-        if known.folder_id == folder.id
-        and slug not in present
-        and known.path not in named
-        and not (unread and known.path.startswith(unread))
-    ]
-
-
-def _has_slug(path: str) -> bool:
-    try:
-        path.encode()
-        slug_from_path(path)
-    except (UnicodeEncodeError, GbrainError):
-        return False
-    return True
-
-
-def _refuse_empty_folder(root: Path, paths: list[str], missing: list[PageSource]) -> None:
-    """Raise BadPage when all pages of the folder would be removed at once."""
-    if missing and not paths:
-        raise BadPage(
-            f"{root} contains no pages, but the brain has {len(missing)} from it",
-            hint="Check that the disk is mounted. gbrain delete removes pages from the brain.",
-            code="vault_empty",
+def _add_conflict(report: ImportReport, slug: str, path: str) -> None:
+    report.conflicts.append(slug)
+    report.problems.append(
+        ImportProblem(
+            path,
+            f"the page {slug} was also changed in the brain, in the same place; it has the file's "
+            "text now, and the brain's is in its history",
+            f"gbrain resolve {slug} merges the two.",
+            "both_changed",
         )
+    )
 
 
-def _remove_pages(
-    database: Database, missing: list[PageSource], now: str, report: ImportReport, dry_run: bool
-) -> None:
-    """Delete pages whose file is gone, except those changed in the brain meanwhile."""
-    if not missing:
-        return
-    with database.read_transaction() if dry_run else database.write_transaction() as connection:
-        for known in missing:
-            found = find_page_source(connection, known.slug)
-            if found is None or found.path != known.path:
-                continue
-            if found.sha256 != found.source_sha256:
-                report.problems.append(
-                    ImportProblem(
-                        known.path,
-                        f"the file is gone, but the page {known.slug} was changed in the brain",
-                        "gbrain export writes the file again; gbrain delete removes the page.",
-                        "both_changed",
-                    )
-                )
-            elif found.sha256 == known.sha256:
-                report.changes.append(PageChange("delete", known.slug, known.path))
-                if not dry_run:
-                    delete_page(connection, known.slug, now)
+# --- files that are behind the brain ---------------------------------------------------------
+
+
+def _finish_removals(database: Database, folder: Folder, report: ImportReport) -> bool:
+    """Remove or move files of deleted and renamed pages; return whether there were any."""
+    from gbrain.importing.write_through import finish_removals
+
+    done = finish_removals(database, folder)
+    report.problems += [_not_written(folder, each) for each in done if each.outcome == "failed"]
+    return bool(done)
+
+
+def _write_files(database: Database, folder: Folder, now: str, report: ImportReport) -> None:
+    """Write the pages that are ahead of their files."""
+    from gbrain.importing.write_through import finish_writes
+
+    for slug, result in finish_writes(database, folder, now):
+        path = os.path.relpath(result.path, folder.root)
+        if result.outcome == "failed":
+            report.problems.append(_not_written(folder, result))
+        elif result.outcome == "conflict":
+            _add_conflict(report, slug, path)
+        else:
+            report.written.append(slug)
+        if result.outcome == "merged":
+            report.merged.append(slug)
+
+
+def _not_written(folder: Folder, result: FileResult) -> ImportProblem:
+    path = os.path.relpath(result.path, folder.root)
+    return ImportProblem(path, result.message or "", None, "cannot_write")

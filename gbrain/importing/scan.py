@@ -99,6 +99,15 @@ def find_page_files(root: Path, problems: list[ImportProblem]) -> tuple[list[str
     return sorted(paths), others
 
 
+def is_ignored(root: Path, path: str) -> bool:
+    """Tell whether the folder's ignore file excludes a path, or a folder that it is in."""
+    ignored = _ignore_rules(root)
+    parts = path.split("/")
+    return ignored(path) or any(
+        ignored("/".join(parts[:count]) + "/") for count in range(1, len(parts))
+    )
+
+
 def _stays_inside(real_root: str, link: str) -> bool:
     """Tell whether a symbolic link points to a file inside the folder."""
     target = os.path.realpath(link)
@@ -160,34 +169,34 @@ _QUIET_MS = 300
 _MAX_ROUND_MS = 3000
 # How often to check whether a missing folder exists again.
 _CHECK_MS = 500
+# inotify drops what exceeds its queue of 16,384 events (fs.inotify.max_queued_events), without a
+# word to us; a file that is written gives up to five.
+_MAX_CHANGES = 3000
 
 
 def watch_folders(roots: Sequence[str]) -> Iterator[Mapping[str, ChangedPaths]]:
     """Yield what changed in each folder since the round before, forever; often nothing.
 
-    Every folder is in the first round, when it is already being watched, and again when it
-    disappears or returns. Folders are given by their real paths.
+    All folders are in the first round, when they are already being watched, and again after one
+    of them disappeared, returned or was replaced: the watch starts anew then, and what changed in
+    the meantime is not known. Folders are given by their real paths.
     """
-    reported: dict[str, _Identity] = {}
+    missing_reported = False
     while True:
-        there = {root: identity for root in roots if (identity := _identity(root))}
-        new = {
-            root: None
-            for root in roots
-            if root not in reported or reported[root] != there.get(root)
-        }
-        reported = {root: there.get(root) for root in roots}
-        if not there:
-            yield new
+        identities = {root: _identity(root) for root in roots}
+        present = tuple(root for root in roots if identities[root])
+        if not present:
+            yield {} if missing_reported else dict.fromkeys(roots)
+            missing_reported = True
             sleep(_CHECK_MS / 1000)
             continue
-        for found in _watch_existing(tuple(there)):
-            yield {**found, **new}
-            new = {}
-            gone = [root for root, changed in found.items() if changed is None]
-            if gone or any(_identity(root) != reported[root] for root in roots):
-                for root in gone:
-                    reported[root] = None
+        missing_reported = False
+        unread: dict[str, ChangedPaths] = dict.fromkeys(roots)
+        for found in _watch_existing(present):
+            yield {**found, **unread}
+            unread = {}
+            deleted = None in found.values()
+            if deleted or any(_identity(root) != identities[root] for root in roots):
                 break
 
 
@@ -200,11 +209,18 @@ def _identity(root: str) -> _Identity:
 
 
 def _watch_existing(roots: tuple[str, ...]) -> Iterator[dict[str, ChangedPaths]]:
-    """Yield rounds of changes in existing folders; None for a folder that disappears."""
+    """Yield rounds of changes in existing folders; None for a folder that disappears.
+
+    Ends when changes may have been lost, because there were too many at once.
+    """
     # watchfiles uses the system's notifications (inotify, FSEvents): no cost while idle.
     from watchfiles import Change, watch
 
+    count = 0
+
     def matters(change: Change, path: str) -> bool:
+        nonlocal count
+        count += 1
         removed = change == Change.deleted
         return any(_matters(root, path, removed) for root in roots)
 
@@ -219,6 +235,9 @@ def _watch_existing(roots: tuple[str, ...]) -> Iterator[dict[str, ChangedPaths]]
             ignore_permission_denied=True,
         ):
             yield _by_root(roots, [path for _, path in changes])
+            if count > _MAX_CHANGES:
+                return
+            count = 0
     except FileNotFoundError:
         # A folder was deleted just now; the next round finds out which.
         yield {}

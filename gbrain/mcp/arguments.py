@@ -9,14 +9,18 @@ from gbrain.errors import UsageError
 from gbrain.messages import did_you_mean, similar_names
 from gbrain.output.schemas import document_outline
 from gbrain.query_options import QUERY_OPTIONS, QueryOption
-from gbrain.text.page import MAX_PAGE_BYTES
-from gbrain.text.query_terms import MAX_QUERY_CHARACTERS
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 Schema = dict[str, Any]
 Arguments = Mapping[str, Any]
+
+MAX_ENTRIES = 100
+MAX_TOKENS = QUERY_OPTIONS["budget"].tool_maximum
+DEFAULT_CHARACTERS = 20_000
+_MAX_NAME_CHARACTERS = 1000
+MAX_INTEGER = 1_000_000_000
 
 _TYPE_WORDS = {
     "string": "text",
@@ -107,20 +111,10 @@ def _short_value(value: object) -> str:
     return "null"
 
 
-# --- schemas ---------------------------------------------------------------------------------
-
-MAX_ENTRIES = 100
-MAX_TOKENS = QUERY_OPTIONS["budget"].tool_maximum
-DEFAULT_CHARACTERS = 20_000
-_MAX_CHARACTERS = 100_000
-_MAX_NAME_CHARACTERS = 1000
-_MAX_INTEGER = 1_000_000_000
-
-
 # --- arguments -------------------------------------------------------------------------------
 
 
-def arguments(required: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
+def arguments_schema(required: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
     """Return the schema of a tool's arguments; others than these are refused."""
     return {
         "type": "object",
@@ -130,7 +124,7 @@ def arguments(required: tuple[str, ...] = (), /, **properties: Schema) -> Schema
     }
 
 
-def query_options(*names: str) -> dict[str, Schema]:
+def option_schemas(*names: str) -> dict[str, Schema]:
     """Return the schemas of options of a query, by the name that tools give them."""
     options = [QUERY_OPTIONS[name] for name in names]
     return {option.tool_argument: _option(option) for option in options}
@@ -141,7 +135,7 @@ def _option(option: QueryOption) -> Schema:
     name = {"type": "string", "maxLength": _MAX_NAME_CHARACTERS}
     match option.kind:
         case "text":
-            return _text(description)
+            return text_schema(description)
         case "texts":
             bounds: Schema = {"items": name, "maxItems": MAX_ENTRIES}
             return {"type": "array", "description": description, **bounds}
@@ -151,70 +145,24 @@ def _option(option: QueryOption) -> Schema:
         case "flag":
             return {"type": "boolean", "description": description}
         case "number":
-            return _number(description, 1, option.tool_maximum)
+            return number_schema(description, 1, option.tool_maximum)
         case "choice":
             return {"type": "string", "description": description, "enum": list(option.choices)}
 
 
-def _text(description: str, max_characters: int = _MAX_NAME_CHARACTERS) -> Schema:
+def text_schema(description: str, max_characters: int = _MAX_NAME_CHARACTERS) -> Schema:
+    """Return the schema of a text."""
     return {"type": "string", "description": description, "maxLength": max_characters}
 
 
-def _number(description: str, low: int, high: int) -> Schema:
+def number_schema(description: str, low: int, high: int) -> Schema:
+    """Return the schema of a whole number from `low` to `high`."""
     return {"type": "integer", "description": description, "minimum": low, "maximum": high}
-
-
-SLUG = _text(
-    "Slug of the page as results give it, for example people/alice-chen. A file path such as "
-    "'People/Alice Chen.md' names the same page."
-)
-QUERY = _text(
-    'Keywords or a question. Understands "exact phrases", prefix*, AND, OR, NOT and the fields '
-    "title: tag: wing: type: room: before: after:",
-    MAX_QUERY_CHARACTERS,
-)
-ROW_LIMIT = _number(f"Maximum number of entries (default {MAX_ENTRIES}).", 1, MAX_ENTRIES)
-WHY_NOT = _text("Slug of a page that you expected: explains at which stage it was lost, and why.")
-WHY_DEPTH = _number("Number of steps to go back (default 2).", 1, 10)
-WHY_LIMIT = _number("Maximum number of causes of each page (default 10).", 1, MAX_ENTRIES)
-EXPECTED_VERSION = _number(
-    "Version of the page that you read; the write fails if the page has changed since. 0 if the "
-    "page must not exist yet.",
-    0,
-    _MAX_INTEGER,
-)
-VERSION = _number("Return this earlier version (default: the current one).", 1, _MAX_INTEGER)
-CONTENT = _text(
-    "The whole page in Markdown. Front matter, if any, comes first: ---, then title, type, tags, "
-    "aliases, then ---. Link to other pages as [[slug]]. Put dated entries below a '## Timeline' "
-    "heading.",
-    MAX_PAGE_BYTES,
-)
-ENTRY_TEXT = _text("What happened, in one or a few sentences.", MAX_PAGE_BYTES // 10)
-ENTRY_DATE = _text("When it happened: 2026-04-03, 2026-04, 'last monday' (default: today).")
-ENTRY_SOURCE = _text("Where you know it from, for example a meeting or a person.")
-NAME = _text("Slug, title or alias of a page; typing mistakes are tolerated.", MAX_QUERY_CHARACTERS)
-TEXT_OFFSET = _number(
-    "Skip this many characters; pass `next_offset` of the previous call to continue.",
-    0,
-    MAX_PAGE_BYTES,
-)
-TEXT_LIMIT = _number(
-    f"Maximum number of characters of text (default {DEFAULT_CHARACTERS}).", 1, _MAX_CHARACTERS
-)
-FIRST_LINE = _number(
-    "First line to return, counted from 1 as in `lines` of results and citations.", 1, _MAX_INTEGER
-)
-LAST_LINE = _number("Last line to return, inclusive.", 1, _MAX_INTEGER)
-PAGE_OFFSET = _number(
-    "Skip this many pages; pass `next_offset` of the previous call to continue.", 0, 1_000_000
-)
 
 
 # --- documents -------------------------------------------------------------------------------
 
-_INTEGER: Schema = {"type": "integer"}
-_NEXT_OFFSET: Schema = {
+NEXT_OFFSET: Schema = {
     "type": ["integer", "null"],
     "description": "Pass it as offset to get the rest; null if there is no more",
 }
@@ -225,7 +173,7 @@ _TRUNCATED: Schema = {
 }
 
 
-def _returns(*names: str, **added: Schema) -> Schema:
+def reply_schema(*names: str, **added: Schema) -> Schema:
     """Return the schema of the printed documents `names` in one, with properties of the tool."""
     outlines = [document_outline(name) for name in names]
     properties: Schema = {}
@@ -238,35 +186,3 @@ def _returns(*names: str, **added: Schema) -> Schema:
         "properties": {**properties, **added, "truncated": _TRUNCATED},
         "required": [*required, *added],
     }
-
-
-ANSWER = _returns("answer")
-PAGE = _returns(
-    "page",
-    offset={"type": "integer", "description": "Where `text` starts in the page, in characters"},
-    characters={"type": "integer", "description": "Length of the whole page in characters"},
-    next_offset=_NEXT_OFFSET,
-)
-PAGES = _returns("pages", next_offset=_NEXT_OFFSET)
-TIMELINE = _returns("timeline")
-WRITTEN = _returns("written")
-ENTRY_WRITTEN = _returns("entry_written")
-LINKS = _returns("links", "backlinks")
-ORIGIN = _returns("origin")
-STATS = _returns("stats")
-EXPLANATION = _returns("explanation")
-RECALLED: Schema = {
-    "type": "object",
-    "properties": {
-        "page": {
-            "type": ["object", "null"],
-            "description": "The page with that name, as brain_get returns it; null if none has it",
-        },
-        "answer": {
-            "type": ["object", "null"],
-            "description": "What a query for the name finds, as brain_query returns it; null if "
-            "the name is a slug",
-        },
-    },
-    "required": ["page", "answer"],
-}

@@ -8,15 +8,16 @@ from gbrain.brain import Brain, today
 from gbrain.errors import BadPage, NotFound
 from gbrain.mcp.arguments import DEFAULT_CHARACTERS, MAX_ENTRIES, MAX_TOKENS, Arguments
 from gbrain.mcp.reply import Reply, replace_commands, select_range, truncate_document
+from gbrain.messages import one_line, tab_separated
 from gbrain.output.answer_text import answer_text
 from gbrain.output.json import (
-    Document,
     answer_document,
     duplicate_document,
     page_document,
-    page_row_document,
+    pages_document,
+    undone_document,
+    written_document,
 )
-from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.query_options import parse_scope, setting_overrides
 from gbrain.store.page_writer import WriteResult
 from gbrain.types import Answer
@@ -147,7 +148,7 @@ def put(brain: Brain, arguments: Arguments) -> Reply:
     )
     twin = None if written.outcome == "unchanged" else brain.near_duplicate(written.slug)
     warning = f" It says nearly the same as {twin.slug}." if twin else ""
-    document = {**_written_document(written), "nearly_the_same": duplicate_document(twin)}
+    document = written_document(written, nearly_the_same=duplicate_document(twin))
     return Reply(document, _written_text(written) + warning)
 
 
@@ -164,15 +165,19 @@ def timeline_add(brain: Brain, arguments: Arguments) -> Reply:
         source=arguments.get("source"),
         expected_version=arguments.get("expected_version"),
     )
-    return Reply({**_written_document(written), "date": day}, _written_text(written))
+    return Reply(written_document(written, date=day), _written_text(written))
 
 
-def _written_document(written: WriteResult) -> Document:
-    return {"slug": written.slug, "version": written.version, "outcome": written.outcome}
+def undo(brain: Brain, arguments: Arguments) -> Reply:
+    """Take back the last change of a page."""
+    done = brain.undo(arguments["slug"], redo=bool(arguments.get("redo")))
+    return Reply(undone_document(done), f"{done.slug}: {done.outcome}, version {done.version}.")
 
 
 def _written_text(written: WriteResult) -> str:
-    return f"{written.slug}: {written.outcome}, version {written.version}."
+    about_file = written.file and written.file.message
+    text = f"{written.slug}: {written.outcome}, version {written.version}."
+    return f"{text} {replace_commands(about_file)}" if about_file else text
 
 
 def list_(brain: Brain, arguments: Arguments) -> Reply:
@@ -181,11 +186,8 @@ def list_(brain: Brain, arguments: Arguments) -> Reply:
     found, total = brain.list(parse_scope(arguments, today()), start + limit)
     pages = found[start:]
     stop = start + len(pages)
-    document = {
-        "pages": [page_row_document(page) for page in pages],
-        "total": total,
-        "next_offset": stop if pages and stop < total else None,
-    }
+    more = stop if pages and stop < total else None
+    document = {**pages_document(pages, total), "next_offset": more}
     rows = tab_separated(
         (page.slug, page.title[:_MAX_TITLE_CHARACTERS], f"{page.wing}/{page.room}", page.date)
         for page in pages
@@ -195,13 +197,46 @@ def list_(brain: Brain, arguments: Arguments) -> Reply:
 
 def timeline(brain: Brain, arguments: Arguments) -> Reply:
     """Return what is dated on a page or on all pages."""
-    from gbrain.output.timeline import entry_document, entry_rows
+    from gbrain.output.timeline import entry_rows, timeline_document
 
     scope, limit = parse_scope(arguments, today()), arguments.get("limit", MAX_ENTRIES)
     entries, total = brain.timeline(arguments.get("slug"), scope=scope, limit=limit)
-    document = {"entries": [entry_document(entry) for entry in entries], "total": total}
     text = f"{tab_separated(entry_rows(entries))}\n{len(entries)} of {total} entries.".lstrip()
-    return Reply(truncate_document(document), text)
+    return Reply(truncate_document(timeline_document(entries, total)), text)
+
+
+def tasks(brain: Brain, arguments: Arguments) -> Reply:
+    """Return the open tasks of a page or of all pages, those that are due first."""
+    from gbrain.output.tasks import task_rows, tasks_document
+
+    found = brain.tasks(
+        arguments.get("slug"),
+        scope=parse_scope(arguments, today()),
+        done=bool(arguments.get("all")),
+    )
+    shown = found[: arguments.get("limit", MAX_ENTRIES)]
+    text = f"{tab_separated(task_rows(shown, states=True))}\n{len(shown)} of {len(found)} tasks."
+    return Reply(truncate_document(tasks_document(shown, len(found))), text.lstrip())
+
+
+def done(brain: Brain, arguments: Arguments) -> Reply:
+    """Tick a task in its page."""
+    task, written = brain.finish_task(arguments["number"])
+    document = written_document(written, number=arguments["number"], text=task.text)
+    return Reply(document, f"{task.text}: done. {_written_text(written)}")
+
+
+def agenda(brain: Brain, arguments: Arguments) -> Reply:
+    """Return what is dated and due on a day, and what was written lately."""
+    from datetime import date
+
+    from gbrain.output.tasks import agenda_document, agenda_rows
+    from gbrain.text.dates import parse_bound
+
+    day = date.fromisoformat(parse_bound(arguments.get("date", "today"), today()).last)
+    found = brain.agenda(day, limit=arguments.get("limit", 10))
+    text = tab_separated(agenda_rows(found)) or f"Nothing on {found.day}."
+    return Reply(truncate_document(agenda_document(found)), text)
 
 
 def links(brain: Brain, arguments: Arguments) -> Reply:

@@ -14,7 +14,7 @@ MAX_VALUE_CHARACTERS = 10_000
 _MAX_KEY_CHARACTERS = 100
 
 _COMMAND = re.compile(
-    r"\bgbrain (search|query|get|put|list|timeline(?:-add)?|links|why|stats|explain)\b"
+    r"\bgbrain (search|query|get|put|list|timeline(?:-add)?|links|why|stats|explain|undo)\b"
 )
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 

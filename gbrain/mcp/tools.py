@@ -8,42 +8,24 @@ from typing import NamedTuple
 from gbrain.brain import Brain
 from gbrain.mcp import handlers
 from gbrain.mcp.arguments import (
-    ANSWER,
-    CONTENT,
-    ENTRY_DATE,
-    ENTRY_SOURCE,
-    ENTRY_TEXT,
-    ENTRY_WRITTEN,
-    EXPECTED_VERSION,
-    EXPLANATION,
-    FIRST_LINE,
-    LAST_LINE,
-    LINKS,
-    NAME,
-    ORIGIN,
-    PAGE,
-    PAGE_OFFSET,
-    PAGES,
-    QUERY,
-    RECALLED,
-    ROW_LIMIT,
-    SLUG,
-    STATS,
-    TEXT_LIMIT,
-    TEXT_OFFSET,
-    TIMELINE,
-    VERSION,
-    WHY_DEPTH,
-    WHY_LIMIT,
-    WHY_NOT,
-    WRITTEN,
+    DEFAULT_CHARACTERS,
+    MAX_ENTRIES,
+    MAX_INTEGER,
+    NEXT_OFFSET,
     Arguments,
     Schema,
-    arguments,
-    query_options,
+    arguments_schema,
+    number_schema,
+    option_schemas,
+    reply_schema,
+    text_schema,
 )
 from gbrain.mcp.reply import Reply
 from gbrain.query_options import FILTERS
+from gbrain.text.page import MAX_PAGE_BYTES
+from gbrain.text.query_terms import MAX_QUERY_CHARACTERS
+
+MAX_CHARACTERS = 100_000
 
 
 class Tool(NamedTuple):
@@ -62,7 +44,64 @@ class Tool(NamedTuple):
     destructive: bool = False
 
 
-_SEARCH = arguments(("query",), query=QUERY, **query_options("limit", *FILTERS))
+NEW_SLUG = text_schema(
+    "Slug of the page as results give it, for example people/alice-chen. A file path such as "
+    "'People/Alice Chen.md' names the same page."
+)
+SLUG = text_schema(
+    "Slug of the page as results give it, for example people/alice-chen. Its title, an alias or "
+    "its file name works too; the error ambiguous_name lists the pages that share it."
+)
+QUERY = text_schema(
+    'Keywords or a question. Understands "exact phrases", prefix*, AND, OR, NOT and the fields '
+    "title: tag: wing: type: room: before: after:",
+    MAX_QUERY_CHARACTERS,
+)
+ROW_LIMIT = number_schema(f"Maximum number of entries (default {MAX_ENTRIES}).", 1, MAX_ENTRIES)
+EXPECTED_VERSION = number_schema(
+    "Version of the page that you read; the write fails if the page has changed since. 0 if the "
+    "page must not exist yet.",
+    0,
+    MAX_INTEGER,
+)
+CONTENT = text_schema(
+    "The whole page in Markdown. Front matter, if any, comes first: ---, then title, type, tags, "
+    "aliases, then ---. Link to other pages as [[slug]]. Put dated entries below a '## Timeline' "
+    "heading.",
+    MAX_PAGE_BYTES,
+)
+TEXT_OFFSET = number_schema(
+    "Skip this many characters; pass `next_offset` of the previous call to continue.",
+    0,
+    MAX_PAGE_BYTES,
+)
+TEXT_LIMIT = number_schema(
+    f"Maximum number of characters of text (default {DEFAULT_CHARACTERS}).", 1, MAX_CHARACTERS
+)
+ANSWER = reply_schema("answer")
+PAGE = reply_schema(
+    "page",
+    offset={"type": "integer", "description": "Where `text` starts in the page, in characters"},
+    characters={"type": "integer", "description": "Length of the whole page in characters"},
+    next_offset=NEXT_OFFSET,
+)
+RECALLED: Schema = {
+    "type": "object",
+    "properties": {
+        "page": {
+            "type": ["object", "null"],
+            "description": "The page with that name, as brain_get returns it; null if none has it",
+        },
+        "answer": {
+            "type": ["object", "null"],
+            "description": "What a query for the name finds, as brain_query returns it; null if "
+            "exactly one page has the name",
+        },
+    },
+    "required": ["page", "answer"],
+}
+
+_SEARCH = arguments_schema(("query",), query=QUERY, **option_schemas("limit", *FILTERS))
 
 TOOLS: tuple[Tool, ...] = (
     Tool(
@@ -81,12 +120,19 @@ TOOLS: tuple[Tool, ...] = (
         "Find the pages that answer a question, by keyword and by vector similarity. With depth "
         "auto it also returns text to answer from, with citations, within a token budget. Check "
         "the verdict: `nothing` means that the notes probably do not contain the answer.",
-        arguments(
+        arguments_schema(
             ("query",),
             query=QUERY,
-            **query_options(
-                "depth", "budget", "limit", "all", "mode", "rerank", "include_superseded",
-                "no_decay", *FILTERS,
+            **option_schemas(
+                "depth",
+                "budget",
+                "limit",
+                "all",
+                "mode",
+                "rerank",
+                "include_superseded",
+                "no_decay",
+                *FILTERS,
             ),
         ),
         ANSWER,
@@ -97,14 +143,20 @@ TOOLS: tuple[Tool, ...] = (
         "Read a page",
         "Read a page by its slug: text, front matter, tags and version. A long page needs several "
         "calls: pass next_offset as offset, or ask for the lines that a result points to.",
-        arguments(
+        arguments_schema(
             ("slug",),
             slug=SLUG,
-            first_line=FIRST_LINE,
-            last_line=LAST_LINE,
+            first_line=number_schema(
+                "First line to return, counted from 1 as in `lines` of results and citations.",
+                1,
+                MAX_INTEGER,
+            ),
+            last_line=number_schema("Last line to return, inclusive.", 1, MAX_INTEGER),
             offset=TEXT_OFFSET,
             limit=TEXT_LIMIT,
-            version=VERSION,
+            version=number_schema(
+                "Return this earlier version (default: the current one).", 1, MAX_INTEGER
+            ),
         ),
         PAGE,
         handlers.get,
@@ -116,13 +168,13 @@ TOOLS: tuple[Tool, ...] = (
         "an earlier version. To change a page, read all of it with brain_get first and pass its "
         "version as expected_version: the error version_conflict means that the page has changed "
         "since. To add a dated fact, prefer brain_timeline_add.",
-        arguments(
+        arguments_schema(
             ("slug", "content"),
-            slug=SLUG,
+            slug=NEW_SLUG,
             content=CONTENT,
             expected_version=EXPECTED_VERSION,
         ),
-        WRITTEN,
+        reply_schema("written"),
         handlers.put,
         writes=True,
         destructive=True,
@@ -132,10 +184,16 @@ TOOLS: tuple[Tool, ...] = (
         "List pages",
         "List pages by slug, without their text, filtered by wing, tag, type, date or front "
         "matter. To find pages by their content, use brain_search or brain_query.",
-        arguments(
-            limit=ROW_LIMIT, offset=PAGE_OFFSET, **query_options(*FILTERS)
+        arguments_schema(
+            limit=ROW_LIMIT,
+            offset=number_schema(
+                "Skip this many pages; pass `next_offset` of the previous call to continue.",
+                0,
+                1_000_000,
+            ),
+            **option_schemas(*FILTERS),
         ),
-        PAGES,
+        reply_schema("pages", next_offset=NEXT_OFFSET),
         handlers.list_,
     ),
     Tool(
@@ -144,8 +202,8 @@ TOOLS: tuple[Tool, ...] = (
         "List dated entries, latest first, or those of one page, oldest first: what happened when. "
         "Each has its kind: an entry of a timeline, an item of another list, a dated heading, or "
         "a dated page such as a journal or a meeting.",
-        arguments(slug=SLUG, limit=ROW_LIMIT, **query_options(*FILTERS)),
-        TIMELINE,
+        arguments_schema(slug=SLUG, limit=ROW_LIMIT, **option_schemas(*FILTERS)),
+        reply_schema("timeline"),
         handlers.timeline,
     ),
     Tool(
@@ -153,25 +211,80 @@ TOOLS: tuple[Tool, ...] = (
         "Add a dated entry to a page",
         "Add a dated entry to the timeline of an existing page; the rest of the page stays as it "
         "is. Adding the same entry twice changes nothing.",
-        arguments(
+        arguments_schema(
             ("slug", "text"),
             slug=SLUG,
-            text=ENTRY_TEXT,
-            date=ENTRY_DATE,
-            source=ENTRY_SOURCE,
+            text=text_schema("What happened, in one or a few sentences.", MAX_PAGE_BYTES // 10),
+            date=text_schema(
+                "When it happened: 2026-04-03, 2026-04, 'last monday' (default: today)."
+            ),
+            source=text_schema("Where you know it from, for example a meeting or a person."),
             expected_version=EXPECTED_VERSION,
         ),
-        ENTRY_WRITTEN,
+        reply_schema("entry_written"),
         handlers.timeline_add,
         writes=True,
+    ),
+    Tool(
+        "brain_undo",
+        "Take back the last change of a page",
+        "Take back the last change of a page: its text before, its old slug, or the whole page if "
+        "it was deleted. The result is a new version; calling it again goes one change further "
+        "back.",
+        arguments_schema(
+            ("slug",),
+            slug=SLUG,
+            redo={"type": "boolean", "description": "Take back the last undo instead."},
+        ),
+        reply_schema("undone"),
+        handlers.undo,
+        writes=True,
+        destructive=True,
+    ),
+    Tool(
+        "brain_tasks",
+        "List tasks",
+        "List the open tasks (checkboxes and TODO items) of all notes or of one page, those that "
+        "are due first, each with the number that brain_done takes.",
+        arguments_schema(
+            slug=SLUG,
+            all={"type": "boolean", "description": "Include tasks that are done."},
+            limit=ROW_LIMIT,
+            **option_schemas(*FILTERS),
+        ),
+        reply_schema("tasks"),
+        handlers.tasks,
+    ),
+    Tool(
+        "brain_done",
+        "Tick a task",
+        "Mark a task as done in its page; nothing else in the page changes.",
+        arguments_schema(
+            ("number",), number=text_schema("Number of the task as brain_tasks gives it.", 20)
+        ),
+        reply_schema("task_done"),
+        handlers.done,
+        writes=True,
+    ),
+    Tool(
+        "brain_today",
+        "Show what a day brings",
+        "Show the tasks that are due or overdue on a day, what is dated on it, and the pages "
+        "written in the week up to it.",
+        arguments_schema(
+            date=text_schema("Day: 2026-11-20, tomorrow, monday (default: today)."),
+            limit=number_schema("Maximum number of pages written (default 10).", 1, MAX_ENTRIES),
+        ),
+        reply_schema("agenda"),
+        handlers.agenda,
     ),
     Tool(
         "brain_links",
         "List the links of a page",
         "List the pages that a page links to, and the pages that link to it: what is connected to "
         "a person, a project or an idea.",
-        arguments(("slug",), slug=SLUG, limit=ROW_LIMIT),
-        LINKS,
+        arguments_schema(("slug",), slug=SLUG, limit=ROW_LIMIT),
+        reply_schema("links", "backlinks"),
         handlers.links,
     ),
     Tool(
@@ -180,10 +293,13 @@ TOOLS: tuple[Tool, ...] = (
         "Show what led to a page, step by step back: what it is derived from, what causes it, its "
         "sources, what it calls and imports, the page it supersedes, and the pages that link to "
         "it. For the reason why a result ranks where it does, call brain_explain.",
-        arguments(
-            ("slug",), slug=SLUG, depth=WHY_DEPTH, limit=WHY_LIMIT
+        arguments_schema(
+            ("slug",),
+            slug=SLUG,
+            depth=number_schema("Number of steps to go back (default 2).", 1, 10),
+            limit=number_schema("Maximum number of causes of a page (default 10).", 1, MAX_ENTRIES),
         ),
-        ORIGIN,
+        reply_schema("origin"),
         handlers.why,
     ),
     Tool(
@@ -191,8 +307,8 @@ TOOLS: tuple[Tool, ...] = (
         "Show what the brain contains",
         "Count the pages by wing, room and month, the tags, the newest pages, and the chunks that "
         "are not embedded yet. A good first call in a brain that you do not know.",
-        arguments(),
-        STATS,
+        arguments_schema(),
+        reply_schema("stats"),
         handlers.stats,
     ),
     Tool(
@@ -200,15 +316,15 @@ TOOLS: tuple[Tool, ...] = (
         "Explain the results of a query",
         "Show what each stage of a query did, with its numbers. With why_not it explains why a "
         "page that you expected is missing, and what to change to get it.",
-        arguments(
+        arguments_schema(
             ("query",),
             query=QUERY,
-            why_not=WHY_NOT,
-            **query_options(
-                "limit", "mode", "rerank", "include_superseded", "no_decay", *FILTERS
+            why_not=text_schema(
+                "Slug of a page that you expected: explains at which stage it was lost, and why."
             ),
+            **option_schemas("limit", "mode", "rerank", "include_superseded", "no_decay", *FILTERS),
         ),
-        EXPLANATION,
+        reply_schema("explanation"),
         handlers.explain,
     ),
     Tool(
@@ -224,8 +340,14 @@ TOOLS: tuple[Tool, ...] = (
         "Recall a page by name",
         "Recall what is known about a person, a thing or a project by its name: returns the page "
         "with that name, or else the pages that a query for the name finds.",
-        arguments(
-            ("name",), name=NAME, limit=TEXT_LIMIT, offset=TEXT_OFFSET
+        arguments_schema(
+            ("name",),
+            name=text_schema(
+                "Slug, title or alias of a page; typing mistakes are tolerated.",
+                MAX_QUERY_CHARACTERS,
+            ),
+            limit=TEXT_LIMIT,
+            offset=TEXT_OFFSET,
         ),
         RECALLED,
         handlers.recall,
@@ -235,10 +357,8 @@ TOOLS: tuple[Tool, ...] = (
         "Get text to answer a question from",
         "Ask the memory a question and get text to answer from, with citations, within a token "
         "budget; the same as brain_query with depth auto.",
-        arguments(
-            ("query",), query=QUERY, **query_options("budget", "limit", *FILTERS)
-        ),
+        arguments_schema(("query",), query=QUERY, **option_schemas("budget", "limit", *FILTERS)),
         ANSWER,
         handlers.ask,
     ),
-)  # fmt: skip
+)

@@ -14,9 +14,11 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from gbrain.messages import counted
+from gbrain.messages import counted, one_line, printable
 from gbrain.output.answer_text import (
+    LANE_NAMES,
     hidden_hits_notice,
+    how_found,
     named_page_notice,
     phrase_reason,
     poor_answer_notice,
@@ -25,9 +27,7 @@ from gbrain.output.answer_text import (
     superseded_notice,
     without_title,
 )
-from gbrain.output.pager import open_pager
-from gbrain.output.plain_text import one_line, printable
-from gbrain.output.screen import console
+from gbrain.output.screen import console, open_pager
 from gbrain.text.snippet import MARK_OFF, MARK_ON, shorten
 from gbrain.types import Answer, Budget, Candidate, ContextChunk, Hit
 
@@ -46,10 +46,6 @@ _FILLED_SHARE = 0.9
 _MIN_HEIGHT_FOR_SPACING = 30
 _MATCH = "bold red"
 
-_LANES = {
-    "sms": "name", "fts": "words", "vector": "meaning", "graph": "links",
-    "associative": "association", "rerank": "second opinion",
-}  # fmt: skip
 _MEASURES = {"vector": "cosine ", "associative": "cosine "}
 
 _STOPPED = {
@@ -139,7 +135,7 @@ def _fit(snippet: str, width: int) -> str:
 def rank_reasons(hit: Hit) -> Iterator[str]:
     """Yield why a page has its rank: its rank in each lane, and its boosts."""
     for lane, candidate in _by_lane(hit):
-        yield "by its name" if lane == "sms" else f"{_LANES.get(lane, lane)} {candidate.rank}"
+        yield "by its name" if lane == "sms" else f"{LANE_NAMES[lane]} #{candidate.rank}"
     if hit.weak:
         yield "weak"
     yield from _boosts(hit)
@@ -153,7 +149,7 @@ def _boosts(hit: Hit) -> Iterator[str]:
 
 def _details(hit: Hit, files: Files) -> Iterator[str]:
     scores = [
-        f"{_LANES.get(lane, lane)} {found.rank} ({_MEASURES.get(lane, '')}{found.score:.4g})"
+        f"{LANE_NAMES[lane]} #{found.rank} ({_MEASURES.get(lane, '')}{found.score:.4g})"
         for lane, found in _by_lane(hit)
     ]
     yield " · ".join([f"score {hit.score:.4g}", *scores, *_boosts(hit)])
@@ -169,10 +165,8 @@ def _details(hit: Hit, files: Files) -> Iterator[str]:
 
 def _by_lane(hit: Hit) -> list[tuple[str, Candidate]]:
     """Return the lanes that found a page, the usual ones first."""
-    order = list(_LANES)
-    return sorted(
-        hit.lanes.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)
-    )
+    order = list(LANE_NAMES)
+    return sorted(hit.lanes.items(), key=lambda item: order.index(item[0]))
 
 
 def _headings(title: str, path: tuple[str, ...]) -> str:
@@ -218,8 +212,8 @@ def closing_notices(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
 def _summary(answer: Answer, listed: Sequence[Hit]) -> str:
     pages = counted(len(answer.hits), "page")
     hidden = hidden_hits_notice(answer, listed)
-    how = f"by {answer.short_circuit}" if answer.short_circuit else answer.mode
-    return f"{pages} in {answer.took_ms:.0f} ms, {how}" + (f"; {hidden}" if hidden else "")
+    took = f"{pages} in {answer.took_ms:.0f} ms, {how_found(answer)}"
+    return took + (f"; {hidden}" if hidden else "")
 
 
 # --- context and pages -----------------------------------------------------------------------

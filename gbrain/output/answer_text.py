@@ -6,13 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from gbrain.messages import counted, did_you_mean
-from gbrain.output.plain_text import one_line, printable, without_newlines
+from gbrain.messages import counted, did_you_mean, one_line, printable, without_newlines
 from gbrain.text.snippet import MARK_OFF, MARK_ON
 from gbrain.trace import SCORES
 from gbrain.types import Answer, ContextChunk, Hit
 
 _MAX_CLOSEST_PAGES = 3
+
+# What a screen calls the lanes, in the order in which it lists them.
+LANE_NAMES = {
+    "sms": "name", "fts": "keyword", "vector": "vector", "graph": "graph",
+    "associative": "associative", "rerank": "reranker",
+}  # fmt: skip
+_MODE_NAMES = {
+    "bm25": "by keyword", "semantic": "by vector", "hybrid": "by keyword and vector",
+}  # fmt: skip
 _HEADING_LINE = re.compile(r"\s*#{1,6}[ \t]([^\n]*)(?:\n|\Z)")
 
 
@@ -35,7 +43,14 @@ def hidden_hits_notice(answer: Answer, listed: Sequence[Hit]) -> str | None:
         return None
     hidden = [hit for hit in answer.hits if hit not in listed]
     kind = "weaker hit" if all(hit.weak for hit in hidden) else "more hit"
-    return f"{counted(len(hidden), kind)}: --all"
+    return f"--all lists {counted(len(hidden), kind)}"
+
+
+def how_found(answer: Answer) -> str:
+    """Return how the hits were found, for a summary line."""
+    if answer.short_circuit:
+        return f"by {answer.short_circuit}"
+    return _MODE_NAMES.get(answer.mode, answer.mode)
 
 
 def named_page_notice(answer: Answer) -> str | None:

@@ -176,9 +176,8 @@ def show_diff(lines: Iterable[str], *, line_ends: bool, pager: bool = True) -> N
     """Print a diff in colour; `line_ends` shows a carriage return at the end of a line as ␍."""
     from rich.text import Text
 
-    from gbrain.output.pager import open_pager
-    from gbrain.output.plain_text import printable
-    from gbrain.output.screen import console
+    from gbrain.messages import printable
+    from gbrain.output.screen import console, open_pager
 
     screen = console()
     styles = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}

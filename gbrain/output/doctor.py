@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from gbrain.messages import one_line, tab_separated
 from gbrain.output import screen
 from gbrain.output.json import Document
-from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.store.citations import CheckedCitation, CitationStatus
 from gbrain.store.gaps import Gap, GapKind
 
@@ -98,8 +98,7 @@ def show_gaps(
     shown: Mapping[GapKind, Sequence[Gap]], totals: Mapping[GapKind, int], *, pager: bool = True
 ) -> None:
     """Print the gaps of each kind under its title, with the command that closes each."""
-    from gbrain.output.pager import open_pager
-    from gbrain.output.screen import console
+    from gbrain.output.screen import console, open_pager
 
     with open_pager(screen := console(), wanted=pager):
         for kind, gaps in shown.items():

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from gbrain.evaluate.evaluation import Evaluation, ExpectedPage, QueryLoss
 from gbrain.evaluate.metrics import Comparison
+from gbrain.messages import one_line, tab_separated
 from gbrain.output import screen
 from gbrain.output.json import Document
-from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.output.plots import Point
 
 # Each measure's name in the table and in documents.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gbrain.messages import counted
+from gbrain.messages import counted, one_line, without_newlines
 from gbrain.output import screen
+from gbrain.output.answer_text import LANE_NAMES, phrase_reason
 from gbrain.output.explain_document import scope_document
-from gbrain.output.plain_text import one_line, without_newlines
 from gbrain.output.plots import bar
 from gbrain.search import threshold
 from gbrain.search.explain import score_breakdown
@@ -36,15 +36,17 @@ def show_explanation(
         for heading, lines in sections:
             screen.write("\n".join([heading, *(f"  {without_newlines(line)}" for line in lines)]))
         return
+    from rich.padding import Padding
     from rich.text import Text
 
-    from gbrain.output.pager import open_pager
+    from gbrain.output.screen import open_pager
 
     with open_pager(terminal := screen.console(), wanted=pager):
         for heading, lines in sections:
             terminal.print(Text(heading, style="bold cyan"))
             for line in lines:
-                terminal.print(Text(f"  {without_newlines(line)}", overflow="fold"))
+                text = Text(without_newlines(line), overflow="fold")
+                terminal.print(Padding(text, (0, 0, 0, 2)))
 
 
 def _sections(
@@ -56,27 +58,29 @@ def _sections(
         lines = [f"{missing.slug}: {missing.reason}"] if missing.stage == "shown" else lines
         yield "Why not", [*lines, *([missing.remedy] if missing.remedy else [])]
     yield "Query", list(_query_lines(answer, results))
-    yield "Short-circuit", [_short_circuit_line(results)]
+    yield "Page name", [_short_circuit_line(results)]
     for stage in answer.trace.stages:
         if _RUNGS in stage.detail:
             yield "Retry ladder", [one_line(rung) for rung in _as_list(stage.detail[_RUNGS])]
     if results.lanes.by_name:
         for lane, found in results.lanes.by_name.items():
-            yield f"Lane {lane}, {counted(len(found.pages), 'page')}", list(_lane_lines(found))
-        title = f"Fusion by {results.plan.merge}, {counted(len(results.fused), 'page')}"
+            title = f"{LANE_NAMES[lane].capitalize()} lane"
+            yield f"{title}, {counted(len(found.pages), 'page')}", list(_lane_lines(found))
+        title = f"Merged by {results.plan.merge}, {counted(len(results.fused), 'page')}"
         yield title, list(_fusion_lines(results))
     factors = list(_boost_lines(results))
     if factors or answer.superseded:
         dropped = [f"{slug} is superseded and left out" for slug in answer.superseded]
         yield "Boosts", [*factors, *dropped]
     if results.reranked:
-        yield f"Rerank by {results.reranked.how}", list(_rerank_lines(results))
+        yield f"Reranked by {results.reranked.how}", list(_rerank_lines(results))
     if results.noisy:
         yield "Noise", list(_noise_lines(results.noisy))
-    yield "Cut", list(_threshold_lines(answer, results))
+    shown = f"{len(answer.hits)} of {counted(len(results.threshold.kept), 'page')}"
+    yield f"Results, {shown}", list(_threshold_lines(answer, results))
     yield (
         f"Verdict: {answer.verdict.grade} ({answer.verdict.confidence:.2f})",
-        list(answer.verdict.reasons),
+        [phrase_reason(reason) for reason in answer.verdict.reasons],
     )
     yield f"Time, {answer.took_ms:.1f} ms", list(_time_lines(answer))
 
@@ -113,7 +117,7 @@ def _query_lines(answer: Answer, results: StageResults) -> Iterator[str]:
     if factors:
         weights = results.plan.settings.lane_weights
         products = [
-            f"{lane} {weights[lane]:g} × {factor:g}"
+            f"{LANE_NAMES[lane]} {weights[lane]:g} × {factor:g}"
             for lane, factor in factors.items()
             if lane in results.lanes.by_name
         ]
@@ -150,17 +154,18 @@ def _fusion_lines(results: StageResults) -> Iterator[str]:
         yield _scale_line(results)
     if merge == "set-union":
         if {"fts", "vector"} <= set(lanes):
-            yield f"vector (part + {settings.chunk_bonus:g} × its best chunk's in both lanes)"
+            yield f"vector: + {settings.chunk_bonus:g} × the best chunk that both lanes found"
         if not one_lane and "fts" in lanes and lanes["fts"].word_factors:
-            yield "fts part × a factor for how much of the query the page's words cover"
-        yield f"score = best part{'' if one_lane else f' + {settings.both_bonus:g} × the others'}"
+            yield "keyword: × a factor for how many of the query's words the page contains"
+        others = "" if one_lane else f" + {settings.both_bonus:g} × the other lanes"
+        yield f"score = best lane{others}"
     elif merge == "set-union-rank":
-        bonus = "" if one_lane else f", + {settings.rank_bonus:g} when in two lanes"
-        yield f"score = best of weight/rank{bonus}"
+        bonus = "" if one_lane else f", + {settings.rank_bonus:g} if two lanes found it"
+        yield f"score = highest weight/rank of a lane{bonus}"
     elif merge == "rrf":
         yield f"score = sum of weight/({settings.rrf_k}+rank)"
     else:
-        yield "score = sum of weight × part"
+        yield "score = sum of weight × scaled score"
     for place, (page, shares) in enumerate(score_breakdown.shares_by_page(results), 1):
         if place > _MAX_PAGES:
             break
@@ -168,15 +173,15 @@ def _fusion_lines(results: StageResults) -> Iterator[str]:
 
 
 def _scale_line(results: StageResults) -> str:
-    """Return which scores of each lane count as 0 and as 1."""
+    """Return which scores of each lane become 0 and 1."""
     texts: list[str] = []
     for lane, found in score_breakdown.active_lanes(results).items():
         scale = score_breakdown.page_scale(found)
         if scale and scale.high > scale.low:
-            texts.append(f"{lane} {scale.low:.4f} to {scale.high:.4f}")
+            texts.append(f"{LANE_NAMES[lane]} {scale.low:.4f} to {scale.high:.4f}")
         elif scale:
-            texts.append(f"{lane} all 1")
-    return f"part = lane's score on a scale from 0 to 1: {', '.join(texts)}"
+            texts.append(f"{LANE_NAMES[lane]} all to 1")
+    return f"scores scaled to 0 … 1: {', '.join(texts)}"
 
 
 def _format_sum(shares: Sequence[LaneShare], results: StageResults) -> str:
@@ -192,14 +197,15 @@ def _format_sum(shares: Sequence[LaneShare], results: StageResults) -> str:
 
 def _format_share(share: LaneShare, results: StageResults) -> str:
     merge, rrf_k = results.plan.merge, results.plan.settings.rrf_k
+    lane = LANE_NAMES[share.lane]
     if merge == "rrf":
-        return f"{share.lane} {share.weight:g}/({rrf_k}+{share.rank})"
+        return f"{lane} {share.weight:g}/({rrf_k}+{share.rank})"
     if merge == "set-union-rank":
-        return f"{share.lane} {share.weight:g}/{share.rank}"
+        return f"{lane} {share.weight:g}/{share.rank}"
     text = f"{share.own:.4f}{f' × {1 + share.literal:.4g}' if share.literal else ''}"
     if share.shared and share.bonus:
         text = f"({text} + {share.bonus:g} × {share.shared.worth:.4f})"
-    return f"{share.lane} {f'{share.weight:g} × ' if share.weight != 1 else ''}{text}"
+    return f"{lane} {f'{share.weight:g} × ' if share.weight != 1 else ''}{text}"
 
 
 def _boost_lines(results: StageResults) -> Iterator[str]:
@@ -224,8 +230,8 @@ def _rerank_lines(results: StageResults) -> Iterator[str]:
     if mixing.trust is not None:
         yield f"weight = rerank_mix {mixing.mix:g} × trust {mixing.trust:.4g} = {mixing.weight:.4g}"
     own_weight, weight = f"{1 - mixing.weight:.4g}", f"{mixing.weight:.4g}"
-    yield f"{own_weight} × score before, on a scale from {low} to {high},"
-    yield f"+ {weight} × reranker's score → back on that scale, never above the page before"
+    yield f"{own_weight} × score so far (scaled from {low} … {high} to 0 … 1)"
+    yield f"+ {weight} × reranker's score, then scaled back; never above the page before it"
     before = score_breakdown.scores_by_page(results.boosted.ranked)
     for place, page in enumerate(reranked.ranked[:_MAX_PAGES], 1):
         if "rerank" in page.lanes:
@@ -241,7 +247,6 @@ def _noise_lines(noisy: Sequence[Ranked]) -> Iterator[str]:
 
 def _threshold_lines(answer: Answer, results: StageResults) -> Iterator[str]:
     settings, kept = results.plan.settings, results.threshold.kept
-    yield f"{counted(len(kept), 'page')} kept, {len(answer.hits)} shown"
     if kept and threshold.rejects_answer(answer.verdict.grade, settings):
         yield f"threshold {settings.threshold:g}: an answer graded nothing has no hits"
     least = threshold.minimum_score(kept, settings)

@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from gbrain.messages import one_line
 from gbrain.output.json import Document, dumps
-from gbrain.output.plain_text import one_line
 from gbrain.store.links import GraphPage, LinkGraph
 
 _TEMPLATE = Path(__file__).with_name("graph.html")
@@ -114,8 +114,7 @@ def show_tree(tree: Branch, files: Mapping[str, Path], *, pager: bool = True) ->
     from rich.tree import Tree
 
     from gbrain.output.answer_terminal import file_link_style
-    from gbrain.output.pager import open_pager
-    from gbrain.output.screen import console
+    from gbrain.output.screen import console, open_pager
 
     def label(branch: Branch) -> Text:
         page, state = branch.page, _state(branch)

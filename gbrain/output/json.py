@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from gbrain.errors import GbrainError
-from gbrain.importing.importer import ImportReport
-from gbrain.output.plain_text import CONTROL
-from gbrain.store.duplicates import SimilarPage
-from gbrain.store.history import Version
-from gbrain.store.pages import StoredPage
+from gbrain.messages import CONTROL
 from gbrain.text.snippet import MARK_OFF, MARK_ON
 from gbrain.types import Answer, Candidate, ContextChunk, Hit
+
+# Not loaded: every command imports this module, and the importer takes longer than all the rest.
+if TYPE_CHECKING:
+    from gbrain.importing.import_report import ImportReport
+    from gbrain.store.duplicates import SimilarPage
+    from gbrain.store.folders import FileResult
+    from gbrain.store.history import Version
+    from gbrain.store.page_writer import WriteResult
+    from gbrain.store.pages import StoredPage
+    from gbrain.store.undo import UndoResult
 
 Document = dict[str, Any]
 
@@ -174,6 +180,38 @@ def page_document(page: StoredPage, front_matter: Mapping[str, object], text: st
     }
 
 
+def pages_document(pages: Iterable[StoredPage], total: int) -> Document:
+    """Return a list of pages, and how many there are without a limit."""
+    return {"pages": [page_row_document(page) for page in pages], "total": total}
+
+
+def undone_document(done: UndoResult) -> Document:
+    """Return what undo did to a page."""
+    return {
+        "slug": done.slug,
+        "version": done.version,
+        "outcome": done.outcome,
+        "from": done.before.slug,
+        "undone_version": done.before.version,
+        "changed_at": done.before.since,
+        "restored_version": done.restored.version,
+        "file": file_document(done.file),
+    }
+
+
+def written_document(written: WriteResult, **more: object) -> Document:
+    """Return what a command wrote to a page and its file, and what only this command tells."""
+    about = {"slug": written.slug, "version": written.version, "outcome": written.outcome}
+    return {**about, **more, "file": file_document(written.file)}
+
+
+def file_document(file: FileResult | None) -> Document | None:
+    """Return what a change of a page did to its file; None if it has none."""
+    if file is None:
+        return None
+    return {"path": file.path or None, "outcome": file.outcome, "message": file.message}
+
+
 def duplicate_document(page: SimilarPage | None) -> Document | None:
     """Return a near-duplicate of the page just written; None if there is none."""
     if page is None:
@@ -200,11 +238,22 @@ def import_report_document(report: ImportReport, *, dry_run: bool) -> Document:
         "created": report.count("create"),
         "updated": report.count("update"),
         "deleted": report.count("delete"),
+        "renamed": report.count("rename"),
+        "old_links": report.old_links,
+        "links_updated": report.links_updated,
         "unchanged": report.unchanged,
         "changes": [
-            {"action": change.action, "slug": change.slug, "path": change.path}
+            {
+                "action": change.action,
+                "slug": change.slug,
+                "path": change.path,
+                "old_slug": change.old_slug,
+            }
             for change in report.changes
         ],
+        "merged": report.merged,
+        "files_written": report.written,
+        "conflicts": report.conflicts,
         "problems": [
             {"path": p.path, "code": p.code, "reason": p.reason, "hint": p.hint}
             for p in report.problems

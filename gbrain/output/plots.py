@@ -8,7 +8,7 @@ from string import ascii_letters, digits
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from gbrain.output.plain_text import one_line
+from gbrain.messages import one_line
 
 _MARKS = ascii_letters + digits
 _TICK_STEPS = (1, 2, 5)
@@ -197,7 +197,7 @@ def bar(value: float, largest: float, width: int) -> str:
 
     A value above 0 gets at least an eighth of a character.
     """
-    if value <= 0 or largest <= 0:
+    if value <= 0 or largest <= 0 or width <= 0:
         return ""
     eighths = max(round(8 * width * min(value / largest, 1)), 1)
     whole, rest = divmod(eighths, 8)

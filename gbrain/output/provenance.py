@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from gbrain.messages import one_line, printable
 from gbrain.output.diff import changed_ranges
 from gbrain.output.json import Document
-from gbrain.output.plain_text import one_line, printable
 from gbrain.store.duplicates import DuplicatePair, DuplicateResult
 from gbrain.store.pages import StoredPage
 from gbrain.store.provenance import Cause, Origin
@@ -78,8 +78,7 @@ def show_origin(origin: Origin, *, pager: bool = True) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
-    from gbrain.output.pager import open_pager
-    from gbrain.output.screen import console
+    from gbrain.output.screen import console, open_pager
 
     top = origin.cause
     root = Tree(Text.assemble((one_line(top.title), "bold"), "  ", (top.name, "cyan")))

@@ -52,7 +52,8 @@ def document_schema(name: str) -> Document:
     """
     known = [*document_by_command(), *(document.name for document in list_documents())]
     if name not in known:
-        similar = (f"'{near}'" for near in similar_names(name, known))
+        # Among short names, one with another first letter is rarely meant: nope is not open.
+        similar = (f"'{near}'" for near in similar_names(name, known) if near[0] == name[:1])
         hint = did_you_mean(similar, "gbrain schema lists the documents.")
         raise NotFound(f"There is no document {name!r}", hint=hint)
     title = document_by_command().get(name, name)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gbrain.evaluate.metrics import Scores
-from gbrain.evaluate.selftest import BrainState, KindComparison, RankChange, SelftestReport
+from gbrain.evaluate.selftest import KindComparison, RankChange, SelftestReport, SelftestState
+from gbrain.messages import one_line, tab_separated
 from gbrain.output import screen
 from gbrain.output.json import Document
-from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.output.plots import bar
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 MAX_LOST_SHOWN = 10
 
 _ALL = "all"
-_BAR_WIDTH = 16
+_MAX_BAR_WIDTH = 16
+# The width of the table without its bars.
+_TABLE_WIDTH = 60
 _MEASURES = ("ndcg_at_10", "recall_at_5", "recall_at_10", "mrr_at_10", "answered")
 _KIND_NAMES = {
     "title": "first sentence",
@@ -134,14 +136,14 @@ def show_report(report: SelftestReport, *, every: bool) -> None:
         terminal.print(_worse_table([change for change in report.changes if change.worse]))
     shown = report.lost if every else report.lost[:MAX_LOST_SHOWN]
     if shown:
-        title = "Pages that lost rank" if report.worse else "Pages that lost rank (within chance)"
+        title = "Ranked lower than before" if report.worse else "Ranked lower (may be chance)"
         terminal.print(Text(f"\n{title}" if report.worse else title, style="bold"))
         for moved in shown:
             _show_moved(moved)
         if len(shown) < len(report.lost):
             left = len(report.lost) - len(shown)
             terminal.print(Text(f"  {left} more; --verbose shows all of them.", style="dim"))
-    terminal.print(_table(report))
+    terminal.print(_table(report, min(_MAX_BAR_WIDTH, terminal.width - _TABLE_WIDTH)))
 
 
 def _worse_table(changes: Sequence[KindComparison]) -> Table:
@@ -176,13 +178,19 @@ def _rank(rank: int | None) -> str:
     return f"{rank}." if rank else "none"
 
 
-def _table(report: SelftestReport) -> Table:
+def _table(report: SelftestReport, bar_width: int) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("Asked by", no_wrap=True)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        header_style="bold",
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("Asked for by", no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("nDCG@10", no_wrap=True)
     for head in ("R@5", "R@10", "Answered"):
@@ -191,7 +199,7 @@ def _table(report: SelftestReport) -> Table:
         table.add_column("Since", justify="right", no_wrap=True)
     changes = {change.kind: change for change in report.changes}
     for kind, count, means in report.by_kind():
-        length = bar(means.ndcg_at_10, 1, _BAR_WIDTH)
+        length = bar(means.ndcg_at_10, 1, bar_width)
         cells = [
             Text(_KIND_NAMES[kind or _ALL], style="bold" if kind is None else ""),
             Text(f"{count}", style="dim"),
@@ -226,7 +234,7 @@ def report_summary(report: SelftestReport, *, kept: bool) -> str:
     if baseline and report.changes:
         overall = report.changes[0].comparison
         count = overall.wins + overall.losses + overall.ties
-        verdict = "results got worse" if report.worse else "no kind got worse"
+        verdict = "results got worse" if report.worse else "results did not get worse"
         lines[0] += f" Compared {count} with the run of {_when(baseline.made_at)}: {verdict}."
     elif baseline:
         lines.append(
@@ -238,10 +246,10 @@ def report_summary(report: SelftestReport, *, kept: bool) -> str:
     if report.dropped:
         lines.append(f"{_questions(report.dropped)} left out: pages changed or were deleted.")
     if kept:
-        lines.append("Saved as the baseline for later runs.")
+        lines.append("Saved: later runs are compared with this one.")
     elif report.worse:
         lines.append(
-            "If you intended this change: gbrain selftest --keep makes it the new baseline."
+            "If you intended this change: gbrain selftest --keep compares later runs with this one."
         )
     return "\n".join(lines)
 
@@ -254,7 +262,7 @@ def _when(made_at: str) -> str:
     return made_at[:16].replace("T", " ")
 
 
-def _differences(before: BrainState, now: BrainState) -> Iterator[str]:
+def _differences(before: SelftestState, now: SelftestState) -> Iterator[str]:
     """Yield what results depend on and what changed, as text."""
     if before.model != now.model:
         yield f"model {before.model or 'none'} → {now.model or 'none'}"

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gbrain.messages import one_line, tab_separated
 from gbrain.output import screen
 from gbrain.output.json import Document
-from gbrain.output.plain_text import one_line, tab_separated
 from gbrain.output.plots import bar, sparkline
 from gbrain.store.stats import PageCount, Stats
 
@@ -120,7 +120,7 @@ def _number_lines(stats: Stats) -> Iterator[tuple[str, str]]:
     yield f"{stats.chunks:,}", f"chunks, {stats.timeline_entries:,} of them timeline entries"
     yield f"{stats.versions:,}", "earlier versions of pages"
     yield f"{stats.links:,}", f"links, {stats.dangling_links:,} of them to pages that do not exist"
-    yield f"{stats.tags:,}", f"tags, {stats.aliases:,} query aliases"
+    yield f"{stats.tags:,}", f"tags, {stats.aliases:,} synonyms for queries"
     model = f" by {stats.model_name}" if stats.model_name else ""
     pending = f"{stats.jobs:,} chunks still to embed" if stats.jobs else "every chunk is embedded"
     yield f"{stats.vectors:,}", f"vectors{model}, {pending}"

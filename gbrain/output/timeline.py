@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 
 from gbrain.output.json import Document
 from gbrain.store.timeline import TimelineEntry
+from gbrain.text.periods import MONTH_NAMES
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 _DAY, _MONTH = len("2026-04-03"), len("2026-04")
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
+
+
+def timeline_document(entries: Iterable[TimelineEntry], total: int) -> Document:
+    """Return dated entries, and how many there are without a limit."""
+    return {"entries": [entry_document(entry) for entry in entries], "total": total}
 
 
 def entry_document(entry: TimelineEntry) -> Document:
@@ -52,8 +54,7 @@ def show_timeline(entries: Sequence[TimelineEntry], *, pager: bool = True) -> No
     from rich.table import Table
     from rich.text import Text
 
-    from gbrain.output.pager import open_pager
-    from gbrain.output.screen import console
+    from gbrain.output.screen import console, open_pager
 
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -70,9 +71,8 @@ def show_all_timelines(entries: Sequence[TimelineEntry], *, pager: bool = True) 
     from rich.table import Table
     from rich.text import Text
 
-    from gbrain.output.pager import open_pager
-    from gbrain.output.plain_text import one_line
-    from gbrain.output.screen import console
+    from gbrain.messages import one_line
+    from gbrain.output.screen import console, open_pager
 
     screen = console()
     with open_pager(screen, wanted=pager):
@@ -101,7 +101,7 @@ def _period(entry: TimelineEntry) -> str:
 
 def _period_name(period: str) -> str:
     month = _parse_date(f"{period}-01")
-    return f"{_MONTHS[month.month - 1]} {month.year}" if month else period
+    return f"{MONTH_NAMES[month.month - 1]} {month.year}" if month else period
 
 
 def _day_name(day: str) -> str:
@@ -120,7 +120,7 @@ def _parse_date(text: str) -> date | None:
 def _entry_text(entry: TimelineEntry) -> Text:
     from rich.text import Text
 
-    from gbrain.output.plain_text import one_line, printable
+    from gbrain.messages import one_line, printable
 
     text = Text()
     if source := _source(entry):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gbrain.config import Settings
 from gbrain.text.slug import fold_name
@@ -16,6 +16,8 @@ from gbrain.types import BoostData, Query
 if TYPE_CHECKING:
     from gbrain.search.intent import Intent
     from gbrain.text.periods import Period
+
+Field = Literal["wing", "tag", "slug"]
 
 # Takes a slug and what is known of the page, returns the factor for its score.
 Rule = Callable[[str, BoostData], float]
@@ -41,20 +43,31 @@ _ROLL_UPS = frozenset(
 )
 
 
-def active_rules(
-    query: Query,
-    intent: Intent | None,
-    periods: Sequence[Sequence[Period]],
-    today: date,
-    settings: Settings,
-    custom: Mapping[str, tuple[str, str, float]],
-    pages: Collection[BoostData] = (),
-) -> dict[str, Rule]:
-    """Return the boosts that are on and apply to this query, by name.
+class CustomBoost(NamedTuple):
+    """A factor of one query for pages of a wing, with a tag, or whose slug starts with `value`."""
 
-    `custom` holds field, value and factor of the query's own boosts, by name. `pages` are all that
-    will be boosted.
+    field: Field
+    value: str
+    factor: float
+
+
+class BoostInputs(NamedTuple):
+    """What decides which boosts apply: the query, its intent, and its own boosts in `custom`.
+
+    `periods` are those that the query asks about, in levels, the likeliest first.
     """
+
+    query: Query
+    intent: Intent | None
+    periods: Sequence[Sequence[Period]]
+    today: date
+    settings: Settings
+    custom: Sequence[CustomBoost] = ()
+
+
+def active_rules(inputs: BoostInputs, pages: Collection[BoostData]) -> dict[str, Rule]:
+    """Return the boosts that are on and apply to this query, by name; `pages` are all pages."""
+    query, intent, periods, today, settings, custom = inputs
     rules: dict[str, Rule] = {}
     if settings.wing_boost != 1 and intent and intent.shape:
         from gbrain.search.intent import INTENT_PATTERNS
@@ -74,7 +87,7 @@ def active_rules(
         rules["access"] = lambda _, facts: access_factor(facts.opens)
     if settings.recency_tau_days or settings.recency_half_life_days:
         rules["recency"] = _recency_rule(pages, today, settings)
-    for name, (field, value, factor) in custom.items():
+    for name, (field, value, factor) in _merge_same(custom).items():
         rules[name] = _custom_rule(field, value, factor)
     return rules
 
@@ -277,3 +290,13 @@ def age_days(day: str, today: date) -> int:
         return max((today - date.fromisoformat(day)).days, 0)
     except ValueError:
         return 0
+
+
+def _merge_same(custom: Sequence[CustomBoost]) -> dict[str, tuple[str, str, float]]:
+    """Return the custom boosts by `field:value`; the factors of equal ones multiply."""
+    merged: dict[str, tuple[str, str, float]] = {}
+    for boost in custom:
+        name = f"{boost.field}:{boost.value}"
+        before = merged[name][2] if name in merged else 1.0
+        merged[name] = (boost.field, boost.value, before * boost.factor)
+    return merged

@@ -8,20 +8,17 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from gbrain.config import Settings
 from gbrain.errors import UsageError
-from gbrain.search.boost_factors import Rule, active_rules
-from gbrain.store.boost_data import BoostDataRequest, read_boost_data
-from gbrain.types import BoostData, Query, Ranked
+from gbrain.search.boost_factors import BoostInputs, CustomBoost, Field, Rule, active_rules
+from gbrain.store.ranking_data import BoostDataRequest, read_boost_data
+from gbrain.types import BoostData, Ranked
 
 if TYPE_CHECKING:
     from gbrain.search.intent import Intent
     from gbrain.text.periods import Period
-
-Field = Literal["wing", "tag", "slug"]
 
 # The lane of pages that have the query as a question of their own, and how far these are ahead:
 # more than noise could change.
@@ -60,14 +57,6 @@ _DATE_UNITS = frozenset(
 )
 
 
-class CustomBoost(NamedTuple):
-    """A factor of one query for pages of a wing, with a tag, or whose slug starts with `value`."""
-
-    field: Field
-    value: str
-    factor: float
-
-
 class BoostResult(NamedTuple):
     """The pages, best first, the slugs of superseded pages, and the periods in the query."""
 
@@ -101,36 +90,27 @@ def parse_boost(text: str) -> CustomBoost:
 
 
 def apply_boosts(
-    connection: sqlite3.Connection,
-    query: Query,
-    ranked: Sequence[Ranked],
-    intent: Intent | None,
-    today: date,
-    settings: Settings,
-    custom: Sequence[CustomBoost],
-    periods: Sequence[Sequence[Period]] = (),
+    connection: sqlite3.Connection, ranked: Sequence[Ranked], inputs: BoostInputs
 ) -> BoostResult:
-    """Return the merged pages without superseded ones, with every boost that is on applied.
-
-    `periods` are those that the query asks about, in levels, the likeliest first.
-    """
+    """Return the merged pages without superseded ones, with every boost that is on applied."""
+    settings, periods = inputs.settings, inputs.periods
     known = read_boost_data(
         connection,
         {page.page_id: page.chunk_id for page in ranked},
         BoostDataRequest(
-            passages=needs_chunks(intent, periods, settings),
+            passages=needs_chunks(inputs.intent, periods, settings),
             days=tuple((period.first, period.last) for level in periods for period in level),
             opens=settings.access_boost,
             entries=settings.recency_of == "episodes",
             phrases=tuple(
-                term for term in query.terms if term.quoted and settings.exact_boost != 1
+                term for term in inputs.query.terms if term.quoted and settings.exact_boost != 1
             ),
         ),
     )
     superseded: tuple[str, ...] = ()
     if settings.drop_superseded:
         ranked, superseded = drop_superseded(ranked, known)
-    ranked = multiply_boosts(ranked, known, query, intent, periods, today, settings, custom)
+    ranked = multiply_boosts(ranked, known, inputs)
     return BoostResult(ranked, superseded, tuple(periods[0]) if periods else ())
 
 
@@ -179,23 +159,14 @@ def drop_superseded(
 
 
 def multiply_boosts(
-    ranked: Sequence[Ranked],
-    facts: Mapping[int, BoostData],
-    query: Query,
-    intent: Intent | None,
-    periods: Sequence[Sequence[Period]],
-    today: date,
-    settings: Settings,
-    custom: Sequence[CustomBoost] = (),
+    ranked: Sequence[Ranked], facts: Mapping[int, BoostData], inputs: BoostInputs
 ) -> list[Ranked]:
     """Return the pages with their scores multiplied, best first, ties by slug.
 
     `Ranked.boosts` lists each factor that is not 1. Recency is listed even when it is 1, so that
     whoever switched it on sees that a page has not faded. A page without facts keeps its score.
     """
-    rules = active_rules(
-        query, intent, periods, today, settings, _merge_same(custom), facts.values()
-    )
+    rules = active_rules(inputs, facts.values())
     boosted = list(ranked)
     if rules:
         boosted = [
@@ -227,13 +198,3 @@ def _multiply(page: Ranked, rules: Mapping[str, Rule], facts: BoostData) -> Rank
         return page
     score = page.score * math.prod(listed.values())
     return page._replace(score=score, boosts={**page.boosts, **listed})
-
-
-def _merge_same(custom: Sequence[CustomBoost]) -> dict[str, tuple[str, str, float]]:
-    """Return the custom boosts by `field:value`; the factors of equal ones multiply."""
-    merged: dict[str, tuple[str, str, float]] = {}
-    for boost in custom:
-        name = f"{boost.field}:{boost.value}"
-        before = merged[name][2] if name in merged else 1.0
-        merged[name] = (boost.field, boost.value, before * boost.factor)
-    return merged

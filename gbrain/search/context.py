@@ -12,6 +12,8 @@ from itertools import groupby, islice
 
 from gbrain.config import Settings
 from gbrain.search.context_relevance import (
+    BROAD_QUESTION,
+    BROAD_SHARE,
     RelevantText,
     TermOffsets,
     chunk_log_odds,
@@ -33,8 +35,7 @@ from gbrain.store.chunk_context import (
 )
 from gbrain.store.chunks import chunk_at, first_chunk, page_chunks
 from gbrain.store.keyword_index import count_chunks, count_chunks_with
-from gbrain.store.page_names import page_labels, slugs_by_id
-from gbrain.store.pages import page_text
+from gbrain.store.pages import page_labels, page_text, slugs_by_id
 from gbrain.text.citations import hash_enclosing_lines
 from gbrain.types import (
     Budget,
@@ -99,6 +100,8 @@ def assemble_context(
     )
     total = sum(text.relevance for text in texts)
     floor = settings.context_floor * total / _BYTES_OF_FLOOR if odds else 0.0
+    if BROAD_QUESTION.search(query.text):
+        floor *= BROAD_SHARE
     relevant = [text for text in texts if text.density >= floor or text is texts[0]]
     seen_on: dict[bytes, int] = {}
     for text in relevant:
@@ -227,6 +230,9 @@ def _term_offsets(
             text_start = start + max(0, pages.text(page_id)[start:stop].rfind(text.encode()))
             here = found.setdefault(page_id, {}).setdefault(number, nowhere._replace(offsets=[]))
             here.offsets.extend(text_start + offset for offset in offsets)
+    for by_number in found.values():
+        for here in by_number.values():
+            here.offsets.sort()
     return found
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
-from gbrain.store.periods import DatedChunk, chunks_inside, latest_pages_inside
+from gbrain.store.chunks import DatedChunk, chunks_inside, latest_pages_inside
 from gbrain.text.date_questions import split_question
 from gbrain.text.query_terms import is_stop_term, parse_terms
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Container, Sequence
 
 from gbrain.store.chunks import StoredChunk, first_chunk, mark_matches, read_chunks
-from gbrain.store.page_names import page_labels
+from gbrain.store.pages import page_labels
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.slug import fold_name
 from gbrain.text.snippet import MARK_OFF, MARK_ON, build_snippet

@@ -7,7 +7,7 @@ import sqlite3
 from typing import NamedTuple
 
 from gbrain.store.keyword_index import any_page_contains
-from gbrain.store.page_names import NamedPage, find_by_name, find_similar_names
+from gbrain.store.pages import NamedPage, find_by_name, find_similar_names
 from gbrain.store.scope import pages_in_scope
 from gbrain.text.slug import fold_name
 from gbrain.types import Candidate, Query, Scope, Term

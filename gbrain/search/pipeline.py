@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings, override_settings
+from gbrain.search.boost_factors import BoostInputs
 from gbrain.search.boosts import (
     QUESTIONS,
     BoostResult,
@@ -47,11 +48,11 @@ from gbrain.trace import SCORES, PageScore, Trace
 from gbrain.types import Answer, Candidate, LaneResult, MergeStrategy, Mode, Query, Ranked
 
 if TYPE_CHECKING:
-    from gbrain.search.boosts import CustomBoost
+    from gbrain.search.boost_factors import CustomBoost
     from gbrain.search.date_search import TimeAsked
     from gbrain.search.intent import Intent
-    from gbrain.search.rerank.interface import RerankResources
     from gbrain.search.rerank.rerank import RerankResult
+    from gbrain.search.rerank.scores import RerankResources
     from gbrain.store.jobs import Backlog
 
 
@@ -273,10 +274,9 @@ def _rank(
         fused = fuse(lanes.by_name, weights, plan.merge, settings)
         detail["merge"], detail["pages"] = plan.merge, len(fused)
     with trace.stage("boost") as detail:
-        boosted = apply_boosts(
-            connection, query, fused, intent, plan.today, settings, plan.boosts,
-            time.levels if time else (),
-        )  # fmt: skip
+        levels = time.levels if time else ()
+        inputs = BoostInputs(query, intent, levels, plan.today, settings, plan.boosts)
+        boosted = apply_boosts(connection, fused, inputs)
         ranked = boosted.ranked
         detail["intent"] = intent.kind if intent else None
         detail["superseded"] = len(boosted.superseded)

@@ -99,8 +99,9 @@ def backlog_notice(lanes: LaneResults) -> str | None:
 def _run_keyword_and_vector(
     inputs: LaneInputs, mode: Mode, weights: Mapping[str, float]
 ) -> LaneResults:
+    alone = weights["graph"] <= 0
     if mode == "bm25":
-        return LaneResults({"fts": _run_keyword(inputs)}, "bm25")
+        return LaneResults({"fts": _run_keyword(inputs, alone=alone)}, "bm25")
     keyword_on = weights["fts"] > 0
     if weights["vector"] <= 0 and weights["associative"] <= 0:
         if not keyword_on:
@@ -108,7 +109,7 @@ def _run_keyword_and_vector(
                 {}, mode, _GRAPH_LANE_ONLY if weights["graph"] > 0 else _ALL_LANES_OFF
             )
         notice = None if mode == "auto" else _VECTOR_LANE_OFF
-        return LaneResults({"fts": _run_keyword(inputs)}, "bm25", notice)
+        return LaneResults({"fts": _run_keyword(inputs, alone=alone)}, "bm25", notice)
     space, why_not = _find_vectors(inputs)
     if space:
         try:
@@ -121,7 +122,7 @@ def _run_keyword_and_vector(
         why_not = None
     if not keyword_on and weights["graph"] > 0:
         return LaneResults({}, mode, why_not)
-    return LaneResults({"fts": _run_keyword(inputs)}, "bm25", why_not)
+    return LaneResults({"fts": _run_keyword(inputs, alone=alone)}, "bm25", why_not)
 
 
 def _find_vectors(inputs: LaneInputs) -> tuple[VectorSpace | None, str | None]:
@@ -161,16 +162,18 @@ def _run_keyword_on_second_connection(inputs: LaneInputs) -> LaneResult:
         return _run_keyword(inputs._replace(connection=connection))
 
 
-def _run_keyword(inputs: LaneInputs) -> LaneResult:
-    return run_keyword_lane(inputs.connection, inputs.query, inputs.settings, inputs.trace)
+def _run_keyword(inputs: LaneInputs, *, alone: bool = False) -> LaneResult:
+    return run_keyword_lane(
+        inputs.connection, inputs.query, inputs.settings, inputs.trace, alone=alone
+    )
 
 
 def run_keyword_lane(
-    connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
+    connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace, *, alone: bool
 ) -> LaneResult:
     """Return the keyword lane's result; retry looser if it is empty, suggest words if some fail."""
     with trace.stage("fts") as detail:
-        result = keyword.search(connection, query, settings)
+        result = keyword.search(connection, query, settings, alone=alone)
         detail["pages"], detail["passages"] = len(result.pages), len(result.chunks)
     if not result.pages and query.terms and not query.filter_only and settings.retry_ladder:
         from gbrain.search.query_relaxation import retry_looser

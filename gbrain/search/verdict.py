@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from gbrain.config import Settings
 from gbrain.search.boosts import QUESTIONS
-from gbrain.store.verdict_data import (
+from gbrain.store.ranking_data import (
     approximate_page_count,
     packaged_model_is_active,
     term_statistics,
@@ -25,18 +25,18 @@ from gbrain.types import Grade, Hit, LaneResult, Query, Ranked, Term, TermStatis
 # 2 of 165 are, and 3 to 88 % of the questions without an answer, by set. How far the cosine is
 # ahead of the next pages' adds nothing. The cross-encoder would add .02 to an AUC of .91, for 60 ms
 # a pair and 200 ms to open it.
-_VECTOR_START, _COSINE, _AGREED, _HELD = -10.7, 13.6, 1.1, 4.8
+_VECTOR_START, _COSINE, _AGREEMENT, _COVERED = -10.7, 13.6, 1.1, 4.8
 # Without vectors 3 of 150 right first hits are below .2, and 13 to 25 % of the others, by set.
-_KEYWORD_START, _HELD_ALONE, _LOG_TERMS = -6.1, 9.1, 2.0
+_KEYWORD_START, _COVERED_ALONE, _LOG_TERMS = -6.1, 9.1, 2.0
 
 _NEAR_NAME = 0.9
-# A word that no page holds is chatter as often as it is what was asked for; a name is the latter.
+# A word on no page is chatter as often as it is what was asked for; a name is the latter.
 _UNKNOWN = 0.5
 # A known name brings its page and a high cosine, whatever is asked about it. So an answer is strong
 # only if the best hit has this share, by weight, of the words that are not in its title: of
 # everyday questions without an answer 2 % are strong then instead of 26 %.
-_MIN_ASKED_SHARE = 0.55
-_MAX_WITHOUT_ASKED = 0.59
+_MIN_SHARE_BEYOND_TITLE = 0.55
+_MAX_CONFIDENCE_WITHOUT_IT = 0.59
 _MAX_MISSING = 3
 
 # A text of these and of stop words alone asks for nothing, though some page contains them.
@@ -76,22 +76,28 @@ def compute_verdict(
     if query.filter_only:
         asked = "time" if query.scope.periods else "own fields and NOT"
         return Verdict("strong", 1.0, (f"every page fulfils the query's {asked}",))
-    held = _held_share(facts, pages)
+    covered = _covered_share(facts, pages)
     missing = _missing_words(facts)
-    reasons = _word_reasons(facts, held, missing)
+    reasons = _word_reasons(facts, covered, missing)
     vector = lanes["vector"].pages if calibrated and "vector" in lanes else ()
     if vector:
-        agreed = _agreed(lanes)
-        signal = _VECTOR_START + _COSINE * vector[0].score + _AGREED * agreed + _HELD * held
+        agreement = _first_page_agreement(lanes)
+        signal = (
+            _VECTOR_START + _COSINE * vector[0].score + _AGREEMENT * agreement + _COVERED * covered
+        )
         reasons.append(f"the nearest chunk has cosine {vector[0].score:.2f}")
         if "fts" in lanes:
-            reasons.append(f"the lanes {'agree' if agreed else 'do not agree'} on the first page")
+            reasons.append(
+                f"the lanes {'agree' if agreement else 'do not agree'} on the first page"
+            )
     else:
-        signal = _KEYWORD_START + _HELD_ALONE * held + _LOG_TERMS * math.log(max(len(facts), 1))
+        signal = (
+            _KEYWORD_START + _COVERED_ALONE * covered + _LOG_TERMS * math.log(max(len(facts), 1))
+        )
     confidence = 1 / (1 + math.exp(-signal))
     beyond_title = [fact for fact in facts if not fact.in_title]
-    if beyond_title and _held_share(beyond_title, pages, unknown=1.0) < _MIN_ASKED_SHARE:
-        confidence = min(confidence, _MAX_WITHOUT_ASKED)
+    if beyond_title and _covered_share(beyond_title, pages, unknown=1.0) < _MIN_SHARE_BEYOND_TITLE:
+        confidence = min(confidence, _MAX_CONFIDENCE_WITHOUT_IT)
     grade = _grade(confidence, settings)
     if grade == "nothing" and title and _names(query.text, title):
         grade = "partial"
@@ -105,7 +111,7 @@ def _grade(confidence: float, settings: Settings) -> Grade:
     return "nothing" if confidence < settings.verdict_nothing else "partial"
 
 
-def _held_share(facts: Sequence[TermStatistics], pages: int, unknown: float = _UNKNOWN) -> float:
+def _covered_share(facts: Sequence[TermStatistics], pages: int, unknown: float = _UNKNOWN) -> float:
     """Return the share of the query's words that the best hit contains, rare ones counting more.
 
     A word that no page contains has `unknown` times its weight, unless it looks like a name.
@@ -115,8 +121,8 @@ def _held_share(facts: Sequence[TermStatistics], pages: int, unknown: float = _U
         known = fact.pages or fact.in_top_hit or fact.word[:1].isupper()
         weights.append(math.log(1 + pages / (fact.pages + 0.5)) * (1.0 if known else unknown))
     total = sum(weights)
-    held = sum(weight for fact, weight in zip(facts, weights, strict=True) if fact.in_top_hit)
-    return held / total if total else 0.0
+    covered = sum(weight for fact, weight in zip(facts, weights, strict=True) if fact.in_top_hit)
+    return covered / total if total else 0.0
 
 
 def _missing_words(facts: Sequence[TermStatistics]) -> tuple[str, ...]:
@@ -127,12 +133,12 @@ def _missing_words(facts: Sequence[TermStatistics]) -> tuple[str, ...]:
 
 
 def _word_reasons(
-    facts: Sequence[TermStatistics], held: float, missing: Sequence[str]
+    facts: Sequence[TermStatistics], covered: float, missing: Sequence[str]
 ) -> list[str]:
     if not facts:
         return []
     count = sum(fact.in_top_hit for fact in facts)
-    contains = f"it contains {count} of {len(facts)} words, {held:.0%} by weight"
+    contains = f"it contains {count} of {len(facts)} words, {covered:.0%} by weight"
     known = {fact.word for fact in facts if fact.pages}
     nowhere = [word for word in missing if word not in known and not has_unspaced_script(word)]
     if missing and len(nowhere) == len(missing):
@@ -141,7 +147,7 @@ def _word_reasons(
     return [*absent, contains, *([f"no page mentions {', '.join(nowhere)}"] if nowhere else ())]
 
 
-def _agreed(lanes: Mapping[str, LaneResult]) -> float:
+def _first_page_agreement(lanes: Mapping[str, LaneResult]) -> float:
     """Return 1 if both lanes have the same first page, else 0; 0.5 without a keyword lane."""
     if "fts" not in lanes:
         return 0.5
@@ -167,7 +173,7 @@ def grade_answer(
     """Return how well the pages answer the query."""
     terms = query.terms
     if "fts" in lanes:
-        terms = _slips_repaired(terms, lanes["fts"].terms or lanes["fts"].suggested_terms)
+        terms = _replace_typos(terms, lanes["fts"].terms or lanes["fts"].suggested_terms)
     looked_up = short_circuit or query.filter_only or (ranked and QUESTIONS in ranked[0].lanes)
     if "vector" in lanes and not looked_up and _is_small_talk(terms):
         return Verdict("nothing", 0.0, ("the query has only words of small talk",))
@@ -198,10 +204,10 @@ def _is_small_talk(terms: Sequence[Term]) -> bool:
     )
 
 
-def _slips_repaired(asked: tuple[Term, ...], found: tuple[Term, ...]) -> tuple[Term, ...]:
-    """What was asked, with the repaired words that are surely slips.
+def _replace_typos(asked: tuple[Term, ...], found: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Return the terms that were asked for, with the corrected ones that are surely typos.
 
-    Words that were left out still count, and a word that is merely like the one asked does not.
+    Words that were left out still count, and a word that is merely similar does not.
     """
     from gbrain.text.similarity import is_likely_typo
 

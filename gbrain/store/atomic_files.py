@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from errno import ENOENT
 from pathlib import Path
 from time import time
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from gbrain.errors import GbrainError
+from gbrain.paths import make_folder
 
 # Files that SQLite keeps next to a database.
 SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
@@ -38,7 +39,6 @@ class TemporaryFile:
         self._release()
         try:
             os.link(self.path, target)
-            os.unlink(self.path)
         except FileExistsError:
             raise
         except OSError:
@@ -46,6 +46,9 @@ class TemporaryFile:
             if os.path.lexists(target):
                 raise FileExistsError(target) from None
             os.rename(self.path, target)
+        else:
+            with suppress(OSError):
+                os.unlink(self.path)
 
     def replace(self, target: Path) -> None:
         """Give the file its final name, replacing a file of that name."""
@@ -75,6 +78,32 @@ def temporary_file(folder: Path, mode: int = 0o600) -> Iterator[TemporaryFile]:
     finally:
         file.close()
         remove_temporary(file.path)
+
+
+def remove_second_names(path: Path) -> None:
+    """Remove temporary names of a finished file, left when the power failed as it got its own."""
+    with suppress(OSError):
+        for left in path.parent.glob(f".*{_UNFINISHED}"):
+            if os.path.samefile(left, path):
+                os.unlink(left)
+
+
+def flush_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk; ignore file systems that cannot."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def make_durable_folder(folder: Path, mode: int = 0o700) -> None:
+    """Create a folder and its missing parents, and flush their names to the disk."""
+    missing = [made for made in (folder, *folder.parents) if not made.exists()]
+    make_folder(folder, mode)
+    for made in missing:
+        flush_folder(made.parent)
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -111,24 +140,74 @@ _BOM = b"\xef\xbb\xbf"
 
 
 @contextmanager
-def atomic_write(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+def atomic_write(target: Path) -> Iterator[BinaryIO]:
     """Yield a file that replaces `target` when the block ends without an error.
 
     The target keeps its permissions; a new file gets those of the user's umask, never writable by
-    others. Without `durable`, a power loss soon after may leave the file empty. Raises
-    FileExistsError if the target is a link, pipe or device. The caller removes leftovers in the
-    folder.
+    others. Raises FileExistsError if the target is a link, pipe or device. The caller removes
+    leftovers in the folder.
     """
     mode = _mode_of(target)
     with temporary_file(target.parent, 0o644 if mode is None else mode) as temporary:
         with open(temporary.handle, "wb", closefd=False) as file:
             yield file
             file.flush()
-            if durable:
-                os.fsync(temporary.handle)
+            os.fsync(temporary.handle)
         if mode is not None:
             os.chmod(temporary.path, mode)
         temporary.replace(target)
+    flush_folder(target.parent)
+
+
+class AtomicWrites:
+    """Many atomic writes that share their flushes: one takes milliseconds, for any number of files.
+
+    Leave the `with` block to delete what was not published.
+    """
+
+    def __init__(self) -> None:
+        self._files = ExitStack()
+        self._written: list[tuple[TemporaryFile, Path]] = []
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._files.close()
+
+    def write(self, target: Path, data: bytes) -> None:
+        """Write what `target` shall contain to a temporary file; raise as `atomic_write` does."""
+        mode = _mode_of(target)
+        temporary = self._files.enter_context(
+            temporary_file(target.parent, 0o644 if mode is None else mode)
+        )
+        with open(temporary.handle, "wb", closefd=False) as file:
+            file.write(data)
+        if mode is not None:
+            os.chmod(temporary.path, mode)
+        self._written.append((temporary, target))
+
+    def publish(self) -> dict[Path, OSError]:
+        """Give all files their names; return the errors of those that could not get theirs."""
+        failed: dict[Path, OSError] = {}
+        # Data before names: else a power loss leaves empty files, which sync reads as edits.
+        if hasattr(os, "sync"):
+            os.sync()
+        for temporary, target in self._written:
+            try:
+                if not hasattr(os, "sync"):
+                    os.fsync(temporary.handle)
+                temporary.replace(target)
+            except OSError as error:
+                failed[target] = error
+        for folder in {target.parent for _, target in self._written}:
+            flush_folder(folder)
+        self._written.clear()
+        self._files.close()
+        return failed
 
 
 def _mode_of(target: Path) -> int | None:

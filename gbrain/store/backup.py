@@ -6,13 +6,15 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.errors import BadBrain, UsageError
+from gbrain.errors import BadBrain, NotFound, UsageError
 from gbrain.paths import resolve_brain
 from gbrain.store.atomic_files import (
     TemporaryFile,
+    flush_folder,
     refuse_part_of_brain,
     remove_leftovers,
     temporary_file,
@@ -129,7 +131,7 @@ def copy_brain(
             with suppress(OSError):
                 os.fsync(temporary.handle)
             (replace_brain if replace else place_brain)(temporary, target)
-        _flush(target.parent)
+        flush_folder(target.parent)
     except FileExistsError:
         raise BadBrain(
             f"{target} already exists",
@@ -153,7 +155,21 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
     """
     path, source = resolve_brain(path), resolve_brain(source)
     refuse_part_of_brain(path)
-    check_brain_file(source)
+    if not source.exists():
+        raise NotFound(
+            f"There is no file {source}", hint="Name a backup that gbrain backup made.",
+            code="no_brain",
+        )  # fmt: skip
+    try:
+        check_brain_file(source)
+    except BadBrain as error:
+        if error.code != "not_a_brain":
+            raise
+        raise BadBrain(
+            f"{source} is not a backup",
+            hint="Your brain was not changed. Name a file that gbrain backup made.",
+            code=error.code,
+        ) from None
     if path.exists() and path.samefile(source):
         raise UsageError(f"{source} is the brain itself", hint="Choose a backup of it.")
     make_brain_folder(path.parent)
@@ -186,20 +202,10 @@ def _check_integrity(copy: sqlite3.Connection, target: Path) -> None:
     found = integrity_errors(copy, full=False)
     if found:
         raise BadBrain(
-            f"The brain is damaged, so its copy {target} would be, too: {found[0]}",
+            f"The brain is damaged and was not copied to {target}: {found[0]}",
             hint="gbrain doctor --repair repairs what it can.",
             code="damaged",
         )
-
-
-def _flush(folder: Path) -> None:
-    """Flush a folder's entries to the disk; ignore file systems that cannot."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextmanager
@@ -275,8 +281,9 @@ def _bad_backup(source: Path, reason: str, hint: str) -> BadBrain:
 def _unused_name(path: Path, moment: str) -> Path:
     """Return an unused name for the previous brain."""
     base = path.with_name(f"{path.name}.before-restore-{moment}")
-    names = (base, *(base.with_name(f"{base.name}-{number}") for number in range(2, 1000)))
-    return next(name for name in names if not name.exists())
+    endings = chain([""], (f"-{number}" for number in count(2)))
+    names = (base.with_name(f"{base.name}{ending}") for ending in endings)
+    return next(name for name in names if not os.path.lexists(name))
 
 
 def _overwrite_brain(brain: sqlite3.Connection, copy: sqlite3.Connection, kept: Path) -> None:
@@ -295,7 +302,7 @@ def _place_copy(temporary: TemporaryFile, path: Path) -> None:
         place_brain(temporary, path)
     except FileExistsError:
         raise in_use_error(path) from None
-    _flush(path.parent)
+    flush_folder(path.parent)
 
 
 def _replace_unreadable(path: Path, temporary: TemporaryFile, kept: Path) -> None:
@@ -315,7 +322,7 @@ def _replace_unreadable(path: Path, temporary: TemporaryFile, kept: Path) -> Non
     with suppress(FileNotFoundError):
         os.unlink(f"{path}-shm")
     temporary.replace(path)
-    _flush(path.parent)
+    flush_folder(path.parent)
 
 
 def _is_locked_elsewhere(path: Path) -> bool:

@@ -9,18 +9,22 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from errno import EACCES, EINVAL
 from pathlib import Path
 from stat import S_ISREG
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 from typing import NamedTuple
 
-from gbrain import paths
 from gbrain.errors import BadBrain, NotFound
-from gbrain.store.atomic_files import SQLITE_SUFFIXES, TemporaryFile, is_open_here
+from gbrain.store.atomic_files import (
+    SQLITE_SUFFIXES,
+    TemporaryFile,
+    is_open_here,
+    make_durable_folder,
+    remove_second_names,
+)
 from gbrain.store.schema import APPLICATION_ID
 from gbrain.store.sqlite_errors import error_name
 
 # How long to wait for a program that has the file open that is to be replaced.
 _LOCK_TIMEOUT_SECONDS = 2.0
-_NEW_SECONDS = 5.0
 _ORPHANED = ".orphaned-"
 # UNIX_SHM_DMS in SQLite's os_unix.c.
 _SHARED_MEMORY_LOCK_BYTE = 128
@@ -110,23 +114,26 @@ def in_use_error(path: Path) -> BadBrain:
 def refuse_hard_links(path: Path) -> None:
     """Raise BadBrain if the file has a second name: SQLite keeps a separate log for each.
 
-    Waits a moment for a new brain, which has two names for an instant.
+    A new brain has two names for an instant, which a power loss may make longer: the temporary one
+    is removed.
     """
-    for wait in (0.05, 0.2, 0.5, 0.0):
-        try:
-            known = os.stat(path)
-        except OSError:
-            return
-        if known.st_nlink < 2:
-            return
-        if time() - known.st_ctime > _NEW_SECONDS:
-            break
-        sleep(wait)
+    if not _has_hard_links(path):
+        return
+    remove_second_names(path)
+    if not _has_hard_links(path):
+        return
     raise BadBrain(
         f"{path} has several names (hard links), and writing to one would corrupt the others",
         hint="Make a copy with gbrain backup FILE and use that, or delete the other names.",
         code="hard_link",
     )
+
+
+def _has_hard_links(path: Path) -> bool:
+    try:
+        return os.stat(path).st_nlink > 1
+    except OSError:
+        return False
 
 
 def _checkpoint(path: Path) -> sqlite3.Connection | None:
@@ -158,7 +165,7 @@ def _set_logs_aside(path: Path) -> None:
     shared = f"{path}-shm"
     if os.path.lexists(shared) and _is_open_anywhere(shared):
         raise BadBrain(
-            f"Another program has the log {path.name}-wal open, of a brain that was moved",
+            f"Another program still uses the brain that was moved away from {path}",
             hint="Stop that program first, for example gbrain serve, then move the brain back.",
             code="in_use",
         )
@@ -216,7 +223,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 def make_brain_folder(folder: Path) -> None:
     """Create the folder for a brain, and its parents, if missing."""
     try:
-        paths.make_folder(folder)
+        make_durable_folder(folder)
     except OSError as error:
         raise BadBrain(
             f"Cannot create the folder {folder}: {error.strerror}",
@@ -281,7 +288,7 @@ def check_brain_file(path: Path) -> bool:
     if path.name.endswith(SQLITE_SUFFIXES):
         # Not even opened: closing a -shm file releases the locks that this process has on it.
         raise BadBrain(
-            f"{path} is a part of a brain, not a brain",
+            f"{path} is a helper file that SQLite keeps beside a brain, not a brain",
             hint="Leave this file to SQLite. Choose another one with --db or $GBRAIN_DB.",
             code="not_a_brain",
         )

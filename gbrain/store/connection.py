@@ -134,7 +134,7 @@ class Database:
                 f"{self.path} contains objects that gbrain did not create: {named}",
                 hint="gbrain doctor lists them; gbrain doctor --repair removes them."
                 if version == SCHEMA_VERSION
-                else "The schema is older, too: restore a backup, or drop them with sqlite3.",
+                else "gbrain cannot remove them from a file of an older version: restore a backup.",
                 code="foreign_parts",
             )
 
@@ -150,7 +150,7 @@ class Database:
             if version == SCHEMA_VERSION:
                 raise
             raise BadBrain(
-                f"{self.path} has an older schema ({version}) and cannot be written",
+                f"{self.path} needs an upgrade (from schema {version}), but it is read-only",
                 hint="Make the file and its folder writable; the next command upgrades it.",
                 code="read_only",
             ) from error
@@ -299,7 +299,12 @@ class ReadOnlyDatabase(Database):
 
 def create_brain(path: Path) -> None:
     """Create an empty brain at `path`, readable only by its owner; do nothing if a file exists."""
-    from gbrain.store.atomic_files import refuse_part_of_brain, remove_leftovers, temporary_file
+    from gbrain.store.atomic_files import (
+        flush_folder,
+        refuse_part_of_brain,
+        remove_leftovers,
+        temporary_file,
+    )
     from gbrain.store.migrations import migrate
 
     path = resolve_brain(path)
@@ -316,6 +321,7 @@ def create_brain(path: Path) -> None:
                 finally:
                     connection.close()
             place_brain(temporary, path)
+        flush_folder(path.parent)
     except FileExistsError:
         pass
     except OSError as error:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from gbrain.errors import BadPage
 from gbrain.store.history import decompress_version
-from gbrain.store.page_names import KIND_ORDER
+from gbrain.store.pages import KIND_ORDER
 from gbrain.store.usage_log import LoggedQuery, logged_queries
 from gbrain.text.query_terms import parse_terms
 from gbrain.text.slug import fold_name, slug_from_path
@@ -172,12 +172,11 @@ def _stale_pages(
         if day <= before:
             newer = [known_days[other] for other in linking if known_days.get(other, "") > day]
             if newer:
-                pages = (
-                    "a newer page links" if len(newer) == 1 else f"{len(newer)} newer pages link"
-                )
-                why = f"{pages} here, the last of {max(newer)}"
+                one = len(newer) == 1
+                pages = "a newer page links" if one else f"{len(newer)} newer pages link"
+                why = f"{pages} here, {'dated' if one else 'the newest dated'} {max(newer)}"
             elif len(linking) >= _MIN_MUCH_USED or opens >= _MIN_MUCH_USED:
-                why = "much used and not touched since"
+                why = "often used, but not changed since"
         elif written <= before and entries.get(page_id, "") > written:
             day = _truth_day(connection, page_id)
             if day <= before and entries[page_id] > day:

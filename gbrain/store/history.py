@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import zlib
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from gbrain.errors import NotFound
 from gbrain.store.pages import StoredPage, find_page, page_text, require_page
 from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 
-Ending = Literal["replaced", "deleted", "renamed"]
+Ending = Literal["replaced", "deleted", "renamed", "undone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,30 @@ def save_version(
         (page.id, page.version, page.slug, page.path, page.sha256, page.size, page.updated_at,
          now, ending, content),
     )  # fmt: skip
+
+
+def save_file_text(connection: sqlite3.Connection, slug: str, data: bytes, now: str) -> None:
+    """Store the text of a page's file as a version before it is overwritten.
+
+    The page itself gets the number after it. Nothing is done for a text that the history has.
+    Raises UnicodeDecodeError if it is not UTF-8.
+    """
+    page = require_page(connection, slug)
+    sha256 = hashlib.sha256(data).digest()
+    if text_with_hash(connection, page.id, sha256) is not None:
+        return
+    data.decode()
+    save_version(connection, page, now, "replaced")
+    connection.execute(
+        "INSERT INTO versions (page_id, version, slug, path, sha256, bytes, written_at, ended_at, "
+        "ending, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'replaced', ?)",
+        (page.id, page.version + 1, slug, page.path, sha256, len(data), now, now,
+         zlib.compress(data)),
+    )  # fmt: skip
+    connection.execute(
+        "UPDATE pages SET version = ?, updated_at = ? WHERE id = ?",
+        (page.version + 2, now, page.id),
+    )
 
 
 def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:
@@ -126,6 +151,36 @@ def had_content(connection: sqlite3.Connection, slug: str, sha256: bytes) -> boo
     return row.fetchone() is not None
 
 
+def all_digests(connection: sqlite3.Connection) -> set[bytes]:
+    """Return the SHA-256 of every text that a page has or had."""
+    rows = connection.execute("SELECT sha256 FROM versions UNION SELECT sha256 FROM pages")
+    return {row[0] for row in rows}
+
+
+def text_with_hash(connection: sqlite3.Connection, page_id: int, sha256: bytes) -> str | None:
+    """Return the page's text, today's or an earlier one, that has this hash; None if none has."""
+    row = connection.execute("SELECT sha256 FROM pages WHERE id = ?", (page_id,)).fetchone()
+    if row and row[0] == sha256:
+        return page_text(connection, page_id)
+    version = latest_version_with_hash(connection, page_id, sha256)
+    if not version:
+        return None
+    content = connection.execute(
+        "SELECT content FROM versions WHERE page_id = ? AND version = ?", (page_id, version)
+    ).fetchone()[0]
+    return decompress_version(content)
+
+
+def latest_version_with_hash(
+    connection: sqlite3.Connection, page_id: int, sha256: bytes | None
+) -> int:
+    """Return the number of the page's last earlier version with this text; 0 if there is none."""
+    row = connection.execute(
+        "SELECT max(version) FROM versions WHERE page_id = ? AND sha256 = ?", (page_id, sha256)
+    ).fetchone()
+    return row[0] or 0
+
+
 def decompress_version(content: bytes) -> str:
     """Return the text of a stored version; raise ValueError or zlib.error if it is corrupt.
 
@@ -158,7 +213,7 @@ def _version_rows(connection: sqlite3.Connection, slug: str) -> dict[int, _Versi
     Raises NotFound if no page has ever had the slug.
     """
     page = find_page(connection, slug)
-    page_id = page.id if page else _last_holder(connection, slug)
+    page_id = page.id if page else last_holder(connection, slug)
     rows = connection.execute(
         "SELECT version, slug, sha256, bytes, written_at, ending, ended_at, page_id, path "
         "FROM versions WHERE page_id = ?2 OR slug = ?1 ORDER BY slug = ?1, page_id = ?2, ended_at",
@@ -189,7 +244,7 @@ def _row_text(connection: sqlite3.Connection, row: _VersionRow) -> str:
     return decompress_version(content)
 
 
-def _last_holder(connection: sqlite3.Connection, slug: str) -> int:
+def last_holder(connection: sqlite3.Connection, slug: str) -> int:
     """Return the id of the page deleted last under this slug, or else renamed from it last."""
     deleted = last_deleted(connection, slug)
     if deleted:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from gbrain.store.vectors import VectorSpace
 
+# PROC_PID_INIT_INO in Linux: the ids of processes outside of any container.
+_FIRST_NAMESPACE = "4026531836"
 # After this time another worker can take over a claimed job; jobs of a dead worker on this machine
 # are released at once.
 LEASE_SECONDS = 120.0
@@ -58,25 +60,34 @@ class DuePage(NamedTuple):
 
 
 def worker_name() -> str:
-    """Return the name of this process in the queue: HOST:PID."""
+    """Return the name of this process in the queue: HOST:PID, in a container HOST/NAMESPACE:PID."""
+    return f"{_machine_name()}:{os.getpid()}"
+
+
+def _machine_name() -> str:
+    """Return a name for all processes that this one can see by their ids."""
     # Here and not above: every query counts the queue, and `socket` takes milliseconds to import.
     import socket
 
-    return f"{socket.gethostname()}:{os.getpid()}"
+    try:
+        namespace = os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    except OSError:
+        namespace = _FIRST_NAMESPACE
+    host = socket.gethostname()
+    return host if namespace == _FIRST_NAMESPACE else f"{host}/{namespace}"
 
 
 def release_dead_workers(connection: sqlite3.Connection) -> None:
     """Release the jobs that ended workers on this machine had claimed."""
-    import socket
-
     from gbrain.store.atomic_files import process_is_alive
 
+    here = _machine_name()
     rows = connection.execute(
         "SELECT DISTINCT claimed_by FROM embedding_jobs WHERE claimed_by IS NOT NULL"
     )
     for (name,) in rows.fetchall():
         host, _, pid = name.rpartition(":")
-        if host == socket.gethostname() and not (pid.isdecimal() and process_is_alive(int(pid))):
+        if host == here and not (pid.isdecimal() and process_is_alive(int(pid))):
             connection.execute(
                 "UPDATE embedding_jobs SET claimed_by = NULL, due_at = 0 WHERE claimed_by = ?",
                 (name,),
@@ -155,6 +166,23 @@ def _read_jobs(
         values,
     )
     return [EmbeddingJob(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) for row in rows]
+
+
+def sample_embedded(
+    connection: sqlite3.Connection, space: VectorSpace, count: int
+) -> list[tuple[EmbeddingJob, bytes]]:
+    """Return up to `count` embedded chunks, each as the job it was, with its vector as stored."""
+    rows = connection.execute(
+        "SELECT chunks.hash, title, heading_path, chunks.date, text, vector "
+        f"FROM {space.vectors} AS v JOIN chunks ON chunks.hash = v.hash "
+        "JOIN pages ON pages.id = page_id WHERE v.model_id = ? AND length(vector) = ? "
+        # Hashes have no order: their first ones are a sample, and the same one every time.
+        "GROUP BY v.hash ORDER BY v.hash LIMIT ?",
+        (space.model_id, 2 * space.dimension, count),
+    )
+    return [
+        (EmbeddingJob(row[0], row[1], tuple(json.loads(row[2])), *row[3:5]), row[5]) for row in rows
+    ]
 
 
 def finish_jobs(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gbrain.store.page_names import KIND_ORDER, slugs_by_id
-from gbrain.store.pages import StoredPage, find_page
+from gbrain.store.pages import KIND_ORDER, StoredPage, find_page, slugs_by_id
 
 if TYPE_CHECKING:
     from gbrain.store.pages import StoredPage

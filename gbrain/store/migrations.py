@@ -11,6 +11,7 @@ from gbrain.store.schema import (
     SCHEMA_VERSION,
     TABLES_1,
     TABLES_2,
+    TABLES_6,
     VECTOR_TABLES,
 )
 from gbrain.store.vectors import all_spaces, create_vector_tables
@@ -53,6 +54,11 @@ def migrate(connection: sqlite3.Connection) -> None:
 
             page_writer.add_questions(db.conn)
         db.conn.execute("PRAGMA user_version = 5")
+
+    @steps(name="0006_files")
+    def sixth(db: Database) -> None:
+        _run(db, TABLES_6)
+        db.conn.execute("PRAGMA user_version = 6")
 
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")

@@ -7,7 +7,7 @@ from time import time_ns
 from typing import Any, NamedTuple
 
 from gbrain.errors import Conflict, NotFound
-from gbrain.store.vectors import VectorSpace, create_vector_tables
+from gbrain.store.vectors import VectorSpace, create_vector_tables, remove_all_vectors
 
 
 class ModelRow(NamedTuple):
@@ -124,10 +124,6 @@ def activate_model(connection: sqlite3.Connection, model: ModelRow) -> None:
 
 def remove_model(connection: sqlite3.Connection, model: ModelRow) -> int:
     """Remove a model and its vectors; return how many vectors were deleted."""
-    space = model.space
-    deleted = connection.execute(
-        f"DELETE FROM {space.vectors} WHERE model_id = ?", (model.id,)
-    ).rowcount
-    connection.execute(f"DELETE FROM {space.codes} WHERE model_id = ?", (model.id,))
+    deleted = remove_all_vectors(connection, model.space)
     connection.execute("DELETE FROM embedding_models WHERE id = ?", (model.id,))
     return deleted

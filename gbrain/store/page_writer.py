@@ -10,20 +10,25 @@ from typing import Literal
 from gbrain.config import Settings
 from gbrain.errors import Conflict
 from gbrain.store import chunks
+from gbrain.store.folders import FileResult, add_file_removal, take_file_removal
 from gbrain.store.history import last_deleted, last_version, save_version
 from gbrain.store.pages import StoredPage, find_page, require_page
-from gbrain.text.questions import QuestionSource, authored_questions, derive_questions
+from gbrain.text.page import QuestionSource, authored_questions, derive_questions
 from gbrain.text.slug import fold_name
 from gbrain.types import Page
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """Result of a write; `version` is the page's version number now."""
+    """Result of a write; `version` is the page's version number now, or its last one.
+
+    `file` says what happened to the page's file; None if it has none.
+    """
 
     slug: str
     version: int
-    outcome: Literal["created", "updated", "unchanged"]
+    outcome: Literal["created", "updated", "unchanged", "deleted"]
+    file: FileResult | None = None
 
 
 def write_page(
@@ -39,17 +44,22 @@ def write_page(
 ) -> WriteResult:
     """Create or update a page, and keep its previous text as a version.
 
-    Raises Conflict unless the page is at `expected_version` (0: must not exist). `from_file` says
-    that the text is that of the file in folder `folder_id`. `renames` is the previous slug; a
-    renamed page no longer belongs to a file. A caller that writes many pages can leave out
-    `enqueue` and queue their chunks for embedding once at the end.
+    Raises Conflict unless the page is at `expected_version` (0: must not exist). `folder_id` is the
+    folder of a page that is new or renamed: its file is then to be written, or moved. `from_file`
+    says that the text is that of the file. `renames` is the previous slug. A caller that writes
+    many pages can leave out `enqueue` and queue their chunks for embedding once at the end.
     """
     old = find_page(connection, renames or page.slug)
     current = old.version if old else 0
     if expected_version is not None and expected_version != current:
-        there = f"is at version {current}" if old else "does not exist"
+        if old is None:
+            raise Conflict(
+                f"{page.slug} does not exist, so it is not at version {expected_version}",
+                hint="To create the page, leave out the expected version.",
+                code="version_conflict",
+            )
         raise Conflict(
-            f"{page.slug} {there}, not at version {expected_version}",
+            f"{page.slug} is at version {current}, not at version {expected_version}",
             hint=f"Read it again with gbrain get {page.slug} and repeat your change.",
             code="version_conflict",
         )
@@ -63,7 +73,15 @@ def write_page(
     if from_file:
         owner, source = folder_id, page.sha256
     elif renames or old is None:
-        owner, source = None, None
+        owner, source = folder_id, None
+        if folder_id is None and old and old.folder_id is None:
+            source = old.source_sha256
+        elif folder_id is not None:
+            # The file of a page that was deleted or moved away just now may still be there.
+            left = take_file_removal(connection, folder_id, page.path)
+            source = left[0] if left else old.source_sha256 if old else None
+            if old and old.folder_id is not None and old.path != page.path:
+                add_file_removal(connection, folder_id, old.path, old.id, old.source_sha256)
     else:
         owner, source = old.folder_id, old.source_sha256
     size = len(page.text.encode())
@@ -164,9 +182,17 @@ def _unindex(connection: sqlite3.Connection, page_id: int) -> None:
 
 
 def delete_page(
-    connection: sqlite3.Connection, slug: str, now: str, *, expected_version: int | None = None
+    connection: sqlite3.Connection,
+    slug: str,
+    now: str,
+    *,
+    expected_version: int | None = None,
+    with_file: bool = False,
 ) -> StoredPage:
-    """Delete a page and return it as it was; its text stays in the history."""
+    """Delete a page and return it as it was; its text stays in the history.
+
+    `with_file` records that its file is to be removed.
+    """
     old = require_page(connection, slug)
     if expected_version is not None and expected_version != old.version:
         raise Conflict(
@@ -174,6 +200,8 @@ def delete_page(
             hint=f"Read it again with gbrain get {slug} before you delete it.",
             code="version_conflict",
         )
+    if with_file and old.folder_id is not None:
+        add_file_removal(connection, old.folder_id, old.path, old.id, old.source_sha256)
     save_version(connection, old, now, "deleted")
     _unindex(connection, old.id)
     chunks.remove_chunks(connection, old.id)

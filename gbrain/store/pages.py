@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from gbrain.errors import NotFound
+from gbrain.errors import BadPage, NotFound
 from gbrain.messages import did_you_mean, similar_names
 from gbrain.store.scope import page_condition
+from gbrain.text.slug import fold_name, is_page_file, slug_from_path
 from gbrain.types import Scope
 
 
@@ -43,7 +44,7 @@ _COLUMNS = (
 )
 
 
-def _stored(row: tuple[Any, ...]) -> StoredPage:
+def _page_from_row(row: tuple[Any, ...]) -> StoredPage:
     *plain, tags, aliases = row
     values = [*plain, tuple(tags.splitlines()), tuple(aliases.splitlines())]
     return StoredPage(*values)
@@ -52,13 +53,23 @@ def _stored(row: tuple[Any, ...]) -> StoredPage:
 def find_page(connection: sqlite3.Connection, slug: str) -> StoredPage | None:
     """Return the page with this slug; None if there is none."""
     row = connection.execute(f"SELECT {_COLUMNS} FROM pages WHERE slug = ?", (slug,)).fetchone()
-    return _stored(row) if row else None
+    return _page_from_row(row) if row else None
 
 
 def require_page(connection: sqlite3.Connection, slug: str) -> StoredPage:
     """Return the page with this slug; raise NotFound, with similar slugs, if there is none."""
     page = find_page(connection, slug)
     if page is None:
+        deleted_at = connection.execute(
+            "SELECT max(ended_at) FROM versions WHERE slug = ? AND ending = 'deleted' "
+            "AND NOT EXISTS (SELECT 1 FROM pages WHERE pages.id = page_id)",
+            (slug,),
+        ).fetchone()[0]
+        if deleted_at:
+            raise NotFound(
+                f"{slug} was deleted on {deleted_at[:10]}",
+                hint=f"gbrain undo {slug} brings it back.",
+            )
         near = nearest_slugs(connection, slug)
         raise NotFound(
             f"There is no page {slug}",
@@ -67,15 +78,75 @@ def require_page(connection: sqlite3.Connection, slug: str) -> StoredPage:
     return page
 
 
+# A longer list of candidates is cut: nobody reads it.
+_MAX_LISTED_CANDIDATES = 10
+
+
+def resolve_slug(connection: sqlite3.Connection, name: str, *, past: bool = False) -> str:
+    """Return the slug of the page that `name` means: its slug, title, alias or file name.
+
+    Case, accents and punctuation do not matter. An exact slug comes first, with `past` also one
+    that only a deleted or renamed page had. A name that ends with .md is a path and nothing else.
+    If no page has the name, it is returned as a slug. Raises NotFound with the candidates if
+    several pages have it.
+    """
+    try:
+        slug = slug_from_path(name)
+    except BadPage:
+        found = _named_pages(connection, name)
+        if not found:
+            raise
+    else:
+        held = "SELECT 1 FROM pages WHERE slug = ?1" + (
+            " UNION ALL SELECT 1 FROM versions WHERE slug = ?1 LIMIT 1" if past else ""
+        )
+        if is_page_file(name) or connection.execute(held, (slug,)).fetchone():
+            return slug
+        found = _named_pages(connection, name)
+    if len(found) > 1:
+        listed = found[:_MAX_LISTED_CANDIDATES]
+        more = f" and {len(found) - len(listed)} more" if len(found) > len(listed) else ""
+        raise NotFound(
+            f"{name} is the name of {len(found)} pages",
+            hint=f"Give the slug of one: {', '.join(listed)}{more}.",
+            code="ambiguous_name",
+        )
+    return found[0] if found else slug
+
+
+def _named_pages(connection: sqlite3.Connection, name: str) -> list[str]:
+    """Return the slugs of the pages with this name; a slug comes before the other names.
+
+    A slash separates: projects/alpha is not the name of notes/projects-alpha.
+    """
+    wanted = _fold_parts(name)
+    by_slug, by_name = [], []
+    for slug in {named.slug for named in find_by_name(connection, fold_name(name))}:
+        page = find_page(connection, slug)
+        assert page is not None
+        if _fold_parts(slug) == wanted:
+            by_slug.append(slug)
+        elif wanted in map(_fold_parts, (slug.rpartition("/")[2], page.title, *page.aliases)):
+            by_name.append(slug)
+    return sorted(by_slug or by_name)
+
+
+def _fold_parts(name: str) -> list[str]:
+    return [fold_name(part) for part in name.split("/")]
+
+
 def nearest_slugs(connection: sqlite3.Connection, slug: str) -> list[str]:
-    """Return up to three slugs that look like `slug`, most similar first."""
+    """Return up to three slugs of pages with a name that looks like `slug`, most similar first."""
     name = slug.rpartition("/")[2]
     rows = connection.execute(
         "SELECT slug FROM pages WHERE instr(slug, ?) OR instr(slug, ?) LIMIT 2000",
         (name[:4], name[-4:]),
     )
-    slugs = {row[0].rpartition("/")[2]: row[0] for row in rows}
-    return [slugs[match] for match in similar_names(name, slugs, limit=3)]
+    key = fold_name(name)
+    slugs = {near.key: near.slug for near in find_similar_names(connection, key, 2)}
+    slugs |= {fold_name(row[0].rpartition("/")[2]): row[0] for row in rows}
+    matches = similar_names(key, slugs, limit=6)
+    return list(dict.fromkeys(slugs[match] for match in matches))[:3]
 
 
 def page_text(connection: sqlite3.Connection, page_id: int) -> str:
@@ -106,7 +177,19 @@ def list_pages(
         f"SELECT {_COLUMNS} FROM pages WHERE {within.sql} ORDER BY slug LIMIT ?",
         (*within.values, -1 if limit is None else limit),
     )
-    return [_stored(row) for row in rows], total
+    return [_page_from_row(row) for row in rows], total
+
+
+def list_written_between(
+    connection: sqlite3.Connection, since: str, until: str, limit: int
+) -> tuple[list[StoredPage], int]:
+    """Return the `limit` pages written last from `since` to before `until`, and how many."""
+    span = "FROM pages WHERE updated_at >= ? AND updated_at < ?"
+    total = connection.execute(f"SELECT count(*) {span}", (since, until)).fetchone()[0]
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} {span} ORDER BY updated_at DESC, slug LIMIT ?", (since, until, limit)
+    )
+    return [_page_from_row(row) for row in rows], total
 
 
 def page_texts(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
@@ -167,3 +250,83 @@ def export_records(connection: sqlite3.Connection) -> Iterator[dict[str, object]
     for *metadata, tags, aliases, text in rows:
         values = (*metadata, tags.splitlines(), aliases.splitlines(), text)
         yield dict(zip(keys, values, strict=True))
+
+
+# Slugs and titles identify a page better than file names and aliases.
+KIND_ORDER = "CASE names.kind WHEN 'slug' THEN 0 WHEN 'title' THEN 1 WHEN 'name' THEN 2 ELSE 3 END"
+
+# If more names than this share the letters, none of them is likely to be the one meant.
+_MAX_SIMILAR_NAMES = 200
+
+
+class NamedPage(NamedTuple):
+    """A page found by name; `kind` says which kind of name matched."""
+
+    page_id: int
+    slug: str
+    kind: str
+    key: str
+
+
+def find_by_name(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
+    """Return the pages with the folded name `key`, each once, the most specific kind first."""
+    rows = connection.execute(
+        f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
+        f"WHERE key = ? ORDER BY {KIND_ORDER}, slug",
+        (key,),
+    )
+    found: dict[int, NamedPage] = {}
+    for row in rows:
+        found.setdefault(row[0], NamedPage(*row))
+    return list(found.values())
+
+
+def find_by_names(connection: sqlite3.Connection, keys: Iterable[str]) -> list[NamedPage]:
+    """Return the pages with one of the folded names `keys`, one entry for each match."""
+    rows = connection.execute(
+        "SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
+        "WHERE key IN (SELECT value FROM json_each(?)) ORDER BY slug, key",
+        (json.dumps(list(keys)),),
+    )
+    return [NamedPage(*row) for row in rows]
+
+
+def find_similar_names(connection: sqlite3.Connection, key: str, letters: int) -> list[NamedPage]:
+    """Return names of similar length that start or end with the same `letters` letters as `key`."""
+    found: list[NamedPage] = []
+    for column, start in (("key", key[:letters]), ("reversed", key[::-1][:letters])):
+        rows = connection.execute(
+            f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
+            f"WHERE {column} >= ? AND {column} < ? AND length(key) BETWEEN ? AND ? LIMIT ?",
+            (start, start + "\U0010ffff", len(key) - 2, len(key) + 2, _MAX_SIMILAR_NAMES + 1),
+        ).fetchall()
+        if len(rows) <= _MAX_SIMILAR_NAMES:
+            found += [NamedPage(*row) for row in rows]
+    return found
+
+
+def slugs_by_id(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, str]:
+    """Return the slugs of pages by page id."""
+    rows = connection.execute(
+        "SELECT id, slug FROM pages WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(page_ids)),),
+    )
+    return dict(rows.fetchall())
+
+
+class PageLabels(NamedTuple):
+    """What a hit shows of its page besides text."""
+
+    title: str
+    wing: str
+    room: str
+    type: str | None
+    date: str | None
+
+
+def page_labels(connection: sqlite3.Connection, page_id: int) -> PageLabels | None:
+    """Return a page's labels; None if it does not exist."""
+    row = connection.execute(
+        "SELECT title, wing, room, type, date FROM pages WHERE id = ?", (page_id,)
+    ).fetchone()
+    return PageLabels(*row) if row else None

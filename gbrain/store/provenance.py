@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple, get_args
 
 from gbrain.errors import Conflict
-from gbrain.store import links, page_names, page_writer, pages
+from gbrain.store import links, page_writer, pages
 from gbrain.text.frontmatter import remove_key, set_key
 from gbrain.text.links import parse_front_matter_links
 from gbrain.text.page import parse_page
@@ -126,7 +126,7 @@ def _front_matter_causes(connection: sqlite3.Connection, page: pages.StoredPage)
             if inside is None:
                 yield Cause(kind, written, None, None, "outside")
                 continue
-            known = page_names.find_by_name(connection, fold_name(inside.target))
+            known = pages.find_by_name(connection, fold_name(inside.target))
             if known:
                 title = pages.require_page(connection, known[0].slug).title
                 yield Cause(kind, known[0].slug, title, None, "page")
@@ -194,7 +194,7 @@ def supersede_page(
         else f"The pages would supersede each other in a circle: {' → '.join(chain)}",
         hint="Give the page that supersedes it."
         if len(chain) == 2
-        else f"gbrain supersede --undo {chain[-2]} breaks it.",
+        else f"gbrain supersede --undo {chain[-2]} breaks the circle.",
         code="supersede_circle",
     )
 
@@ -236,6 +236,6 @@ def find_successor(connection: sqlite3.Connection, slug: str) -> str | None:
     row = connection.execute("SELECT meta FROM pages WHERE slug = ?", (slug,)).fetchone()
     values = json.loads(row[0]) if row else {}
     for link in parse_front_matter_links({SUPERSEDED_BY: values.get(SUPERSEDED_BY)}, {}):
-        for page in page_names.find_by_name(connection, fold_name(link.target)):
+        for page in pages.find_by_name(connection, fold_name(link.target)):
             return page.slug
     return None

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 # Tables whose rows follow from the texts of pages and can be rebuilt from them.
 DERIVED_TABLES = ("names", "tags", "links", "chunks", "page_questions")
@@ -210,6 +210,25 @@ UPDATE OR REPLACE config SET key = 'chunk_bonus' WHERE key = 'passage_bonus';
 UPDATE OR REPLACE config SET key = 'chunk_k' WHERE key = 'passage_k';
 """
 
+# Files of registered folders that a killed or failed write left behind, and pages whose text and
+# file changed in ways that could not be merged. `page_id` of a removal may be a deleted page.
+TABLES_6 = """
+CREATE TABLE file_removals (
+    vault_id INTEGER NOT NULL REFERENCES vaults(id) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    page_id INTEGER NOT NULL,
+    sha256 BLOB,
+    PRIMARY KEY (vault_id, path)
+) WITHOUT ROWID;
+CREATE TABLE conflicts (
+    page_id INTEGER NOT NULL REFERENCES pages(id) ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    base_sha256 BLOB,
+    found_at TEXT NOT NULL,
+    PRIMARY KEY (page_id, version)
+) WITHOUT ROWID;
+"""
+
 # Vectors of one dimension: exact ones by slot, and the small codes that a query scans, about a
 # thousand in each row.
 VECTOR_TABLES = """
@@ -264,7 +283,8 @@ def _own_statements(names: Iterable[str]) -> list[str]:
     numbers = {name.rpartition("_")[2] for name in names if name.startswith("page_embeddings_")}
     # SQLite stores the statement without these words.
     vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "")
-    script = TABLES_1 + TABLES_2 + "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
+    of_models = "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
+    script = TABLES_1 + TABLES_2 + TABLES_6 + of_models
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import NamedTuple
 
-from gbrain.text.query_plan import fts_tree, has_only_words
+from gbrain.text.query import fts_tree, has_only_words
 from gbrain.text.query_terms import fts_term
 from gbrain.text.query_tree import day_before, wanted_terms
 from gbrain.text.unspaced import has_unspaced_script
@@ -238,8 +238,11 @@ _VALUES = {
 def unmatched_filters(connection: sqlite3.Connection, scope: Scope) -> Iterator[str]:
     """Yield a sentence for each wing, room, type and tag of the scope that no page has.
 
-    It lists values that exist, similar ones first, then those of most pages.
+    The sentence lists values that exist, similar ones first, then those of most pages. There is
+    also one if `since` is after `until`.
     """
+    if scope.since and scope.until and scope.since > scope.until:
+        yield f"--since {scope.since} is after --until {scope.until}, so no page can match."
     wanted = [("wing", scope.wing), ("room", scope.room), ("type", scope.type)]
     for kind, value in [*wanted, *(("tag", tag) for tag in scope.tags)]:
         if value is None:

@@ -46,7 +46,7 @@ def explain_error(error: sqlite3.Error, path: Path) -> BadBrain:
     if kind.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return BadBrain(
             f"{path} is being written by another program",
-            hint="Try again in a moment; busy_seconds sets how long gbrain waits.",
+            hint="Try again in a moment; the setting busy_seconds is how long gbrain waits.",
             code="locked",
         )
     if kind in ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"):

@@ -235,7 +235,13 @@ def add_timeline_entry(
         raise NotFound(
             f"There is no page {slug}", hint=f"{meant}gbrain put {slug} FILE creates the page."
         )
-    grown = add_entry(pages.page_text(connection, page.id), date, words, source)
+    text = pages.page_text(connection, page.id)
+    grown = add_entry(text, date, words, source)
+    if page.folder_id is not None:
+        from gbrain.text.merge import keep_style
+
+        # Logseq writes no line end after the last line of a file.
+        grown = keep_style(text, grown)
     return page_writer.write_page(
         connection, parse_page(page.path, grown.encode()), now, expected_version=expected_version
     )

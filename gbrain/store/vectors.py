@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from gbrain.errors import BadBrain
+from gbrain.errors import BadBrain, GbrainError
 from gbrain.store.schema import VECTOR_TABLES
 from gbrain.store.scope import chunk_condition
 from gbrain.threads import BackgroundCall
@@ -82,6 +82,18 @@ def has_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
         (space.model_id,),
     )
     return found.fetchone() is not None
+
+
+def require_vectors(connection: sqlite3.Connection, consequence: str) -> VectorSpace:
+    """Return the active space; raise GbrainError, with the consequence, if it has no vectors."""
+    space = active_space(connection)
+    if space is None or not has_vectors(connection, space):
+        raise GbrainError(
+            f"No note is embedded yet, {consequence}",
+            hint="gbrain embed embeds them.",
+            code="no_vectors",
+        )
+    return space
 
 
 def has_all_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
@@ -169,6 +181,15 @@ def _write_codes(
             for slot in slots:
                 blob.seek(slot % SEGMENT_SLOTS * width)
                 blob.write(codes[slot])
+
+
+def remove_all_vectors(connection: sqlite3.Connection, space: VectorSpace) -> int:
+    """Delete the vectors of a model; return how many."""
+    deleted = connection.execute(
+        f"DELETE FROM {space.vectors} WHERE model_id = ?", (space.model_id,)
+    ).rowcount
+    connection.execute(f"DELETE FROM {space.codes} WHERE model_id = ?", (space.model_id,))
+    return deleted
 
 
 def remove_orphaned_vectors(connection: sqlite3.Connection, space: VectorSpace) -> int:

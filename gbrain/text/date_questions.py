@@ -12,8 +12,9 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from gbrain.text.dates import find_mentions
-from gbrain.text.foreign_dates import ENGLISH_MONTHS, translate_dates
+from gbrain.text.foreign_dates import translate_dates
 from gbrain.text.periods import (
+    MONTH_NAMES,
     Period,
     calendar_period,
     day_after,
@@ -42,7 +43,7 @@ _ORDINALS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, 
 _ORDINALS |= {"4th": 3, "last": -1}
 _COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10}
 
-_ENGLISH_MONTHS = "|".join([*ENGLISH_MONTHS, "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec"])
+_ENGLISH_MONTHS = "|".join([*MONTH_NAMES, "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec"])
 _NOT_WORD = r"(?![^\W_])"
 _TOKEN = "\x01([0-9]+)\x02"
 _LEADS = (
@@ -64,7 +65,7 @@ class DateQuestion(NamedTuple):
     rest: str
 
 
-class _Asked(NamedTuple):
+class _DateToken(NamedTuple):
     """One time in a question with its alternatives, the likeliest first.
 
     `written` is how the question says it; `recurs` if no year is written.
@@ -84,7 +85,7 @@ def split_question(question: str, today: date) -> DateQuestion:
         return DateQuestion((), question)
     reader = _Reader(today)
     rest = reader.read(question)
-    asked = [reader.asked[number] for number in reader.used(rest)]
+    asked = [reader.tokens[number] for number in reader.tokens_in(rest)]
     if not asked:
         return DateQuestion((), question)
     options = [_recurrences(one.periods[0], today) if one.recurs else one.periods for one in asked]
@@ -100,17 +101,21 @@ class _Reader:
 
     def __init__(self, today: date) -> None:
         self.today = today
-        self.asked: list[_Asked] = []
+        self.tokens: list[_DateToken] = []
 
     def read(self, question: str) -> str:
         """Return the question with a token for each time."""
         text = translate_dates(question)
         text = _expand_shared_months(text)
         for pattern, read in (
-            (_DOTTED, self._dotted), (_SLASHED, self._slashed), (_WEEK_NUMBER, self._week_number),
-            (_HALF_YEAR, self._half_year), (_BEFORE_LAST, self._before_last),
-            (_YEARS_AGO, self._years_ago), (_SEASON, self._season),
-        ):  # fmt: skip
+            (_DOTTED, self._read_dotted_date),
+            (_SLASHED, self._read_slashed_date),
+            (_WEEK_NUMBER, self._read_week_number),
+            (_HALF_YEAR, self._read_half_year),
+            (_BEFORE_LAST, self._read_before_last),
+            (_YEARS_AGO, self._read_years_ago),
+            (_SEASON, self._read_season),
+        ):
             text = re.sub(pattern, _or_unchanged(read), text, flags=re.IGNORECASE)
         text = re.sub(_FEW, r"\1 four ", text, flags=re.IGNORECASE)
         text = re.sub(_ORDINAL_QUARTER, _name_quarter, text, flags=re.IGNORECASE)
@@ -120,27 +125,31 @@ class _Reader:
             start, stop = mention.start, mention.stop
             token = self._token((mention.period,), mention.recurs, text[start:stop])
             text = text[:start] + token + text[stop:]
-        text = re.sub(_FINAL_MONTH, _or_unchanged(self._final_month), text)
+        text = re.sub(_FINAL_MONTH, _or_unchanged(self._read_final_month), text)
         for pattern, read in (
-            (_PART_OF, self._part_of), (_WEEK_OF, self._week_of), (_ROUGHLY, self._roughly),
-            (_AWAY, self._away), (_DAY_OF_WEEK, self._day_of_week), (_RANGE, self._range),
-            (_OPEN, self._open),
-        ):  # fmt: skip
+            (_PART_OF, self._read_part_of),
+            (_WEEK_OF, self._read_week_of),
+            (_ROUGHLY, self._read_rough_time),
+            (_AWAY, self._read_time_away),
+            (_DAY_OF_WEEK, self._read_day_of_week),
+            (_RANGE, self._read_range),
+            (_OPEN, self._read_open_range),
+        ):
             text = re.sub(pattern, _or_unchanged(read), text, flags=re.IGNORECASE)
         return text.translate({3: "", 4: "", 5: " "})
 
-    def used(self, text: str) -> list[int]:
-        """Return the tokens that stand in the text."""
+    def tokens_in(self, text: str) -> list[int]:
+        """Return the numbers of the tokens that stand in the text."""
         return [int(number) for number in re.findall(_TOKEN, text)]
 
     def _token(self, periods: tuple[Period, ...], recurs: bool, written: str) -> str:
-        self.asked.append(_Asked(periods, recurs, written))
-        return f"\x01{len(self.asked) - 1}\x02"
+        self.tokens.append(_DateToken(periods, recurs, written))
+        return f"\x01{len(self.tokens) - 1}\x02"
 
-    def _one(self, number: str) -> _Asked:
-        return self.asked[int(number)]
+    def _one(self, number: str) -> _DateToken:
+        return self.tokens[int(number)]
 
-    def _dotted(self, match: re.Match[str]) -> str:
+    def _read_dotted_date(self, match: re.Match[str]) -> str:
         """`12.10.2025`, and `12.10.` after "am" or the like."""
         lead, day, month, year = match.groups()
         if year is None and lead is None:
@@ -153,14 +162,14 @@ class _Reader:
         then = date(int(year or self.today.year), month, day)
         return then if year or then <= self.today else then.replace(year=then.year - 1)
 
-    def _slashed(self, match: re.Match[str]) -> str:
+    def _read_slashed_date(self, match: re.Match[str]) -> str:
         """`14/03/2026`: the day is first unless that is impossible; else both are meant."""
         first, second, year = map(int, match.groups())
         possible = [(m, d) for d, m in ((first, second), (second, first)) if m <= 12]
         periods = tuple(day_period(date(year, month, day)) for month, day in possible)
         return self._token(tuple(dict.fromkeys(periods)), False, match[0])
 
-    def _week_number(self, match: re.Match[str]) -> str:
+    def _read_week_number(self, match: re.Match[str]) -> str:
         name, week, after, before, short = match.groups()
         year = after or before
         if year is None and (name is None or name.lower() == "week"):
@@ -170,26 +179,26 @@ class _Reader:
         )
         return self._token((span_period(monday, monday + timedelta(6)),), False, match[0])
 
-    def _half_year(self, match: re.Match[str]) -> str:
+    def _read_half_year(self, match: re.Match[str]) -> str:
         half, year = int(match[1] or match[4]), int(match[2] or match[3])
         first, last = quarter_period(year, 2 * half - 1), quarter_period(year, 2 * half)
         return self._token((iso_span(first.first, last.last),), False, match[0])
 
-    def _before_last(self, match: re.Match[str]) -> str:
+    def _read_before_last(self, match: re.Match[str]) -> str:
         if match[1].lower() == "day":
             days = -2 if match[2].lower() == "before" else 2
             return self._token((day_period(self.today + timedelta(days)),), False, match[0])
         away = -2 if match[2].lower() == "before" else 2
         return self._token((calendar_period(self.today, match[1].lower(), away),), False, match[0])
 
-    def _years_ago(self, match: re.Match[str]) -> str:
+    def _read_years_ago(self, match: re.Match[str]) -> str:
         """A year ago is about this time of that year, or any of it."""
         count = match[1].lower()
         year = self.today.year - (_COUNTS[count] if count in _COUNTS else int(count))
         periods = (month_period(year, self.today.month), year_period(year))
         return self._token(periods, False, match[0])
 
-    def _season(self, match: re.Match[str]) -> str:
+    def _read_season(self, match: re.Match[str]) -> str:
         way, lead, name, year, until = match.groups()
         if not (way or lead or year):
             return match[0]
@@ -216,27 +225,27 @@ class _Reader:
         token = self._token((period,), not (way or year), match[0])
         return f"{lead} {token}" if lead else token
 
-    def _final_month(self, match: re.Match[str]) -> str:
+    def _read_final_month(self, match: re.Match[str]) -> str:
         """ "Luc March": at the end and with a capital it is the month."""
-        month = ENGLISH_MONTHS.index(match[1]) + 1
+        month = MONTH_NAMES.index(match[1]) + 1
         period = month_period(self.today.year - (month > self.today.month), month)
         return " " + self._token((period,), True, match[0])
 
-    def _part_of(self, match: re.Match[str]) -> str:
+    def _read_part_of(self, match: re.Match[str]) -> str:
         """ "The first week of June", "the second half of 2025"."""
         which, unit, number = match[1].lower(), match[2].lower(), match[3]
         one = self._one(number)
         periods = tuple(part_of(period, unit, _ORDINALS[which]) for period in one.periods)
         return self._token(periods, one.recurs, match[0])
 
-    def _week_of(self, match: re.Match[str]) -> str:
+    def _read_week_of(self, match: re.Match[str]) -> str:
         unit, one = match[1].lower(), self._one(match[2])
         days = (date.fromisoformat(period.first) for period in one.periods)
         return self._token(
             tuple(calendar_period(day, unit, 0) for day in days), one.recurs, match[0]
         )
 
-    def _roughly(self, match: re.Match[str]) -> str:
+    def _read_rough_time(self, match: re.Match[str]) -> str:
         """ "Early May" is its first third and a bit; all of it is the next best."""
         one = self._one(match[2])
         period = one.periods[0]
@@ -251,7 +260,7 @@ class _Reader:
             part = span_period(first + third * 0.8, last - third * 0.8)
         return self._token((part, *one.periods), False, match[0])
 
-    def _away(self, match: re.Match[str]) -> str:
+    def _read_time_away(self, match: re.Match[str]) -> str:
         """ "Two weeks before 3 May": from then to that day, which may be when it was noted."""
         count, unit, way, one = match[1], match[2].lower(), match[3].lower(), self._one(match[4])
         number = _COUNTS[count.lower()] if count and count.lower() in _COUNTS else int(count or 1)
@@ -264,7 +273,7 @@ class _Reader:
             span = span_period(first, last + timedelta(days))
         return self._token((span,), one.recurs, match[0])
 
-    def _day_of_week(self, match: re.Match[str]) -> str:
+    def _read_day_of_week(self, match: re.Match[str]) -> str:
         """ "Two weeks ago on Monday", "on Monday last week": that day of that week."""
         one, other = self._one(match[1]), self._one(match[2])
         week, day = (one, other) if len(other.periods[0].text) == 10 else (other, one)
@@ -275,7 +284,7 @@ class _Reader:
         weekday = date.fromisoformat(day.periods[0].first).weekday()
         return self._token((day_period(monday + timedelta(weekday)),), False, match[0])
 
-    def _range(self, match: re.Match[str]) -> str:
+    def _read_range(self, match: re.Match[str]) -> str:
         word, between = match[1], match[3]
         one, other = self._one(match[2]), self._one(match[4])
         first, last = one.periods[0], other.periods[0]
@@ -302,7 +311,7 @@ class _Reader:
         recurs = one.recurs and other.recurs
         return self._token((iso_span(first.first, last.last),), recurs, match[0])
 
-    def _open(self, match: re.Match[str]) -> str:
+    def _read_open_range(self, match: re.Match[str]) -> str:
         word, one = match[1].lower(), self._one(match[2])
         period, today = one.periods[0], self.today.isoformat()
         if word == "since":

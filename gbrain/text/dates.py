@@ -11,6 +11,7 @@ from typing import NamedTuple
 from gbrain.errors import UsageError
 from gbrain.text.foreign_dates import FOREIGN_MONTHS
 from gbrain.text.periods import (
+    MONTH_NAMES,
     Period,
     calendar_period,
     day_period,
@@ -26,10 +27,7 @@ from gbrain.text.periods import (
 # from a verb by its capital; it is empty when the match is a whole bound.
 _Reader = Callable[["re.Match[str]", date, str], Period | None]
 
-_MONTH_NAMES = (
-    "january february march april may june july august september october november december"
-)
-_MONTHS = {name[:size]: i for size in (3, 9) for i, name in enumerate(_MONTH_NAMES.split(), 1)}
+_MONTHS = {name[:size].lower(): i for size in (3, 9) for i, name in enumerate(MONTH_NAMES, 1)}
 _MONTHS["sept"] = 9
 _WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 _WEEKDAYS = {name[:size]: i for size in (3, 9) for i, name in enumerate(_WEEKDAY_NAMES.split())}
@@ -95,10 +93,10 @@ def parse_date(written: str) -> Period | None:
     text = text.translate(_ASCII_LOWER)
     quarter = re.fullmatch(_QUARTER, text)
     if quarter is not None and quarter[2]:
-        return _or_none(_quarter_of, quarter, date.max, "")
+        return _or_none(_read_quarter, quarter, date.max, "")
     named = re.fullmatch(_NAMED, text)
     if named is not None and named[6]:
-        return _or_none(_named, named, date.max, "")
+        return _or_none(_read_named_month, named, date.max, "")
     return None
 
 
@@ -114,9 +112,9 @@ def leading_written_date(text: str) -> tuple[Period, int] | None:
     Besides ISO: 05.10.2026, 3 April 2025, April 3, 2025, April 2025, 3. Mai 2025.
     """
     found = leading_date(text)
-    if found is not None or not _has_year().search(text[:_LONGEST_NAMED]):
+    if found is not None or not _four_digit_year().search(text[:_LONGEST_NAMED]):
         return found
-    match = _written().match(text[:_LONGEST_NAMED].lower())
+    match = _written_date().match(text[:_LONGEST_NAMED].lower())
     if match is None:
         return None
     day, month, year, named_day, name, named_year, us_name, us_day, us_year = match.groups()
@@ -136,7 +134,7 @@ def leading_written_date(text: str) -> tuple[Period, int] | None:
 
 def find_written_date(text: str) -> Period | None:
     """The first day or month with a year in a short text like a title, in any spelling."""
-    if not _has_year().search(text):
+    if not _four_digit_year().search(text):
         return None
     for word in re.finditer(r"(?<![^\s(\[,:])\w", text):
         found = leading_written_date(text[word.start() : word.start() + 2 * _LONGEST_NAMED])
@@ -150,12 +148,12 @@ def _month_number(name: str) -> int:
 
 
 @cache
-def _has_year() -> re.Pattern[str]:
+def _four_digit_year() -> re.Pattern[str]:
     return re.compile(r"[12][0-9]{3}")
 
 
 @cache
-def _written() -> re.Pattern[str]:
+def _written_date() -> re.Pattern[str]:
     names = "|".join(sorted({*_MONTHS, *FOREIGN_MONTHS}, key=len, reverse=True))
     weekday = r"(?:[^\W\d_]{2,12},? )?"
     return re.compile(
@@ -219,13 +217,13 @@ def _take(
     if period is None:
         return match[0]
     start, recurs = match.start(), False
-    if read is _named:
+    if read is _read_named_month:
         start, recurs = match.end(1) + 1 if match[1] else start, match[6] is None
-    elif read is _quarter_of:
+    elif read is _read_quarter:
         recurs = match[2] is None
-    elif read is _weekday:
+    elif read is _read_weekday:
         start = match.start(2)
-    elif read is _year_after_lead:
+    elif read is _read_year_after_lead:
         start = match.start(1)
     found.append(Mention(start, match.end(), period, recurs))
     return "\0" * len(match[0])
@@ -277,24 +275,24 @@ def _iso_period(
         return None
 
 
-def _iso_inside(match: re.Match[str], _today: date, _question: str) -> Period | None:
+def _read_iso_inside(match: re.Match[str], _today: date, _question: str) -> Period | None:
     is_bare_year = match[2] is None and match[4] is None
     read = None if is_bare_year else _read_iso(match)
     return None if read is None else read[0]
 
 
-def _year_after_lead(match: re.Match[str], _today: date, _question: str) -> Period:
+def _read_year_after_lead(match: re.Match[str], _today: date, _question: str) -> Period:
     return year_period(int(match[1]))
 
 
-def _quarter_of(match: re.Match[str], today: date, _question: str) -> Period:
+def _read_quarter(match: re.Match[str], today: date, _question: str) -> Period:
     quarter, year = int(match[1]), match[2]
     return quarter_period(
         int(year) if year else today.year - (quarter * 3 - 2 > today.month), quarter
     )
 
 
-def _named(match: re.Match[str], today: date, question: str) -> Period | None:
+def _read_named_month(match: re.Match[str], today: date, question: str) -> Period | None:
     """A date with its month's name; without a year, the latest one that has begun."""
     if not (_is_month(match, question) if question else match[1] is None):
         return None
@@ -322,7 +320,7 @@ def _is_month(match: re.Match[str], question: str) -> bool:
     return (has_capital or name not in _VERBS) if before else name not in _UNSURE_MONTHS
 
 
-def _relative(match: re.Match[str], today: date, question: str) -> Period | None:
+def _read_relative(match: re.Match[str], today: date, question: str) -> Period | None:
     way, count, unit, name = match.groups()
     sign = _WAYS[way]
     if name in _MONTHS:
@@ -345,7 +343,7 @@ def _relative(match: re.Match[str], today: date, question: str) -> Period | None
     return span_period(min(other, today), max(other, today))
 
 
-def _ago(match: re.Match[str], today: date, question: str) -> Period:
+def _read_ago(match: re.Match[str], today: date, question: str) -> Period:
     """A day for a bound; in a question "three months ago" is vague and means that whole month."""
     units = _WAYS[match[3]] * _number(match[1])
     return (
@@ -355,17 +353,17 @@ def _ago(match: re.Match[str], today: date, question: str) -> Period:
     )
 
 
-def _short(match: re.Match[str], today: date, _question: str) -> Period:
+def _read_short(match: re.Match[str], today: date, _question: str) -> Period:
     return day_period(shift_day(today, _UNITS[match[2]], -int(match[1])))
 
 
-def _near(match: re.Match[str], today: date, question: str) -> Period | None:
+def _read_near(match: re.Match[str], today: date, question: str) -> Period | None:
     if question and match[1] == "now":
         return None
     return day_period(today + timedelta(_NEAR_DAYS[match[1]]))
 
 
-def _weekday(match: re.Match[str], today: date, question: str) -> Period | None:
+def _read_weekday(match: re.Match[str], today: date, question: str) -> Period | None:
     """The latest such day, today included; a question must say "on Monday" or the like."""
     if bool(question) != bool(match[1]):
         return None
@@ -377,21 +375,21 @@ def _number(count: str) -> int:
 
 
 _BOUNDS: tuple[tuple[str, _Reader], ...] = (
-    (_NEAR, _near),
-    (_SHORT, _short),
-    (_AGO, _ago),
-    (_RELATIVE, _relative),
-    (_WEEKDAY, _weekday),
-    (_QUARTER, _quarter_of),
-    (_NAMED, _named),
+    (_NEAR, _read_near),
+    (_SHORT, _read_short),
+    (_AGO, _read_ago),
+    (_RELATIVE, _read_relative),
+    (_WEEKDAY, _read_weekday),
+    (_QUARTER, _read_quarter),
+    (_NAMED, _read_named_month),
 )
 _MENTIONS: tuple[tuple[str, _Reader], ...] = (
-    (_ISO_INSIDE, _iso_inside),
-    (_QUARTER, _quarter_of),
-    (_RELATIVE, _relative),
-    (_NAMED, _named),
-    (_AGO, _ago),
-    (_NEAR, _near),
-    (_WEEKDAY, _weekday),
-    (_YEAR, _year_after_lead),
+    (_ISO_INSIDE, _read_iso_inside),
+    (_QUARTER, _read_quarter),
+    (_RELATIVE, _read_relative),
+    (_NAMED, _read_named_month),
+    (_AGO, _read_ago),
+    (_NEAR, _read_near),
+    (_WEEKDAY, _read_weekday),
+    (_YEAR, _read_year_after_lead),
 )

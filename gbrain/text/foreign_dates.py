@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-ENGLISH_MONTHS = (
-    "January February March April May June July August September October November December".split()
-)
+from gbrain.text.periods import MONTH_NAMES
+
 # German, French, Spanish, Italian, Portuguese and Dutch.
 FOREIGN_MONTHS = {
     name: number
@@ -58,7 +57,7 @@ def translate_dates(text: str) -> str:
 
     def month(match: re.Match[str]) -> str:
         lead, day, name, year = match.groups()
-        english = ENGLISH_MONTHS[FOREIGN_MONTHS[name.lower()] - 1]
+        english = MONTH_NAMES[FOREIGN_MONTHS[name.lower()] - 1]
         # "In August 2025" and "4 August" are English as well, "4. August" is not.
         foreign_lead = lead and lead.lower() not in ("in", "a", "am")
         if english.lower() == name.lower() and not foreign_lead and "." not in match[0]:

@@ -115,7 +115,7 @@ def _parse_yaml(source: str) -> tuple[dict[str, FrontMatterValue], dict[str, int
     try:
         return builder.build(parser(source).get_event)
     except yaml.YAMLError as error:
-        raise _malformed(error, source) from None
+        raise _parser_error(error, source) from None
     except (ValueError, OverflowError):
         # In the pure-Python parser, chr() fails on an escape such as "\UFFFFFFFF".
         raise _bad(builder.line, "an escape stands for no character", _HINT_QUOTE) from None
@@ -166,7 +166,7 @@ class _ValueBuilder:
     def _mapping(
         self, start: Any, depth: int, lines: dict[str, int]
     ) -> dict[str, FrontMatterValue]:
-        self._open(start, depth)
+        self._enter_node(start, depth)
         values: dict[str, FrontMatterValue] = {}
         while type(event := self._next()) is not self._yaml.MappingEndEvent:
             if type(event) is not self._yaml.ScalarEvent:
@@ -182,7 +182,7 @@ class _ValueBuilder:
         return values
 
     def _sequence(self, start: Any, depth: int) -> list[FrontMatterValue]:
-        self._open(start, depth)
+        self._enter_node(start, depth)
         values: list[FrontMatterValue] = []
         while type(event := self._next()) is not self._yaml.SequenceEndEvent:
             values.append(self._value(event, depth + 1))
@@ -211,7 +211,7 @@ class _ValueBuilder:
         self._limit_depth(depth + height - 1)
         return value
 
-    def _open(self, start: Any, depth: int) -> None:
+    def _enter_node(self, start: Any, depth: int) -> None:
         self._count(start, 1)
         self._limit_depth(depth)
         self._anchored.pop(start.anchor, None)
@@ -282,7 +282,7 @@ def _not_allowed(character: str, line: int) -> BadPage:
     return _bad(line, what, "Remove it.")
 
 
-def _malformed(error: Any, source: str) -> BadPage:
+def _parser_error(error: Any, source: str) -> BadPage:
     """Return the parser's error, at the line where a person would look for the mistake."""
     mark = error.problem_mark
     # Report an unclosed quote or bracket where it starts; a block may start far above the error.

@@ -71,14 +71,14 @@ def parse_ignore_rules(lines: Iterable[str], *, ignore_case: bool = False) -> Ca
 
     rules = [rule for line in lines if (rule := _parse_rule(fold(line)))][::-1]
 
-    def ignored(path: str) -> bool:
+    def is_ignored(path: str) -> bool:
         names = fold(path).rstrip("/").split("/")
         for rule in rules:
             if path.endswith("/") >= rule.folders_only and _matches(rule.steps, names):
                 return not rule.negated
         return False
 
-    return ignored
+    return is_ignored
 
 
 def _parse_rule(line: str) -> _Rule | None:

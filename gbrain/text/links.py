@@ -44,16 +44,8 @@ def parse_body_links(
     """
     links: list[Link] = []
     tags: list[str] = []
-    starts, code = structure.starts, structure.code
-    hidden = tuple(find_comments(text, structure)) if "%%" in text else ()
-    pattern = _pattern_with_blocks() if "((" in text else _REFERENCE
-    for match in pattern.finditer(text):
+    for match, line in find_references(text, structure):
         kind = match.lastgroup
-        if kind is None:
-            continue
-        line = bisect_right(starts, match.start()) - 1
-        if is_within(code, line) or (hidden and is_within(hidden, match.start())):
-            continue
         if kind == "tag":
             if _starts_word(text, match.start()):
                 spaced = _SPACED_TAG.match(text, match.start())
@@ -73,6 +65,24 @@ def parse_body_links(
             if found:
                 links.append(Link(first_line + line, "markdown", found[0], found[1], match["text"]))
     return links, tags
+
+
+def find_references(text: str, structure: Structure) -> Iterator[tuple[re.Match[str], int]]:
+    """Yield each link and tag of a body with its line, from 0; not those in code and comments."""
+    starts, code = structure.starts, structure.code
+    hidden = tuple(find_comments(text, structure)) if "%%" in text else ()
+    pattern = _pattern_with_blocks() if "((" in text else _REFERENCE
+    for match in pattern.finditer(text):
+        if match.lastgroup is None:
+            continue
+        line = bisect_right(starts, match.start()) - 1
+        if not is_within(code, line) and not (hidden and is_within(hidden, match.start())):
+            yield match, line
+
+
+def find_wiki_links(text: str) -> list[re.Match[str]]:
+    """Return the matches of [[wikilinks]] in a text without code, such as front matter."""
+    return [match for match in _REFERENCE.finditer(text) if match["wiki"]]
 
 
 @cache
@@ -128,7 +138,7 @@ def parse_front_matter_links(
     for key, value in values.items():
         for written in _strings(value):
             line = lines.get(key, 1)
-            wiki = [m for m in _REFERENCE.finditer(written) if m["wiki"]]
+            wiki = find_wiki_links(written)
             for match in wiki:
                 yield Link(line, "front_matter", match["wiki"].strip(), match["heading"], key)
             if not wiki and key.casefold() in _LINK_KEYS and not _SCHEME.match(written):

@@ -1,12 +1,13 @@
-"""Parse the bytes of a Markdown file into a Page, with its metadata, links and chunks."""
+"""Parse the bytes of a Markdown file into a Page, and find the questions that a page answers."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import NamedTuple
 
 from gbrain.errors import BadPage
 from gbrain.text.chunking import chunk_body
@@ -22,7 +23,7 @@ from gbrain.text.dialects import (
 from gbrain.text.frontmatter import split_front_matter
 from gbrain.text.links import parse_body_links, parse_front_matter_links
 from gbrain.text.markdown import Structure, scan_blocks
-from gbrain.text.periods import Period
+from gbrain.text.periods import MONTH_NAMES, Period
 from gbrain.text.sections import find_timeline_line, split_sections
 from gbrain.text.slug import slug_from_path
 from gbrain.types import Page, Section
@@ -94,9 +95,7 @@ def parse_page(path: str, data: bytes) -> Page:
     title = _find_title(values, structure, path)
     links, inline_tags = parse_body_links(body, structure, first_line, path)
     links = [*parse_front_matter_links(front.values, front.lines), *links]
-    tags = _unique_names(
-        *_list_values(values, ("tags", "tag"), r"[,\s]+"), *inline_tags, *block_tags
-    )
+    tags = _unique_names(*front_matter_tags(values), *inline_tags, *block_tags)
     day = journal_day(_file_stem(path))
     aliases = _unique_names(
         *_list_values(values, ("aliases", "alias"), r","),
@@ -176,6 +175,11 @@ def _plain_text(inline: str) -> str:
     if "[" in inline:
         inline = _INLINE_LINK.sub(lambda m: m[1] or m[2] or "", inline)
     return " ".join(_EMPHASIS.sub("", inline).split())[:MAX_TITLE_CHARACTERS]
+
+
+def front_matter_tags(values: Mapping[str, object]) -> Iterator[str]:
+    """Yield the tags in front matter as they are written."""
+    return _list_values(values, ("tags", "tag"), r"[,\s]+")
 
 
 def _list_values(
@@ -259,3 +263,66 @@ def _count_shape(
         entries=sum(1 for section in sections if section.kind == "timeline"),
         links=links,
     )
+
+
+# --- the questions that a page answers -------------------------------------------------------
+
+MAX_QUESTIONS = 200
+_MAX_QUESTION_CHARACTERS = 500
+_MAX_ENTRY_WORDS = 20
+
+
+class QuestionSource(NamedTuple):
+    """The parts of a chunk that questions are derived from; only timeline entries have a date."""
+
+    heading_path: tuple[str, ...]
+    date: str | None
+    text: str
+
+
+def authored_questions(meta: str) -> list[str]:
+    """Return the questions in front matter (as JSON): a list, or text with one on each line."""
+    written = json.loads(meta).get("questions") if '"questions"' in meta else None
+    if isinstance(written, str):
+        written = written.splitlines()
+    if not isinstance(written, list):
+        return []
+    tidied = (
+        " ".join(text.split())[:_MAX_QUESTION_CHARACTERS]
+        for text in written
+        if isinstance(text, str)
+    )
+    return list(islice(filter(None, tidied), MAX_QUESTIONS))
+
+
+def derive_questions(title: str, wing: str, chunks: Iterable[QuestionSource]) -> list[str]:
+    """Return the questions that title, headings and dated entries suggest, without duplicates."""
+    questions = {f"{'Who' if wing == 'people' else 'What'} is {title}?": None}
+    for chunk in chunks:
+        if chunk.date:
+            questions[_entry_question(chunk.date, chunk.text)] = None
+        elif chunk.heading_path and chunk.heading_path[-1] != title:
+            heading = chunk.heading_path[-1]
+            questions[heading if heading.endswith("?") else f"What is {heading} of {title}?"] = None
+        if len(questions) >= MAX_QUESTIONS:
+            break
+    return [question[:_MAX_QUESTION_CHARACTERS] for question in questions]
+
+
+def _entry_question(written: str, entry: str) -> str:
+    from gbrain.text.timeline import parse_entry
+
+    words = parse_entry(entry).words.split()[:_MAX_ENTRY_WORDS]
+    return f"When, and what happened in {spell_out_date(written)}: {' '.join(words)}?"
+
+
+def spell_out_date(written: str) -> str:
+    """Return a date as a question would name it: `3 April 2026` for `2026-04-03`."""
+    year, _, rest = written[:10].partition("-")
+    month, _, day = rest.partition("-")
+    if month.startswith("Q"):
+        return f"{month} {year}"
+    if not (month.isdecimal() and 1 <= int(month) <= 12):
+        return year
+    named = f"{MONTH_NAMES[int(month) - 1]} {year}"
+    return f"{int(day)} {named}" if day.isdecimal() else named

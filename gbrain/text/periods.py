@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+MONTH_NAMES = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
 _DAYS_IN = {"day": 1, "week": 7}
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 

@@ -171,6 +171,12 @@ def _day(written: str, today: date) -> str:
         return ""
 
 
+def unread_dates(text: str, today: date) -> list[str]:
+    """Return the fields before: and after: whose value is not a date, as the query has them."""
+    fields = re.findall(r'(?<!\S)(?:before|after):[^\s()"]+', text)
+    return [field for field in fields if not _day(field.partition(":")[2], today)]
+
+
 def day_before(day: str) -> str:
     """Return the ISO day before; for the first day there is, one that sorts before it."""
     first = date.fromisoformat(day)

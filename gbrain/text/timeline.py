@@ -31,33 +31,39 @@ _LONGEST_DATE = 64
 _PLAIN_BULLET = "- "
 
 
-class TimelineEntry(NamedTuple):
+class EntryText(NamedTuple):
     """The content of an entry; the lines of `words` have no indentation."""
 
     source: str | None
     words: str
 
 
-def parse_entry(text: str) -> TimelineEntry:
+def parse_entry(text: str) -> EntryText:
     """Return the source and the words of an entry; text that is no entry is all words."""
     first, *others = _NEWLINE.split(text)
     head = _read_head(first)
     if head is None:
-        return TimelineEntry(None, text.strip())
+        return EntryText(None, text.strip())
     source = first[slice(*head.source)] if head.source else None
     column = _text_column(head.bullet)
     words = [head.bold + first[head.words :], *(_dedent(line, column) for line in others)]
-    return TimelineEntry(source, "\n".join(words).strip())
+    return EntryText(source, "\n".join(words).strip())
 
 
-def parse_list_item(text: str) -> TimelineEntry | None:
+def parse_list_item(text: str) -> EntryText | None:
     """Return the source and the words of a dated list item; None if it starts with no date."""
     first, *others = _NEWLINE.split(text)
     dated = parse_list_date(first)
     if dated is None or _read_head(first):
         return parse_entry(text) if dated else None
     words = [first[dated[1] :], *(_dedent(line, len(_PLAIN_BULLET)) for line in others)]
-    return TimelineEntry(None, "\n".join(words).strip())
+    return EntryText(None, "\n".join(words).strip())
+
+
+def entry_day(line: str) -> str | None:
+    """Return the first day (ISO) of the entry that starts on this line; None if none does."""
+    head = _read_head(line.rstrip("\r\n"))
+    return head.period.first if head else None
 
 
 class _Head(NamedTuple):
@@ -168,9 +174,9 @@ def _entry_period(date: str) -> Period:
     return dated[0]
 
 
-def _parse_input(words: str, source: str | None) -> TimelineEntry:
+def _parse_input(words: str, source: str | None) -> EntryText:
     lines = [line if line.strip(" \t") else "" for line in _NEWLINE.split(words)]
-    wanted = TimelineEntry(" ".join((source or "").split()) or None, "\n".join(lines).strip())
+    wanted = EntryText(" ".join((source or "").split()) or None, "\n".join(lines).strip())
     if not wanted.words:
         raise UsageError(
             "A timeline entry needs text", hint="Say what happened, in quotes: 'Moved to Lisbon'."
@@ -392,7 +398,7 @@ def _check_readable(front: str, body: str, at: int) -> None:
 
 def _format_entry(
     period: Period,
-    wanted: TimelineEntry,
+    wanted: EntryText,
     bullet: str,
     existing: Sequence[_ExistingEntry],
     like: _ExistingEntry | None,

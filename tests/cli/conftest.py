@@ -5,12 +5,17 @@ from __future__ import annotations
 import io
 import os
 import re
-import subprocess
 import sys
+import traceback
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+
+from gbrain.__main__ import main
+from gbrain.cli.app import COMMANDS, EXIT_INTERNAL_ERROR
 
 GOLDEN = Path(__file__).parent.parent.parent / "fixtures" / "golden"
 _TOOK = re.compile(r'("took_ms": )[\d.]+')
@@ -41,12 +46,18 @@ AtTerminal = Callable[..., tuple[int, str]]
 def at_terminal() -> AtTerminal:
     """`at_terminal("search", "river", columns=60, keys="q")` runs the program on a terminal.
 
-    Gives its exit code and all that the terminal was sent, escape sequences included.
+    Returns its exit code and all that the terminal was sent, escape sequences included. The
+    program runs in a fork of this process, which saves importing its modules each time.
     """
     import fcntl
     import pty
     import struct
     import termios
+
+    for name in {module for module, _ in COMMANDS.values()}:
+        import_module(f"gbrain.cli.{name}")
+    for name in ("markdown", "padding", "progress", "table", "tree"):
+        import_module(f"rich.{name}")
 
     def call(
         *words: str, columns: int = 100, rows: int = 50, keys: str = "", **variables: str
@@ -55,19 +66,42 @@ def at_terminal() -> AtTerminal:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         kept = {name: value for name, value in os.environ.items() if name not in _SCREEN}
         about = {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[2])}
+        child = os.fork()
+        if child == 0:
+            _run_program(words, theirs, {**kept, **about, **variables})
+        os.close(theirs)
         with os.fdopen(ours, "r+b", buffering=0) as screen:
-            running = subprocess.Popen(
-                [sys.executable, "-m", "gbrain", *words],
-                stdin=theirs, stdout=theirs, stderr=theirs, env={**kept, **about, **variables},
-            )  # fmt: skip
-            os.close(theirs)
             screen.write(keys.encode())
             shown = b""
             while part := _read(screen):
                 shown += part
-            return running.wait(), shown.decode().replace("\r\n", "\n")
+            _, status = os.waitpid(child, 0)
+            return os.waitstatus_to_exitcode(status), shown.decode().replace("\r\n", "\n")
 
     return call
+
+
+def _run_program(words: tuple[str, ...], terminal: int, environment: dict[str, str]) -> NoReturn:
+    """Run the program with the terminal as its input and output, and end this process."""
+    code = EXIT_INTERNAL_ERROR
+    try:
+        for stream in range(3):
+            os.dup2(terminal, stream)
+        sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
+        sys.stderr = os.fdopen(2, "w", buffering=1)
+        sys.argv = ["gbrain", *words]
+        os.environ.clear()
+        os.environ.update(environment)
+        main()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else bool(ended.code)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 _SCREEN = ("COLUMNS", "LINES", "NO_COLOR", "PAGER", "GBRAIN_PAGER", "LESS", "EDITOR", "VISUAL")

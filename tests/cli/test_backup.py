@@ -57,6 +57,18 @@ def test_a_restore_where_nothing_is(run, sample: Path, tmp_path: Path) -> None:
     assert (missing.exit_code, missing.error["code"]) == (1, "no_brain")
 
 
+def test_restore_refuses_a_file_that_is_no_backup(run, sample: Path, tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("something else")
+    before = sample.read_bytes()
+    assert run("restore", note, "--json").error == {
+        "code": "not_a_brain",
+        "message": f"{note} is not a backup",
+        "hint": "Your brain was not changed. Name a file that gbrain backup made.",
+    }
+    assert sample.read_bytes() == before
+
+
 def test_restore_waits_as_long_as_the_brain_says(run, sample: Path, tmp_path: Path) -> None:
     run("backup", tmp_path / "copy.db")
     run("config", "set", "busy_seconds", "0.1")

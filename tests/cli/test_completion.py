@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from gbrain.brain import Brain
 from gbrain.cli.completer import Cursor, completions, escape, split_command_line
-from gbrain.cli.completion import SCRIPTS
+from gbrain.cli.integrations import SCRIPTS
 from gbrain.config import all_settings
 from gbrain.profiles import PROFILES
 from gbrain.store import completion_values
@@ -79,7 +79,7 @@ def test_commands_and_their_commands() -> None:
     assert {"search", "query", "config"} <= set(values(""))
     assert values("sear") == ["search"]
     assert values("config", "") == ["list", "get", "set", "reset"]
-    assert dict(completions(["sear"])) == {"search": "Find pages by keywords, without a model."}
+    assert dict(completions(["sear"])) == {"search": "Find pages by keyword."}
 
 
 def test_options() -> None:
@@ -125,7 +125,8 @@ def test_settings_profiles_models_aliases_documents_and_hits(run, sample: Path) 
 
 
 def test_files_and_folders_are_left_to_the_shell() -> None:
-    assert list(completions(["import", "/t"])) == [("", "folders")]
+    assert list(completions(["import", "/t"])) == [("", "files")]
+    assert list(completions(["sync", "/t"])) == [("", "folders")]
     assert list(completions(["put", "slug", ""])) == [("", "files")]
     assert list(completions(["get", "--db", ""])) == [("", "files")]
     assert list(completions(["get", "--db=x"])) == [("", "files")]

@@ -75,8 +75,11 @@ def test_nothing_in_a_pipe_is_coloured(cron: Cron, sample: Path) -> None:
         assert "\x1b" not in shown.stdout + shown.stderr
 
 
-def test_two_at_once_share_the_work(sample: Path, tmp_path: Path) -> None:
-    command = [*PROGRAM, "embed", "--stale", "--json", "--db", str(sample)]
+def test_two_at_once_share_the_work(brain_path: Path) -> None:
+    with Brain.open(brain_path, make=True) as brain:
+        for number in range(40):
+            brain.put(f"notes/{number}", f"Heron number {number} stands in the marsh.".encode())
+    command = [*PROGRAM, "embed", "--stale", "--json", "--db", str(brain_path)]
     both = [
         subprocess.Popen(command, env={}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(2)
@@ -85,10 +88,10 @@ def test_two_at_once_share_the_work(sample: Path, tmp_path: Path) -> None:
     assert [code for _, code in ended] == [0, 0]
     assert [errors for (_, errors), _ in ended] == [b"", b""]
     done = [json.loads(output)["embedded"] for (output, _), _ in ended]
-    with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
+    with Brain.open(brain_path) as brain, brain.database.read_transaction() as connection:
         chunks = connection.execute("SELECT count(DISTINCT hash) FROM chunks").fetchone()[0]
         assert connection.execute("SELECT count(*) FROM embedding_jobs").fetchone()[0] == 0
-    assert sum(done) == chunks
+    assert sum(done) == chunks == 40
 
 
 @pytest.mark.parametrize(
@@ -109,7 +112,7 @@ def test_a_lock_is_waited_for_and_no_longer(
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == (
         f"Error: {busy} is being written by another program\n"
-        "Hint: Try again in a moment; busy_seconds sets how long gbrain waits.\n"
+        "Hint: Try again in a moment; the setting busy_seconds is how long gbrain waits.\n"
     )
     told = cron(*words, "--json", GBRAIN_DB=str(busy))
     assert told.returncode == 1

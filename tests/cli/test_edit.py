@@ -15,8 +15,10 @@ from time import sleep
 
 import pytest
 
-from gbrain.cli.editor import editor_arguments, editor_command
+from gbrain.cli.editor import Draft, editor_arguments, editor_command
 from gbrain.errors import GbrainError
+
+SAMPLE = Path(__file__).parents[2] / "gbrain" / "sample"
 
 
 @pytest.fixture
@@ -50,17 +52,18 @@ def drafts(tmp_path: Path) -> list[Path]:
 def test_what_is_saved_becomes_the_page(run, sample, editor, tmp_path):
     editor("text = text.replace('tepid', 'cool')")
     written = run("edit", "people/noor-haddad", "--json").json
+    assert written.pop("file")["outcome"] == "behind"
     assert written == {"slug": "people/noor-haddad", "version": 2, "outcome": "updated"}
     assert "sounded cool at best" in run("get", "people/noor-haddad").stdout
     assert drafts(tmp_path) == []
 
 
-def test_a_page_of_a_file_says_that_the_file_stays(run, sample, editor):
+def test_the_file_of_a_folder_nobody_named_here_stays(run, sample, editor):
     editor("text += 'x'")
     said = run("edit", "people/noor-haddad").stderr.splitlines()
     assert said == [
         "people/noor-haddad: updated, version 2",
-        "The file still has the old text; gbrain export writes the new one.",
+        f"The file still has the old text; gbrain sync {SAMPLE} lets gbrain write to this folder.",
     ]
 
 
@@ -84,12 +87,14 @@ def test_a_new_page_begins_with_its_title(run, brain_path, editor):
     editor("text += 'First words.'")
     run("edit", "ideas/My First Idea")
     assert run("get", "ideas/my-first-idea").stdout == "# My first idea\n\nFirst words."
-    assert run("get", "ideas/my-first-idea", "--json").json["path"] == "ideas/My First Idea.md"
+    assert run("get", "ideas/my-first-idea", "--json").json["path"] == "ideas/my-first-idea.md"
 
 
 def test_a_new_page_that_stays_as_it_began_is_not_made(run, brain_path, editor):
     editor("")
-    assert run("edit", "ideas/first").stderr == "ideas/first: nothing was written\n"
+    assert run("edit", "ideas/first").stderr == (
+        "New page ideas/first.\nideas/first: nothing was written\n"
+    )
     assert run("edit", "ideas/first", "--json").json["version"] is None
     assert run("get", "ideas/first").exit_code == 1
 
@@ -108,7 +113,7 @@ def test_a_template_is_filled_in(run, brain_path, editor, tmp_path):
 def test_a_name_that_is_nearly_a_page_is_pointed_out(run, sample, editor):
     editor("")
     said = run("edit", "people/alice-chan").stderr
-    assert said.startswith("people/alice-chan is a new page. Similar pages: people/alice-chen.")
+    assert said.startswith("New page people/alice-chan. Similar pages: people/alice-chen.")
 
 
 def test_somebody_else_was_faster(run, brain_path, editor, tmp_path):
@@ -209,7 +214,9 @@ def test_a_hit_of_the_last_answer_opens(run, sample, at_terminal, editor):
     assert "gbrain open N opens one" in shown
     editor("text = text.replace('Three copies', 'Four copies')")
     second = run("search", "backup sqlite", "--json").json["results"][1]["slug"]
-    assert run("open", "2", "--json").json == {"slug": second, "version": 2, "outcome": "updated"}
+    opened = run("open", "2", "--json").json
+    assert opened.pop("file")["outcome"] == "behind"
+    assert opened == {"slug": second, "version": 2, "outcome": "updated"}
     assert "Four copies" in run("get", second).stdout
 
 
@@ -284,11 +291,20 @@ def test_a_bad_page_can_be_edited_again_at_a_terminal(run, brain_path, at_termin
 # --- capture ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_thought_is_refused(run, brain_path, text):
+    refused = run("capture", text, "--json")
+    assert (refused.exit_code, refused.error["message"]) == (2, "There is no text to capture")
+    assert not brain_path.exists()
+
+
 def test_a_thought_goes_to_the_inbox(run, brain_path):
     made = run("capture", "Ask Alice", "--json").json
-    assert made == {"slug": "inbox", "version": 1, "outcome": "created", "date": "2026-11-16"}
+    assert made == {
+        "slug": "inbox", "version": 1, "outcome": "created", "date": "2026-11-16", "file": None,
+    }  # fmt: skip
     again = run("capture", "Ask", "Bo", "--source", "phone")
-    assert again.stderr == "inbox: 2026-11-16 updated, version 2\n"
+    assert again.stderr == "inbox: entry of 2026-11-16 added (version 2)\n"
     entries = run("timeline", "inbox", "--json").json["entries"]
     assert [(e["date"], e["source"], e["text"]) for e in entries] == [
         ("2026-11-16", None, "Ask Alice"), ("2026-11-16", "phone", "Ask Bo"),
@@ -334,10 +350,10 @@ def cut_short(number: int, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     saved = tmp_path / "saved"
     program = tmp_path / "waiting.py"
     program.write_text(
-        "import pathlib, sys, time\n"
+        "import os, pathlib, sys, time\n"
         "pathlib.Path(sys.argv[-1]).write_text('# Hours of work')\n"
         f"pathlib.Path({str(saved)!r}).touch()\n"
-        "time.sleep(2)\n"
+        "os.close(2)\ntime.sleep(2)\n"
     )
     running = subprocess.Popen(
         [sys.executable, "-m", "gbrain", "edit", "ideas/long"],
@@ -373,3 +389,17 @@ def test_the_next_edit_names_what_a_killed_one_left(run, brain_path, editor, tmp
     run("put", "ideas/long", kept)
     run("edit", "ideas/long")
     assert drafts(tmp_path) == []
+
+
+def test_an_edit_in_another_container_is_left_alone(run, brain_path, editor, monkeypatch):
+    """The processes there have ids that mean nothing here."""
+    run("put", "ideas/long", stdin=b"# Long\n")
+    with monkeypatch.context() as container:
+        container.setattr("os.getpid", lambda: 4_000_000)
+        elsewhere = Draft("ideas/long", "# Long\n")
+    editor("pass")
+    run("edit", "ideas/long")
+    assert elsewhere.file.read_text() == "# Long\n"
+    elsewhere.close()
+    run("edit", "ideas/long")
+    assert not elsewhere.file.exists()

@@ -17,7 +17,7 @@ SAMPLE = Path(__file__).parent.parent.parent / "gbrain" / "sample"
 
 @pytest.fixture
 def notes(run, brain_path):
-    """Three pages of one passage each that wait to be embedded."""
+    """Three pages of one chunk each that wait to be embedded."""
     for n in range(3):
         run("put", f"note{n}", stdin=f"The heron number {n} stands in the marsh.\n".encode())
     run("model", "list")

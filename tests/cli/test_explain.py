@@ -85,7 +85,7 @@ def test_why_not_names_a_superseded_page(run, embedded):
 def test_in_a_pipe_it_is_plain_text(run, embedded):
     lines = run("explain", LUKEWARM, "--why-not", "people/alice-chen").stdout.splitlines()
     assert lines[:2] == ["Why not", "  people/alice-chen: It is hit 4."]
-    assert "Fusion by set-union, 29 pages" in lines
+    assert "Merged by set-union, 29 pages" in lines
     assert any(line.startswith("Verdict: ") for line in lines)
 
 

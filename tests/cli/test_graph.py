@@ -32,6 +32,7 @@ def test_a_document(run, sample):
         "date": document["pages"][0]["date"], "distance": 0, "missing": False,
     }  # fmt: skip
     known = {page["slug"] for page in document["pages"]}
+    assert document["links"]
     assert all({link["source"], link["target"]} <= known for link in document["links"])
 
 

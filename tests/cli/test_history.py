@@ -39,7 +39,7 @@ def test_history_of_what_was_deleted_or_renamed(run, three):
     assert run("diff", "notes/b", "--from", "1", "--to", "2").stdout.endswith(" one\n+two\n")
 
 
-def test_a_name_used_again_goes_on_after_all_versions_of_its_last_holder(run, three):
+def test_a_reused_name_continues_the_old_version_numbers(run, three):
     run("delete", three)
     run("put", three, stdin=b"back")
     run("rename", three, "notes/b")

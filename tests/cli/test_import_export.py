@@ -106,9 +106,7 @@ def test_sync_refuses_to_empty_the_brain(run, brain_path, vault):
     assert len(run("list").stdout.splitlines()) == 2
 
 
-def test_a_folder_that_is_gone_does_not_keep_the_others_from_being_followed(
-    run, brain_path, vault, tmp_path
-):
+def test_a_missing_folder_does_not_stop_the_sync_of_others(run, brain_path, vault, tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
     (gone / "g.md").write_text("# G\n")
@@ -121,16 +119,21 @@ def test_a_folder_that_is_gone_does_not_keep_the_others_from_being_followed(
     assert run("get", "g").stdout == "# G\n"
 
 
-def test_what_both_sides_changed_is_named_and_overwrite_takes_the_file(run, brain_path, vault):
+def test_a_conflict_is_named_once_and_overwrite_takes_the_file(run, brain_path, vault):
     run("import", vault, "--no-embed")
+    run("config", "set", "write_through", "off")
     run("put", "a", stdin=b"# Mine\n")
     (vault / "a.md").write_text("# Theirs\n")
     refused = run("import", vault, "--no-embed", "--json")
     assert refused.exit_code == 1
     assert [problem["code"] for problem in refused.json["problems"]] == ["both_changed"]
-    assert run("get", "a").stdout == "# Mine\n"
-    assert run("import", vault, "--no-embed", "--overwrite").exit_code == 0
+    assert refused.json["problems"][0]["hint"] == "gbrain resolve a merges the two."
     assert run("get", "a").stdout == "# Theirs\n"
+    assert run("sync", "--no-embed").exit_code == 0
+    run("put", "a", stdin=b"# Mine again\n")
+    (vault / "a.md").write_text("# Theirs again\n")
+    assert run("import", vault, "--no-embed", "--overwrite").exit_code == 0
+    assert run("get", "a").stdout == "# Theirs again\n"
 
 
 def test_export_names_the_pages_that_import_would_not_take_back(run, brain_path, tmp_path):
@@ -154,8 +157,10 @@ def test_import_then_export_gives_every_byte_back(run, brain_path, tmp_path):
     files = {p.relative_to(AWKWARD): p.read_bytes() for p in AWKWARD.rglob("*") if p.is_file()}
     assert exported.json == {
         "folder": str(tmp_path / "out"),
+        "dry_run": False,
         "written": len(files),
         "unchanged": 0,
+        "files": None,
     }
     out = tmp_path / "out"
     assert {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()} == files
@@ -249,13 +254,29 @@ def test_an_export_leaves_files_it_did_not_write(run, sample, tmp_path, format_,
     assert "New text of the index" in file.read_text()
 
 
-def test_an_edited_web_page_is_left_alone(run, sample, tmp_path):
-    run("export", tmp_path, "--format", "html")
-    page = tmp_path / "index.html"
-    page.write_text(page.read_text().replace("<body>", "<body>My words"))
-    edited = page.read_text()
-    assert run("export", tmp_path, "--format", "html").exit_code == 1
-    assert page.read_text() == edited
+@pytest.mark.parametrize(
+    ("format_", "name", "old", "new"),
+    [
+        ("html", "index.html", "<body>", "<body>My words"),
+        ("json", "brain.ndjson", "# Alice Chen", "# Alice Jones"),
+    ],
+)
+def test_an_edited_export_is_left_alone(run, sample, tmp_path, format_, name, old, new):
+    run("export", tmp_path, "--format", format_)
+    file = tmp_path / name
+    assert old in file.read_text()
+    edited = file.read_text().replace(old, new)
+    file.write_text(edited)
+    refused = run("export", tmp_path, "--format", format_, "--json")
+    assert (refused.exit_code, refused.error["code"]) == (1, "file_changed")
+    assert file.read_text() == edited
+
+
+def test_lines_of_a_deleted_page_are_replaced(run, sample, tmp_path):
+    run("export", tmp_path, "--format", "json")
+    run("delete", "people/alice-chen")
+    assert run("export", tmp_path, "--format", "json").exit_code == 0
+    assert "# Alice Chen" not in (tmp_path / "brain.ndjson").read_text()
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
@@ -283,7 +304,9 @@ def test_one_is_not_many(run, brain_path, tmp_path):
     assert run("export", out).stderr == f"1 page written to {out}, 0 unchanged.\n"
     assert run("backup", tmp_path / "copy").stderr.startswith("Copied 1 page, ")
     run("put", "b", stdin=b"# B\n")
-    assert run("rename", "b", "c").stderr.endswith("\n1 link to the old slug left, on a.\n")
+    renamed = run("rename", "b", "c").stderr
+    assert "\n1 link to b left, on a. To correct them, replace b with c there" in renamed
+    assert renamed.endswith("there, e.g. with gbrain edit.\n")
     assert run("embed", "a").stderr.startswith("1 chunk embedded (")
 
 
@@ -328,3 +351,88 @@ def test_an_interrupted_import_says_what_is_done(brain_path, tmp_path, options):
     with Brain.open(brain_path) as brain:
         assert len(brain.list()[0]) == 400
         assert 0 < brain.backlog().waiting == brain.count_due_jobs()
+
+
+# --- single files, and exports that are only planned ------------------------------------------
+
+
+def test_a_file_of_a_folder_is_imported_alone(run, vault: Path) -> None:
+    run("import", vault, "--no-embed", "--quiet")
+    (vault / "a.md").write_text("# A\n\nChanged.\n")
+    (vault / "new.md").write_text("# New\n")
+    planned = run("import", vault / "a.md", "--no-embed", "--dry-run", "--json").json
+    done = run("import", vault / "a.md", "--no-embed", "--json").json
+    assert planned["changes"] == done["changes"]
+    assert [(each["action"], each["slug"]) for each in done["changes"]] == [("update", "a")]
+    assert (done["files_written"], done["problems"]) == ([], [])
+    assert run("get", "a").stdout == "# A\n\nChanged.\n"
+    assert run("get", "new").exit_code == 1
+    again = run("import", vault / "a.md", "--no-embed", "--json").json
+    assert (again["changes"], again["unchanged"]) == ([], 1)
+
+
+def test_a_file_from_elsewhere_is_a_page_by_its_name(run, tmp_path: Path, brain_path: Path) -> None:
+    (file := tmp_path / "Minutes of May.md").write_text("# Minutes\n")
+    assert (
+        run("import", file, "--no-embed", "--json").json["changes"][0]["slug"] == "minutes-of-may"
+    )
+    file.write_text("# Minutes\n\nMore.\n")
+    assert run("import", file, "--no-embed", "--json").json["updated"] == 1
+    assert run("get", "minutes-of-may").stdout == "# Minutes\n\nMore.\n"
+
+
+def test_a_file_from_elsewhere_replaces_no_page_unasked(run, vault: Path, tmp_path: Path) -> None:
+    run("import", vault, "--no-embed", "--quiet")
+    (file := tmp_path / "a.md").write_text("# Another\n")
+    refused = run("import", file, "--no-embed", "--json")
+    assert refused.exit_code == 1
+    assert [each["code"] for each in refused.json["problems"]] == ["slug_collision"]
+    assert run("import", file, "--no-embed", "--overwrite").exit_code == 0
+    assert (vault / "a.md").read_text() == run("get", "a").stdout == "# Another\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("notes.txt", "not_markdown"), ("vault/private.md", "ignored")]
+)
+def test_a_file_that_is_no_page_is_refused(
+    run, vault: Path, tmp_path: Path, name: str, code: str
+) -> None:
+    (vault / ".gbrainignore").write_text("private.md\n")
+    run("import", vault, "--no-embed", "--quiet")
+    (tmp_path / name).write_text("# Text\n")
+    refused = run("import", tmp_path / name, "--no-embed", "--json")
+    assert refused.exit_code == 1
+    assert [each["code"] for each in refused.json["problems"]] == [code]
+
+
+@pytest.mark.parametrize("format_", ["md", "html", "json"])
+def test_a_planned_export_writes_nothing(run, vault: Path, tmp_path: Path, format_: str) -> None:
+    run("import", vault, "--no-embed", "--quiet")
+    words = ("export", tmp_path / "out", "--format", format_)
+    planned = run(*words, "--dry-run", "--json").json
+    assert not (tmp_path / "out").exists()
+    assert {each["action"] for each in planned["files"]} == {"write"}
+    done = run(*words, "--json").json
+    assert format_ == "json" or done["written"] == planned["written"] == len(planned["files"])
+    if format_ == "json":
+        (tmp_path / "out" / "brain.ndjson").write_text("mine\n")
+        assert run(*words, "--dry-run").exit_code == 1
+        assert (tmp_path / "out" / "brain.ndjson").read_text() == "mine\n"
+
+
+def test_a_planned_export_names_what_it_would_refuse(run, vault: Path, tmp_path: Path) -> None:
+    run("import", vault, "--no-embed", "--quiet")
+    out = tmp_path / "out"
+    run("export", out)
+    (out / "a.md").write_text("Mine.\n")
+    (out / "dir" / "b.md").unlink()
+    run("put", "dir/b", stdin=b"# B\n\nNew.\n")
+    planned = run("export", out, "--dry-run")
+    assert planned.exit_code == 1
+    assert planned.stdout == (
+        f"refuse\ta.md\t{out}/a.md was not written by gbrain\nwrite\tdir/b.md\t\n"
+    )
+    assert planned.stderr == "Dry run: 1 new, 0 replaced, 1 refused, 0 unchanged.\n"
+    forced = run("export", out, "--dry-run", "--force")
+    assert forced.stderr == "Dry run: 1 new, 1 replaced, 0 refused, 0 unchanged.\n"
+    assert (out / "a.md").read_text() == "Mine.\n"

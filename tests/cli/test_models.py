@@ -153,7 +153,7 @@ def test_with_a_damaged_model_keywords_answer(run, moved, how):
     answer = run("query", "heron", "--mode", "hybrid", "--json")
     assert answer.exit_code == 0
     assert (answer.json["mode"], answer.json["fell_back_to_bm25"]) == ("bm25", True)
-    told = f"{verified.error['message']} {verified.error['hint']}"
+    told = f"{verified.error['message']} {verified.error['hint']} These are keyword results."
     assert answer.json["notice"] == told == answer.stderr.strip()
     assert answer.json["results"][0]["slug"] == "birds"
     assert answer.json["results"][0]["lanes"]["vector"] is None

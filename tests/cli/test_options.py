@@ -92,6 +92,13 @@ def test_paragraphs_of_help_have_no_line_breaks() -> None:
     assert [part for part in paragraphs if "\n" in part] == []
 
 
+def test_every_command_takes_one_line_of_the_help() -> None:
+    """80 columns leave 60 for the summary of a command."""
+    summaries = {name: EVERY[name].help.split("\n")[0] for name in EVERY if name in COMMANDS}
+    assert summaries["search"] == "Find pages by keyword."
+    assert {name: text for name, text in summaries.items() if len(text) > 60} == {}
+
+
 def test_every_command_with_messages_has_quiet() -> None:
     messages = {name for name in EVERY if {"say", "write_table", "show_progress"} & uses(name)}
     assert {"search", "list", "diff", "why", "jobs list", "sync"} <= messages
@@ -119,7 +126,7 @@ def test_every_command_with_a_pager_has_no_pager() -> None:
         ("why", "packing-list"),
         ("jobs", "list", "-n", "1"),
         ("gaps",),
-        ("doctor",),
+        ("doctor", "--json"),
     ],
     ids=" ".join,
 )

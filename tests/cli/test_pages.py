@@ -60,6 +60,7 @@ def test_put_says_what_it_did(run, brain_path):
         "version": 1,
         "outcome": "created",
         "nearly_the_same": None,
+        "file": None,
     }
     assert run("put", "a", "--json", stdin=b"x").json["outcome"] == "unchanged"
     assert run("put", "a", "--json", stdin=b"y").json == {
@@ -67,6 +68,7 @@ def test_put_says_what_it_did(run, brain_path):
         "version": 2,
         "outcome": "updated",
         "nearly_the_same": None,
+        "file": None,
     }
 
 
@@ -85,6 +87,12 @@ def test_an_expected_version_refuses_a_lost_update(run, brain_path):
         "hint": "Read it again with gbrain get a before you delete it.",
     }
     assert run("get", "a").stdout == "two"
+    missing = run("put", "b", "--expected-version", "3", "--json", stdin=b"mine")
+    assert missing.error == {
+        "code": "version_conflict",
+        "message": "b does not exist, so it is not at version 3",
+        "hint": "To create the page, leave out the expected version.",
+    }
 
 
 def test_a_bad_page_is_refused_with_its_line(run, brain_path):
@@ -174,12 +182,21 @@ def test_filters_understand_dates_in_words(run, sample):
     assert "journal/2026-04-03" not in slugs
 
 
-def test_delete_says_how_to_see_the_page_again(run, brain_path):
+def test_delete_and_get_say_how_to_bring_a_page_back(run, brain_path):
     run("put", "a", stdin=b"one")
     deleted = run("delete", "a")
-    assert deleted.stderr == "Deleted a. gbrain get a --version 1 still shows it.\n"
+    assert deleted.stderr == "Deleted a. gbrain undo a brings it back.\n"
+    assert run("get", "a", "--json").error == {
+        "code": "not_found",
+        "message": "a was deleted on 2026-11-16",
+        "hint": "gbrain undo a brings it back.",
+    }
     assert run("get", "a", "--version", "1").stdout == "one"
     assert run("delete", "a").exit_code == 1
+    run("undo", "a")
+    assert run("get", "a").stdout == "one"
+    run("rename", "a", "b")
+    assert run("get", "a", "--json").error["message"] == "There is no page a"
 
 
 def test_rename_names_the_links_left_behind(run, sample):

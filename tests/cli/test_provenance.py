@@ -23,12 +23,14 @@ def test_supersede_and_undo_byte_for_byte(run, plans):
     )
     assert run("supersede", "plan-1", "plan-2", "--json").json == {
         "slug": "plan-1", "version": 2, "outcome": "unchanged", "superseded_by": "plan-2",
+        "file": None,
     }  # fmt: skip
     undone = run("supersede", "--undo", "plan-1")
     assert undone.stderr == "plan-1: no longer superseded, version 3 (updated)\n"
     assert run("get", "plan-1").stdout_bytes == before
     assert run("supersede", "--undo", "plan-1", "--json").json == {
         "slug": "plan-1", "version": 3, "outcome": "unchanged", "superseded_by": None,
+        "file": None,
     }  # fmt: skip
 
 

@@ -59,12 +59,14 @@ def test_a_context_with_its_receipt(run, embedded):
     assert 0 < document["budget"]["used"] <= 300
     assert document["budget"]["stopped"] in ("budget", "coverage", "exhausted")
     assert document["budget"]["used"] == sum(piece["tokens"] for piece in document["context"])
+    assert document["context"]
     for piece in document["context"]:
         assert set(piece) == {
             "slug", "title", "heading_path", "date", "lines", "hash", "citation", "tokens", "text",
             "role",
         }  # fmt: skip
         assert piece["role"] in ("hit", "neighbour", "linked")
+    assert document["budget"]["dropped"]
     for dropped in document["budget"]["dropped"]:
         assert set(dropped) == {"slug", "tokens"}
 
@@ -125,11 +127,13 @@ def test_weights_of_nothing_switch_a_lane_off(run, embedded):
     run("config", "set", "keyword_weight", "0")
     document = run("query", LUKEWARM, "--json", "--debug").json
     assert "fts" not in [stage["stage"] for stage in document["trace"]]
+    assert document["results"]
     assert all(hit["lanes"]["fts"] is None for hit in document["results"])
     run("config", "set", "keyword_weight", "1")
     run("config", "set", "semantic_weight", "0")
     document = run("query", LUKEWARM, "--json", "--debug").json
     assert "vector" not in [stage["stage"] for stage in document["trace"]]
+    assert document["results"]
     assert all(hit["lanes"]["vector"] is None for hit in document["results"])
 
 

@@ -167,9 +167,7 @@ def test_a_batch_answers_line_by_line_in_order(run, sample):
         pytest.param(b'{"query": "x", "merge": "nonsense"}'),
     ],
 )
-def test_a_line_that_makes_no_sense_is_answered_with_an_error_and_the_batch_goes_on(
-    run, sample, line
-):
+def test_a_batch_continues_after_an_invalid_line(run, sample, line):
     batch = run("search", "-", stdin=line + b"\nriver\n")
     answers = documents(batch.stdout)
     assert batch.exit_code == 0
@@ -229,3 +227,29 @@ def test_a_word_of_a_script_without_spaces_is_an_answer(run, sample):
     assert (ran.exit_code, ran.stderr) == (0, "")
     assert ran.stdout.startswith("1. trips/tokyo ")
     assert run("search", "大阪", "--exit-code").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("",), "The query is empty."),
+        (
+            ("river", "--since", "2026-05", "--until", "2026-01"),
+            "--since 2026-05-01 is after --until 2026-01-31, so no page can match.",
+        ),
+        (
+            ("river before:yesteryear",),
+            "Cannot read the date in before:yesteryear, so it was searched as text.",
+        ),
+        (
+            ("river", "--mode", "semantic"),
+            "The brain has no vectors yet: run gbrain embed. These are keyword results.",
+        ),
+    ],
+    ids=["empty", "dates", "field", "semantic"],
+)
+def test_a_query_that_cannot_be_meant_is_told(run, sample, words, told):
+    answer = run("query", *words)
+    assert answer.exit_code == 0
+    assert told in answer.stderr
+    assert told not in run("query", "river before:2026-12").stderr

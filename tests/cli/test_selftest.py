@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from gbrain.cli.app import app
 from gbrain.evaluate.question_mining import QUESTION_KINDS
 
+NOON = "2026-11-16T12:00:00"
 FEW = ("--questions", "3")
 # Keywords alone, and of a page's words only those of its names count.
 BAD = {
@@ -20,10 +22,20 @@ BAD = {
 }
 
 
+@pytest.fixture(scope="module")
+def built_tested(embedded_sample, tmp_path_factory):
+    """The sample pages with vectors and the answers of a first self-test, made once."""
+    path = shutil.copy(embedded_sample, tmp_path_factory.mktemp("tested") / "brain.db")
+    words = ["selftest", *FEW, "--quiet", "--db", str(path)]
+    first = CliRunner().invoke(app, words, env={"GBRAIN_NOW": NOON, "TZ": "UTC"})
+    assert (first.exit_code, first.stdout, first.stderr) == (0, "", "")
+    return path
+
+
 @pytest.fixture
-def brain(embedded_sample, brain_path):
-    """The sample pages with vectors."""
-    return Path(shutil.copy(embedded_sample, brain_path))
+def tested(built_tested, brain_path):
+    """A copy of one's own of the brain that was tested once."""
+    return shutil.copy(built_tested, brain_path)
 
 
 def spoil(run):
@@ -31,7 +43,7 @@ def spoil(run):
         assert run("config", "set", name, value).exit_code == 0
 
 
-def test_the_first_run_is_kept_and_the_second_compared(run, brain):
+def test_the_first_run_is_kept_and_the_second_compared(run, embedded):
     first = run("selftest", *FEW, "--json")
     assert first.exit_code == 0
     document = first.json
@@ -47,8 +59,7 @@ def test_the_first_run_is_kept_and_the_second_compared(run, brain):
     assert second["baseline"]["state"]["model"] == "bge-small-en-v1.5"
 
 
-def test_worse_answers_are_named_and_exit_with_1(run, brain):
-    run("selftest", *FEW, "--quiet")
+def test_worse_answers_are_named_and_exit_with_1(run, tested):
     spoil(run)
     worse = run("selftest", *FEW, "--json")
     assert worse.exit_code == 1
@@ -62,7 +73,7 @@ def test_worse_answers_are_named_and_exit_with_1(run, brain):
     assert run("selftest", *FEW).exit_code == 0
 
 
-def test_cron_hears_of_losses_only(run, brain):
+def test_cron_hears_of_losses_only(run, tested):
     silent = run("selftest", *FEW, "--quiet")
     assert (silent.exit_code, silent.stdout, silent.stderr) == (0, "", "")
     spoil(run)
@@ -73,28 +84,26 @@ def test_cron_hears_of_losses_only(run, brain):
     assert "search_mode default → bm25" in loud.stderr
 
 
-def test_keep_makes_the_present_answers_the_measure(run, brain):
-    run("selftest", *FEW, "--quiet")
+def test_keep_makes_the_present_answers_the_measure(run, tested):
     spoil(run)
     assert run("selftest", *FEW, "--keep", "--quiet").exit_code == 1
     again = run("selftest", *FEW, "--json")
     assert (again.exit_code, again.json["lost"]) == (0, [])
 
 
-def test_a_generous_tolerance_lets_a_loss_pass(run, brain):
-    run("selftest", *FEW, "--quiet")
+def test_a_generous_tolerance_lets_a_loss_pass(run, tested):
     spoil(run)
     assert run("selftest", *FEW, "--tolerance", "1", "--quiet").exit_code == 0
 
 
-def test_rows_for_a_pipe(run, brain):
+def test_rows_for_a_pipe(run, embedded):
     rows = [line.split("\t") for line in run("selftest", *FEW).stdout.splitlines()]
     assert [row[:3] for row in rows][-1] == ["kind", "all", "30"]
     assert {len(row) for row in rows} == {10}
 
 
-def test_a_read_only_brain_is_asked_and_nothing_kept(run, brain):
-    brain.chmod(0o400)
+def test_a_read_only_brain_is_asked_and_nothing_kept(run, embedded):
+    embedded.chmod(0o400)
     ran = run("selftest", "--questions", "1", "--json")
     assert (ran.exit_code, ran.json["kept"]) == (0, False)
     refused = run("selftest", "--questions", "1", "--keep", "--json")
@@ -115,7 +124,7 @@ def test_nothing_to_ask(run, brain_path):
 
 
 @pytest.fixture
-def own_words(brain, run, tmp_path):
+def own_words(embedded, run, tmp_path):
     """A set of questions whose words stand in their pages: keywords answer them."""
     folder = tmp_path / "set"
     folder.mkdir()
@@ -134,7 +143,7 @@ def own_words(brain, run, tmp_path):
     return folder
 
 
-def test_settings_that_gain_are_written_and_undone(run, brain, own_words):
+def test_settings_that_gain_are_written_once_and_undone(run, embedded, own_words):
     run("config", "set", "search_merge_strategy", "rrf")
     run("config", "set", "semantic_weight", "5")
     shown = run("tune", own_words, "--json").json
@@ -143,8 +152,13 @@ def test_settings_that_gain_are_written_and_undone(run, brain, own_words):
     assert run("config", "get", "semantic_weight").stdout == "5.0\n"
     applied = run("tune", own_words, "--apply", "--json").json
     assert applied["best"] == shown["best"]
+    assert applied["written"]
     for name, value in applied["written"].items():
         assert run("config", "get", name).stdout == f"{value}\n"
+    again = run("tune", own_words, "--apply")
+    assert again.exit_code == 0
+    assert "The present settings stay" in again.stderr
+    assert [line.split("\t")[0] for line in again.stdout.splitlines()][-1] == "gain"
     for undoing in applied["undo"].split(" && "):
         program, *words = undoing.split()
         assert program == "gbrain"
@@ -155,15 +169,7 @@ def test_settings_that_gain_are_written_and_undone(run, brain, own_words):
         assert run("config", "reset", name).exit_code == 0
 
 
-def test_without_a_gain_the_settings_stand(run, brain, own_words):
-    run("tune", own_words, "--apply")
-    again = run("tune", own_words, "--apply")
-    assert again.exit_code == 0
-    assert "The present settings stay" in again.stderr
-    assert [line.split("\t")[0] for line in again.stdout.splitlines()][-1] == "gain"
-
-
-def test_mined_questions_alone_change_nothing(run, brain):
+def test_mined_questions_alone_change_nothing(run, embedded):
     run("config", "set", "semantic_weight", "5")
     before = run("config", "list", "--json").json
     ran = run("tune", "--questions", "12", "--apply", "--json").json

@@ -72,6 +72,7 @@ def test_stats_in_a_pipe_prints_names_and_values(run: Run) -> None:
     rows = dict(line.split("\t") for line in run("stats").stdout.splitlines())
     assert rows["pages"] == str(document["pages"])
     assert rows["dangling_links"] == str(document["dangling_links"])
+    assert document["wings"]
     for wing in document["wings"]:
         assert rows[f"wings.{wing['wing']}"] == str(wing["pages"])
 

@@ -72,6 +72,8 @@ def test_a_page_that_is_not_there(run, sample):
 
 
 def test_every_link_of_the_sample_leads_somewhere(run, sample):
-    for page in run("list", "--json").json["pages"]:
+    pages = run("list", "--json").json["pages"]
+    assert len(pages) == 29
+    for page in pages:
         links = run("links", page["slug"], "--json").json["links"]
         assert [link["target"] for link in links if link["slug"] is None] == []

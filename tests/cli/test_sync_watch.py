@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from threading import Timer
 from time import monotonic, sleep
 from typing import Any
@@ -32,7 +34,7 @@ def vault(tmp_path: Path, run, brain_path: Path) -> Path:
 
 
 @contextmanager
-def following(*words: str) -> Iterator[subprocess.Popen[str]]:
+def following(*words: str, patience: float = PATIENCE) -> Iterator[subprocess.Popen[str]]:
     """The program, watching; it has done its first round."""
     process = subprocess.Popen(
         [sys.executable, "-m", "gbrain", "sync", "--watch", "--json", *words],
@@ -44,7 +46,7 @@ def following(*words: str) -> Iterator[subprocess.Popen[str]]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     # Whoever waits for a line that never comes gets an end of file.
-    watchdog = Timer(PATIENCE, process.kill)
+    watchdog = Timer(patience, process.kill)
     watchdog.start()
     try:
         assert process.stdout
@@ -68,7 +70,7 @@ def texts(path: Path) -> dict[str, str]:
         return {page.slug: brain.text(page.slug) for page in brain.list()[0]}
 
 
-def test_what_changes_is_taken_in_embedded_and_dropped_until_it_is_terminated(
+def test_changes_are_imported_embedded_and_removed_until_sigterm(
     vault: Path, brain_path: Path
 ) -> None:
     with following() as process:
@@ -136,6 +138,62 @@ def test_a_folder_that_vanishes_and_returns_is_followed_again(
         eventually(lambda: set(texts(brain_path)) == {"a", "b"})
 
 
+@pytest.mark.parametrize("edits", [12, pytest.param(300, marks=pytest.mark.slow)])
+def test_no_edit_is_missed_whatever_happens_to_the_folders(
+    edits: int, vault: Path, run, brain_path: Path, tmp_path: Path
+) -> None:
+    """Each edit happens just after a folder was swapped or came back, or the brain was restored."""
+    second = tmp_path / "second"
+    roots = [vault, second]
+    for root in roots:
+        for number in range(5):
+            file = root / "dir" / f"{root.name}-{number}.md"
+            file.parent.mkdir(exist_ok=True, parents=True)
+            file.write_text(f"# {root.name} {number}\n")
+    run("import", *roots, "--no-embed", "--quiet")
+    backup = tmp_path / "backup.db"
+    run("backup", backup)
+    chance = Random(edits)
+    with following("--no-embed", "--quiet", patience=PATIENCE + edits) as process:
+        for number in range(edits):
+            root = chance.choice(roots)
+            match chance.randrange(6):
+                case 0:
+                    swap_folder(root, tmp_path / f"old-{number}")
+                case 1:
+                    swap_folder(root / "dir", tmp_path / f"old-{number}")
+                case 2:
+                    second.rename(tmp_path / "away")
+                    sleep(chance.random())
+                    (tmp_path / "away").rename(second)
+                case 3 if number % 5 == 0:
+                    assert run("restore", backup).exit_code == 0
+            files = sorted(root.rglob("*.md"))
+            assert files
+            chance.choice(files).write_text(f"# Edit {number}\n")
+            sleep(chance.random() / 5)
+        # Idle by now: the restored brain must be noticed without another edit.
+        sleep(1.5)
+        assert run("restore", backup).exit_code == 0
+        wanted = {
+            file.relative_to(root).with_suffix("").as_posix(): file.read_text()
+            for root in roots
+            for file in root.rglob("*.md")
+        }
+        eventually(lambda: texts(brain_path) == wanted)
+        assert process.poll() is None
+
+
+def swap_folder(folder: Path, old: Path) -> None:
+    """Replace the folder by a copy of itself in which one file was edited."""
+    new = old.with_name(f"new-{old.name}")
+    shutil.copytree(folder, new)
+    file = sorted(new.rglob("*.md"))[0]
+    file.write_text(f"# In {old.name}\n")
+    folder.rename(old)
+    new.rename(folder)
+
+
 # --- one round -------------------------------------------------------------------------------
 
 
@@ -183,6 +241,60 @@ def test_a_vault_without_pages_keeps_those_in_the_brain(
     assert following.import_changes(str(vault), None)
     assert texts(brain_path) == {"a": "# A\n"}
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_folder_without_most_files_is_reported_once(
+    run, vault: Path, brain_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(12):
+        (vault / f"n{number}.md").write_text(f"# Note {number}\n")
+    run("sync", "--no-embed", "--quiet")
+    for number in range(12):
+        (vault / f"n{number}.md").unlink()
+    following, root = watch(quiet=True), str(vault.resolve())
+    for changed in (None, frozenset(["n1.md"]), frozenset(["a.md"])):
+        assert following.import_changes(root, changed)
+    (vault / "a.md").write_text("# Still watched\n")
+    assert following.import_changes(root, frozenset(["a.md"]))
+    assert len(texts(brain_path)) == 13
+    assert texts(brain_path)["a"] == "# Still watched\n"
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.count("12 of 13 pages have no file any more") for line in lines] == [1]
+
+
+def test_files_of_a_folder_that_was_moved_here_are_read(
+    vault: Path, brain_path: Path, tmp_path: Path
+) -> None:
+    (vault / "dir" / "b.md").write_text("# B\n")
+    following, root = watch(), str(vault.resolve())
+    assert following.import_changes(root, None)
+    swap_folder(vault / "dir", tmp_path / "old")
+    assert following.import_changes(root, frozenset(["dir"]))
+    assert texts(brain_path) == {"a": "# A\n", "dir/b": "# In old\n"}
+
+
+def test_files_are_read_again_after_a_restore(
+    run, vault: Path, brain_path: Path, tmp_path: Path
+) -> None:
+    assert run("backup", tmp_path / "backup.db").exit_code == 0
+    following, root = watch(), str(vault.resolve())
+    (vault / "a.md").write_text("# Edited\n")
+    assert following.import_changes(root, None)
+    assert run("restore", tmp_path / "backup.db").exit_code == 0
+    assert texts(brain_path) == {"a": "# A\n"}
+    assert following.import_changes(root, frozenset())
+    assert texts(brain_path) == {"a": "# Edited\n"}
+
+
+def test_edits_made_while_an_import_fails_are_read_later(vault: Path, brain_path: Path) -> None:
+    following, root = watch(), str(vault.resolve())
+    assert following.import_changes(root, None)
+    (vault / ".gbrainignore").write_bytes(b"\xff\n")
+    (vault / "a.md").write_text("# Edited\n")
+    assert following.import_changes(root, frozenset(["a.md"]))
+    (vault / ".gbrainignore").unlink()
+    assert following.import_changes(root, frozenset([".gbrainignore"]))
+    assert texts(brain_path) == {"a": "# Edited\n"}
 
 
 def test_watching_changes_what_a_dry_run_must_not(run, vault: Path) -> None:

@@ -36,7 +36,9 @@ def test_five_hits_fit_on_a_small_screen_without_a_pager(run, at_terminal, sampl
         " 4 ",
         " 5 ",
     ]
-    assert re.search(r"10 pages in \d+ ms, bm25; 5 more hits: --all; gbrain open N", lines[-1])
+    assert re.search(
+        r"10 pages in \d+ ms, by keyword; --all lists 5 more hits; gbrain open N", lines[-1]
+    )
     assert len(run("search", "river", "--json").json["results"]) == 10
     for chosen in (("--all",), ("--limit", "7")):
         _, shown = at_terminal("search", "river", *chosen, "--no-pager")

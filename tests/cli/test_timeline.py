@@ -159,7 +159,7 @@ def test_nothing_to_tell(run, brain_path):
 def test_adding_makes_the_entry_findable_at_once(run, two):
     added = run("timeline-add", "people/bo", "Bought a kayak", "--json")
     assert added.json == {
-        "slug": "people/bo", "version": 2, "outcome": "updated", "date": "2026-11-16",
+        "slug": "people/bo", "version": 2, "outcome": "updated", "date": "2026-11-16", "file": None,
     }  # fmt: skip
     assert run("get", "people/bo").stdout.startswith("## Timeline\n- 2026-11-16: Bought a kayak\n")
     assert run("search", "kayak", "--json").json["results"][0]["slug"] == "people/bo"
@@ -168,8 +168,8 @@ def test_adding_makes_the_entry_findable_at_once(run, two):
 def test_adding_twice_changes_nothing(run, two):
     words = ("people/ann", "Moved\nto Lisbon", "--date", "yesterday", "--source", "phone")
     first, second = run("timeline-add", *words), run("timeline-add", *words)
-    assert first.stderr == "people/ann: 2026-11-15 updated, version 2\n"
-    assert second.stderr == "people/ann: 2026-11-15 unchanged, version 2\n"
+    assert first.stderr == "people/ann: entry of 2026-11-15 added (version 2)\n"
+    assert second.stderr == "people/ann: entry of 2026-11-15 already there (version 2)\n"
     assert run("get", "people/ann").stdout_bytes == (
         ANN + "- **2026-11-15** | phone — Moved\n  to Lisbon\n".encode()
     )
@@ -221,9 +221,10 @@ def test_it_is_told_that_the_file_of_a_page_is_behind(run, brain_path, tmp_path)
     folder.mkdir()
     (folder / "a.md").write_text("# A\n")
     run("import", str(folder), "--no-embed")
+    run("config", "set", "write_through", "off")
     behind = "The file still has the old text; gbrain export writes the new one."
     assert run("timeline-add", "a", "Met Bo").stderr.splitlines()[1:] == [behind]
-    assert run("timeline-add", "a", "Met Bo").stderr.endswith("unchanged, version 2\n")
+    assert run("timeline-add", "a", "Met Bo").stderr.endswith("already there (version 2)\n")
     assert run("capture", "Met Cy", "--to", "a").stderr.splitlines()[1:] == [behind]
     run("put", "b", stdin=b"# B\n")
     assert behind not in run("capture", "Met Cy", "--to", "b").stderr

@@ -60,7 +60,7 @@ def test_a_gain_is_shown_and_kept(run: Callable, brain_path: Path) -> None:
     assert ran.stdout == ""
     learned, gain, end = ran.stderr.splitlines()
     assert learned == "Trained on 60 opened pages of 60 questions."
-    assert gain.startswith("MRR on held-out questions: 0.")
+    assert gain.startswith("MRR on questions not used to train: 0.")
     assert end == "Saved. To use it: gbrain config set rerank learned"
     network = load_network(kept(brain_path) or "")
     assert network is not None

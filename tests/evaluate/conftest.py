@@ -1,4 +1,4 @@
-"""A small labelled set as a brain with vectors, made once."""
+"""The sample pages and a small labelled set as brains with vectors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from gbrain.brain import Brain
 from gbrain.evaluate.dataset_cache import DatasetBrain, open_dataset_brain
 from gbrain.evaluate.datasets import Dataset, load_dataset
 
 ALLOTMENTS = Path(__file__).parents[2] / "fixtures" / "eval" / "allotments"
+
+
+@pytest.fixture
+def embedded(embedded_sample: Path, brain_path: Path) -> Iterator[Brain]:
+    """Open the sample pages with vectors."""
+    shutil.copy(embedded_sample, brain_path)
+    with Brain.open(brain_path) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

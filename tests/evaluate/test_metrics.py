@@ -89,6 +89,7 @@ def test_metrics_equal_those_of_a_public_library(seed: int) -> None:
         for question, grades in judged.items()
     }
     of_trec_eval = [measure for measure in PUBLIC if measure != RR @ 10]
+    assert judged
     for measures, scored in ((of_trec_eval, run), (list(PUBLIC), strict)):
         for theirs in ir_measures.iter_calc(measures, judged, scored):
             own = getattr(ours[theirs.query_id], PUBLIC[theirs.measure])

@@ -1,4 +1,4 @@
-"""Changes measured before and after: a loss is told, and a worse model is not used."""
+"""Changes measured before and after: a loss is reported, and a worse model is not used."""
 
 from __future__ import annotations
 

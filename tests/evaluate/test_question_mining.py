@@ -149,7 +149,9 @@ def test_every_kind_has_questions_up_to_the_limit(sample: Path) -> None:
 
 def test_no_question_is_the_name_of_a_page(sample: Path) -> None:
     with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
-        for question in mine_questions(connection):
+        questions = list(mine_questions(connection))
+        assert {"typo", "paraphrase"} < {question.kind for question in questions}
+        for question in questions:
             if question.kind not in ("typo", "paraphrase"):
                 query = Query(question.text, parse_terms(question.text), Scope(), 10)
                 assert match_name(connection, query).answer is None, question
@@ -157,6 +159,7 @@ def test_no_question_is_the_name_of_a_page(sample: Path) -> None:
 
 def test_a_question_is_kept_while_its_words_are_in_the_page(birds: Brain) -> None:
     questions = [question for question in mined(birds) if question.slug == "wading-birds"]
+    assert questions
     with birds.database.read_transaction() as connection:
         assert all(is_still_valid(connection, question) for question in questions)
     birds.put("wading-birds", HERON.replace(b"The grey heron", b"A white egret"))

@@ -38,6 +38,7 @@ def test_a_run_returns_what_query_returns(
     runs, set_brain: DatasetBrain, allotments: Dataset
 ) -> None:
     assert [run.configuration for run in runs] == [FTS, SEMANTIC, UNION]
+    assert allotments.questions
     for run, mode in zip(runs[:2], ("bm25", "semantic"), strict=True):
         for asked, question in zip(run.results, allotments.questions, strict=True):
             answer = set_brain.query(question.text, scope=question.scope, mode=mode)
@@ -46,7 +47,9 @@ def test_a_run_returns_what_query_returns(
 
 
 def test_questions_stay_within_their_scope(runs: list[Run]) -> None:
+    assert runs
     for run in runs:
+        assert any(asked.ranking for asked in run.results)
         for asked in run.results:
             assert all(s.startswith(asked.question.scope.slug_prefix) for s in asked.ranking)
 
@@ -59,6 +62,7 @@ def test_vector_search_finds_reworded_questions(runs: list[Run]) -> None:
 
 
 def test_every_question_of_a_small_set_is_timed(runs: list[Run]) -> None:
+    assert runs
     for run in runs:
         assert len(run.times_ms) == 8
         assert 0 < run.p50_ms <= run.p95_ms
@@ -76,6 +80,7 @@ def test_progress_counts_questions(set_brain: DatasetBrain, allotments: Dataset)
 def test_a_run_without_vectors_reports_the_fallback(allotments, tmp_path) -> None:
     with open_dataset_brain(allotments, tmp_path) as brain:
         (run,) = run_configurations(brain, allotments.questions, allotments.relevant, [UNION])
+    assert run.results
     assert all(asked.fell_back for asked in run.results)
 
 
@@ -90,7 +95,9 @@ def test_100_hits_are_searched_for_relevant_pages(tmp_path) -> None:
     labelled = Dataset(tmp_path, tmp_path, documents, (question,), relevant, ())
     small = Configuration("small", {"search_mode": "bm25", "candidate_pool": "20"})
     with open_dataset_brain(labelled, tmp_path) as brain:
-        for run in run_configurations(brain, [question], relevant, [FTS, small]):
+        runs = run_configurations(brain, [question], relevant, [FTS, small])
+        assert len(runs) == 2
+        for run in runs:
             (asked,) = run.results
             assert len(asked.ranking) == 10
             assert (asked.scores.recall_at_10, asked.scores.recall_at_100) == (0.5, 1.0)

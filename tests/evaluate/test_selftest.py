@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +11,9 @@ from gbrain.errors import NotFound
 from gbrain.evaluate.question_mining import MinedQuestion, QuestionKind
 from gbrain.evaluate.selftest import (
     Baseline,
-    BrainState,
     SelftestReport,
     SelftestResult,
+    SelftestState,
     ask_questions,
     build_report,
     load_baseline,
@@ -24,15 +22,7 @@ from gbrain.evaluate.selftest import (
 )
 from gbrain.store import evaluation_data
 
-STATE = BrainState("1.0", None, 3, {})
-
-
-@pytest.fixture
-def brain(embedded_sample: Path, brain_path: Path) -> Iterator[Brain]:
-    """The sample pages with vectors."""
-    shutil.copy(embedded_sample, brain_path)
-    with Brain.open(brain_path) as opened:
-        yield opened
+STATE = SelftestState("1.0", None, 3, {})
 
 
 def answered(ranks: list[int | None], kind: QuestionKind = "title") -> tuple[SelftestResult, ...]:
@@ -109,11 +99,11 @@ def test_the_greatest_loss_comes_first() -> None:
     assert [moved.result.question.slug for moved in report.lost] == ["page-2", "page-1", "page-0"]
 
 
-def test_a_saved_run_is_read_back_unchanged(brain: Brain) -> None:
-    assert load_baseline(brain) is None
-    report = run_selftest(brain, limit=2)
-    save_baseline(brain, report)
-    kept = load_baseline(brain)
+def test_a_saved_run_is_read_back_unchanged(embedded: Brain) -> None:
+    assert load_baseline(embedded) is None
+    report = run_selftest(embedded, limit=2)
+    save_baseline(embedded, report)
+    kept = load_baseline(embedded)
     assert kept is not None
     assert kept.state == report.state
     assert [one._replace(first=None) for one in report.results] == list(kept.results)
@@ -125,32 +115,33 @@ def test_a_saved_run_is_read_back_unchanged(brain: Brain) -> None:
      '{"program": "1", "pages": 2, "settings": {}, "asked": [["a","b","c","d","e",null,1]]}',
      '{"program": "1", "pages": 2, "settings": {}, "asked": [["a","link","c","d","e",null,99]]}'],
 )  # fmt: skip
-def test_an_unreadable_baseline_counts_as_none(brain: Brain, results: str) -> None:
-    with brain.database.write_transaction() as connection:
+def test_an_unreadable_baseline_counts_as_none(embedded: Brain, results: str) -> None:
+    with embedded.database.write_transaction() as connection:
         evaluation_data.save_baseline(connection, "2026-11-16", None, results)
-    assert load_baseline(brain) is None
+    assert load_baseline(embedded) is None
 
 
-def test_a_second_run_of_the_same_brain_loses_nothing(brain: Brain) -> None:
-    first = run_selftest(brain, limit=2)
-    save_baseline(brain, first)
-    second = run_selftest(brain, limit=2, baseline=load_baseline(brain))
+def test_a_second_run_of_the_same_brain_loses_nothing(embedded: Brain) -> None:
+    first = run_selftest(embedded, limit=2)
+    save_baseline(embedded, first)
+    second = run_selftest(embedded, limit=2, baseline=load_baseline(embedded))
     assert second.results == first.results
     assert (second.lost, second.gained, second.dropped, second.worse) == ((), (), 0, False)
 
 
-def test_questions_of_deleted_pages_are_left_out(brain: Brain) -> None:
-    first = run_selftest(brain, limit=2)
-    save_baseline(brain, first)
+def test_questions_of_deleted_pages_are_left_out(embedded: Brain) -> None:
+    first = run_selftest(embedded, limit=2)
+    save_baseline(embedded, first)
     gone = first.results[0].question.slug
-    brain.delete(gone)
-    report = run_selftest(brain, limit=2, baseline=load_baseline(brain))
+    embedded.delete(gone)
+    report = run_selftest(embedded, limit=2, baseline=load_baseline(embedded))
     assert report.dropped == sum(one.question.slug == gone for one in first.results)
+    assert report.results
     assert not any(one.question.slug == gone for one in report.results)
 
 
-def test_a_selftest_records_no_usage(brain: Brain, brain_path: Path) -> None:
-    brain.set("record_queries", "on")
+def test_a_selftest_records_no_usage(embedded: Brain, brain_path: Path) -> None:
+    embedded.set("record_queries", "on")
     with Brain.open(brain_path) as recording:
         run_selftest(recording, limit=1)
         with recording.database.read_transaction() as connection:
@@ -160,13 +151,13 @@ def test_a_selftest_records_no_usage(brain: Brain, brain_path: Path) -> None:
             assert connection.execute("SELECT count(*) FROM questions").fetchone() == (1,)
 
 
-def test_the_excluded_page_is_not_searched(brain: Brain) -> None:
+def test_the_excluded_page_is_not_searched(embedded: Brain) -> None:
     text, slug = "write-ahead log talk in Rotterdam", "people/alice-chen"
     free, barred = (
         MinedQuestion(exclude or "free", "link", text, slug, "", exclude)
         for exclude in (None, slug)
     )
-    found, hidden = ask_questions(brain, [free, barred])
+    found, hidden = ask_questions(embedded, [free, barred])
     assert (found.rank, hidden.rank) == (1, None)
 
 
@@ -177,34 +168,34 @@ def test_an_empty_brain_has_no_questions(tmp_path: Path) -> None:
         assert raised.value.code == "no_questions"
 
 
-def test_a_month_counts_only_if_its_entry_is_shown(brain: Brain) -> None:
+def test_a_month_counts_only_if_its_entry_is_shown(embedded: Brain) -> None:
     text = "what happened in April 2026 with Alice Chen?"
     right = MinedQuestion("1", "month", text, "people/alice-chen", expects="2026-04")
     wrong = right._replace(expects="2025-11")
-    assert [one.rank for one in ask_questions(brain, [right, wrong])] == [1, None]
+    assert [one.rank for one in ask_questions(embedded, [right, wrong])] == [1, None]
 
 
-def test_a_missing_word_must_lower_the_grade(brain: Brain) -> None:
+def test_a_missing_word_must_lower_the_grade(embedded: Brain) -> None:
     text = "where did Alice Chen buy the trombone?"
     missing = MinedQuestion("1", "unanswerable", text, "people/alice-chen", expects="trombone")
     known = missing._replace(text="Alice Chen")
-    assert [one.rank for one in ask_questions(brain, [missing, known])] == [1, None]
+    assert [one.rank for one in ask_questions(embedded, [missing, known])] == [1, None]
 
 
-def test_a_new_note_is_found_in_a_copy_of_the_brain(brain: Brain) -> None:
-    before, files = brain.stats(), set(brain.path.parent.iterdir())
+def test_a_new_note_is_found_in_a_copy_of_the_brain(embedded: Brain) -> None:
+    before, files = embedded.stats(), set(embedded.path.parent.iterdir())
     note = "# Boiler\n\nThe plumber replaced the valve, radiators are hot again.\n"
     fresh = MinedQuestion("1", "fresh", "central heating repaired", "gbrain-selftest/note-1", note)
-    (found,) = ask_questions(brain, [fresh])
+    (found,) = ask_questions(embedded, [fresh])
     assert found.rank is not None
-    assert brain.stats() == before
-    assert set(brain.path.parent.iterdir()) == files
+    assert embedded.stats() == before
+    assert set(embedded.path.parent.iterdir()) == files
 
 
-def test_each_new_kind_is_kept_in_the_baseline(brain: Brain) -> None:
-    report = run_selftest(brain, limit=1)
+def test_each_new_kind_is_kept_in_the_baseline(embedded: Brain) -> None:
+    report = run_selftest(embedded, limit=1)
     assert {"rare", "month", "unanswerable", "fresh"} <= {kind for kind, _, _ in report.by_kind()}
-    save_baseline(brain, report)
-    saved = load_baseline(brain)
+    save_baseline(embedded, report)
+    saved = load_baseline(embedded)
     assert saved
     assert [one.question for one in saved.results] == [one.question for one in report.results]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +15,6 @@ from gbrain.evaluate.tune import current_merge_settings, merge_question, score_q
 from gbrain.evaluate.tune_questions import dataset_questions, mined_questions, opened_questions
 from gbrain.store import usage_log
 from gbrain.types import Scope
-
-
-@pytest.fixture
-def brain(embedded_sample: Path, brain_path: Path) -> Iterator[Brain]:
-    """The sample pages with vectors."""
-    shutil.copy(embedded_sample, brain_path)
-    with Brain.open(brain_path) as opened:
-        yield opened
 
 
 def silent(done: int, total: int) -> None:
@@ -44,54 +34,57 @@ def labelled(folder: Path, *slugs: str) -> Path:
     return folder
 
 
-def test_a_set_is_limited_to_pages_of_the_brain(brain: Brain, tmp_path: Path) -> None:
+def test_a_set_is_limited_to_pages_of_the_brain(embedded: Brain, tmp_path: Path) -> None:
     folder = labelled(tmp_path / "set", "people/alice-chen", "people/nobody")
-    (known,) = dataset_questions(brain, load_dataset(folder), silent)
+    (known,) = dataset_questions(embedded, load_dataset(folder), silent)
     assert (known.group, known.grades) == ("q0", {"people/alice-chen": 1})
     assert set(known.lanes) >= {"fts", "vector"}
-    hits = [hit.slug for hit in brain.query("who broke a wrist").hits]
+    hits = [hit.slug for hit in embedded.query("who broke a wrist").hits]
     assert hits[0] == "people/alice-chen"
-    assert score_question(known, current_merge_settings(brain.settings), brain.settings) == 1
+    assert score_question(known, current_merge_settings(embedded.settings), embedded.settings) == 1
 
 
-def test_a_set_of_other_pages_is_refused(brain: Brain, tmp_path: Path) -> None:
+def test_a_set_of_other_pages_is_refused(embedded: Brain, tmp_path: Path) -> None:
     folder = labelled(tmp_path / "set", "people/nobody")
     with pytest.raises(GbrainError, match="None of the pages that answer") as raised:
-        dataset_questions(brain, load_dataset(folder), silent)
+        dataset_questions(embedded, load_dataset(folder), silent)
     assert raised.value.code == "bad_set"
 
 
 @pytest.mark.parametrize("merge", ["set-union", "rrf", "blend"])
 @pytest.mark.parametrize("weight", ["0.4", "2.5"])
-def test_merging_again_gives_the_hits_of_query(brain: Brain, merge: str, weight: str) -> None:
+def test_merging_again_gives_the_hits_of_query(embedded: Brain, merge: str, weight: str) -> None:
     changes = {"search_merge_strategy": merge, "semantic_weight": weight, "both_bonus": "0.3"}
-    settings = override_settings(brain.settings, changes)
-    with brain.database.read_transaction() as connection:
+    settings = override_settings(embedded.settings, changes)
+    with embedded.database.read_transaction() as connection:
         questions = mine_questions(connection, 1, RANKED_KINDS)
-    for question, known in zip(questions, mined_questions(brain, 1, silent), strict=True):
+    assert questions
+    for question, known in zip(questions, mined_questions(embedded, 1, silent), strict=True):
         scope = Scope(exclude=(question.exclude,) if question.exclude else ())
-        answer = brain.query(question.text, scope=scope, limit=10, changes=changes)
+        answer = embedded.query(question.text, scope=scope, limit=10, changes=changes)
         again = merge_question(known, current_merge_settings(settings), settings)[:10]
         assert again == [hit.slug for hit in answer.hits], question
 
 
-def test_mined_questions_are_grouped_by_their_page(brain: Brain) -> None:
-    for mined in mined_questions(brain, 2, silent):
+def test_mined_questions_are_grouped_by_their_page(embedded: Brain) -> None:
+    questions = mined_questions(embedded, 2, silent)
+    assert questions
+    for mined in questions:
         assert mined.grades == {mined.group: 1}
 
 
-def test_recorded_queries_count_when_enough_led_to_a_page(brain: Brain) -> None:
-    page = brain.get("people/alice-chen")
+def test_recorded_queries_count_when_enough_led_to_a_page(embedded: Brain) -> None:
+    page = embedded.get("people/alice-chen")
     shown = [usage_log.ShownPage(page.id, ())]
-    with brain.database.write_transaction() as connection:
+    with embedded.database.write_transaction() as connection:
         for number in range(40):
             usage_log.log_query(
                 connection, f"wrist {number}", "2026", "auto", "strong", shown, 1000
             )
-    assert opened_questions(brain, silent) == []
-    with brain.database.write_transaction() as connection:
+    assert opened_questions(embedded, silent) == []
+    with embedded.database.write_transaction() as connection:
         connection.execute("UPDATE question_hits SET opened_at = '2026'")
-    cases = opened_questions(brain, silent)
+    cases = opened_questions(embedded, silent)
     assert len(cases) == 40
     assert cases[0].grades == {"people/alice-chen": 1}
 

@@ -124,6 +124,7 @@ def check_nothing_lost(path: Path, written: Reports) -> None:
         if "stamp" in line:
             puts.update(line["slugs"])
             last |= dict.fromkeys(line["slugs"], line["stamp"])
+    assert last
     for slug, stamp in last.items():
         if slug not in GONE:
             assert stamp_of(held[slug]) == stamp, f"the last write of {slug} is lost"
@@ -131,6 +132,7 @@ def check_nothing_lost(path: Path, written: Reports) -> None:
     logged = re.findall(r"said c\d+x\d+", held[LOG])
     assert sorted(logged) == sorted(lines), "lines of the timeline are lost or doubled"
     with Brain.open(path) as brain, brain.database.read_transaction() as connection:
+        assert puts
         for slug in SHARED:
             ups = sum(line["kind"] == "count_up" and line["slug"] == slug for line in written)
             assert held[slug].split()[-1] == str(ups), f"an update of {slug} is lost"

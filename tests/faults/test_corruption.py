@@ -44,7 +44,17 @@ SAMPLE = Path(__file__).parents[2] / "gbrain" / "sample"
 SLOW = pytest.mark.slow
 ALL_COMMANDS = READ_COMMANDS | MODEL_COMMANDS | WRITE_COMMANDS
 # Errors that are right after a repair, as some pages are lost.
-MISSING_MESSAGES = ("no page", "no version", "No folder", "no folder", "shares the slug")
+REPAIR = ("doctor", "--full", "--repair", "--quiet", "--json")
+MISSING_MESSAGES = (
+    "no page",
+    "was deleted on",
+    "no version",
+    "no task",
+    "no earlier text",
+    "No folder",
+    "no folder",
+    "shares the slug",
+)
 
 
 class SoundBrain:
@@ -130,7 +140,7 @@ def run_commands_on(
             if (code, out) != (0, base.expected_output(name))
         ]
         return "as new", failures
-    repaired = run_on_copy(work, copy, ("doctor", "--full", "--repair", "--quiet"), base.notes)
+    repaired = run_on_copy(work, copy, REPAIR, base.notes)
     failures += find_misbehaviour("doctor --full --repair", repaired)
     failures += [f"repair executed {ran} statements of the file" for ran in count_executed(copy)]
     if repaired.code:

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
@@ -76,12 +77,13 @@ def test_other_users_can_never_read_written_files(tmp_path: Path) -> None:
     private = tmp_path / "private"
     private.mkdir(0o700)
     brain, old = private / "new" / "brain.db", private / "old.db"
+    notes = shutil.copytree(ROOT / "gbrain" / "sample", tmp_path / "notes")
     editor = tmp_path / "editor.py"
     editor.write_text("import sys, time; open(sys.argv[1], 'a').write('more'); time.sleep(0.1)")
     old.touch(0o600)
     old.write_bytes(gzip.decompress(OLD_BRAIN.read_bytes()))
     words = [
-        ["import", str(ROOT / "gbrain" / "sample"), "--no-embed", "--quiet"],
+        ["import", str(notes), "--no-embed", "--quiet"],
         ["edit", "people/alice-chen", "--quiet"],
         ["capture", "a thought", "--quiet"],
         ["embed", "people/alice-chen", "--quiet"],

@@ -21,7 +21,7 @@ from tests.conftest import Run
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gbrain"
 # Where processes are started: rerank_command; $EDITOR and $PAGER; workers of gbrain itself.
-STARTS_PROCESSES = {"search/rerank/command.py", "output/pager.py", "importing/parse_worker.py"}
+STARTS_PROCESSES = {"search/rerank/command.py", "output/screen.py", "importing/parse_worker.py"}
 # Where values of our own worker process are unpickled.
 UNPICKLES = {"importing/parse_worker.py"}
 _MODULES = ("subprocess", "multiprocessing", "pty", "webbrowser", "concurrent.futures.process")

@@ -32,8 +32,7 @@ from mcp.types import CallToolRequestParams, CallToolResult
 from gbrain.brain import Brain
 from gbrain.cli.app import EXIT_INTERNAL_ERROR, run_command
 from gbrain.errors import BadPage
-from gbrain.mcp.server import ToolService
-from gbrain.mcp.session import Session
+from gbrain.mcp.server import Session, ToolService
 from gbrain.text.page import parse_page
 from tests.conftest import Run
 from tests.mcp.test_read_only import ARGUMENTS
@@ -284,7 +283,9 @@ def test_no_tool_quotes_a_broken_cell(
         shutil.copy(secret_brain, brain_path)
         columns = [column for column in columns_of(brain_path) if column[0] in ("pages", "chunks")]
         change = break_cell(brain_path, random.Random(seed), columns)
-        for result in call_all_tools(brain_path):
+        results = list(call_all_tools(brain_path))
+        assert results
+        for result in results:
             if result.is_error:
                 failed += 1
                 assert SECRET not in result.model_dump_json(), change

@@ -1,4 +1,4 @@
-"""What happens to everything that a vault should not hold and does."""
+"""What happens to files that a folder of notes should not contain."""
 
 from __future__ import annotations
 

@@ -91,6 +91,9 @@ def test_a_file_changed_by_hand_is_not_overwritten(brain: Brain, tmp_path: Path)
     with pytest.raises(GbrainError) as caught:
         brain.export(tmp_path)
     assert (caught.value.code, "--force" in caught.value.hint) == ("file_changed", True)
+    assert caught.value.message == (
+        f"{tmp_path}/a.md was not written by gbrain and was left alone; 1 page written"
+    )
     assert (tmp_path / "a.md").read_bytes() == b"by hand"
     assert (tmp_path / "b.md").read_bytes() == b"# B\n"
     assert brain.export(tmp_path, force=True) == (1, 1)

@@ -11,7 +11,8 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import BadPage, GbrainError, NotFound
-from gbrain.importing.importer import ImportReport, import_folder
+from gbrain.importing.import_report import ImportReport
+from gbrain.importing.importer import import_folder
 
 
 @pytest.fixture
@@ -87,17 +88,26 @@ def test_sync_never_deletes_a_page_without_a_file(brain: Brain, vault: Path) -> 
     assert "mine" in slugs(brain)
 
 
-def test_a_change_on_both_sides_is_reported_and_kept(brain: Brain, vault: Path) -> None:
+def test_a_change_on_both_sides_is_reported_once_and_kept(brain: Brain, vault: Path) -> None:
     brain.import_folder(vault)
     brain.put("a", b"# Mine\n")
     assert brain.import_folder(vault).changes == []
     write(vault, {"a.md": "# Theirs\n"})
     report = brain.import_folder(vault)
-    assert (did(report), wrong(report)) == ([], {"a.md": "both_changed"})
-    assert brain.text("a") == "# Mine\n"
+    assert (did(report), wrong(report)) == ([("update", "a")], {"a.md": "both_changed"})
+    assert (brain.text("a"), brain.text("a", 2)) == ("# Theirs\n", "# Mine\n")
+    assert [(c.slug, c.version) for c in brain.conflicts()] == [("a", 2)]
+    again = brain.import_folder(vault)
+    assert (again.unchanged, again.problems, len(brain.conflicts())) == (2, [], 1)
+
+
+def test_overwrite_takes_the_file_without_a_conflict(brain: Brain, vault: Path) -> None:
+    brain.import_folder(vault)
+    brain.put("a", b"# Mine\n")
+    write(vault, {"a.md": "# Theirs\n"})
     assert did(brain.import_folder(vault, overwrite=True)) == [("update", "a")]
     assert (brain.text("a"), brain.text("a", 2)) == ("# Theirs\n", "# Mine\n")
-    assert brain.import_folder(vault).unchanged == 2
+    assert (brain.import_folder(vault).unchanged, brain.conflicts()) == (2, [])
 
 
 def meanwhile(brain: Brain, act: Callable[[Brain], object]) -> Callable[[int, int], None]:
@@ -118,10 +128,10 @@ def test_a_write_during_an_import_is_not_lost(brain: Brain, vault: Path) -> None
         vault, progress=meanwhile(brain, lambda other: other.put("a", b"# Mine\n"))
     )
     assert (did(report), wrong(report)) == (
-        [("create", "c"), ("update", "dir/b")],
+        [("update", "a"), ("create", "c"), ("update", "dir/b")],
         {"a.md": "both_changed"},
     )
-    assert brain.text("a") == "# Mine\n"
+    assert (brain.text("a"), brain.text("a", 2)) == ("# Theirs\n", "# Mine\n")
 
 
 def test_a_page_put_during_its_first_import_is_not_lost(brain: Brain, vault: Path) -> None:
@@ -129,7 +139,7 @@ def test_a_page_put_during_its_first_import_is_not_lost(brain: Brain, vault: Pat
         vault, progress=meanwhile(brain, lambda other: other.put("a", b"# Mine\n"))
     )
     assert wrong(report) == {"a.md": "both_changed"}
-    assert brain.text("a") == "# Mine\n"
+    assert (brain.text("a"), brain.text("a", 1)) == ("# A\n", "# Mine\n")
 
 
 @pytest.mark.parametrize(
@@ -168,10 +178,11 @@ def test_a_page_changed_in_the_brain_outlives_its_file(brain: Brain, vault: Path
     assert brain.text("a") == "# Mine\n"
 
 
-def test_a_file_does_not_overwrite_a_page_put_by_hand(brain: Brain, vault: Path) -> None:
+def test_a_page_put_by_hand_and_its_file_are_a_conflict(brain: Brain, vault: Path) -> None:
     brain.put("a", b"# Mine\n")
     assert wrong(brain.import_folder(vault)) == {"a.md": "both_changed"}
-    assert brain.text("a") == "# Mine\n"
+    assert (brain.text("a"), brain.text("a", 1)) == ("# A\n", "# Mine\n")
+    assert [c.slug for c in brain.conflicts()] == ["a"]
 
 
 def test_files_of_two_folders_never_share_a_page(brain: Brain, vault: Path, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from gbrain.brain import Brain, timestamp
 from gbrain.errors import BadPage
 from gbrain.importing import jsonl
 from gbrain.importing.export import jsonl_lines
-from gbrain.importing.importer import ImportReport, import_jsonl
+from gbrain.importing.import_report import ImportReport
+from gbrain.importing.importer import import_jsonl
 from gbrain.importing.jsonl import JsonlRecord, read_records
 from gbrain.text.frontmatter import split_front_matter
 from gbrain.text.slug import path_from_name

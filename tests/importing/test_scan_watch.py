@@ -88,3 +88,27 @@ def test_a_missing_folder_is_watched_once_it_exists(vault: Path, tmp_path: Path)
     assert next(told) == {}
     Path(later).mkdir()
     wait_for(told, lambda found: found == {later: None})
+
+
+def test_all_folders_are_read_again_when_one_of_them_leaves(vault: Path, tmp_path: Path) -> None:
+    second = tmp_path.resolve() / "second"
+    second.mkdir()
+    roots = [str(vault), str(second)]
+    everything = dict.fromkeys(roots)
+    told = watch_folders(roots)
+    assert next(told) == everything
+    second.rename(tmp_path / "away")
+    wait_for(told, lambda found: found == everything)
+    (tmp_path / "away").rename(second)
+    wait_for(told, lambda found: found == everything)
+
+
+def test_all_files_are_read_again_after_very_many_changes(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gbrain.importing.scan._MAX_CHANGES", 2)
+    told = watch_folders([str(vault)])
+    assert next(told) == {str(vault): None}
+    for number in range(4):
+        (vault / f"{number}.md").write_text("# Note\n")
+    wait_for(told, lambda found: found == {str(vault): None})

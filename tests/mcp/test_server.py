@@ -19,10 +19,11 @@ from gbrain.brain import Brain
 
 READING = (
     "brain_search", "brain_query", "brain_get", "brain_list", "brain_timeline", "brain_links",
+    "brain_tasks", "brain_today",
     "brain_why",
     "brain_stats", "brain_explain", "memory_search", "memory_recall", "memory_ask",
 )  # fmt: skip
-WRITING = ("brain_put", "brain_timeline_add")
+WRITING = ("brain_put", "brain_timeline_add", "brain_undo", "brain_done")
 
 
 def names(connection) -> set[str]:
@@ -59,6 +60,8 @@ def test_every_tool_is_listed_with_its_schemas(servers) -> None:
         ("brain_list", {"wing": "people", "limit": 1}, "people/alice-chen"),
         ("brain_timeline", {"slug": "people/alice-chen"}, "7 of 7 entries"),
         ("brain_links", {"slug": "people/alice-chen"}, "from\tindex"),
+        ("brain_tasks", {}, " tasks."),
+        ("brain_today", {"date": "2026-04-03"}, "people/alice-chen"),
         ("brain_stats", {}, "people 5"),
         ("brain_explain", {"query": "backup", "why_not": "people/ivy-marlow"}, "people/ivy-marlow"),
         ("memory_search", {"query": "backup", "tags": []}, "projects/home-backup"),
@@ -90,6 +93,7 @@ def test_a_written_page_is_found_by_vector_at_once(servers) -> None:
     put = servers.left.document("brain_put", slug="ideas/estuary", content=text)
     assert put == {
         "slug": "ideas/estuary", "version": 1, "outcome": "created", "nearly_the_same": None,
+        "file": None,
     }  # fmt: skip
     found = servers.left.document(
         "brain_query", query="a bird that hunts fish early in the morning", mode="semantic"

@@ -184,6 +184,26 @@ def test_pages_are_listed_in_ranges(notes: Brain) -> None:
     assert called(notes, "brain_list", offset=1000).document["pages"] == []
 
 
+def test_a_page_that_an_agent_writes_is_written_to_its_file(brain: Brain, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    file = folder / "a.md"
+    file.write_bytes(b"# A\r\n\r\none\r\n")
+    brain.allow_writing(folder)
+    brain.import_folder(folder)
+    written = called(brain, "brain_put", slug="a", content="# A\n\ntwo\n")
+    assert written.document["file"] == {"path": str(file), "outcome": "written", "message": None}
+    assert file.read_bytes() == b"# A\r\n\r\ntwo\r\n"
+    called(brain, "brain_timeline_add", slug="a", text="Met Bo")
+    assert b"Met Bo\r\n" in file.read_bytes()
+    called(brain, "brain_put", slug="new", content="# New\n")
+    assert (folder / "new.md").read_text() == "# New\n"
+    file.write_text("# Changed in Obsidian\n")
+    refused = called(brain, "brain_put", slug="a", content="# Changed by an agent\n")
+    assert refused.document["file"]["outcome"] == "conflict"
+    assert "gbrain resolve a" in refused.text
+
+
 def test_links_go_both_ways_and_are_cut_with_a_note(notes: Brain) -> None:
     document = called(notes, "brain_links", slug="people/alice-chen", limit=2).document
     assert [link["slug"] for link in document["links"]] == [
@@ -202,9 +222,34 @@ def test_a_timeline_says_what_each_entry_is(notes: Brain) -> None:
     assert document["total"] == 2
 
 
+def test_a_write_is_undone_and_done_again(notes: Brain) -> None:
+    before = notes.text("people/noor-haddad")
+    called(notes, "brain_put", slug="people/noor-haddad", content="other\n")
+    undone = called(notes, "brain_undo", slug="Noor Haddad").document
+    assert (undone["outcome"], undone["version"], undone["restored_version"]) == ("updated", 3, 1)
+    assert notes.text("people/noor-haddad") == before
+    called(notes, "brain_undo", slug="people/noor-haddad", redo=True)
+    assert notes.text("people/noor-haddad") == "other\n"
+
+
+def test_a_task_is_listed_and_ticked(notes: Brain) -> None:
+    called(notes, "brain_put", slug="lists/errands", content="- [ ] Post the letter @2026-11-15\n")
+    listed = called(notes, "brain_tasks", slug="errands").document["tasks"]
+    assert [(task["text"], task["due"]) for task in listed] == [
+        ("Post the letter @2026-11-15", "2026-11-15")
+    ]
+    day = called(notes, "brain_today").document
+    assert [task["number"] for task in day["overdue"]] == [listed[0]["number"]]
+    ticked = called(notes, "brain_done", number=listed[0]["number"]).document
+    assert (ticked["slug"], ticked["outcome"]) == ("lists/errands", "updated")
+    assert notes.text("lists/errands") == "- [x] Post the letter @2026-11-15\n"
+    assert called(notes, "brain_tasks", slug="errands").document["total"] == 0
+
+
 def test_an_entry_is_added_once(notes: Brain) -> None:
     entry = {"slug": "people/alice-chen", "text": "Moved", "date": "yesterday", "source": "letter"}
     first = called(notes, "brain_timeline_add", **entry).document
+    assert first.pop("file")["outcome"] == "behind"
     assert first == {
         "slug": "people/alice-chen", "version": 2, "outcome": "updated", "date": "2026-11-15",
     }  # fmt: skip

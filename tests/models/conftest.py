@@ -10,6 +10,11 @@ from gbrain.models.catalog import ModelSpec, packaged_model
 from gbrain.models.embedder import OnnxEmbedder
 
 
+@pytest.fixture(autouse=True)
+def shared_models() -> None:
+    """Let the tests of this folder open model files as the program does."""
+
+
 @pytest.fixture(scope="session")
 def spec() -> ModelSpec:
     return packaged_model()

@@ -47,7 +47,9 @@ def test_vectors_are_those_of_the_original_model(embedder: OnnxEmbedder) -> None
 
 
 def test_the_reference_counts_the_same_tokens(embedder: OnnxEmbedder) -> None:
-    for line in REFERENCE.read_text(encoding="utf-8").splitlines():
+    lines = REFERENCE.read_text(encoding="utf-8").splitlines()
+    assert lines
+    for line in lines:
         row = json.loads(line)
         prefix = embedder.spec.query_prefix if row["kind"] == "query" else ""
         counted = embedder.count_tokens(prefix + row["text"]) + 2

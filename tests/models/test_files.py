@@ -1,4 +1,4 @@
-"""Missing, truncated and altered model files are told apart."""
+"""Missing, truncated and altered model files have different errors."""
 
 from __future__ import annotations
 

@@ -64,6 +64,7 @@ def test_a_score_depends_on_its_pair_alone(encoder: CrossEncoder) -> None:
     together = encoder.score_chunks(QUERY, passages)
     assert list(together) == list(passages)
     single = CrossEncoder(packaged_reranker(), threads=1)
+    assert passages
     for name, text in passages.items():
         reranker._cached_scores.clear()
         assert score(single, QUERY, text) == together[name]

@@ -73,7 +73,7 @@ def test_the_library_keeps_nothing_about_its_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads by /proc")
-def test_products_use_one_thread_and_no_program_started_from_here_is_told_to() -> None:
+def test_numpy_uses_one_thread_and_leaves_the_environment() -> None:
     script = (
         "import os\n"
         "from gbrain.models.catalog import packaged_model\n"

@@ -60,6 +60,7 @@ def test_pieces_join_to_the_text_and_are_bounded(unit: str) -> None:
     text = unit * (200_000 // len(unit) + 1)
     cut = list(split_text(text))
     assert "".join(cut) == text
+    assert len(cut) > 1
     assert all(0 < len(piece) <= MAX_SLICE_CHARACTERS for piece in cut)
 
 

@@ -1,4 +1,4 @@
-"""An answer as a person sees it: every line fits, and the reasons are told."""
+"""An answer as a person sees it: every line fits, and reasons are given."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def test_a_hit_has_title_place_snippet_and_reasons(
     monkeypatch.setenv("LINES", "40")
     lines = shown(capsys, hit())
     assert lines[0].split("  ")[0] == " 1 Ann"
-    assert lines[0].endswith("  words 1 · meaning 3 · date ×1.35")
+    assert lines[0].endswith("  keyword #1 · vector #3 · date ×1.35")
     assert lines[1:] == [
         "   people/ann  people · 2026-04-03 · Timeline",
         "   2026 | chat — Ann left",
         "",
-        "1 page in 12 ms, hybrid",
+        "1 page in 12 ms, by keyword and vector",
     ]
 
 
@@ -70,13 +70,13 @@ def test_on_a_narrow_screen_the_reasons_stand_below(
         "   people/ann  people · 2026-04-03 ·",
         "   Timeline",
         "   2026 | chat — Ann left",
-        "   words 1 · meaning 3 · date ×1.35",
+        "   keyword #1 · vector #3 · date ×1.35",
     ]
 
 
 def test_verbose_shows_more_of_a_hit(capsys: pytest.CaptureFixture[str]) -> None:
     text = "\n".join(shown(capsys, hit(), verbose=True))
-    assert "score 1.25 · words 1 (9.5) · meaning 3 (cosine 0.71) · date ×1.35" in text
+    assert "score 1.25 · keyword #1 (9.5) · vector #3 (cosine 0.71) · date ×1.35" in text
     assert "room profile · type person · lines 12 to 14 · Timeline" in text
     assert "Verdict strong, confidence 0.50: the best page holds 1 of 3 words; the nearest" in text
 
@@ -105,10 +105,10 @@ def test_the_matched_words_stand_out() -> None:
 
 
 def test_reasons() -> None:
-    assert list(rank_reasons(hit())) == ["words 1", "meaning 3", "date ×1.35"]
+    assert list(rank_reasons(hit())) == ["keyword #1", "vector #3", "date ×1.35"]
     assert list(rank_reasons(hit(lanes={"sms": WORDS}, boosts={}))) == ["by its name"]
     pinned = hit(lanes={"fts": WORDS, "sms": WORDS}, boosts={}, weak=True)
-    assert list(rank_reasons(pinned)) == ["by its name", "words 1", "weak"]
+    assert list(rank_reasons(pinned)) == ["by its name", "keyword #1", "weak"]
 
 
 def test_a_strong_answer_says_nothing_of_itself() -> None:
@@ -138,12 +138,15 @@ def test_hits_that_are_not_listed_are_counted(capsys: pytest.CaptureFixture[str]
     assert len(list_hits(everything, weak=True)) == 10
     strong = list_hits(everything, weak=False)
     assert [listed.rank for listed in strong] == [1, 2, 3]
-    assert hidden_hits_notice(everything, strong) == "7 weaker hits: --all"
-    assert hidden_hits_notice(everything, hits[:2]) == "8 more hits: --all"
+    assert hidden_hits_notice(everything, strong) == "--all lists 7 weaker hits"
+    assert hidden_hits_notice(everything, hits[:2]) == "--all lists 8 more hits"
     assert hidden_hits_notice(everything, hits) is None
     show_answer(everything, strong)
     shown_lines = capsys.readouterr().out.splitlines()
-    assert shown_lines[-1].rstrip() == "10 pages in 12 ms, hybrid; 7 weaker hits: --all"
+    assert (
+        shown_lines[-1].rstrip()
+        == "10 pages in 12 ms, by keyword and vector; --all lists 7 weaker hits"
+    )
     assert sum("people/ann" in line for line in shown_lines) == 3
 
 

@@ -124,6 +124,7 @@ def test_linked_pages_are_drawn_nearer_to_each_other() -> None:
     assert min(apart(a, b) for a in range(40) for b in range(a)) > 10
     assert max(apart(0, n) for n in range(1, 5)) < max(apart(0, n) for n in range(5, 40))
     fit = said["fit"]
+    assert len(places) == 40
     for x, y in places:
         assert 0 <= fit["x"] + fit["scale"] * x <= 800
         assert 0 <= fit["y"] + fit["scale"] * y <= 600

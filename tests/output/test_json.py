@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gbrain.messages import printable
 from gbrain.output.json import dumps
-from gbrain.output.plain_text import printable
 
 
 @given(st.dictionaries(st.text(), st.lists(st.text())))

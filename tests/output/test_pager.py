@@ -6,8 +6,7 @@ import shutil
 
 import pytest
 
-from gbrain.output.pager import open_pager, pager_command
-from gbrain.output.screen import console
+from gbrain.output.screen import console, open_pager, pager_command
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ import pytest
 from gbrain.evaluate.question_mining import MinedQuestion, QuestionKind
 from gbrain.evaluate.selftest import (
     Baseline,
-    BrainState,
     SelftestReport,
     SelftestResult,
+    SelftestState,
     build_report,
 )
 from gbrain.output.selftest import report_summary, report_text, show_report
 
-THEN = BrainState("1.0", "small", 30, {"both_bonus": "0.4"})
-NOW = BrainState("1.1", "large", 42, {"both_bonus": "0.4", "default_limit": "5"})
+THEN = SelftestState("1.0", "small", 30, {"both_bonus": "0.4"})
+NOW = SelftestState("1.1", "large", 42, {"both_bonus": "0.4", "default_limit": "5"})
 
 
 def asked(ranks: list[int | None], kind: QuestionKind = "title") -> tuple[SelftestResult, ...]:
@@ -30,7 +30,7 @@ def asked(ranks: list[int | None], kind: QuestionKind = "title") -> tuple[Selfte
 
 
 def report(
-    before: list[int | None] | None, now: list[int | None], state: BrainState = NOW
+    before: list[int | None] | None, now: list[int | None], state: SelftestState = NOW
 ) -> SelftestReport:
     baseline = Baseline("2026-11-14T08:30:00.000Z", THEN, asked(before)) if before else None
     return build_report(asked(now), state, baseline, tolerance=0.02, seconds=12.3)
@@ -45,7 +45,7 @@ def told(
 
 def test_a_first_run_is_a_table_with_bars(capsys: pytest.CaptureFixture[str]) -> None:
     head, _, kind, overall = told(capsys, report(None, [1, 1, 3, None]))
-    assert head.split() == ["Asked", "by", "nDCG@10", "R@5", "R@10", "Answered"]
+    assert head.split() == ["Asked", "for", "by", "nDCG@10", "R@5", "R@10", "Answered"]
     assert kind.split() == "first sentence 4 0.625 ██████████ 0.750 0.750 1.000".split()
     assert overall.split()[0] == "all"
 
@@ -56,7 +56,7 @@ def test_kinds_that_got_worse_come_first(capsys: pytest.CaptureFixture[str]) -> 
     assert lines[1].split("  ")[0] == "✗ all"
     assert "1.000 → 0.700" in lines[1]
     assert lines[3:6] == [
-        "Pages that lost rank",
+        "Ranked lower than before",
         "1. → none  what \ufffd[2J is 28",
         "page-28  first: other",
     ]
@@ -71,7 +71,7 @@ def test_verbose_shows_every_lost_question(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_few_lost_questions_raise_no_alarm(capsys: pytest.CaptureFixture[str]) -> None:
     lines = told(capsys, report([1] * 40, [1] * 39 + [2]))
-    assert lines[0] == "Pages that lost rank (within chance)"
+    assert lines[0] == "Ranked lower (may be chance)"
     assert lines[1] == "1. → 2.  what \ufffd[2J is 39"
 
 
@@ -87,14 +87,14 @@ def test_the_summary_says_what_changed_since() -> None:
         "40 questions in 12 s. Compared 40 with the run of 2026-11-14 08:30: results got worse.",
         "Changed since then: model small → large; gbrain 1.0 → 1.1; 30 → 42 pages; "
         "default_limit default → 5.",
-        "If you intended this change: gbrain selftest --keep makes it the new baseline.",
+        "If you intended this change: gbrain selftest --keep compares later runs with this one.",
     ]
 
 
 def test_the_summary_without_a_comparison() -> None:
     assert report_summary(report(None, [1]), kept=True).splitlines() == [
         "1 question in 12 s.",
-        "Saved as the baseline for later runs.",
+        "Saved: later runs are compared with this one.",
     ]
     baseline = Baseline("2026", THEN, asked([1], "link"))
     nothing = build_report(asked([1]), THEN, baseline, tolerance=0.02, seconds=1)

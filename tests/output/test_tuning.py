@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gbrain.evaluate.tune import MergeSettings, TuneResult
-from gbrain.output.tuning import recommendation, show_tuned, tuned_text
+from gbrain.output.settings import recommendation, show_tuned, tuned_text
 
 PRESENT = MergeSettings("set-union", 1.0, 1.0, 0.6)
 BLEND = MergeSettings("blend", 0.55, 1.0, 0.6)
@@ -32,8 +32,8 @@ def test_the_screen_shows_each_strategy_and_the_gain(capsys: pytest.CaptureFixtu
     assert lines[3].split()[:4] == ["blend", "0.55", "1", "0.8500"]
     assert len(lines[3].split()[-1]) == 2 * len(lines[2].split()[-1])
     assert lines[-2:] == [
-        "Gain on held-out questions: +0.0250  (95 % interval +0.0100 to +0.0400)",
-        "Cross-validation with 3 folds: 2 different choices.",
+        "Gain on questions not used to choose: +0.0250  (95 % interval +0.0100 to +0.0400)",
+        "Chosen 3 times, each time on other questions: 2 different settings.",
     ]
 
 
@@ -56,8 +56,8 @@ def test_equal_scores_have_bars_too(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (TUNED, False, "Recommended: search_merge_strategy blend, semantic_weight 0.55. "
                        "To apply it: gbrain tune --apply"),
-        (NO_GAIN, False, "No significant gain. The present settings stay."),
-        (NO_GAIN, True, "No significant gain. The present settings stay."),
+        (NO_GAIN, False, "No gain beyond chance. The present settings stay."),
+        (NO_GAIN, True, "No gain beyond chance. The present settings stay."),
         (TUNED, True, "Recommended: search_merge_strategy blend, semantic_weight 0.55. "
                       "To apply it: gbrain tune --apply"),
     ],

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings
 from gbrain.errors import UsageError
-from gbrain.search.boost_factors import access_factor, importance_factor
+from gbrain.search.boost_factors import BoostInputs, CustomBoost, access_factor, importance_factor
 from gbrain.search.boosts import (
-    CustomBoost,
     drop_superseded,
     may_mention_date,
     multiply_boosts,
@@ -49,9 +48,8 @@ def boosted(
     facts = {ord(slug[0]): fact for slug, fact in known.items()}
     query = Query(text, parse_terms(text), Scope(), 10)
     periods = split_question(text, TODAY).levels
-    return multiply_boosts(
-        pages, facts, query, detect_intent(text), periods, TODAY, settings, custom
-    )
+    inputs = BoostInputs(query, detect_intent(text), periods, TODAY, settings, custom)
+    return multiply_boosts(pages, facts, inputs)
 
 
 def factors(text: str, fact: BoostData, **changed: Any) -> dict[str, float]:
@@ -111,7 +109,7 @@ def test_dates_near_the_asked_one_count_by_their_distance(day: str, factor: floa
     assert found == ({"date": factor} if factor else {})
 
 
-def test_a_day_inside_the_asked_period_and_an_entry_nearer_than_its_page() -> None:
+def test_the_date_of_an_entry_counts_before_that_of_its_page() -> None:
     entry = NOTE._replace(
         first_day="2020-01-01",
         last_day="2020-12-31",

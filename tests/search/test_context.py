@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -27,12 +25,6 @@ QUESTIONS = (
     "resources/reading-list",
     "知识",
 )
-
-
-@pytest.fixture(scope="module")
-def embedded(embedded_sample: Path) -> Iterator[Brain]:
-    with Brain.open(embedded_sample) as brain:
-        yield brain
 
 
 def context(brain: Brain, question: str, budget: int, scope: Scope = Scope()) -> Answer:
@@ -108,7 +100,7 @@ def test_a_small_budget_cuts_the_best_hit_to_its_best_part(brain: Brain) -> None
     assert answer.budget.dropped[0].slug == "long"
 
 
-def test_the_best_hit_is_there_though_another_page_has_the_better_passage(brain: Brain) -> None:
+def test_the_context_has_the_best_hit_despite_a_better_chunk(brain: Brain) -> None:
     parts = "\n".join(f"## Part {n}\nheron {'marsh ' * n} and other words {n}" for n in range(1, 9))
     brain.put("heron", f"---\ntitle: The heron and the marsh\n---\n{parts}\n".encode())
     for n in range(9):
@@ -147,7 +139,7 @@ def test_a_linked_page_that_adds_words_is_taken(brain: Brain) -> None:
 
 
 def few_passages(brain: Brain) -> Brain:
-    """The brain with a floor so high that only the best passages are hits."""
+    """The brain with a floor so high that only the best chunks are hits."""
     brain.set("context_floor", "1000")
     return Brain.open(brain.database.path)
 
@@ -200,7 +192,7 @@ def test_neighbours_come_for_the_words_they_bring(brain: Brain) -> None:
         assert context_of("heron lilies reeds", 8) == "## B heron heron heron"
 
 
-def test_a_linked_page_comes_only_after_a_neighbour_that_brings_the_same(brain: Brain) -> None:
+def test_a_neighbour_comes_before_an_equal_linked_page(brain: Brain) -> None:
     brain.put("heron", b"## A\nheron heron heron, see [[mill]]\n## B\nthe windmill\n")
     brain.put("mill", b"the windmill\n")
     with few_passages(brain) as opened:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gbrain.search.context_relevance import (
+    BROAD_QUESTION,
     TermOffsets,
     chunk_log_odds,
     page_log_odds,
@@ -63,12 +64,42 @@ def relevance(page: bytes, question: str = "", *terms: TermOffsets) -> list[floa
 
 def test_matched_terms_raise_a_line_and_its_neighbours_inherit() -> None:
     page = b"One.\nTwo heron.\nThree.\nFour.\n"
-    heron, other = relevance(b"A heron.\nA stork.\n", "", TermOffsets(1.0, [2]))
+    other, heron = relevance(b"A stork.\nA heron.\n", "", TermOffsets(1.0, [11]))
     assert heron > 5 * other
     spans = [ChunkSpan(7, 1, 0, 16), ChunkSpan(8, 1, 16, len(page))]
     texts = relevant_texts(page, spans, {7: 0.0}, -9.0, (), "", 0.0)
     assert [text.inherited for text in texts] == [False, False, True, False]
     assert [text.chunk_id for text in texts] == [7, 7, 8, 8]
+
+
+def test_a_term_counts_for_the_two_lines_after_it() -> None:
+    page = b"It is big.\nSo a heron.\nIt is big.\nIt is big.\nIt is big.\n"
+    before, heron, next_one, second, third = relevance(page, "", TermOffsets(1.0, [16]))
+    assert heron > next_one == second > 3 * before >= 3 * third
+
+
+def test_the_best_line_of_a_page_has_more_than_the_others() -> None:
+    page = b"A heron and a stork.\nA heron on its own.\nNothing of the kind.\n"
+    terms = (TermOffsets(0.1, [2, 23]), TermOffsets(0.1, [14]))
+    best, second, _ = relevance(page, "", *terms)
+    assert best > 1.5 * second
+
+
+def test_questions_for_several_things_are_broad() -> None:
+    for broad in (
+        "What books has Tim read?",
+        "Which old friends did Ann meet?",
+        "Would Ben like a heron?",
+        "What do Ann and Ben eat?",
+    ):
+        assert BROAD_QUESTION.search(broad), broad
+    for narrow in (
+        "When does my passport expire?",
+        "What is his address?",
+        "Where did Ann go in May?",
+        "passport",
+    ):
+        assert not BROAD_QUESTION.search(narrow), narrow
 
 
 def test_a_turn_goes_on_up_to_the_next_label() -> None:

@@ -56,7 +56,7 @@ def test_what_does_not_fit_changes_nothing() -> None:
     assert selection.take(candidate(8, 14), PAGE) == 1
 
 
-def test_pages_stand_in_the_order_they_came_and_their_parts_in_page_order() -> None:
+def test_pages_keep_their_order_and_chunks_that_of_the_page() -> None:
     selection = ContextSelection(100, words)
     for start, stop, page_id in ((14, 19, 2), (0, 4, 1), (0, 4, 2)):
         selection.take(candidate(start, stop, page_id), PAGE)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from gbrain.brain import Brain
@@ -79,12 +76,6 @@ def test_the_trace_and_the_hit_name_the_date(notes: Brain) -> None:
     assert answer.hits[0].boosts["date"] == 3.0
     plain = notes.search("Luc lease")
     assert {"dates", "period"}.isdisjoint(stage.name for stage in plain.trace.stages)
-
-
-@pytest.fixture(scope="module")
-def embedded(embedded_sample: Path) -> Iterator[Brain]:
-    with Brain.open(embedded_sample) as brain:
-        yield brain
 
 
 def test_sample_months_are_found_by_page_and_month(embedded: Brain) -> None:

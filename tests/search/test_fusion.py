@@ -1,4 +1,4 @@
-"""The laws of fusion, by hand and for all lanes."""
+"""Properties of fusion, by hand and for all lanes."""
 
 from __future__ import annotations
 
@@ -50,6 +50,12 @@ def test_rrf_adds_one_over_sixty_and_the_rank() -> None:
     assert fused["c"] == pytest.approx(1 / 61)
 
 
+def test_rrf_adds_the_setting_to_the_rank() -> None:
+    found = {"fts": lane("a", "b"), "vector": lane("b")}
+    fused = fuse(found, EVEN, "rrf", Settings(rrf_k=10))
+    assert [page.score for page in fused] == pytest.approx([1 / 12 + 1 / 11, 1 / 11])
+
+
 def test_set_union_takes_the_better_lane_and_a_share_of_the_other() -> None:
     found = {
         "fts": lane("a", "b", "c", scores=(10.0, 6.0, 2.0)),
@@ -60,7 +66,7 @@ def test_set_union_takes_the_better_lane_and_a_share_of_the_other() -> None:
 
 
 def passages(*scored: tuple[int, str, float]) -> tuple[ScoredChunk, ...]:
-    """Passages by number, page and score, best first."""
+    """Chunks by number, page and score, best first."""
     return tuple(ScoredChunk(number, ord(page), score) for number, page, score in scored)
 
 
@@ -89,7 +95,7 @@ def test_set_union_favours_a_passage_that_words_and_meaning_share() -> None:
     assert [page.score for page in alone] == pytest.approx([1.0, 1.0, 0.0])
 
 
-def test_a_page_beyond_one_lanes_pool_keeps_its_score_when_another_lets_it_in() -> None:
+def test_a_page_in_one_pool_keeps_its_score_beyond_another() -> None:
     found = {
         "fts": lane("a", "b", "c", scores=(10.0, 6.0, 0.0)),
         "vector": lane("b", scores=(0.9,))._replace(
@@ -129,6 +135,8 @@ def test_a_page_of_the_vector_lane_alone_gets_no_chunk_bonus() -> None:
     weights = Settings().lane_weights
     first, *_ = fuse(found, weights, "set-union", Settings())
     assert first.slug == "a"
+    some = Settings(chunk_bonus=0.4)
+    assert lane_shares(found, EVEN, "set-union", some)[ord("b")] == {"vector": 1.0}
 
 
 @pytest.mark.parametrize("merge", ["rrf", "set-union-rank"])

@@ -55,10 +55,16 @@ def test_pages_with_every_word_or_filters_alone_are_not_weak(brain: Brain) -> No
     brain.put("a", b"# Heron\n\n" + b"heron heron heron\n\n" * 9)
     for number in range(12):
         words = " ".join(f"w{number}x{n}" for n in range(90))
-        brain.put(f"b{number}", f"# Note {number}\n\nA heron, and {words}.\n".encode())
-    assert not any(hit.weak for hit in brain.query("heron", limit=20, mode="bm25").hits)
+        brain.put(
+            f"b{number}",
+            f"---\ntype: note\n---\n# Note {number}\n\nA heron, and {words}.\n".encode(),
+        )
+    found = brain.query("heron", limit=20, mode="bm25").hits
+    assert len(found) == 13
+    assert not any(hit.weak for hit in found)
     found = brain.search("heron marsh w3x3 w3x4", limit=20).hits
     assert [hit.slug for hit in found][:1] == ["b3"]
     assert [hit.slug for hit in found if not hit.weak] == ["b3"]
     listed = brain.search("type:note", limit=20, scope=Scope(slug_prefix="b")).hits
+    assert len(listed) == 12
     assert not any(hit.weak for hit in listed)

@@ -34,6 +34,13 @@ def test_relevance_can_outweigh_similarity() -> None:
     assert slugs(reorder_by_mmr(PAGES, word_similarity(TEXTS), 0.8)) == "abc"
 
 
+def test_the_closest_page_before_counts_not_the_last() -> None:
+    # b repeats a, the first page; c, the last one chosen, has nothing in common with b or d.
+    pages = [page("a", 1.0), page("b", 0.9), page("c", 0.8), page("d", 0.7)]
+    texts = {**TEXTS, ord("d"): "green hill"}
+    assert slugs(reorder_by_mmr(pages, word_similarity(texts), 0.5)) == "acdb"
+
+
 def test_lambda_one_changes_nothing() -> None:
     assert reorder_by_mmr(PAGES, word_similarity(TEXTS), 1.0) == PAGES
     assert sorted(reorder_by_mmr(PAGES, word_similarity(TEXTS), 0.1)) == sorted(PAGES)

@@ -16,12 +16,6 @@ MERGES: tuple[MergeStrategy, ...] = ("set-union", "set-union-rank", "rrf", "blen
 LUKEWARM = "who is lukewarm on cloud RAG?"
 
 
-@pytest.fixture(scope="module")
-def embedded(embedded_sample: Path) -> Iterator[Brain]:
-    with Brain.open(embedded_sample) as brain:
-        yield brain
-
-
 @pytest.fixture
 def tuned(embedded: Brain) -> Iterator[Brain]:
     """`embedded`, whose settings a test may change."""

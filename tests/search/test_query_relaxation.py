@@ -28,7 +28,7 @@ def find(
     trace = Trace()
     query = parse_query(text, {"boats": ("whales",)}, date(2026, 11, 16), scope, 10)
     with brain.database.read_transaction() as connection:
-        found = run_keyword_lane(connection, query, settings, trace)
+        found = run_keyword_lane(connection, query, settings, trace, alone=True)
     return [page.slug for page in found.pages], trace, found
 
 

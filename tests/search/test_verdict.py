@@ -1,4 +1,4 @@
-"""Verdicts: by hand from the formula, and the laws that any of them keeps."""
+"""Verdicts: by hand from the formula, and properties of all of them."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import resource
@@ -135,6 +136,23 @@ def test_names_are_given_one_at_a_time(
     assert well(run, path, 4)
 
 
+def test_no_file_is_replaced_without_hard_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "old"
+    path.write_text("old")
+    with pytest.raises(FileExistsError), temporary_file(tmp_path) as file:
+        file.place(path)
+    assert path.read_text() == "old"
+    with temporary_file(tmp_path) as file:
+        file.place(tmp_path / "new")
+    assert (tmp_path / "new").exists()
+
+
 def test_a_name_that_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "old"
     path.write_text("old")
@@ -175,7 +193,7 @@ def test_the_log_of_a_moved_brain_is_never_deleted(
         before = log.read_bytes()
         refused = run(*command)
         assert (refused.exit_code, log.read_bytes(), path.exists()) == (1, before, False)
-        assert "has the log brain.db-wal open" in refused.stderr
+        assert "still uses the brain that was moved away from" in refused.stderr
         holder.kill()
     made = run(*command)
     kept = path.with_name("brain.db.orphaned-wal")
@@ -193,7 +211,7 @@ def test_a_brain_moved_by_this_process_keeps_its_log(tmp_path: Path) -> None:
     with Brain.open(path, make=True) as brain:
         brain.put("a", b"# A\n")
         path.rename(tmp_path / "archive.db")
-        with pytest.raises(BadBrain, match="has the log"):
+        with pytest.raises(BadBrain, match="still uses the brain that was moved away from"):
             Brain.open(path, make=True)
         assert Path(f"{path}-wal").stat().st_size
 
@@ -240,7 +258,8 @@ def test_no_command_writes_a_part_of_a_brain(
         for name in (part, tmp_path / "link"):
             refused = run(*(word.format(name) for word in words))
             assert refused.exit_code in (1, 2)
-            assert "part of a brain" in refused.stderr or "not a regular file" in refused.stderr
+            reasons = ("part of a brain", "helper file that SQLite keeps", "not a regular file")
+            assert any(reason in refused.stderr for reason in reasons)
         assert Path(f"{there}-wal").read_bytes() == before
     assert well(run, there, 2)
 
@@ -402,13 +421,15 @@ def test_others_may_not_write_to_a_new_file(tmp_path: Path) -> None:
 def test_all_of_a_file_is_on_the_disk_before_it_gets_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    synced: list[int] = []
+    synced: list[tuple[bool, int | None]] = []
 
     def fsync(handle: int) -> None:
-        assert not (tmp_path / "a").exists()
-        synced.append(os.fstat(handle).st_size)
+        status = os.fstat(handle)
+        size = None if stat.S_ISDIR(status.st_mode) else status.st_size
+        synced.append(((tmp_path / "a").exists(), size))
 
     monkeypatch.setattr("os.fsync", fsync)
     with atomic_write(tmp_path / "a") as file:
         file.write(b"all of it")
-    assert synced == [len(b"all of it")]
+    # First the file without its name, then the folder with it.
+    assert synced == [(False, len(b"all of it")), (True, None)]

@@ -1,4 +1,4 @@
-"""What stands around passages: sharing their text, beside them, or a link away."""
+"""What stands around chunks: sharing their text, beside them, or a link away."""
 
 from __future__ import annotations
 

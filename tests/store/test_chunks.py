@@ -1,4 +1,4 @@
-"""Passages in the brain, and which of them are asked to be embedded."""
+"""Chunks in the brain, and which of them are queued to be embedded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_equal_texts_are_queued_once(brain: Brain) -> None:
 
 
 def test_deleting_the_last_chunks_leaves_the_index_usable(brain: Brain) -> None:
-    """Numbers of passages are given out again: nothing of the old ones may be found."""
+    """Numbers of chunks are used again: nothing of the old ones may be found."""
     brain.put("a", b"# A\n\nheron\n")
     brain.delete("a")
     brain.put("b", b"# B\n\nstork\n")

@@ -424,3 +424,12 @@ def test_a_missing_brain_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         Brain.open(tmp_path / "none.db", read_only=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_power_loss_as_a_brain_gets_its_name_does_no_harm(tmp_path: Path) -> None:
+    path, left = tmp_path / "brain.db", tmp_path / ".file.0123456789abcdef.gbrain-new"
+    closed_brain(path)
+    os.link(path, left)
+    with Brain.open(path) as brain:
+        brain.put("b", b"# B\n")
+    assert not left.exists()

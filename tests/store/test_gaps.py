@@ -122,7 +122,7 @@ def test_a_page_that_newer_ones_link_to_is_stale(brain: Brain) -> None:
     brain.put("undated", b"About [[concepts/old]].\n")
     (gap,) = gaps(brain, "stale")
     assert (gap.name, gap.day, gap.backlinks) == ("concepts/old", "2025-01-10", 2)
-    assert gap.why == "a newer page links here, the last of 2026-09-01"
+    assert gap.why == "a newer page links here, dated 2026-09-01"
     assert gaps(brain, "stale", stale_days=1000) == []
 
 

@@ -81,7 +81,7 @@ def test_failures_stand_first_in_the_list(connection: sqlite3.Connection) -> Non
     assert (listed[0].hash, len(listed), total) == (digest, 2, 5)
 
 
-def test_a_dead_worker_of_this_machine_is_noticed_and_a_living_one_left_alone(
+def test_only_jobs_of_dead_workers_are_released(
     connection: sqlite3.Connection,
 ) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
@@ -92,6 +92,18 @@ def test_a_dead_worker_of_this_machine_is_noticed_and_a_living_one_left_alone(
     claim(connection, f"another-{host}:{ended.pid}", 1)
     jobs.release_dead_workers(connection)
     assert claim(connection, "b", 5) == dead
+
+
+def test_a_worker_in_another_container_is_left_alone(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process id means nothing here, even if the host name is the same."""
+    with monkeypatch.context() as container:
+        container.setattr("os.readlink", lambda path: "pid:[4026532999]")
+        container.setattr("os.getpid", lambda: 4_000_000)
+        claim(connection, jobs.worker_name(), 5)
+    jobs.release_dead_workers(connection)
+    assert claim(connection, "b", 5) == set()
 
 
 def test_a_claim_by_a_name_that_is_no_worker_is_freed(connection: sqlite3.Connection) -> None:

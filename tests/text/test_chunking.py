@@ -1,4 +1,4 @@
-"""Passages: whole units that cover their section, and ranges that lead back to the bytes."""
+"""Chunks: whole units that cover their section, and ranges that lead back to the bytes."""
 
 from __future__ import annotations
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from gbrain.config import Settings
 from gbrain.search.explain.ranked_too_low import (
     ExplainedQuery,
     Lost,
-    QueryAgain,
     Steps,
     describe_remedy,
     explain_rank,
@@ -28,11 +25,9 @@ from gbrain.store.connection import Database
 from gbrain.store.jobs import count_jobs_of_page
 from gbrain.store.keyword_index import page_contains
 from gbrain.store.scope import pages_in_scope
-from gbrain.text.query_plan import has_only_words, split_words_and_filters
+from gbrain.text.query import has_only_words, split_words_and_filters
 from gbrain.text.query_tree import format_tree, join_clauses
-from gbrain.types import Answer, Clause, LaneResult, Query, Scope
-
-_NONE: Mapping[str, str] = MappingProxyType({})
+from gbrain.types import Clause, LaneResult, Query, Scope
 
 # The largest candidate pool that the setting allows.
 _MAX_POOL = 1000
@@ -54,25 +49,8 @@ class WhyNot(NamedTuple):
     remedy: str | None
 
 
-def why_not(
-    database: Database,
-    settings: Settings,
-    query_again: QueryAgain,
-    page_id: int,
-    slug: str,
-    answer: Answer,
-    results: StageResults,
-    *,
-    given: Mapping[str, str] = _NONE,
-    **options: Any,
-) -> WhyNot:
-    """Return the stage that lost a page of an answer, the reason and a remedy.
-
-    `options` are those of the query and `settings` the brain's own. `query_again` takes a text and
-    options and returns an answer with its stage results. `given` names the option that a setting's
-    value came from, by setting.
-    """
-    explained = ExplainedQuery(query_again, settings, answer, results, options, given)
+def why_not(database: Database, explained: ExplainedQuery, page_id: int, slug: str) -> WhyNot:
+    """Return the stage that lost a page of an answer, the reason and a remedy."""
     with database.read_transaction() as connection:
         lost = (
             _explain_short_circuit(explained, slug)

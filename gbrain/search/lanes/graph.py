@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gbrain.config import Settings
 from gbrain.store.links import links_between
-from gbrain.store.page_names import find_by_names, slugs_by_id
+from gbrain.store.pages import find_by_names, slugs_by_id
 from gbrain.store.scope import pages_in_scope
 from gbrain.text.slug import fold_name
 from gbrain.text.stop_words import STOP_WORDS

@@ -10,8 +10,8 @@ from math import log
 
 from gbrain.config import Settings
 from gbrain.store import keyword_index
-from gbrain.store.page_names import slugs_by_id
-from gbrain.store.verdict_data import approximate_page_count
+from gbrain.store.pages import slugs_by_id
+from gbrain.store.ranking_data import approximate_page_count
 from gbrain.text.query_terms import fts_expression, may_begin_compound
 from gbrain.text.unspaced import has_unspaced_script, looser_forms
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
@@ -30,8 +30,14 @@ _MAX_PAIRED_TERMS = 8
 _PART_WEIGHT = 0.5
 
 
-def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> LaneResult:
-    """Return the pages that contain words of the query, best first; scores are above 0."""
+def search(
+    connection: sqlite3.Connection, query: Query, settings: Settings, *, alone: bool = False
+) -> LaneResult:
+    """Return the pages that contain words of the query, best first; scores are above 0.
+
+    If the lane runs `alone`, there is nothing to weigh its pages against: it does not look up how
+    much of the query each of them covers.
+    """
     scores: dict[int, float] = {}
     complete: Set[int] = frozenset()
     best: dict[int, int] = {}
@@ -70,6 +76,9 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
                 scores[page_id] *= 1 + settings.all_words_bonus
     if query.filter_only:
         scores |= _score_by_date(connection, query, scores, pool)
+    coverage = dict.fromkeys(complete, 1.0)
+    if not alone and len(query.terms) > 1 and settings.coverage_power:
+        coverage = _coverage(connection, query.terms, counts, scores, substrings) | coverage
     slugs = slugs_by_id(connection, scores)
     ranked = sorted(scores, key=lambda page_id: (-scores[page_id], slugs[page_id]))
     pages = tuple(
@@ -87,9 +96,7 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
             and not (questions and keyword_index.any_question_contains(connection, term))
         ),
         overflow=pages[pool:],
-        word_factors=_word_factors(
-            connection, query.terms, counts, scores, complete, substrings, settings
-        ),
+        word_factors=_word_factors(coverage, complete, query.terms, settings),
     )
 
 
@@ -152,32 +159,35 @@ def _pages_with_all(
     return scored & set(keyword_index.pages_with_all(connection, spaced))
 
 
-def _word_factors(
+def _coverage(
     connection: sqlite3.Connection,
     terms: Sequence[Term],
     counts: Sequence[int],
     page_ids: Collection[int],
-    complete: Set[int],
     substrings: Mapping[str, Mapping[int, int]],
-    settings: Settings,
 ) -> dict[int, float]:
-    """Return by page how much of the query its words cover, as a factor for its score.
+    """Return by page which share of the query its words cover, rare words counting more."""
+    pages = approximate_page_count(connection)
+    weights = [log(1 + (max(pages, count) - count + 0.5) / (count + 0.5)) for count in counts]
+    covered: dict[int, float] = {}
+    for term, weight in zip(terms, weights, strict=True):
+        containing = set(keyword_index.pages_with(connection, term, page_ids))
+        for page_id in containing.union(*(substrings.get(word, ()) for word in term.words)):
+            covered[page_id] = covered.get(page_id, 0.0) + weight
+    return {page_id: weight / sum(weights) for page_id, weight in covered.items()}
+
+
+def _word_factors(
+    coverage: Mapping[int, float], complete: Set[int], terms: Sequence[Term], settings: Settings
+) -> dict[int, float]:
+    """Return by page a factor for its score, from how much of the query its words cover.
 
     The best page of this lane may contain one unimportant word of the question. Without the factor
     it would outrank a page of the vector lane that answers it. A page with every word of a short
     query counts more: the one page that has them is meant. That tells less the more pages have
     them all, and the longer the question is.
     """
-    factors: dict[int, float] = {}
-    if len(terms) > 1 and settings.coverage_power:
-        pages = approximate_page_count(connection)
-        weights = [log(1 + (max(pages, count) - count + 0.5) / (count + 0.5)) for count in counts]
-        for term, weight in zip(terms, weights, strict=True):
-            covered = set(keyword_index.pages_with(connection, term, page_ids))
-            for page_id in covered.union(*(substrings.get(word, ()) for word in term.words)):
-                factors[page_id] = factors.get(page_id, 0.0) + weight
-        power, total = settings.coverage_power, sum(weights)
-        factors = {page_id: (sum_ / total) ** power for page_id, sum_ in factors.items()}
+    factors = {page_id: share**settings.coverage_power for page_id, share in coverage.items()}
     if complete:
         literal = 1 + settings.literal_bonus / (len(complete) * max(1, len(terms) - 1))
         factors |= dict.fromkeys(complete, literal)

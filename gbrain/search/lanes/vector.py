@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
 from gbrain.store.chunks import read_chunks
-from gbrain.store.page_names import slugs_by_id
+from gbrain.store.pages import slugs_by_id
+from gbrain.store.ranking_data import packaged_model_is_active
 from gbrain.store.vectors import VectorSpace, approximate_cosines, exact_cosines, slots_in_scope
-from gbrain.store.verdict_data import packaged_model_is_active
 from gbrain.text.unspaced import is_mostly_latin
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
 

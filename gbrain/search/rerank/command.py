@@ -11,7 +11,7 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from gbrain.errors import GbrainError
 from gbrain.search.fusion import min_max
-from gbrain.search.rerank.interface import RerankRequest, RerankScores
+from gbrain.search.rerank.scores import RerankRequest, RerankScores
 
 _SET = "gbrain config set rerank_command takes a program and its arguments."
 _TRY = """Try it: echo '{"query": "x", "passages": []}' | COMMAND should print []."""

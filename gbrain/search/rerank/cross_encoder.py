@@ -7,11 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 
-from gbrain.search.rerank.interface import RerankRequest, RerankScores
-from gbrain.search.rerank.mixing import mix_scores, movable_pages
-from gbrain.store.boost_data import read_boost_data
+from gbrain.search.rerank.scores import RerankRequest, RerankScores, mix_scores, movable_pages
 from gbrain.store.chunk_context import texts_with_next_chunk
 from gbrain.store.chunks import StoredChunk
+from gbrain.store.ranking_data import read_boost_data
 from gbrain.text.chunking import content_hash, embedding_text
 
 # The model reads the best chunk of each page, then the other chunks of this many best pages.

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from gbrain.search.rerank.interface import RerankRequest, RerankScores
+from gbrain.search.rerank.scores import RerankRequest, RerankScores
 from gbrain.store.keyword_index import chunks_with, count_chunks, count_chunks_with
 
 # The weight of these scores, as a share of a cross-encoder's.

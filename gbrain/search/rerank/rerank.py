@@ -10,20 +10,14 @@ from typing import NamedTuple
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
 from gbrain.search.boosts import QUESTIONS
-from gbrain.search.fusion import chunk_values, lanes_agree
-from gbrain.search.rerank.interface import RerankRequest, RerankResources, RerankScores
-from gbrain.search.rerank.mixing import mix_scores
+from gbrain.search.fusion import chunk_values, lanes_agree, min_max
+from gbrain.search.rerank.scores import RerankRequest, RerankResources, RerankScores, mix_scores
 from gbrain.store.chunks import read_chunks
 from gbrain.types import LaneResult, Query, Ranked
 
-# The module of each kind of reranker, imported only when it is used.
-KINDS = {
-    "cross-encoder": "cross_encoder",
-    "overlap": "overlap",
-    "command": "command",
-    "learned": "learned",
-    "cross-encoder+learned": "stacked",
-}
+# The learned reranker counts as much as the cross-encoder that ran before it: it was trained on
+# orders that no cross-encoder had changed.
+_LEARNED_SHARE = 0.5
 
 
 class RerankResult(NamedTuple):
@@ -65,8 +59,7 @@ def rerank(
     }
     request = RerankRequest(connection, query, pages, chunks, settings, resources)
     try:
-        reranker = import_module(f"gbrain.search.rerank.{KINDS[how]}")
-        scores: RerankScores = reranker.score_pages(request)
+        scores = _score_pages(how, request)
     except GbrainError as error:
         return RerankResult(list(ranked), how, notice=f"Not reranked: {error.full_message}")
     if scores.skipped:
@@ -81,6 +74,38 @@ def rerank(
         chunks=scores.chunks,
         weight=scores.weight,
     )
+
+
+def _score_pages(how: str, request: RerankRequest) -> RerankScores:
+    """Return the scores of a kind of reranker; its module is imported only when it is used."""
+    if how == "cross-encoder+learned":
+        return _score_by_both(request)
+    module = import_module(f"gbrain.search.rerank.{how.replace('-', '_')}")
+    scores: RerankScores = module.score_pages(request)
+    return scores
+
+
+def _score_by_both(request: RerankRequest) -> RerankScores:
+    """Return the cross-encoder's scores mixed with the learned ones for the order they make.
+
+    They need no more mixing. Before training they are those of the cross-encoder alone.
+    """
+    from gbrain.search.rerank import cross_encoder, learned
+
+    read = cross_encoder.score_pages(request)
+    ranked = mix_scores(request.pages, read.by_page, len(request.pages), read.weight)
+    try:
+        opinion = learned.score_pages(request._replace(pages=ranked)).by_page
+    except GbrainError as error:
+        if error.code == learned.UNTRAINED:
+            return read
+        raise
+    scaled = min_max([page.score for page in ranked])
+    by_page = {
+        page.page_id: (1 - _LEARNED_SHARE) * share + _LEARNED_SHARE * opinion[page.page_id]
+        for page, share in zip(ranked, scaled, strict=True)
+    }
+    return RerankScores(by_page, 1.0, read.chunks)
 
 
 def best_chunks(

@@ -10,7 +10,7 @@ from pathlib import Path
 from gbrain.errors import BadBrain
 from gbrain.store import atomic_files, page_writer
 from gbrain.store.doctor.findings import Examination, Finding
-from gbrain.store.doctor.rebuild import create_empty_index
+from gbrain.store.doctor.rows import create_empty_index
 from gbrain.store.folders import list_folders
 from gbrain.store.migrations import missing_objects
 from gbrain.store.schema import KEYWORD_INDEXES, SELECT_SCHEMA, find_foreign_objects, own_objects

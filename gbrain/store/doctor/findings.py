@@ -16,6 +16,10 @@ Status = Literal["ok", "note", "problem", "repaired"]
 
 REPAIR = "gbrain doctor --repair"
 RESTORE = "Restore a backup, or export the pages and import them into a new brain."
+NEW_BRAIN = (
+    "gbrain restore BACKUP puts a backup back; "
+    "gbrain import FOLDER --db NEW.db makes a new brain of your notes."
+)
 
 # What reading a row of a damaged file can raise, besides sqlite3.Error.
 CORRUPTION_ERRORS = (
@@ -28,7 +32,8 @@ CORRUPTION_ERRORS = (
 class Finding:
     """The result of a check: `count` things are affected, `details` names them, `fix` says how to.
 
-    A note is worth knowing; a problem makes answers wrong or endangers the pages.
+    A note is worth knowing; a problem makes answers wrong or endangers the pages. `unreadable` is
+    the kind of error that kept the check from reading the file.
     """
 
     status: Status
@@ -36,6 +41,7 @@ class Finding:
     fix: str | None = None
     count: int = 0
     details: tuple[str, ...] = ()
+    unreadable: str | None = None
 
 
 # What a check found: names of things, numbers of things by kind, a number, or a whole finding.

@@ -10,7 +10,7 @@ from itertools import pairwise
 from gbrain.errors import BadPage
 from gbrain.store import page_writer, pages
 from gbrain.store.doctor.findings import CORRUPTION_ERRORS, REPAIR, RESTORE, Examination, Finding
-from gbrain.store.doctor.rebuild import expected_rows, list_pages, stored_rows
+from gbrain.store.doctor.rows import expected_rows, list_pages, stored_rows
 from gbrain.store.history import decompress_version
 from gbrain.store.links import list_dangling_links
 from gbrain.store.reparse import parse_stored
@@ -137,7 +137,7 @@ def dangling_links(examination: Examination) -> list[str]:
 # --- rows and indexes derived from the text --------------------------------------------------
 
 
-def differing(kind: str, examination: Examination) -> list[str]:
+def pages_that_differ(kind: str, examination: Examination) -> list[str]:
     """Return the slugs of pages whose `columns`, `chunks` or `references` differ from their text.
 
     Without `full`, only pages that look wrong at a glance are compared.
@@ -210,6 +210,11 @@ def _decode(data: bytes) -> str:
     return data.decode(errors="replace")
 
 
+_INDEXED = {
+    "pages_fts": "pages", "chunks_fts": "chunks", "questions_fts": "questions of pages",
+}  # fmt: skip
+
+
 def check_keyword_index(table: str, examination: Examination) -> Finding:
     """Run FTS5's own check, which also compares the index with the text that it indexes."""
     connection = examination.connection
@@ -223,7 +228,7 @@ def check_keyword_index(table: str, examination: Examination) -> Finding:
         return Finding("problem", "the keyword index does not match the pages", REPAIR, 1)
     if examination.full and _has_unreachable_terms(connection, table):
         return Finding("problem", "a search does not find every indexed term", REPAIR, 1)
-    return Finding("ok", "the keyword index matches the pages")
+    return Finding("ok", f"the keyword index of {_INDEXED[table]} is complete")
 
 
 def _has_unreachable_terms(connection: sqlite3.Connection, table: str) -> bool:

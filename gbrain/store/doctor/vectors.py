@@ -73,7 +73,7 @@ def _wrong_vectors(connection: sqlite3.Connection) -> Iterator[tuple[VectorSpace
                     yield space, slot, "vectors with the code of another"
 
 
-def unusable(examination: Examination) -> Counter[str]:
+def unusable_vectors(examination: Examination) -> Counter[str]:
     connection = examination.connection
     found: Counter[str] = Counter()
     for space in all_spaces(connection):
@@ -113,7 +113,7 @@ def _pages_without_vectors(connection: sqlite3.Connection) -> list[int]:
     return [row[0] for row in rows]
 
 
-def missing(examination: Examination) -> int:
+def pages_without_vectors(examination: Examination) -> int:
     return len(_pages_without_vectors(examination.connection))
 
 

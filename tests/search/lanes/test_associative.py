@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,9 +40,11 @@ def test_memories_that_cancel_out_recall_nothing() -> None:
     assert associative.recall(memory, np.array([1, 0], np.float32), 8.0).tolist() == [0, 0]
 
 
-def lanes(path: Path, text: str, scope: Scope, settings: Settings) -> tuple[LaneResult, LaneResult]:
-    """What the associative and the vector lane find."""
-    with Brain.open(path) as brain, brain.database.read_transaction() as connection:
+def lanes(
+    brain: Brain, text: str, scope: Scope, settings: Settings
+) -> tuple[LaneResult, LaneResult]:
+    """Return what the associative and the vector lane find."""
+    with brain.database.read_transaction() as connection:
         space = active_space(connection)
         assert space
         query = Query(text, (), scope, 10)
@@ -56,14 +57,14 @@ def lanes(path: Path, text: str, scope: Scope, settings: Settings) -> tuple[Lane
             )
 
 
-def test_a_large_beta_finds_pages_like_the_best_chunk(embedded: Path) -> None:
+def test_a_large_beta_finds_pages_like_the_best_chunk(embedded: Brain) -> None:
     settings = Settings(hopfield_beta=1000.0)
     recalled, near = lanes(embedded, "who founded RiverAI", Scope(), settings)
     assert recalled.pages[0].slug == near.pages[0].slug
     assert recalled.pages[0].score == pytest.approx(1, abs=0.01)
 
 
-def test_pages_out_of_scope_are_not_found(embedded: Path) -> None:
+def test_pages_out_of_scope_are_not_found(embedded: Brain) -> None:
     scope = Scope(wing="people")
     recalled, near = lanes(embedded, "who founded RiverAI", scope, Settings())
     assert recalled.pages

@@ -15,7 +15,7 @@ from gbrain.search.lanes.keyword import search
 from gbrain.store.page_writer import write_page
 from gbrain.text.page import parse_page
 from gbrain.text.query import parse_query
-from gbrain.types import Scope
+from gbrain.types import LaneResult, Scope
 
 PAGES = {
     "auth": "# Login\n\nWe must fix the auth-middleware bug before the release on Friday.\n",
@@ -207,10 +207,16 @@ def test_common_words_count_if_the_rare_one_is_out_of_scope(brain: Brain) -> Non
     assert matched(brain, "heron egret", Scope(slug_prefix="many/20"))[0] == "many/20"
 
 
-def word_factors(brain: Brain, text: str, chosen: Settings = Settings()) -> dict[str, float]:
+def result_of(
+    brain: Brain, text: str, chosen: Settings = Settings(), *, alone: bool = False
+) -> LaneResult:
     with brain.database.read_transaction() as connection:
         query = parse_query(text, {}, date(2026, 11, 16), Scope(), 10)
-        result = search(connection, query, chosen)
+        return search(connection, query, chosen, alone=alone)
+
+
+def word_factors(brain: Brain, text: str, chosen: Settings = Settings()) -> dict[str, float]:
+    result = result_of(brain, text, chosen)
     return {
         page.slug: round(result.word_factors[page.page_id], 4)
         for page in result.pages
@@ -234,6 +240,13 @@ def test_a_page_with_every_word_counts_more(filled: Brain) -> None:
     assert word_factors(filled, "fix the middleware bug") == {"auth": 1.25, "auth-notes": lacking}
     off = override_settings(Settings(), {"coverage_power": "0", "literal_bonus": "0"})
     assert set(word_factors(filled, "fix the middleware bug", off).values()) <= {1.0}
+
+
+def test_alone_it_looks_up_only_pages_with_every_word(filled: Brain) -> None:
+    together = result_of(filled, "fix the middleware bug")
+    alone = result_of(filled, "fix the middleware bug", alone=True)
+    assert alone.pages == together.pages
+    assert [alone.word_factors.get(page.page_id) for page in alone.pages] == [1.25, None]
 
 
 def test_words_found_as_substrings_count_like_others(filled: Brain) -> None:

@@ -17,8 +17,8 @@ from gbrain.models.catalog import packaged_reranker
 from gbrain.models.reranker import CrossEncoder
 from gbrain.search.fusion import fuse
 from gbrain.search.lanes import keyword, vector
-from gbrain.search.rerank.interface import RerankResources
 from gbrain.search.rerank.rerank import RerankResult, rerank
+from gbrain.search.rerank.scores import RerankResources
 from gbrain.store.vectors import active_space
 from gbrain.text.query import parse_query
 from gbrain.types import LaneResult, Query, Ranked, Scope

@@ -13,7 +13,7 @@ import pytest
 from gbrain.config import Settings, override_settings
 from gbrain.errors import GbrainError
 from gbrain.search.rerank.command import score_pages
-from gbrain.search.rerank.interface import RerankRequest, RerankResources
+from gbrain.search.rerank.scores import RerankRequest, RerankResources
 from gbrain.store.chunks import StoredChunk
 from gbrain.types import Query, Ranked, Scope
 

@@ -130,7 +130,7 @@ def test_an_untrained_reranker_keeps_the_order(ask: Callable, own: Database) -> 
     assert found.ranked == fused.ranked
     assert found.notice == (
         "Not reranked: the learned reranker is not trained yet. "
-        "gbrain train-reranker trains it from the hits that were opened."
+        "gbrain train-reranker trains it from the pages you opened."
     )
 
 

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from itertools import pairwise
 
 import pytest
@@ -14,15 +15,19 @@ from hypothesis import strategies as st
 
 from gbrain.config import Settings, find_setting, override_settings
 from gbrain.errors import ModelUnavailable
-from gbrain.search.rerank.mixing import mix_scores, movable_pages
-from gbrain.search.rerank.rerank import KINDS, best_chunks
+from gbrain.search.rerank.rerank import best_chunks
+from gbrain.search.rerank.scores import mix_scores, movable_pages
 from gbrain.types import Candidate, LaneResult, Ranked, ScoredChunk
 
 QUESTION = "who would rather not send notes to a hosted service?"
 
 
 def test_every_kind_in_the_settings_exists() -> None:
-    assert find_setting("rerank").choices == ("off", *KINDS)
+    kinds = ("cross-encoder", "overlap", "command", "learned")
+    assert find_setting("rerank").choices == ("off", *kinds, "cross-encoder+learned")
+    for kind in kinds:
+        module = import_module(f"gbrain.search.rerank.{kind.replace('-', '_')}")
+        assert callable(module.score_pages)
 
 
 @pytest.mark.parametrize("kind", ["cross-encoder", "overlap"])

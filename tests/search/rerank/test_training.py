@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from gbrain.search.rerank.learned import FEATURES
-from gbrain.search.rerank.training import TrainingQuestion, fit, train
+from gbrain.search.rerank.learned import FEATURES, TrainingQuestion, fit, train
 
 COSINE = FEATURES.index("cosine")
 FUSED = FEATURES.index("fused")

@@ -1,0 +1,200 @@
+"""Create, replace, move and remove single page files in a folder without losing anybody's text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from errno import EACCES
+from pathlib import Path, PurePosixPath
+
+from gbrain.errors import GbrainError
+from gbrain.store.atomic_files import (
+    flush_folder,
+    make_durable_folder,
+    refuse_target,
+    remove_leftovers,
+    temporary_file,
+)
+from gbrain.text.page import MAX_PAGE_BYTES
+from gbrain.text.slug import PAGE_ENDINGS
+
+# The umask may let others read a folder, but never write to it.
+FOLDER_MODE = 0o755
+_FILE_MODE = 0o644
+
+
+class FileChanged(Exception):
+    """The file no longer has the text that was to be replaced."""
+
+
+def target_path(root: Path, path: str, endings: tuple[str, ...] = PAGE_ENDINGS) -> Path:
+    """Return where `path` is below the real path `root`; raise GbrainError for one outside of it.
+
+    A crafted brain must not write other files than pages, such as a git hook, nor through a
+    symbolic link.
+    """
+    parts = PurePosixPath(path).parts
+    if not path.lower().endswith(endings):
+        raise GbrainError(
+            f"{path!r} is not the path of a page",
+            hint="Rename it with gbrain rename.",
+            code="outside",
+        )
+    if parts and not path.startswith("/") and ".." not in parts and "\0" not in path:
+        target = root.joinpath(*parts)
+        if target.parent.resolve().is_relative_to(root) and not target.is_symlink():
+            return target
+    raise GbrainError(
+        f"{path!r} would be written outside {root}",
+        hint="Rename the page with gbrain rename, or export to an empty folder.",
+        code="outside",
+    )
+
+
+def page_file(root: str, path: str) -> Path:
+    """Return the file of a page in a registered folder, which must exist.
+
+    A symbolic link to another page file of the folder leads to that file.
+    """
+    folder = Path(root)
+    if not folder.is_dir():
+        raise GbrainError(
+            f"the folder {root} does not exist",
+            hint="Check that the disk is mounted.",
+            code="no_folder",
+        )
+    written = folder / path
+    if written.is_symlink():
+        real = os.path.realpath(written)
+        if os.path.isfile(real) and real.startswith(f"{root}{os.sep}"):
+            path = os.path.relpath(real, root)
+    target = target_path(folder, path)
+    refuse_target(target)
+    return target
+
+
+def remove_link(root: str, path: str) -> bool:
+    """Remove a page's file if it is a symbolic link, but not the file it leads to.
+
+    Returns whether it was a link.
+    """
+    link = Path(root, path)
+    inside = ".." not in PurePosixPath(path).parts and link.parent.resolve().is_relative_to(root)
+    if not (inside and path.lower().endswith(PAGE_ENDINGS) and link.is_symlink()):
+        return False
+    os.unlink(link)
+    flush_folder(link.parent)
+    return True
+
+
+def read_file(target: Path) -> bytes | None:
+    """Return the content of a file, up to one byte more than a page may have; None if missing."""
+    try:
+        with target.open("rb") as file:
+            return file.read(MAX_PAGE_BYTES + 1)
+    except FileNotFoundError:
+        return None
+
+
+def create_file(target: Path, data: bytes) -> None:
+    """Write a new file; raise FileChanged if there is one by now."""
+    make_durable_folder(target.parent, FOLDER_MODE)
+    remove_leftovers(target.parent)
+    with temporary_file(target.parent, _FILE_MODE) as new:
+        _write(new.handle, data)
+        try:
+            new.place(target)
+        except FileExistsError:
+            raise FileChanged from None
+    flush_folder(target.parent)
+
+
+def replace_file(target: Path, expected: bytes, data: bytes) -> None:
+    """Replace the text `expected` of a file with `data`; raise FileChanged if it has another.
+
+    The file keeps its owner, mode and extended attributes. Programs that write into the old file
+    up to the last moment win: theirs is put back.
+    """
+    if not target.stat().st_mode & 0o222 or not os.access(target, os.W_OK):
+        raise PermissionError(EACCES, "the file is read-only", str(target))
+    remove_leftovers(target.parent)
+    with temporary_file(target.parent, 0o600) as new, _second_name(target) as old:
+        _write(new.handle, data)
+        _copy_attributes(target, new.path)
+        if read_file(target) != expected:
+            raise FileChanged
+        new.replace(target)
+        if old and read_file(old) != expected:
+            os.replace(old, target)
+            raise FileChanged
+    flush_folder(target.parent)
+
+
+def move_file(source: Path, target: Path) -> bool:
+    """Give a file another name; return False if that is taken."""
+    make_durable_folder(target.parent, FOLDER_MODE)
+    if target.exists() and not target.samefile(source):
+        return False
+    has_both = True
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        # The same file: the names differ in case only, or a killed process left both.
+        if str(source).lower() == str(target).lower():
+            os.rename(source, target)
+            has_both = False
+    except OSError:
+        os.rename(source, target)
+        has_both = False
+    # The new name before the old one goes: after a power loss the file must have one of them, or
+    # sync would delete the page.
+    flush_folder(target.parent)
+    if has_both:
+        os.unlink(source)
+    flush_folder(source.parent)
+    return True
+
+
+def remove_file(target: Path, expected: bytes) -> None:
+    """Remove a file that has the text `expected`; raise FileChanged if it has another."""
+    if read_file(target) != expected:
+        raise FileChanged
+    os.unlink(target)
+    flush_folder(target.parent)
+
+
+@contextmanager
+def _second_name(target: Path) -> Iterator[Path | None]:
+    """Give the file a second, temporary name; None where the file system has no hard links."""
+    with temporary_file(target.parent) as reserved:
+        name: Path | None = reserved.path
+        reserved.close()
+        os.unlink(reserved.path)
+        try:
+            os.link(target, reserved.path)
+        except OSError:
+            name = None
+        yield name
+
+
+def _write(handle: int, data: bytes) -> None:
+    with open(handle, "wb", closefd=False) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(handle)
+
+
+def _copy_attributes(source: Path, target: Path) -> None:
+    """Give the target the owner, mode and extended attributes of the source, and a new time."""
+    status = source.stat()
+    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        try:
+            os.chown(target, status.st_uid, status.st_gid)
+        except PermissionError:
+            with suppress(PermissionError):
+                os.chown(target, -1, status.st_gid)
+    # After the owner: changing that clears some bits of the mode.
+    shutil.copystat(source, target)
+    os.utime(target)

@@ -1,0 +1,187 @@
+"""Recognise files that were renamed or moved inside their folder, so that pages keep their history.
+
+A renamed file is one whose text a page had whose own file is gone, or nearly that text.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+from gbrain.errors import GbrainError
+from gbrain.importing.page_files import read_file
+from gbrain.store.connection import Database
+from gbrain.store.folders import Folder, PageSource, take_file_removal
+from gbrain.store.history import text_with_hash
+from gbrain.store.page_writer import write_page
+from gbrain.store.pages import find_page, page_text
+from gbrain.text.page import parse_page
+from gbrain.text.similarity import have_different_dates, shingle_overlap, word_shingles
+from gbrain.text.slug import slug_from_path
+
+# The share of wording at which a new file is an edited one, if no other comes near. git takes half.
+_MIN_OVERLAP = 0.6
+# Every missing page is compared with every new file.
+_MAX_COMPARED = 50
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A page whose file is now at `path`; `edited` says that its text changed, too."""
+
+    page: PageSource
+    slug: str
+    path: str
+    edited: bool
+
+    def renamed_source(self) -> PageSource:
+        """Return which file the page comes from after the rename."""
+        return replace(self.page, slug=self.slug, path=self.path)
+
+
+def find_renames(
+    connection: sqlite3.Connection,
+    folder: Folder,
+    paths: Iterable[str],
+    pages: Collection[str],
+    missing: list[PageSource],
+) -> list[Rename]:
+    """Return the renames that explain missing pages by new files, by the new path.
+
+    `pages` are the slugs in the brain. Files that several missing pages could be are left out.
+    """
+    if not missing:
+        return []
+    new = _new_files(paths, pages)
+    hashes = {path: sha256(data).digest() for path in new if (data := _read(folder, path))}
+    found = _match_exactly(new, hashes, missing)
+    taken = {rename.page.slug for rename in found}
+    left = {path: slug for path, slug in new.items() if slug not in {r.slug for r in found}}
+    rest = [page for page in missing if page.slug not in taken]
+    if 0 < len(rest) <= _MAX_COMPARED and 0 < len(left) <= _MAX_COMPARED:
+        found += _match_similar(connection, folder, left, rest)
+    return sorted(found, key=lambda rename: rename.path)
+
+
+def _new_files(paths: Iterable[str], pages: Collection[str]) -> dict[str, str]:
+    """Return the slugs of files that no page in the brain has, by path."""
+    new: dict[str, str] = {}
+    for path in paths:
+        with suppress(GbrainError, UnicodeEncodeError):
+            path.encode()
+            slug = slug_from_path(path)
+            if slug not in pages:
+                new.setdefault(slug, path)
+    return {path: slug for slug, path in new.items()}
+
+
+def _read(folder: Folder, path: str) -> bytes | None:
+    try:
+        return read_file(Path(folder.root, path))
+    except OSError:
+        return None
+
+
+def _match_exactly(
+    new: Mapping[str, str], hashes: Mapping[str, bytes], missing: list[PageSource]
+) -> list[Rename]:
+    """Return the new files with the text of one missing page; of several, that of the same name."""
+    pages, files = defaultdict(list), defaultdict(list)
+    for page in missing:
+        pages[page.source_sha256].append(page)
+    for path, digest in hashes.items():
+        files[digest].append(path)
+    found = []
+    for digest, candidates in files.items():
+        by_name = _unique_by(candidates, _file_name)
+        owners = pages.get(digest, [])
+        if len(owners) == len(candidates) == 1:
+            found.append(Rename(owners[0], new[candidates[0]], candidates[0], edited=False))
+            continue
+        for name, page in _unique_by(owners, lambda page: _file_name(page.path)).items():
+            if name in by_name:
+                path = by_name[name]
+                found.append(Rename(page, new[path], path, edited=False))
+    return found
+
+
+def _match_similar(
+    connection: sqlite3.Connection,
+    folder: Folder,
+    new: Mapping[str, str],
+    missing: list[PageSource],
+) -> list[Rename]:
+    """Return the new files that have nearly the text of one missing page, and of no other."""
+    texts = {path: data.decode(errors="replace") for path in new if (data := _read(folder, path))}
+    wording = {path: word_shingles(text) for path, text in texts.items()}
+    near: list[tuple[PageSource, str]] = []
+    for page in missing:
+        of_page = word_shingles(_file_text(connection, page))
+        near += [
+            (page, path)
+            for path, of_file in wording.items()
+            if shingle_overlap(of_page, of_file) >= _MIN_OVERLAP
+            and not have_different_dates(page.slug, new[path])
+        ]
+    one_page = _unique_by(near, lambda pair: pair[1])
+    one_file = _unique_by(near, lambda pair: pair[0].slug)
+    return [
+        Rename(page, new[path], path, edited=True)
+        for page, path in near
+        if path in one_page and page.slug in one_file
+    ]
+
+
+def _file_text(connection: sqlite3.Connection, page: PageSource) -> str:
+    """Return the last text of the page's file that the brain knows."""
+    known = find_page(connection, page.slug)
+    if known is None:
+        return ""
+    text = page.source_sha256 and text_with_hash(connection, known.id, page.source_sha256)
+    return text or page_text(connection, known.id)
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _unique_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, _Item]:
+    """Return the items by key, without those that share it."""
+    groups: dict[_Key, list[_Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return {shared: group[0] for shared, group in groups.items() if len(group) == 1}
+
+
+def apply_renames(
+    database: Database, folder: Folder, renames: list[Rename], now: str
+) -> list[Rename]:
+    """Give the pages their new slugs and paths; their text, history and vectors stay.
+
+    Returns the renames that were possible: another program may have changed a page meanwhile. The
+    text of an edited file is left to the import that follows.
+    """
+    if not renames:
+        return []
+    done = []
+    with database.write_transaction() as connection:
+        for rename in renames:
+            known = find_page(connection, rename.page.slug)
+            taken = find_page(connection, rename.slug)
+            if known is None or taken or known.path != rename.page.path:
+                continue
+            page = parse_page(rename.path, page_text(connection, known.id).encode())
+            write_page(connection, page, now, renames=known.slug, folder_id=folder.id)
+            # The old file is gone already.
+            take_file_removal(connection, folder.id, known.path)
+            done.append(rename)
+    return done

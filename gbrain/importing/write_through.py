@@ -1,0 +1,249 @@
+"""Write pages to their files in registered folders, and move or remove these with their pages.
+
+A page and its file are in step while `source_sha256` is the hash of the page's text. A change is
+committed to the brain first; the file is written next, and then the hash. What a killed process
+left in between is found by these hashes and by the file removals in the brain, and the next
+`finish_folder` completes it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from gbrain.errors import GbrainError
+from gbrain.importing import page_files
+from gbrain.importing.merging import apply_import, plan_import
+from gbrain.importing.page_files import FileChanged
+from gbrain.importing.scan import is_always_skipped, is_ignored
+from gbrain.store.connection import Database
+from gbrain.store.folders import (
+    FileRemoval,
+    FileResult,
+    Folder,
+    PageFile,
+    find_page_file,
+    leave_folder,
+    list_file_removals,
+    pages_ahead_of_files,
+    path_of_page,
+    record_file_text,
+    take_file_removal,
+)
+from gbrain.store.history import text_with_hash
+from gbrain.store.page_writer import WriteResult
+from gbrain.store.pages import find_page, page_text
+from gbrain.text.page import parse_page
+
+# Another program that saves the file again and again could otherwise keep us for ever.
+_MAX_ATTEMPTS = 5
+_SYNC_LATER = "The brain has the text; gbrain sync writes the file once that is possible."
+_SYNC_DELETES = "The page is deleted; gbrain sync deletes the file once that is possible."
+
+
+def update_file(database: Database, written: WriteResult, now: str) -> WriteResult:
+    """Bring the file of a page just written into step; return the result with what it took.
+
+    A file that changed meanwhile is merged, so the version may be a later one.
+    """
+    result = write_page_file(database, written.slug, now)
+    if result is None:
+        return written
+    with database.read_transaction() as connection:
+        page = find_page(connection, written.slug)
+    version = page.version if page else written.version
+    return replace(written, version=version, file=result)
+
+
+def write_page_file(database: Database, slug: str, now: str) -> FileResult | None:
+    """Write a page to its file, merged with what changed there; None if it belongs to no folder."""
+    with database.read_transaction() as connection:
+        page = find_page_file(connection, slug)
+    if page is None:
+        return None
+    shown = str(Path(page.folder.root, page.path))
+    try:
+        for removal in _removals_to(database, page):
+            _remove_or_move(database, removal)
+        outcome = _write_until_in_step(database, slug, now)
+    except (OSError, GbrainError) as error:
+        return _failed(shown, error)
+    return outcome and replace(outcome, path=shown)
+
+
+def import_page_file(database: Database, page: PageFile, now: str) -> bool:
+    """Import the page's file if it changed; return whether it did. Files that fail are left."""
+    try:
+        existing = page_files.read_file(page_files.page_file(page.folder.root, page.path))
+        if existing is None or sha256(existing).digest() in (page.sha256, page.source_sha256):
+            return False
+        _import_changed_file(database, page, existing, now)
+    except (OSError, GbrainError):
+        return False
+    return True
+
+
+def _removals_to(database: Database, page: PageFile) -> list[FileRemoval]:
+    """Return the files that the page had under earlier names and that are still there."""
+    with database.read_transaction() as connection:
+        removals = list_file_removals(connection, page.folder.id)
+    return [removal for removal in removals if removal.page_id == page.page_id]
+
+
+def _failed(path: str, error: OSError | GbrainError) -> FileResult:
+    """Return the result for a file that could not be written."""
+    if isinstance(error, GbrainError):
+        reason = f"{error.message}. {error.hint}"
+    else:
+        reason = f"{error.strerror or error}. {_SYNC_LATER}"
+    return FileResult(path, "failed", f"Cannot write {path}: {reason}")
+
+
+def _write_until_in_step(database: Database, slug: str, now: str) -> FileResult | None:
+    """Write the page, again if the page or the file changes meanwhile; None if it has no file."""
+    done = FileResult("", "written")
+    for _ in range(_MAX_ATTEMPTS):
+        with database.read_transaction() as connection:
+            page = find_page_file(connection, slug)
+            if page is None:
+                return None
+            data = page_text(connection, page.page_id).encode()
+        target = page_files.page_file(page.folder.root, page.path)
+        existing = page_files.read_file(target)
+        try:
+            if existing is None:
+                if page.source_sha256 is None and _is_left_out(page):
+                    with database.write_transaction() as connection:
+                        leave_folder(connection, page.page_id)
+                    return None
+                _refuse_empty_folder(page)
+                page_files.create_file(target, data)
+            elif sha256(existing).digest() not in (page.sha256, page.source_sha256):
+                done = _import_changed_file(database, page, existing, now) or done
+                continue
+            elif existing != data:
+                page_files.replace_file(target, existing, data)
+        except FileChanged:
+            continue
+        _record(database, page)
+        return done
+    raise GbrainError(
+        "another program keeps changing the file", hint=_SYNC_LATER, code="cannot_write"
+    )
+
+
+def _record(database: Database, page: PageFile) -> None:
+    if page.sha256 == page.source_sha256:
+        return
+    with database.write_transaction() as connection:
+        # The page may have been written, renamed or deleted by another process meanwhile.
+        if path_of_page(connection, page.page_id, page.folder) == page.path:
+            record_file_text(connection, page.page_id, page.folder.id, page.sha256)
+
+
+def _is_left_out(page: PageFile) -> bool:
+    """Tell whether an import would skip the file of a new page, so that sync would delete it."""
+    return is_always_skipped(page.path) or is_ignored(Path(page.folder.root), page.path)
+
+
+def _refuse_empty_folder(page: PageFile) -> None:
+    """Raise GbrainError if the file was there before and now the whole folder is empty."""
+    if page.source_sha256 is not None and not os.listdir(page.folder.root):
+        raise GbrainError(
+            f"the folder {page.folder.root} is empty",
+            hint="Check that the disk is mounted.",
+            code="vault_empty",
+        )
+
+
+def _import_changed_file(
+    database: Database, page: PageFile, existing: bytes, now: str
+) -> FileResult | None:
+    """Import what changed in the file; return the outcome if it had to be merged."""
+    from_file = parse_page(page.path, existing)
+    with database.write_transaction() as connection:
+        plan = plan_import(connection, from_file, page.folder.id)
+        apply_import(connection, plan, page.folder.id, now)
+    if plan.kind == "merge":
+        return FileResult("", "merged", f"{page.slug} was changed in its file too; both are kept.")
+    if plan.kind == "conflict":
+        return FileResult("", "conflict", conflict_message(page.slug))
+    return None
+
+
+def conflict_message(slug: str) -> str:
+    """Return what to say about a page that could not be merged."""
+    return (
+        f"{slug} was changed in the same place in its file. The file's text is kept, and the other "
+        f"is in its history: gbrain resolve {slug} merges them."
+    )
+
+
+# --- removals --------------------------------------------------------------------------------
+
+
+def remove_page_file(database: Database, folder_id: int, path: str) -> FileResult | None:
+    """Remove the file of a page that was deleted; None if no removal is due."""
+    with database.read_transaction() as connection:
+        due = [r for r in list_file_removals(connection, folder_id) if r.path == path]
+    return _finish_removal(database, due[0]) if due else None
+
+
+def _finish_removal(database: Database, removal: FileRemoval) -> FileResult:
+    path = str(Path(removal.folder.root, removal.path))
+    try:
+        return replace(_remove_or_move(database, removal), path=path)
+    except (OSError, GbrainError) as error:
+        reason = error.message if isinstance(error, GbrainError) else error.strerror or error
+        return FileResult(path, "failed", f"Cannot delete {path}: {reason}. {_SYNC_DELETES}")
+
+
+def _remove_or_move(database: Database, removal: FileRemoval) -> FileResult:
+    """Move the file to the page's new path, or remove it if its text is in the history.
+
+    A text that the brain never had stays where it is; the next sync imports it.
+    """
+    target = page_files.page_file(removal.folder.root, removal.path)
+    # The file that a link leads to is another page's; a renamed page gets a file of its own.
+    was_link = page_files.remove_link(removal.folder.root, removal.path)
+    existing = None if was_link else page_files.read_file(target)
+    with database.read_transaction() as connection:
+        moved_to = path_of_page(connection, removal.page_id, removal.folder)
+        known = existing is not None and (
+            sha256(existing).digest() == removal.sha256
+            or text_with_hash(connection, removal.page_id, sha256(existing).digest()) is not None
+        )
+    done = FileResult("", "removed")
+    if existing is not None:
+        new = page_files.page_file(removal.folder.root, moved_to) if moved_to else None
+        if new is None or not page_files.move_file(target, new):
+            try:
+                if not known:
+                    raise FileChanged
+                page_files.remove_file(target, existing)
+            except FileChanged:
+                message = "It was changed meanwhile, so it is kept; gbrain sync imports it."
+                done = FileResult("", "kept", message)
+    with database.write_transaction() as connection:
+        take_file_removal(connection, removal.folder.id, removal.path)
+    return done
+
+
+# --- what was left unfinished ----------------------------------------------------------------
+
+
+def finish_removals(database: Database, folder: Folder) -> list[FileResult]:
+    """Finish moving and removing files of a folder; return the result for each."""
+    with database.read_transaction() as connection:
+        removals = list_file_removals(connection, folder.id)
+    return [_finish_removal(database, removal) for removal in removals]
+
+
+def finish_writes(database: Database, folder: Folder, now: str) -> list[tuple[str, FileResult]]:
+    """Write the folder's pages that are not in step with their file; return (slug, result)."""
+    with database.read_transaction() as connection:
+        pages = pages_ahead_of_files(connection, folder)
+    results = [(page.slug, write_page_file(database, page.slug, now)) for page in pages]
+    return [(slug, result) for slug, result in results if result is not None]

@@ -1,0 +1,109 @@
+"""Find the tasks of a page, `- [ ]` items and Logseq's TODO blocks, and tick one of them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gbrain.text.dates import leading_date
+from gbrain.text.dialects import find_comments
+from gbrain.text.links import parse_body_links
+from gbrain.text.markdown import Structure, is_within, scan_blocks
+from gbrain.text.periods import Period
+from gbrain.text.sections import find_timeline_line, parse_list_date, split_sections
+
+# An item of a list at any depth, also in a quote. [/] is in progress, [-] is cancelled.
+_ITEM = r"^[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+"
+_TASK = re.compile(
+    rf"{_ITEM}(?:\[(?P<mark>[ xX/-])\](?=[ \t])|(?P<word>TODO|DOING|NOW|LATER|DONE|CANCELL?ED)"
+    r"(?=[ \t]))[ \t]+(?P<text>[^\r\n]*[^\s])",
+    re.MULTILINE,
+)
+_OPEN_MARKS = (" ", "/")
+_OPEN_WORDS = ("TODO", "DOING", "NOW", "LATER")
+
+# As the Tasks plugin of Obsidian writes it, and as people do: due: 2026-11-20, @2026-11-20.
+_DUE = re.compile(
+    r"(?:[📅📆🗓]\ufe0f?|(?<!\w)(?:due|deadline)(?:::?|\()?|(?<![\w.@])@(?:due\()?)"
+    r"[ \t]*(?=[0-9]{4}-)",
+    re.IGNORECASE,
+)
+_LOGSEQ_DUE = re.compile(r"[ \t]*(?:DEADLINE|SCHEDULED):[ \t]*<")
+_MAX_DATE_CHARACTERS = 32
+
+
+class Task(NamedTuple):
+    """A task; `line` counts from 1 in the body, `start` and `stop` enclose its checkbox or word.
+
+    `due` is the date in the item itself, `date` else that of its section, None without one.
+    """
+
+    text: str
+    done: bool
+    line: int
+    start: int
+    stop: int
+    due: Period | None
+    date: str | None
+    heading: str | None
+    tags: tuple[str, ...]
+
+
+def may_have_tasks(body: str) -> bool:
+    """Tell whether a body has a line that looks like a task, in code or not; it is fast."""
+    return _TASK.search(body) is not None
+
+
+def find_tasks(body: str) -> Iterator[Task]:
+    """Yield the tasks of a page's body in order; what is in code or a comment is none."""
+    structure = scan_blocks(body)
+    comments = list(find_comments(body, structure))
+    sections = split_sections(body, structure, find_timeline_line(body, structure))
+    section_starts = [section.start for section in sections]
+    for match in _TASK.finditer(body):
+        line = bisect_right(structure.starts, match.start()) - 1
+        if is_within(structure.code, line) or is_within(comments, match.start("text")):
+            continue
+        section = sections[bisect_right(section_starts, match.start()) - 1]
+        due = _find_due(body, structure, line, match)
+        mark, word = match["mark"], match["word"]
+        start, stop = match.span("mark" if mark else "word")
+        yield Task(
+            text=match["text"],
+            done=mark not in _OPEN_MARKS if mark else word not in _OPEN_WORDS,
+            line=line + 1,
+            start=start,
+            stop=stop,
+            due=due,
+            date=due.text if due else section.date,
+            heading=section.heading_path[-1] if section.heading_path else None,
+            tags=_tags(match["text"]),
+        )
+
+
+def tick(body: str, task: Task) -> str:
+    """Return the body with one task done, and not another character changed."""
+    mark = "x" if task.stop - task.start == 1 else "DONE"
+    return body[: task.start] + mark + body[task.stop :]
+
+
+def _find_due(body: str, structure: Structure, line: int, match: re.Match[str]) -> Period | None:
+    """Return the date in the item: marked as due, at its beginning, or in the lines below it."""
+    text = match["text"]
+    for marker in _DUE.finditer(text):
+        if found := leading_date(text[marker.end() : marker.end() + _MAX_DATE_CHARACTERS]):
+            return found[0]
+    if listed := parse_list_date(f"- {text}"):
+        return listed[0]
+    for below in structure.starts[line + 1 : line + 3]:
+        if planned := _LOGSEQ_DUE.match(body, below):
+            found = leading_date(body[planned.end() : planned.end() + len("2026-11-20")])
+            return found[0] if found else None
+    return None
+
+
+def _tags(text: str) -> tuple[str, ...]:
+    """Return the #tags of an item."""
+    return tuple(parse_body_links(text, scan_blocks(text), 1, "")[1]) if "#" in text else ()

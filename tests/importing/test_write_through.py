@@ -1,0 +1,522 @@
+"""Changes of a page reach its file, byte for byte, whatever happens to the file meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.errors import Conflict
+from gbrain.importing import page_files, write_through
+from gbrain.store.atomic_files import TemporaryFile
+
+VAULT = Path(__file__).parents[2] / "fixtures" / "vault"
+GARDEN = "Projects/Kitchen Garden.md"
+
+
+class Killed(BaseException):
+    """Stands for a process that ends at once."""
+
+
+@pytest.fixture
+def notes(tmp_path: Path, brain: Brain) -> Path:
+    """A folder that the brain imported and may write to."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\none\n\ntwo\n\nthree\n")
+    brain.allow_writing(folder)
+    brain.import_folder(folder)
+    return folder
+
+
+@pytest.fixture
+def vault(tmp_path: Path, brain: Brain) -> Path:
+    """A copy of a folder that Obsidian and Logseq wrote."""
+    folder = tmp_path / "vault"
+    shutil.copytree(VAULT, folder)
+    brain.allow_writing(folder)
+    assert brain.import_folder(folder).count("create") == 3
+    return folder
+
+
+def in_step(brain: Brain, folder: Path) -> bool:
+    """Whether the next sync has nothing to do, and each file has its page's text."""
+    report = brain.import_folder(folder, remove_missing=True)
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")}
+    pages = {page.path: brain.text(page.slug) for page in brain.list()[0] if page.folder_id}
+    return (
+        not (report.changes or report.problems or report.written)
+        and pages.keys() == files
+        and all((folder / path).read_bytes() == text.encode() for path, text in pages.items())
+    )
+
+
+def all_texts(brain: Brain, slug: str) -> set[str]:
+    return {brain.text(slug, version.version) for version in brain.history(slug)}
+
+
+# --- every kind of change --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        (lambda brain: brain.put("a", b"# A\n\nnew\n"), "# A\n\nnew\n"),
+        (
+            lambda brain: brain.add_to_timeline("a", "Met Bo", date="2026-04-03"),
+            "# A\n\none\n\ntwo\n\nthree\n\n---\n## Timeline\n- 2026-04-03 — Met Bo\n",
+        ),
+        (
+            lambda brain: brain.supersede("a", "b"),
+            "---\nsuperseded_by: b\n---\n# A\n\none\n\ntwo\n\nthree\n",
+        ),
+    ],
+)
+def test_a_change_is_written_to_the_file(
+    brain: Brain, notes: Path, change: Callable[[Brain], object], wanted: str
+) -> None:
+    brain.put("b", b"# B\n")
+    change(brain)
+    assert (notes / "a.md").read_text() == wanted
+    assert in_step(brain, notes)
+
+
+def test_a_new_page_gets_a_file_in_the_only_folder(brain: Brain, notes: Path) -> None:
+    written = brain.put("ideas/First Idea!", b"# Idea\n")
+    file = notes / "ideas/first-idea.md"
+    assert written.file is not None
+    assert (written.file.path, written.file.outcome) == (str(file), "written")
+    brain.capture("Call Alice")
+    assert "Call Alice" in (notes / "inbox.md").read_text()
+    assert in_step(brain, notes)
+
+
+def test_of_two_folders_the_setting_names_the_one_for_new_pages(
+    brain: Brain, notes: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    brain.allow_writing(other)
+    brain.import_folder(other)
+    written = brain.put("one", b"# One\n").file
+    assert written is not None
+    assert (written.path, written.outcome) == ("", "behind")
+    assert "several folders are imported" in (written.message or "")
+    brain.set("default_folder", str(other))
+    brain.reload_settings()
+    brain.put("two", b"# Two\n")
+    assert [path.name for path in other.iterdir()] == ["two.md"]
+
+
+def test_a_page_that_waits_for_a_folder_gets_its_file(
+    brain: Brain, notes: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    brain.allow_writing(other)
+    brain.import_folder(other)
+    brain.set("write_through", "off")
+    brain.reload_settings()
+    brain.put("on-purpose", b"# Only in the brain\n")
+    brain.set("write_through", "on")
+    brain.reload_settings()
+    brain.capture("Call Alice")
+    brain.rename("inbox", "calls")
+    brain.capture("Call Bo", name="calls")
+    (other / "twin.md").write_text("# Twin\n\nof the file\n")
+    brain.put("twin", b"# Twin\n\nof the brain\n")
+    brain.import_folder(notes)
+    assert not (notes / "calls.md").exists()
+    brain.set("default_folder", str(other))
+    brain.reload_settings()
+    brain.import_folder(other, dry_run=True)
+    assert [path.name for path in other.iterdir()] == ["twin.md"]
+    report = brain.import_folder(other)
+    assert report.written == ["calls"]
+    assert report.conflicts == ["twin"]
+    assert "Call Alice" in (other / "calls.md").read_text()
+    assert "Call Bo" in (other / "calls.md").read_text()
+    assert "# Twin\n\nof the brain\n" in all_texts(brain, "twin")
+    assert sorted(path.name for path in other.iterdir()) == ["calls.md", "twin.md"]
+
+
+def test_pages_without_a_folder_stay_in_the_brain(brain: Brain, tmp_path: Path) -> None:
+    folders = [tmp_path / "first", tmp_path / "second"]
+    assert brain.put("before", b"# Before any folder\n").file is None
+    for folder in folders:
+        folder.mkdir()
+        (folder / f"{folder.name}.md").write_text("# Note\n")
+        brain.allow_writing(folder)
+        brain.import_folder(folder)
+    brain.forget_folder(folders[0])
+    assert brain.import_folder(folders[1]).written == []
+    assert [path.name for path in folders[1].iterdir()] == ["second.md"]
+
+
+def test_a_new_page_that_import_would_ignore_stays_in_the_brain(brain: Brain, notes: Path) -> None:
+    (notes / ".gbrainignore").write_text("private/\n")
+    assert brain.put("private/diary", b"# Diary\n").file is None
+    assert not (notes / "private").exists()
+    brain.import_folder(notes, remove_missing=True)
+    assert brain.text("private/diary") == "# Diary\n"
+
+
+def test_write_through_off_leaves_files_alone(brain: Brain, notes: Path) -> None:
+    brain.set("write_through", "off")
+    brain.reload_settings()
+    written = brain.put("a", b"# New\n")
+    assert written.file is not None
+    assert written.file.outcome == "behind"
+    assert brain.put("b", b"# B\n").file is None
+    assert [path.name for path in notes.iterdir()] == ["a.md"]
+    assert brain.import_folder(notes).written == []
+    assert (notes / "a.md").read_text() == "# A\n\none\n\ntwo\n\nthree\n"
+
+
+def test_a_folder_that_nobody_named_here_is_not_written(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n")
+    brain.import_folder(tmp_path)
+    written = brain.put("a", b"# New\n")
+    assert written.file is not None
+    assert f"gbrain sync {tmp_path}" in (written.file.message or "")
+    assert brain.put("b", b"# B\n").file is None
+    brain.import_folder(tmp_path)
+    assert (tmp_path / "a.md").read_text() == "# A\n"
+    brain.allow_writing(tmp_path)
+    assert brain.import_folder(tmp_path).written == ["a"]
+    assert (tmp_path / "a.md").read_text() == "# New\n"
+
+
+# --- bytes -----------------------------------------------------------------------------------
+
+
+def test_an_entry_touches_no_other_byte_of_an_obsidian_page(brain: Brain, vault: Path) -> None:
+    before = (vault / GARDEN).read_bytes()
+    brain.add_to_timeline("projects/kitchen-garden", "Beans sown", date="2026-03-09")
+    after = (vault / GARDEN).read_bytes()
+    assert after == before + "- 2026-03-09 — Beans sown\n".encode()
+    brain.supersede("projects/kitchen-garden", "projects/seed-list")
+    marked = (vault / GARDEN).read_bytes()
+    line = b"superseded_by: projects/seed-list\n"
+    assert marked.replace(line, b"") == after
+    assert marked.count(line) == 1
+    brain.undo_supersede("projects/kitchen-garden")
+    assert (vault / GARDEN).read_bytes() == after
+    assert in_step(brain, vault)
+
+
+def test_crlf_byte_order_mark_and_missing_newline_are_kept(brain: Brain, vault: Path) -> None:
+    file = vault / "Projects/Seed List.md"
+    before = file.read_bytes()
+    # An agent reads the page and writes it back with one more line, without the odd bytes.
+    text = brain.text("projects/seed-list").removeprefix("\ufeff").replace("\r\n", "\n")
+    brain.put(
+        "projects/seed-list", text.replace("* lettuce", "* chard\n* lettuce").encode() + b"\n"
+    )
+    assert file.read_bytes() == before.replace(b"* lettuce", b"* chard\r\n* lettuce")
+    brain.supersede("projects/seed-list", "projects/kitchen-garden")
+    brain.undo_supersede("projects/seed-list")
+    assert file.read_bytes() == before.replace(b"* lettuce", b"* chard\r\n* lettuce")
+
+
+def test_undo_gives_the_earlier_bytes_back(brain: Brain, notes: Path) -> None:
+    (notes / "a.md").write_bytes(b"# A\r\n\r\nfrom Windows")
+    brain.import_folder(notes)
+    brain.undo("a")
+    assert (notes / "a.md").read_bytes() == b"# A\n\none\n\ntwo\n\nthree\n"
+    assert in_step(brain, notes)
+
+
+def test_logseq_blocks_and_properties_are_kept(brain: Brain, vault: Path) -> None:
+    file = vault / "journals/2026_03_01.md"
+    before = file.read_bytes()
+    brain.add_to_timeline("journals/2026_03_01", "Rain", date="2026-03-01")
+    after = file.read_bytes()
+    assert after.startswith(before + b"\n")
+    assert after.endswith("- 2026-03-01 — Rain".encode())
+    brain.add_to_timeline("journals/2026_03_01", "Hail", date="2026-03-02")
+    assert file.read_bytes() == after + "\n- 2026-03-02 — Hail".encode()
+
+
+def test_a_merge_keeps_every_other_byte(brain: Brain, vault: Path) -> None:
+    before = (vault / GARDEN).read_bytes()
+    (vault / GARDEN).write_bytes(before.replace(b"until four", b"until five"))
+    written = brain.add_to_timeline("projects/kitchen-garden", "Beans sown", date="2026-03-09")
+    assert written.file is not None
+    assert written.file.outcome == "merged"
+    wanted = before.replace(b"until four", b"until five") + "- 2026-03-09 — Beans sown\n".encode()
+    assert (vault / GARDEN).read_bytes() == wanted
+    assert in_step(brain, vault)
+
+
+def test_mode_owner_and_link_are_kept(brain: Brain, notes: Path) -> None:
+    (notes / "real.md").write_text("# Real\n")
+    (notes / "link.md").symlink_to("real.md")
+    os.chmod(notes / "a.md", 0o640)
+    if os.geteuid() == 0:
+        os.chown(notes / "a.md", 1234, 2345)
+    before = (notes / "a.md").stat()
+    brain.import_folder(notes)
+    brain.put("a", b"# New\n")
+    after = (notes / "a.md").stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (
+        before.st_mode, before.st_uid, before.st_gid,
+    )  # fmt: skip
+    brain.put("link", b"# Through the link\n")
+    assert (notes / "link.md").is_symlink()
+    assert (notes / "real.md").read_text() == "# Through the link\n"
+
+
+# --- files that changed, vanished or cannot be written ----------------------------------------
+
+
+def test_what_both_sides_changed_in_one_place_is_kept_twice(brain: Brain, notes: Path) -> None:
+    (notes / "a.md").write_text("# A\n\ntheirs\n")
+    written = brain.put("a", b"# A\n\nmine\n")
+    assert written.file is not None
+    assert written.file.outcome == "conflict"
+    assert (notes / "a.md").read_text() == brain.text("a") == "# A\n\ntheirs\n"
+    assert "# A\n\nmine\n" in all_texts(brain, "a")
+    assert [(c.slug, brain.text("a", c.version)) for c in brain.conflicts()] == [
+        ("a", "# A\n\nmine\n")
+    ]
+    assert in_step(brain, notes)
+
+
+def test_front_matter_that_would_not_parse_is_a_conflict(brain: Brain, notes: Path) -> None:
+    brain.put("a", b"---\ntitle: A\n---\n\nText.\n")
+    (notes / "a.md").write_text("---\nstatus: open\ntitle: A\n---\n\nText.\n")
+    written = brain.put("a", b"---\ntitle: A\nstatus: done\n---\n\nText.\n")
+    assert written.file is not None
+    assert written.file.outcome == "conflict"
+    assert in_step(brain, notes)
+
+
+@pytest.mark.parametrize("kind", ["read-only", "folder", "no root", "not UTF-8"])
+def test_a_file_that_cannot_be_written_is_written_by_the_next_sync(
+    brain: Brain, notes: Path, kind: str
+) -> None:
+    file, aside = notes / "a.md", notes.with_name("aside")
+    if kind == "read-only":
+        file.chmod(0o444)
+    elif kind == "folder":
+        file.rename(aside)
+        file.mkdir()
+    elif kind == "no root":
+        notes.rename(aside)
+    else:
+        file.write_bytes(b"caf\xe9\n")
+    written = brain.put("a", b"# A\n\none\n\nnew\n")
+    assert written.file is not None
+    assert written.file.outcome == "failed"
+    assert "a.md" in (written.file.message or "")
+    assert brain.text("a") == "# A\n\none\n\nnew\n"
+    if kind == "read-only":
+        file.chmod(0o644)
+    elif kind == "folder":
+        file.rmdir()
+        aside.rename(file)
+    elif kind == "no root":
+        aside.rename(notes)
+    else:
+        file.write_text("# A\n\none\n\ntwo\n\nthree\n")
+    assert brain.import_folder(notes, remove_missing=True).written == ["a"]
+    assert file.read_text() == "# A\n\none\n\nnew\n"
+    assert in_step(brain, notes)
+
+
+def test_an_empty_folder_is_taken_for_an_unmounted_disk(brain: Brain, notes: Path) -> None:
+    (notes / "a.md").unlink()
+    written = brain.put("a", b"# New\n")
+    assert written.file is not None
+    assert written.file.outcome == "failed"
+    assert list(notes.iterdir()) == []
+
+
+def test_a_page_changed_after_its_file_was_deleted_gets_the_file_back(
+    brain: Brain, notes: Path
+) -> None:
+    (notes / "b.md").write_text("# B\n")
+    (notes / "a.md").unlink()
+    brain.put("a", b"# New\n")
+    assert (notes / "a.md").read_text() == "# New\n"
+    brain.import_folder(notes, remove_missing=True)
+    assert in_step(brain, notes)
+
+
+@pytest.mark.parametrize("way", ["in place", "by rename"])
+def test_a_file_saved_in_the_last_moment_is_not_overwritten(
+    brain: Brain, notes: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    file = notes / "a.md"
+    theirs = "# A\n\none\n\ntwo\n\nTHREE\n"
+    real, calls = page_files._copy_attributes, []
+
+    def save_meanwhile(source: Path, target: Path) -> None:
+        real(source, target)
+        if not calls:
+            calls.append(1)
+            if way == "in place":
+                file.write_text(theirs)
+            else:
+                (notes / "new").write_text(theirs)
+                (notes / "new").rename(file)
+
+    monkeypatch.setattr(page_files, "_copy_attributes", save_meanwhile)
+    brain.put("a", b"# A\n\nONE\n\ntwo\n\nthree\n")
+    assert calls
+    assert file.read_text() == "# A\n\nONE\n\ntwo\n\nTHREE\n"
+    assert in_step(brain, notes)
+
+
+def test_a_program_that_still_writes_into_the_old_file_wins(
+    brain: Brain, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A second name stands for the handle of an editor that has the old file open.
+    handle = tmp_path / "handle"
+    os.link(notes / "a.md", handle)
+    real, calls = TemporaryFile.replace, []
+
+    def write_into_old(self: TemporaryFile, target: Path) -> None:
+        real(self, target)
+        if not calls:
+            calls.append(1)
+            handle.write_text("# A\n\none\n\ntwo\n\nTHREE\n")
+
+    monkeypatch.setattr(TemporaryFile, "replace", write_into_old)
+    brain.put("a", b"# A\n\nONE\n\ntwo\n\nthree\n")
+    assert calls
+    assert (notes / "a.md").read_text() == "# A\n\nONE\n\ntwo\n\nTHREE\n"
+    assert in_step(brain, notes)
+
+
+# --- deletes and renames ---------------------------------------------------------------------
+
+
+def test_delete_removes_the_file_and_keeps_the_text(brain: Brain, notes: Path) -> None:
+    (notes / "b.md").write_text("# B\n")
+    brain.import_folder(notes)
+    gone = brain.delete("a")
+    assert gone.file is not None
+    assert (gone.outcome, gone.file.outcome) == ("deleted", "removed")
+    assert [path.name for path in notes.iterdir()] == ["b.md"]
+    assert brain.text("a", gone.version) == "# A\n\none\n\ntwo\n\nthree\n"
+    assert in_step(brain, notes)
+
+
+def test_a_deleted_page_whose_file_changed_comes_back(brain: Brain, notes: Path) -> None:
+    (notes / "a.md").write_text("# Theirs\n")
+    gone = brain.delete("a")
+    assert gone.file is not None
+    assert gone.file.outcome == "kept"
+    assert brain.import_folder(notes, remove_missing=True).count("create") == 1
+    assert brain.text("a") == "# Theirs\n"
+
+
+def test_rename_moves_the_file_with_its_changes(brain: Brain, notes: Path) -> None:
+    inode = (notes / "a.md").stat().st_ino
+    brain.rename("a", "Deep/er/New Name")
+    file = notes / "Deep/er/New Name.md"
+    assert (file.stat().st_ino, (notes / "a.md").exists()) == (inode, False)
+    assert in_step(brain, notes)
+    file.write_text("# A\n\none\n\ntwo\n\nTHREE\n")
+    brain.rename("deep/er/new-name", "b")
+    assert brain.text("b") == (notes / "b.md").read_text() == "# A\n\none\n\ntwo\n\nTHREE\n"
+    assert in_step(brain, notes)
+
+
+def test_a_page_is_not_renamed_onto_another_file(brain: Brain, notes: Path) -> None:
+    (notes / "b.md").write_text("# Not imported yet\n")
+    with pytest.raises(Conflict, match=r"b\.md already exists"):
+        brain.rename("a", "b")
+    assert (notes / "b.md").read_text() == "# Not imported yet\n"
+
+
+def test_a_page_put_again_before_its_old_file_is_gone(brain: Brain, notes: Path) -> None:
+    (notes / "b.md").write_text("# B\n")
+    brain.import_folder(notes)
+    (notes / "a.md").chmod(0o644)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_files, "remove_file", _raise(PermissionError(13, "no")))
+        gone = brain.delete("a")
+    assert gone.file is not None
+    assert gone.file.outcome == "failed"
+    brain.put("a", b"# Again\n")
+    assert (notes / "a.md").read_text() == "# Again\n"
+    assert in_step(brain, notes)
+
+
+# --- kills -----------------------------------------------------------------------------------
+
+
+def _raise(error: BaseException) -> Callable[..., None]:
+    def fail(*arguments: object, **options: object) -> None:
+        raise error
+
+    return fail
+
+
+STEPS = {
+    "before the file": (write_through, "write_page_file"),
+    "reading the file": (page_files, "read_file"),
+    "writing the file": (page_files, "_write"),
+    "before the rename": (page_files, "_copy_attributes"),
+    "after the rename": (page_files, "flush_folder"),
+    "before the record": (write_through, "_record"),
+    "moving": (page_files, "move_file"),
+    "removing": (page_files, "remove_file"),
+    "after removing": (write_through, "take_file_removal"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("finish", ["sync", "write"])
+def test_a_kill_at_any_step_is_finished_later(
+    brain: Brain, notes: Path, step: str, finish: str
+) -> None:
+    texts = ["# A\n\none\n\nmine\n", "# A\n\none\n\nmine again\n"]
+    changes: list[Callable[[], object]] = [
+        lambda: brain.put("a", texts[0].encode()),
+        lambda: brain.put("new", b"# New\n"),
+        lambda: brain.rename("a", "moved"),
+        lambda: brain.delete("moved"),
+    ]
+    slugs = ["a", "new", "moved", "moved"]
+    (notes / "z.md").write_text("# Z\n")
+    brain.import_folder(notes)
+    kills = 0
+    for change, slug in zip(changes, slugs, strict=True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(*STEPS[step], _raise(Killed()))
+            try:
+                change()
+            except Killed:
+                kills += 1
+        if finish == "write" and brain.find(slug):
+            brain.add_to_timeline(slug, "Next", date="2026-04-03")
+        assert not brain.import_folder(notes, remove_missing=True).problems
+        assert in_step(brain, notes)
+        assert brain.conflicts() == []
+    assert kills
+    assert texts[0] in all_texts(brain, "moved") | all_texts(brain, "a")
+    assert sorted(path.name for path in notes.iterdir() if path.name[0] != ".") == [
+        "new.md", "z.md",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", ["delete", "rename"])
+def test_the_file_that_a_link_leads_to_stays(brain: Brain, notes: Path, change: str) -> None:
+    (notes / "link.md").symlink_to("a.md")
+    brain.import_folder(notes)
+    if change == "delete":
+        brain.delete("link")
+    else:
+        brain.rename("link", "deep/new")
+        assert (notes / "deep" / "new.md").read_text() == "# A\n\none\n\ntwo\n\nthree\n"
+    assert not (notes / "link.md").is_symlink()
+    assert (notes / "a.md").read_text() == "# A\n\none\n\ntwo\n\nthree\n"
+    assert in_step(brain, notes)
