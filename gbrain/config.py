@@ -19,7 +19,10 @@ SettingValue = str | int | float | bool
 class Setting:
     """A row of the table; as an attribute of a `Settings` instance, it is the default value."""
 
-    __slots__ = ("choices", "default", "help", "high", "kind", "low", "name", "source")
+    __slots__ = (
+        "choices", "default", "described", "help", "high", "kind", "low", "name", "pattern",
+        "source",
+    )  # fmt: skip
     name: str
 
     def __init__(
@@ -30,9 +33,12 @@ class Setting:
         low: float | None,
         high: float | None,
         choices: tuple[str, ...],
+        pattern: str,
+        described: str,
     ) -> None:
         self.kind, self.default, self.help, self.source = type(default), default, help, source
         self.low, self.high, self.choices = low, high, choices
+        self.pattern, self.described = pattern, described
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -48,7 +54,7 @@ class Setting:
         if self.kind is bool:
             return "on | off"
         if self.kind is str:
-            return "any text"
+            return self.described
         return f"{self.low:.10g} to {self.high:.10g}"
 
 
@@ -60,8 +66,10 @@ def _setting(
     low: float | None = None,
     high: float | None = None,
     choices: tuple[str, ...] = (),
+    pattern: str = "",
+    described: str = "any text",
 ) -> Any:
-    return Setting(default, help, source, low, high, choices)
+    return Setting(default, help, source, low, high, choices, pattern, described)
 
 
 # The headings of the table in `gbrain config list` and gbrain-config(5), by the setting below each.
@@ -130,6 +138,15 @@ class Settings:
     default_folder: str = _setting(
         "", "Imported folder that new pages are written to (default: the only one)"
     )
+    keep_warm: str = _setting(
+        "off", "How long the first gbrain query leaves a process behind that answers the next "
+        "commands faster, such as 15m; it ends after that time without a command",
+        pattern=r"off|\d{1,4}[mh]", described="off, or a time such as 15m or 2h",
+    )  # fmt: skip
+    idle_minutes: int = _setting(
+        30, "Minutes without a command after which the process of gbrain up ends; 0 is never",
+        low=0, high=100_000,
+    )  # fmt: skip
     record_queries: bool = _setting(
         False, "Record queries and their results in the brain, for gbrain gaps and gbrain "
         "train-reranker",
@@ -423,6 +440,10 @@ def parse_value(name: str, text: str) -> SettingValue:
     setting = find_setting(name)
     value = _convert(setting.kind, text.strip())
     allowed = value is not None and (not setting.choices or value in setting.choices)
+    if allowed and setting.pattern:
+        from re import fullmatch
+
+        allowed = fullmatch(setting.pattern, str(value)) is not None
     if allowed and isinstance(value, int | float) and not isinstance(value, bool):
         low = setting.low if setting.low is not None else value
         high = setting.high if setting.high is not None else value

@@ -7,20 +7,15 @@ import sys
 from pathlib import Path
 
 from gbrain.errors import UsageError
+from gbrain.locations import default_brain
 
 
 def default_path() -> Path:
     """Return the path of the default brain: $GBRAIN_DB, else in the platform's data folder."""
-    given = os.environ.get("GBRAIN_DB")
-    if given:
-        return Path(given).expanduser()
-    if sys.platform == "darwin":
-        return _home() / "Library" / "Application Support" / "gbrain" / "brain.db"
-    if sys.platform == "win32":
-        folder = os.environ.get("LOCALAPPDATA")
-        return (Path(folder) if folder else _home() / "AppData" / "Local") / "gbrain" / "brain.db"
-    folder = os.environ.get("XDG_DATA_HOME")
-    return (Path(folder) if folder else _home() / ".local" / "share") / "gbrain" / "brain.db"
+    found = default_brain(os.environ)
+    if found.startswith("~"):
+        _home()
+    return Path(found)
 
 
 def resolve_brain(given: str | Path | None = None) -> Path:

@@ -53,6 +53,7 @@ def isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     """Fix the time, switch off colour, and hide the brain of the user who runs the tests."""
     for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     monkeypatch.delenv("GBRAIN_DB", raising=False)
     monkeypatch.setenv("GBRAIN_NOW", NOON)
     monkeypatch.setenv("TZ", "UTC")

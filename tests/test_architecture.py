@@ -16,15 +16,15 @@ PACKAGE = Path(__file__).parent.parent / "gbrain"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 RANKS = (
-    ("errors", "messages", "types", "trace", "config", "profiles", "threads", "paths", "trust"),
+    tuple("errors messages types trace config profiles threads locations paths trust".split()),
     ("text",),
     ("query_options",),
     ("store", "models"),
     ("search", "importing"),
     ("brain",),
-    ("evaluate", "as_of"),
+    ("evaluate", "as_of", "brain_session"),
     ("output",),
-    ("cli", "mcp", "__main__"),
+    ("cli", "mcp", "server", "__main__"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
 NEIGHBOURS_ALLOWED = {
@@ -32,12 +32,16 @@ NEIGHBOURS_ALLOWED = {
     ("config", "errors"),
     ("config", "messages"),
     ("paths", "errors"),
+    ("paths", "locations"),
     ("trust", "errors"),
     ("trust", "paths"),
     ("profiles", "config"),
     ("profiles", "errors"),
     ("__main__", "cli"),
+    ("__main__", "server"),
     ("cli", "mcp"),
+    ("cli", "server"),
+    ("server", "cli"),
 }
 
 HEAVY = tuple("numpy onnxruntime tokenizers sqlite_utils mcp yaml watchfiles".split())

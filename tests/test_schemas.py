@@ -124,6 +124,10 @@ model add {model} --name mine --max-tokens 256
 model use mine --no-selftest
 model use bge-small-en-v1.5
 model remove mine
+status
+up
+status
+down
 stats
 doctor
 doctor --full --verbose

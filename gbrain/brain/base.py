@@ -34,6 +34,8 @@ class BrainFile:
         )
         # Called with a shell command from the brain file that its user has never approved here.
         self.confirm: Callable[[str], bool] = lambda command: False
+        # Whether it stays open at the end of a `with` block.
+        self.keep_open = False
 
     @classmethod
     def open(
@@ -59,7 +61,8 @@ class BrainFile:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        if not self.keep_open:
+            self.close()
 
     def close(self) -> None:
         """Close the file and the models; a `with` block does this at its end."""

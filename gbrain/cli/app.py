@@ -72,6 +72,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backup": ("backup", MAINTENANCE),
     "restore": ("backup", MAINTENANCE),
     "compact": ("backup", MAINTENANCE),
+    "up": ("warm", MAINTENANCE),
+    "down": ("warm", MAINTENANCE),
+    "status": ("warm", MAINTENANCE),
     "serve": ("integrations", AGENTS),
     "schema": ("integrations", AGENTS),
     "init": ("init", START),
@@ -86,8 +89,8 @@ EXIT_INTERNAL_ERROR = 70
 OTHER_NAMES = {
     "find": "search", "ask": "query", "show": "get", "cat": "get", "ls": "list", "new": "edit",
     "add": "capture", "note": "capture", "rm": "delete", "remove": "delete", "mv": "rename",
-    "todo": "tasks", "agenda": "today", "settings": "config", "status": "stats",
-    "help": "--help", "mcp": "serve",
+    "todo": "tasks", "agenda": "today", "settings": "config", "info": "stats",
+    "help": "--help", "mcp": "serve", "start": "up", "stop": "down",
 }  # fmt: skip
 
 
@@ -198,9 +201,7 @@ def root(
 def main() -> None:
     """Run the program; the entry point of the installed command."""
     _replace_closed_streams()
-    # A file name may contain bytes that are not valid in any encoding, and a locale may lack the
-    # characters of a page.
-    codecs.register_error("json_escape", _escape_characters)
+    register_json_escape()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="json_escape")  # type: ignore[union-attr]
     code = run_command(sys.argv[1:])
@@ -236,6 +237,15 @@ def _replace_closed_streams() -> None:
             raw = io.FileIO(number, mode, closefd=False)
             buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
             setattr(sys, name, io.TextIOWrapper(buffer, encoding="utf-8"))
+
+
+def register_json_escape() -> None:
+    """Let streams escape what they cannot encode.
+
+    A file name may contain bytes that are not valid in any encoding, and a locale may lack the
+    characters of a page.
+    """
+    codecs.register_error("json_escape", _escape_characters)
 
 
 def _escape_characters(error: UnicodeError) -> tuple[str, int]:

@@ -69,9 +69,11 @@ def restore(
 
     The old brain is kept beside it.
     """
+    from gbrain.server.background import release_brain
     from gbrain.store.backup import restore_brain
 
     path = db.expanduser() if db else default_path()
+    release_brain(path)
     moment = clock().strftime("%Y%m%dT%H%M%SZ")
     done = restore_brain(path, file.expanduser(), moment, _busy_seconds(path))
     # Migrates an older copy now, so that the next search does not have to.

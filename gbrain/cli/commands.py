@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache, wraps
 from inspect import Parameter, cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
@@ -16,7 +17,7 @@ from typer.main import get_command
 
 from gbrain.brain import Brain
 from gbrain.brain import today as today
-from gbrain.errors import BadPage, NotFound
+from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.paths import resolve_brain
 from gbrain.query_options import QUERY_OPTIONS, QueryOption
 
@@ -209,14 +210,52 @@ def parse_boosts(values: list[str] | None) -> tuple[CustomBoost, ...]:
     return tuple(parse_boost(value) for value in values)
 
 
+class Declined(BaseException):
+    """A command that a warm process cannot run for another one, which runs it itself.
+
+    Not an Exception, so that no handler turns it into an error message.
+    """
+
+
+class LentBrain(NamedTuple):
+    """A brain that a warm process has open, for a command whose --db is `option`."""
+
+    brain: Brain
+    option: str | None
+
+
+# Set while a command runs in a warm process.
+lent_brain: ContextVar[LentBrain | None] = ContextVar("lent_brain", default=None)
+
+
 def open_brain(db: Path | None, *, make: bool = False) -> Brain:
     """Open the brain; it asks on the terminal before it runs a command that is not trusted."""
+    lent = lent_brain.get()
+    if lent:
+        # The process that asks found the brain by reading its arguments without their meaning.
+        if make or db != (None if lent.option is None else Path(lent.option)):
+            raise Declined
+        return lent.brain
     created = make and not resolve_brain(db).exists()
     brain = Brain.open(db, make=make)
     if created:
         say_orphaned_logs(brain.path)
     brain.confirm = _confirm_command
     return brain
+
+
+def leave_warm(brain: Brain) -> None:
+    """Start a background process that answers the next commands, if the user wants one."""
+    if brain.settings.keep_warm == "off" or lent_brain.get():
+        return
+    from gbrain.server.background import start_background
+    from gbrain.server.client import find_socket
+    from gbrain.text.durations import parse_duration
+
+    if find_socket(str(brain.path)) is None:
+        minutes = (parse_duration(brain.settings.keep_warm) or 0) / 60
+        with suppress(OSError, GbrainError):
+            start_background(brain.path, idle_minutes=minutes)
 
 
 def report_file(file: FileResult | None, *, quiet: bool, json: bool) -> None:

@@ -15,6 +15,7 @@ import typer
 from gbrain.brain import Brain
 from gbrain.cli.commands import Db, Json, Module, examples
 from gbrain.output import screen
+from gbrain.paths import resolve_brain
 
 command = Module()
 
@@ -49,8 +50,11 @@ def serve(
     import anyio
 
     from gbrain.mcp import server
+    from gbrain.server.socket_server import serve_beside
 
-    anyio.run(partial(server.serve, open_brain, read_only=read_only))
+    # What it answers to commands would differ from what they print themselves: it cannot write.
+    beside = None if read_only else partial(serve_beside, str(resolve_brain(db)))
+    anyio.run(partial(server.serve, open_brain, read_only=read_only, beside=beside))
 
 
 @command.command(

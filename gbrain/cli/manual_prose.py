@@ -72,6 +72,9 @@ PROGRAM: tuple[Section, ...] = (
         `$XDG_CACHE_HOME/gbrain` :: Brains that `gbrain eval` made of datasets. You can delete them.
 
         `$XDG_STATE_HOME/gbrain` :: The commands that you allowed a brain to run.
+
+        `$XDG_RUNTIME_DIR/gbrain` :: The socket of a process that `gbrain up` started. Without
+        `XDG_RUNTIME_DIR` it is in a folder of its own in `$TMPDIR` or /tmp.
         """,
     ),
     (
@@ -106,8 +109,8 @@ ENVIRONMENT = """
 
     `SHELL` :: The shell of `gbrain completion`, if none is named.
 
-    `XDG_DATA_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` :: The folders named under FILES; on Windows
-    `LOCALAPPDATA`.
+    `XDG_DATA_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME`, `XDG_RUNTIME_DIR` :: The folders named
+    under FILES; on Windows `LOCALAPPDATA`.
 
     `SQLITE_TMPDIR`, `TMPDIR` :: The folder for temporary files of `gbrain compact` and large sorts.
     """

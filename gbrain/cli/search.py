@@ -23,6 +23,7 @@ from gbrain.cli.commands import (  # fmt: skip
     Quiet,
     examples,
     go_back,
+    leave_warm,
     open_brain,
     open_brain_as_of,
     parse_boosts,
@@ -161,6 +162,9 @@ def _run(
             if screen.on_terminal():
                 present.remember_hits(())
             _print_answer(answer, brain, options, can_open=False)
+        # Only `query` loads the model, which takes most of its time.
+        if "depth" in names:
+            leave_warm(present)
     if exit_code and answer.verdict.grade == "nothing":
         raise typer.Exit(3)
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -21,6 +22,7 @@ from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import import_report_document
 from gbrain.paths import resolve_brain
+from gbrain.server.socket_server import serve_in_background
 
 # Errors that can end without us: another program writes, or somebody frees disk space.
 _TEMPORARY_ERRORS = ("locked", "disk_full")
@@ -49,7 +51,8 @@ class FolderWatch:
             screen.say(f"Watching {', '.join(roots)}. Press Ctrl-C to stop.")
         waiting: dict[str, ChangedPaths] = {}
         brain_seen = None
-        with _until_terminated():
+        path = resolve_brain(self.db)
+        with _until_terminated(), serve_in_background(partial(Brain.open, path), str(path)):
             for found in watch_folders(roots):
                 brain_now = self._brain_signature()
                 if brain_now != brain_seen:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Coroutine
 from functools import partial
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import anyio.abc
-from anyio import to_thread
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -19,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from gbrain import __version__
 from gbrain.brain import Brain
-from gbrain.brain.models import BrainState
+from gbrain.brain_session import Session
 from gbrain.errors import BadBrain, GbrainError, raised_at
 from gbrain.mcp.arguments import check_arguments
 from gbrain.mcp.error_stream import ErrorAnsweringStream
@@ -44,8 +41,16 @@ INSTRUCTIONS = (
 )
 
 
-async def serve(open_brain: Callable[[], Brain], *, read_only: bool) -> None:
-    """Answer messages until standard input ends; a write in progress is finished first."""
+async def serve(
+    open_brain: Callable[[], Brain],
+    *,
+    read_only: bool,
+    beside: Callable[[Session], Coroutine[Any, Any, None]] | None = None,
+) -> None:
+    """Answer messages until standard input ends; a write in progress is finished first.
+
+    `beside` runs meanwhile with the same brain.
+    """
     session = Session(open_brain)
     try:
         async with anyio.create_task_group() as background:
@@ -58,6 +63,8 @@ async def serve(open_brain: Callable[[], Brain], *, read_only: bool) -> None:
                 on_call_tool=service.call_tool,
             )
             service.start_embedding()
+            if beside:
+                background.start_soon(beside, session)
             async with stdio_server() as (incoming, outgoing):
                 messages = ErrorAnsweringStream(incoming, outgoing)
                 await server.run(messages, outgoing, server.create_initialization_options())
@@ -196,95 +203,3 @@ def _internal_error(tool: Tool, error: Exception) -> GbrainError:
         hint="This is a bug in gbrain; other calls still work.",
         code="internal",
     )
-
-
-# --- one brain that stays open between calls ------------------------------------------------------
-
-T = TypeVar("T")
-
-# Each abandoned call keeps a brain and its models in memory until it ends.
-MAX_ABANDONED_CALLS = 2
-
-
-class OpenBrain:
-    """A brain that is opened on first use, and again when its file, schema or model changes.
-
-    Settings are read again for every use. After `retire` no work begins, and the brain is closed
-    as soon as the current work ends.
-    """
-
-    def __init__(self, open_brain: Callable[[], Brain]) -> None:
-        self._open = open_brain
-        self._brain: Brain | None = None
-        self._state: BrainState | None = None
-        self._lock = Lock()
-        self._retired = False
-        self.busy = False
-
-    def use(self, work: Callable[[Brain], T]) -> T:
-        """Return the result of `work` with the brain; raises CancelledError after `retire`."""
-        with self._lock:
-            if self._retired:
-                raise CancelledError
-            self.busy = True
-        try:
-            return work(self._current())
-        finally:
-            with self._lock:
-                self.busy = False
-                if self._retired:
-                    self._close()
-
-    def retire(self) -> None:
-        """Close the brain now, or when the work that uses it ends."""
-        with self._lock:
-            self._retired = True
-            if not self.busy:
-                self._close()
-
-    def _current(self) -> Brain:
-        brain = self._brain
-        if brain is not None and brain.state() == self._state:
-            brain.reload_settings()
-            return brain
-        self._close()
-        self._brain = brain = self._open()
-        self._state = brain.state()
-        return brain
-
-    def _close(self) -> None:
-        brain, self._brain = self._brain, None
-        if brain is not None:
-            brain.close()
-
-
-class Session:
-    """Runs calls one after the other, in the order they arrive.
-
-    A cancelled call that only reads is abandoned: it ends in the background with its brain, and
-    the next call opens another one. A cancelled call that writes is waited for.
-    """
-
-    def __init__(self, open_brain: Callable[[], Brain]) -> None:
-        self._open = open_brain
-        self._current = OpenBrain(open_brain)
-        self._abandoned: list[OpenBrain] = []
-        self._turn = anyio.Lock()
-
-    async def run(self, work: Callable[[Brain], T], *, writes: bool) -> T:
-        """Wait for the calls before this one, and return the result of `work` with the brain."""
-        async with self._turn:
-            current = self._current
-            self._abandoned = [brain for brain in self._abandoned if brain.busy]
-            wait = writes or len(self._abandoned) >= MAX_ABANDONED_CALLS
-            try:
-                return await to_thread.run_sync(current.use, work, abandon_on_cancel=not wait)
-            except anyio.get_cancelled_exc_class():
-                current.retire()
-                self._abandoned.append(current)
-                self._current = OpenBrain(self._open)
-                raise
-
-    def close(self) -> None:
-        """Close the brain; an abandoned one closes when its call ends."""
-        self._current.retire()

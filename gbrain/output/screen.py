@@ -8,7 +8,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gbrain.messages import printable, tab_separated, without_newlines
 from gbrain.output.json import dumps
@@ -20,9 +21,30 @@ if TYPE_CHECKING:
 _MIN_TABLE_WIDTH = 60
 
 
+class RemoteTerminal(NamedTuple):
+    """The terminal of another process, for which this one runs a command.
+
+    `page` sends it text for its pager.
+    """
+
+    environ: Mapping[str, str]
+    stdin_is_terminal: bool
+    page: Callable[[str], None]
+
+
+# Set while a command runs for another process.
+remote_terminal: ContextVar[RemoteTerminal | None] = ContextVar("remote_terminal", default=None)
+
+
+def _environ() -> Mapping[str, str]:
+    """Return the variables that say how output looks."""
+    remote = remote_terminal.get()
+    return remote.environ if remote else os.environ
+
+
 def on_terminal() -> bool:
     """Tell whether standard output is a terminal."""
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return sys.stdout.isatty() and _environ().get("TERM") != "dumb"
 
 
 def write(text: str) -> None:
@@ -55,7 +77,14 @@ def console(*, stderr: bool = False) -> Console:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else printable(text), style, control)
 
-    return PlainConsole(highlight=False, soft_wrap=False, markup=False, emoji=False, stderr=stderr)
+    return PlainConsole(
+        highlight=False,
+        soft_wrap=False,
+        markup=False,
+        emoji=False,
+        stderr=stderr,
+        _environ=_environ(),
+    )
 
 
 def write_table(
@@ -157,10 +186,21 @@ def open_pager(screen: Console, *, wanted: bool = True) -> Iterator[None]:
     """Print what the block prints, in a pager if `screen` is a terminal too small for it."""
     with screen.capture() as shown:
         yield
-    text = shown.get()
-    command = pager_command(os.environ) if wanted and _too_tall(screen, text) else []
+    text, remote = shown.get(), remote_terminal.get()
+    if not wanted or not _too_tall(screen, text):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    elif remote:
+        remote.page(text)
+    else:
+        page_text(text)
+
+
+def page_text(text: str) -> None:
+    """Show the text in the user's pager; print it if there is none."""
+    command = pager_command(os.environ)
     # A pager without hyperlink support would print their escape codes.
-    if not command or not _page_text(command, _HYPERLINK.sub("", text)):
+    if not command or not _run_pager(command, _HYPERLINK.sub("", text)):
         sys.stdout.write(text)
         sys.stdout.flush()
 
@@ -183,10 +223,12 @@ def pager_command(environment: Mapping[str, str]) -> list[str]:
 
 def _too_tall(screen: Console, text: str) -> bool:
     # The shell prompt that follows takes a line too.
-    return screen.is_terminal and sys.stdin.isatty() and text.count("\n") >= screen.height
+    remote = remote_terminal.get()
+    at_keyboard = remote.stdin_is_terminal if remote else sys.stdin.isatty()
+    return screen.is_terminal and at_keyboard and text.count("\n") >= screen.height
 
 
-def _page_text(command: Sequence[str], text: str) -> bool:
+def _run_pager(command: Sequence[str], text: str) -> bool:
     """Show the text in the pager; return False if it cannot be started."""
     defaults = {"LESS": _LESS_OPTIONS, "LESSCHARSET": "utf-8"}
     try:

@@ -13,8 +13,8 @@ import anyio
 import pytest
 
 from gbrain.brain import Brain
+from gbrain.brain_session import MAX_ABANDONED_CALLS, OpenBrain, Session
 from gbrain.errors import NotFound
-from gbrain.mcp.server import MAX_ABANDONED_CALLS, OpenBrain, Session
 
 
 @pytest.fixture

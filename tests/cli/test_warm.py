@@ -1,0 +1,297 @@
+"""A warm process answers exactly like a cold command, and is never in the way."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gbrain.__main__ import main
+from gbrain.brain import Brain
+from gbrain.locations import runtime_folder
+from gbrain.server.background import (
+    release_brain,
+    start_and_wait,
+    stop_background,
+    warm_status,
+)
+from gbrain.server.client import exchange, find_socket, request_fields, run_warm
+from gbrain.server.protocol import DECLINED, EXIT, RUN
+
+COMMANDS = (
+    ("search", "river"),
+    ("search", "river", "--json"),
+    ("search", "nosuchwordanywhere"),
+    ("search", "nosuchwordanywhere", "--exit-code"),
+    ("search", "river", "--wing", "nowhere"),
+    ("search", "river", "--debug", "--limit", "2"),
+    ("query", "who is lukewarm on cloud RAG?"),
+    ("query", "who is lukewarm on cloud RAG?", "--json"),
+    ("query", "what did we decide about backups", "--depth", "auto", "--budget", "300"),
+    ("explain", "river ai", "--json"),
+    ("get", "people/alice-chen"),
+    ("get", "people/alice-chen", "--json"),
+    ("get", "people/nobody"),
+    ("list", "--wing", "people"),
+    ("list", "--json"),
+    ("timeline", "people/alice-chen"),
+    ("tags",),
+    ("links", "people/alice-chen", "--json"),
+    ("backlinks", "people/alice-chen"),
+    ("graph", "people/alice-chen"),
+    ("stats", "--json"),
+    ("tasks",),
+    ("today",),
+    ("history", "people/alice-chen"),
+    ("why", "people/alice-chen"),
+    ("conflicts",),
+    ("gaps",),
+    ("search",),
+    ("list", "--limit", "none"),
+    ("get", "people/alice-chen", "--db", "no/such/brain.db"),
+)
+# Times, and the random ids of links on a terminal.
+TIMES = re.compile(rb'("[a-z_]*ms": )[\d.]+| *[\d.]+(?= ms)|(?<=;id=)\d+')
+
+
+@pytest.fixture
+def warm(embedded: Path) -> Iterator[Path]:
+    """Start a warm process for the sample brain."""
+    start_and_wait(embedded, idle_minutes=5)
+    yield embedded
+    status = warm_status(embedded)
+    if status:
+        os.kill(status["pid"], signal.SIGKILL)
+
+
+Program = Callable[..., tuple[int, bytes, bytes]]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """`program("search", "river", warm=False)` runs a command in a fork of this process.
+
+    Returns its exit code and all bytes of standard output and standard error.
+    """
+
+    def call(*words: str, warm: bool = True, **variables: str) -> tuple[int, bytes, bytes]:
+        files = [tmp_path / "stdout", tmp_path / "stderr"]
+        child = os.fork()
+        if child == 0:
+            for number, file in enumerate(files, 1):
+                os.dup2(os.open(file, os.O_CREAT | os.O_TRUNC | os.O_WRONLY), number)
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
+            sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
+            sys.argv = ["gbrain", *words]
+            os.environ.update(variables if warm else {"XDG_RUNTIME_DIR": "/none", **variables})
+            try:
+                main()
+            finally:
+                os._exit(99)
+        _, status = os.waitpid(child, 0)
+        return os.waitstatus_to_exitcode(status), *(file.read_bytes() for file in files)
+
+    return call
+
+
+def answered(brain: Path) -> int:
+    status = warm_status(brain)
+    assert status is not None
+    return int(status["answered"])
+
+
+def without_times(ran: tuple[int, bytes, bytes]) -> tuple[int, bytes, bytes]:
+    return ran[0], TIMES.sub(rb"\1", ran[1]), TIMES.sub(rb"\1", ran[2])
+
+
+def test_every_command_prints_what_it_prints_cold(warm: Path, program: Program) -> None:
+    for words in COMMANDS:
+        assert without_times(program(*words)) == without_times(program(*words, warm=False)), words
+    errors = sum(program(*words)[0] not in (0, 3) for words in COMMANDS)
+    assert errors == 4
+    assert answered(warm) == 2 * (len(COMMANDS) - errors)
+
+
+@pytest.mark.parametrize("looks", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}, {"COLUMNS": "60"}])
+def test_a_terminal_shows_the_same(warm: Path, at_terminal, looks: dict[str, str]) -> None:
+    before = answered(warm)
+    commands = (("search", "river"), ("get", "people/alice-chen"), ("tags",), ("list",))
+    for words in commands:
+        shown = [
+            at_terminal(*words, "--no-pager", **{"columns": 90, **looks}, **where)
+            for where in ({}, {"XDG_RUNTIME_DIR": "/none"})
+        ]
+        assert len(shown[0][1]) > 20
+        ours, cold = (TIMES.sub(b"", text.encode()).splitlines() for _, text in shown)
+        assert ours == cold
+    assert answered(warm) == before + len(commands)
+
+
+def test_long_output_goes_through_the_pager(warm: Path, at_terminal, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    pager = f"{sys.executable} -c \"open('{seen}', 'w').write(__import__('sys').stdin.read())\""
+    _, shown = at_terminal("list", rows=10, GBRAIN_PAGER=pager)
+    assert shown == ""
+    assert "people/alice-chen" in seen.read_text()
+    assert answered(warm) == 1
+
+
+def test_the_client_imports_next_to_nothing(warm: Path) -> None:
+    program = (
+        "import sys; from gbrain.server.client import run_warm; code = run_warm(sys.argv[1:]);"
+        "print(code, *sorted(set(sys.modules) - before), file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-Sc", f"import os, sys; before = set(sys.modules); {program}", "list"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    code, *modules = ran.stderr.split()
+    assert (code, "people/alice-chen" in ran.stdout) == ("0", True)
+    ours = {name for name in modules if name.startswith("gbrain")}
+    assert ours == {
+        "gbrain", "gbrain.locations", "gbrain.server", "gbrain.server.client",
+        "gbrain.server.protocol",
+    }  # fmt: skip
+    assert set(modules) - ours <= {"_socket", "__future__"}
+
+
+def test_a_write_is_seen_by_the_next_answer(warm: Path, program: Program) -> None:
+    assert b"zeppelin" not in program("search", "zeppelin")[1]
+    with Brain.open(warm) as brain:
+        brain.put("airship", b"# Airship\n\nA zeppelin over the lake.\n")
+    assert b"airship" in program("search", "zeppelin")[1]
+    assert b"airship" in program("query", "flying above the water by balloon")[1]
+    assert answered(warm) == 3
+
+
+def test_a_killed_or_hung_process_is_not_waited_for(warm: Path, program: Program) -> None:
+    cold = program("list", warm=False)
+    pid = warm_status(warm)["pid"]  # type: ignore[index]
+    os.kill(pid, signal.SIGSTOP)
+    assert program("list") == cold
+    os.kill(pid, signal.SIGKILL)
+    assert program("list") == cold
+    assert find_socket(str(warm)), "the killed process left its socket"
+    assert program("list") == cold
+    assert start_and_wait(warm, idle_minutes=5)["pid"] != pid
+    assert program("list") == cold
+    assert answered(warm) == 1
+
+
+@pytest.mark.parametrize("variable", ["GBRAIN_NOW", "TZ", "HOME"])
+def test_another_environment_is_declined(warm: Path, program: Program, variable: str) -> None:
+    value = {"GBRAIN_NOW": "2024-02-03T12:00:00", "TZ": "Asia/Tokyo", "HOME": "/"}[variable]
+    for words in (("today",), ("search", "river")):
+        ran = program(*words, **{variable: value})
+        assert ran == program(*words, warm=False, **{variable: value})
+    assert answered(warm) == 0
+
+
+def test_another_version_is_declined(warm: Path) -> None:
+    path = find_socket(str(warm))
+    assert path
+    fields = request_fields(RUN, ["list"])
+    assert exchange(path, fields)[-1] == (EXIT, b"0")
+    fields[1] = "9.9"
+    assert exchange(path, fields)[-1] == (DECLINED, b"")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [b"", b"\0", b"\xff\xff\xff\xff", b"\0\0\0\x05a\0b\0c", b"GET / HTTP/1.1\r\n\r\n"],
+)
+def test_a_malformed_request_gets_no_answer(warm: Path, message: bytes) -> None:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(5)
+        connection.connect(str(find_socket(str(warm))))
+        connection.sendall(message)
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(100) == b""
+    assert warm_status(warm)
+
+
+def test_the_socket_belongs_to_its_user_alone(warm: Path) -> None:
+    path = Path(str(find_socket(str(warm))))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    path.parent.chmod(0o755)
+    assert find_socket(str(warm)) is None
+    path.parent.chmod(0o700)
+
+
+def test_a_restored_brain_is_followed(warm: Path, program: Program, run, tmp_path: Path) -> None:
+    run("backup", tmp_path / "copy.db")
+    with Brain.open(warm) as brain:
+        brain.delete("people/alice-chen")
+    assert program("get", "people/alice-chen")[0] == 1
+    assert run("restore", tmp_path / "copy.db").exit_code == 0
+    assert b"# Alice Chen" in program("get", "people/alice-chen")[1]
+    until = time.monotonic() + 20
+    while warm_status(warm) is None and time.monotonic() < until:
+        time.sleep(0.05)
+    assert b"# Alice Chen" in program("get", "people/alice-chen")[1]
+    assert answered(warm) >= 1
+
+
+def test_a_released_brain_is_opened_again(warm: Path, program: Program) -> None:
+    log = warm.with_name(warm.name + "-wal")
+    program("list")
+    assert log.exists()
+    release_brain(warm)
+    assert not log.exists()
+    assert b"people/alice-chen" in program("list")[1]
+
+
+def test_up_status_and_down(embedded: Path, run) -> None:
+    assert run("status", "--json").json["running"] is False
+    assert "No process keeps this brain open" in run("status").stderr
+    assert run("up").stderr.startswith("Warm: process ")
+    assert run("up").stderr.startswith("Already warm: process ")
+    assert run("status", "--json").json["ends_after_idle_seconds"] == 30 * 60
+    assert "has answered 0 commands" in run("status").stdout
+    assert "has ended" in run("down").stderr
+    assert "No process to end" in run("down").stderr
+    assert os.listdir(runtime_folder(os.environ)) != []
+    assert not [name for name in os.listdir(runtime_folder(os.environ)) if name.endswith(".sock")]
+
+
+def test_an_unused_process_ends(embedded: Path) -> None:
+    pid = start_and_wait(embedded, idle_minutes=0.05)["pid"]
+    until = time.monotonic() + 20
+    while warm_status(embedded) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert warm_status(embedded) is None
+    assert stop_background(embedded) is None
+    assert pid
+
+
+def test_the_first_query_leaves_a_warm_process(embedded: Path, run) -> None:
+    assert run("config", "set", "keep_warm", "soon").exit_code == 1
+    run("query", "river")
+    assert warm_status(embedded) is None
+    run("config", "set", "keep_warm", "15m")
+    run("query", "who is lukewarm on cloud RAG?")
+    until = time.monotonic() + 20
+    while warm_status(embedded) is None and time.monotonic() < until:
+        time.sleep(0.05)
+    status = warm_status(embedded)
+    assert status is not None
+    assert status["ends_after_idle_seconds"] == 15 * 60
+    stop_background(embedded)
+
+
+def test_commands_that_write_or_read_input_stay_cold(warm: Path) -> None:
+    for words in (["capture", "x"], ["query", "-"], ["list", "--help"], ["list", "--as-of=2026"]):
+        assert run_warm(words) is None
+    assert answered(warm) == 0
