@@ -99,7 +99,7 @@ class Settings:
         GIGABRAIN, low=1, high=1_000_000,
     )  # fmt: skip
     search_mode: str = _setting(
-        "auto", "How gbrain query finds pages: by keywords (bm25), by meaning (semantic), or both "
+        "auto", "How gbrain query finds pages: by keyword (bm25), by meaning (semantic), or both "
         "(hybrid); auto is hybrid once the brain has vectors",
         JEFFS, choices=("auto", "hybrid", "bm25", "semantic"),
     )  # fmt: skip
@@ -126,17 +126,17 @@ class Settings:
     )  # fmt: skip
     drop_superseded: bool = _setting(
         True, "Leave out pages that another page supersedes (superseded_by in front matter), "
-        "unless they are pinned", SIFT,
+        "unless they are pinned (pinned: true)", SIFT,
     )  # fmt: skip
     capture_page: str = _setting(
         "inbox", "Slug of the page that gbrain capture adds to when --to is not given"
     )
     write_through: bool = _setting(
-        True, "Write every change of a page to its file in the imported folder; off leaves files "
-        "to gbrain export",
+        True, "Write every change of a page to its file in the imported folder; off: only gbrain "
+        "export writes files",
     )  # fmt: skip
     default_folder: str = _setting(
-        "", "Imported folder that new pages are written to (default: the only one)"
+        "", "Imported folder that new pages are written to (default: the only folder)"
     )
     keep_warm: str = _setting(
         "off", "How long the first gbrain query leaves a process behind that answers the next "
@@ -177,11 +177,11 @@ class Settings:
         "with them; 0 switches it off", ENGRAM, low=0, high=5,
     )  # fmt: skip
     associative_weight: float = _setting(
-        0.0, "Weight of the associative lane, which finds pages similar to what the best matches "
-        "by meaning have in common; 0 switches it off", ENGRAM, low=0, high=5,
+        0.0, "Weight of the associative lane, which finds pages similar to the mean of the chunks "
+        "closest to the query; 0 switches it off", ENGRAM, low=0, high=5,
     )  # fmt: skip
     hopfield_beta: float = _setting(
-        8.0, "Associative lane: higher counts only the closest matches, lower counts more of them",
+        8.0, "Associative lane: higher values take the mean of fewer, closer chunks",
         ENGRAM, low=0, high=1000,
     )  # fmt: skip
     intent_weights: bool = _setting(
@@ -206,23 +206,23 @@ class Settings:
         "up scores", GIGABRAIN, choices=("set-union", "set-union-rank", "rrf", "blend"),
     )  # fmt: skip
     both_bonus: float = _setting(
-        0.6, "set-union: share of its lower scores that is added for a page found by several lanes",
+        0.6, "set-union: bonus for a page found by several lanes, as a share of its lower scores",
         GIGABRAIN, low=0, high=1,
     )  # fmt: skip
     chunk_bonus: float = _setting(
-        0.4, "set-union: share of its best chunk's score that is added to the vector score of a "
-        "page found by both lanes", low=0, high=1,
+        0.4, "set-union: bonus for a page found by both lanes, as a share of its best chunk's "
+        "score; added to its vector score", low=0, high=1,
     )  # fmt: skip
     coverage_power: float = _setting(
         0.2, "set-union: how much less a page's keyword score counts if the page lacks words of "
-        "the query; 0 for not at all", low=0, high=5,
+        "the query; 0 is off", low=0, high=5,
     )  # fmt: skip
     literal_bonus: float = _setting(
-        0.5, "set-union: share of its keyword score that is added for a page with every word of a "
-        "short query", low=0, high=5,
+        0.5, "set-union: bonus for a page with every word of a short query, as a share of its "
+        "keyword score", low=0, high=5,
     )  # fmt: skip
     rank_bonus: float = _setting(
-        0.25, "set-union-rank: score that is added for a page found by several lanes",
+        0.25, "set-union-rank: bonus for a page found by several lanes",
         GIGABRAIN, low=0, high=1,
     )  # fmt: skip
     rrf_k: int = _setting(
@@ -243,13 +243,13 @@ class Settings:
         low=0, high=10,
     )  # fmt: skip
     all_words_bonus: float = _setting(
-        0.1, "Share of its score that is added for a page with every word of the query",
+        0.1, "Bonus for a page with every word of the query, as a share of its score",
         low=0, high=5,
     )  # fmt: skip
     retry_ladder: bool = _setting(True, "Relax a query that finds nothing, step by step", JEFFS)
     fuzzy_similarity: float = _setting(
-        0.3, "How similar a word must be to count as the correction of a misspelt word: share of "
-        "their groups of three letters that are the same", JEFFS, low=0, high=1,
+        0.3, "Lowest similarity of a correction to the misspelt word: the share of three-letter "
+        "groups that both contain", JEFFS, low=0, high=1,
     )  # fmt: skip
     hypothetical_questions: str = _setting(
         "authored", "Also search the questions that a page answers: those in its front matter "
@@ -262,7 +262,8 @@ class Settings:
 
     wing_boost: float = _setting(
         1.0, "Factor for people and companies when the query is a name, and for concepts and "
-        "resources when it asks how to; 1 is off, 1.15 is typical", GIGABRAIN, low=1, high=10,
+        "resources when it asks how to do something; 1 is off, 1.15 is typical",
+        GIGABRAIN, low=1, high=10,
     )  # fmt: skip
     date_day_factor: float = _setting(
         3.0, "date_boost: factor for dates at most 1 day away", ENGRAM, low=0, high=10
@@ -323,12 +324,12 @@ class Settings:
         SIFT, low=0, high=1,
     )  # fmt: skip
     recency_of: str = _setting(
-        "dated", "Notes that get older: dated ones, only episodes (journal, meetings), or all, "
-        "where an undated note counts from its last change",
+        "dated", "Which notes lose score with age: dated ones, only episodes (journals, meetings), "
+        "or all, with undated notes by their last change",
         ENGRAM, choices=("dated", "episodes", "all"),
     )  # fmt: skip
     noise_sigma: float = _setting(
-        0.0, "Random noise in the scores, as a standard deviation around 1; 0 is off",
+        0.0, "Standard deviation of a random factor (mean 1) on each score; 0 is off",
         ENGRAM, low=0, high=1,
     )  # fmt: skip
     noise_seed: int = _setting(
@@ -337,13 +338,13 @@ class Settings:
     )  # fmt: skip
 
     rerank_head: int = _setting(
-        20, "Number of first results that are sorted again", JEFFS, low=1, high=1000
+        20, "Number of first results that the reranker sorts again", JEFFS, low=1, high=1000
     )
     rerank_chunks: int = _setting(
-        2, "Maximum number of chunks of each page that are read", low=1, high=100
+        2, "Maximum number of chunks that the reranker reads of each page", low=1, high=100
     )
     rerank_mix: float = _setting(
-        0.85, "Share of the reranker in the new score; 1 ignores the score from before",
+        0.85, "Weight of the reranker's score in the new score; 1 ignores the earlier score",
         low=0, high=1,
     )  # fmt: skip
     rerank_command: str = _setting(
@@ -363,10 +364,16 @@ class Settings:
         "verdict is nothing; 0 is off", ENGRAM, low=0, high=1,
     )  # fmt: skip
     relevance_floor: float = _setting(
-        0.0, "Lowest similarity of a page that was found by meaning alone; 0 is off", low=0, high=1
+        0.0,
+        "Drop pages found by the vector lane alone with a lower similarity; 0 is off",
+        low=0,
+        high=1,
     )
     mmr_lambda: float = _setting(
-        1.0, "Order of results: 1 is by score alone, lower moves similar pages apart", low=0, high=1
+        1.0,
+        "Order of results: 1 is by score alone, lower values move similar pages apart",
+        low=0,
+        high=1,
     )
     verdict_strong: float = _setting(
         0.6, "Lowest confidence, 0 to 1, at which the verdict is strong", low=0, high=1

@@ -56,10 +56,10 @@ _PLAIN = {
 }
 
 PROFILES = (
-    Profile("default", GBRAIN, "The defaults: best results in the benchmarks", {}),
+    Profile("default", GBRAIN, "The default settings; best results in the benchmarks", {}),
     Profile(
         "gigabrain", GIGABRAIN,
-        "By the better of keyword and vector rank, with a bonus for pages in both",
+        "Rank a page by its better lane (keyword or vector), higher if both find it",
         {
             "search_mode": "auto", "short_circuit": "on",
             "search_merge_strategy": "set-union-rank", "rank_bonus": "0.25",
@@ -69,7 +69,7 @@ PROFILES = (
     ),
     Profile(
         "jeffs", JEFFS,
-        "Adjusts to the kind of question, then sorts again with a second model (slow)",
+        "Adjust scores to the kind of question, then rerank with a second model (slow)",
         {
             **_PLAIN, "retry_ladder": "on", "fuzzy_similarity": "0.3",
             "preference_boost": "on", "preference_stated_factor": "2.35",
@@ -81,7 +81,7 @@ PROFILES = (
     ),
     Profile(
         "engram", ENGRAM,
-        "Also follows links and associations, favours pages you open, sorts again (slow)",
+        "Also find linked and similar pages, favour pages you open, rerank (slow)",
         {
             **_PLAIN, "intent_weights": "on", "graph_weight": "1", "associative_weight": "1",
             "hopfield_beta": "8", "hypothetical_questions": "authored", "default_limit": "10",
@@ -95,12 +95,12 @@ PROFILES = (
     ),
     Profile(
         "fusion", FUSION,
-        "By vector only; keyword_weight above 0 adds keyword results",
+        "Use the vector lane only; keyword_weight above 0 adds the keyword lane",
         {**_PLAIN, "keyword_weight": "0"},
     ),
     Profile(
         "sift", SIFT,
-        "Favours notes of the last week; five results",
+        "Favour notes of the last week; show five results",
         {
             **_PLAIN, "candidate_pool": "50", "default_limit": "5", "recency_tau_days": "7",
             "recency_of": "all", "recency_floor": "0", "drop_superseded": "on",

@@ -104,16 +104,16 @@ RANKING = "Ranking"
 _FILTERS = (
     QueryOption(
         "wing", "text", "Only this wing (area): people, projects …", "WING", parse=_lower,
-        tool_help="Only pages in this wing (the top-level group of a page): people, companies, "
+        tool_help="Only pages in this wing (the subject area of a page): people, companies, "
         "projects, concepts, meetings and so on. brain_stats lists the wings.",
     ),
     QueryOption(
         "room", "text", "Only this room (form): profile, meeting …", "ROOM", parse=_lower,
-        tool_help="Only pages in this room (the kind of text within a wing): profile, timeline, "
+        tool_help="Only pages in this room (the form of a page): profile, meeting, "
         "list, how-to, reference and so on. brain_stats lists the rooms.",
     ),
     QueryOption(
-        "type", "text", "Only this type (a key of front matter).", "TYPE", parse=_unchanged,
+        "type", "text", "Only pages with this type in front matter.", "TYPE", parse=_unchanged,
         tool_help="Only pages whose front matter has this type.",
     ),
     QueryOption(
@@ -134,7 +134,7 @@ _FILTERS = (
         tool_help="Only pages dated on or before this date, inclusive.",
     ),
     QueryOption(
-        "where", "pairs", "Only with KEY: VALUE in front matter.", "KEY=VALUE", parse=_pairs,
+        "where", "pairs", "Only pages with KEY: VALUE in front matter.", "KEY=VALUE", parse=_pairs,
         tool_help="Only pages whose front matter has these values, by key.",
     ),
     QueryOption(
@@ -150,25 +150,25 @@ _SWITCHES = (
         "citations, of at most `budget` tokens.",
     ),
     QueryOption(
-        "budget", "number", "Maximum tokens with --depth (default 4000).", "N",
+        "budget", "number", "Token limit for --depth (default 4000).", "N",
         maximum=1_000_000, tool_maximum=100_000,
         tool_help="Maximum number of tokens in `context` (default 4000, or the setting "
         "default_token_budget).",
     ),
     QueryOption(
-        "limit", "number", "At most N results (10; on a terminal 5).", "N", "-n",
+        "limit", "number", "Maximum results (10; 5 on a terminal).", "N", "-n",
         maximum=1000, tool_maximum=100,
         tool_help="Maximum number of pages (default 10, or the setting default_limit).",
     ),
     QueryOption(
-        "all", "flag", "List all results, also the weak ones.",
+        "all", "flag", "List all results, even poor matches.",
         tool_help="If the query is the name of a page, list other pages too.",
     ),
     QueryOption(
         "mode", "choice", "Search by bm25 (keyword), semantic (vector), hybrid (both) or auto.",
         "MODE", literal=Mode, panel=RANKING,
-        tool_help="Lanes to use (default: the setting search_mode): bm25 matches keywords, "
-        "semantic compares embedding vectors, hybrid does both, auto chooses.",
+        tool_help="How to search (default: the setting search_mode): bm25 by keyword, semantic by "
+        "embedding vectors, hybrid by both; auto chooses.",
     ),
     QueryOption(
         "merge", "choice",
@@ -176,7 +176,7 @@ _SWITCHES = (
         "STRATEGY", literal=MergeStrategy, panel=RANKING,
     ),
     QueryOption(
-        "profile", "text", "Use this profile's settings this time.", "NAME", panel=RANKING
+        "profile", "text", "Use the profile NAME for this query only.", "NAME", panel=RANKING
     ),
     QueryOption(
         "rerank", "flag", "Sort the first results again with a second model: better order, slower.",

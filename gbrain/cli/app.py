@@ -174,7 +174,7 @@ def root(
     ctx: typer.Context,
     db: Annotated[
         Path | None,
-        typer.Option("--db", metavar="FILE", help="Brain file for the command that follows."),
+        typer.Option("--db", metavar="FILE", help="Use this brain file instead of your own."),
     ] = None,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:

@@ -30,7 +30,7 @@ def backup(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]", help="File or folder to copy to (default: beside the brain)."
+            metavar="[FILE]", help="Target file or folder (default: next to the brain)."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
@@ -67,7 +67,7 @@ def restore(
 ) -> None:
     """Replace the brain with a backup.
 
-    The old brain is kept beside it.
+    The previous brain is kept next to it, under another name.
     """
     from gbrain.server.background import release_brain
     from gbrain.store.backup import restore_brain
@@ -98,9 +98,9 @@ def _busy_seconds(path: Path) -> float:
 
 @command.command("compact", epilog=examples("gbrain compact", "gbrain compact --json"))
 def compact(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Shrink the brain file by its unused space.
+    """Shrink the brain file by removing unused space.
 
-    The history of pages stays.
+    The history of pages is kept.
     """
     with open_brain(db) as brain:
         done = brain.compact()

@@ -143,7 +143,7 @@ Expected = Annotated[
 
 AsOf = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="DATE", help="Search the brain as it was on DATE."),
+    typer.Option("--as-of", metavar="DATE", help="Use the brain as it was on DATE."),
 ]
 
 # The values of the options that `with_options` adds to a command, by name.
@@ -277,7 +277,7 @@ def say_orphaned_logs(path: Path) -> None:
     from gbrain.store.brain_files import find_orphaned_logs
 
     for log in find_orphaned_logs(path):
-        say(f"A log of an earlier {path.name} was found beside it and kept as {log}.")
+        say(f"A log of an earlier {path.name} was found next to it and kept as {log}.")
         say("If you moved that brain, its last changes are in this log: move both back together.")
 
 

@@ -37,8 +37,8 @@ def conflicts(
 ) -> None:
     """List pages that could not be merged with their file.
 
-    They changed in the brain and in the file, in the same place. Each page has its file's text; the
-    brain's text is the version given. gbrain resolve merges them.
+    The same lines changed in the brain and in the file. The page now has the file's text; the
+    brain's text is kept as the version that is listed. gbrain resolve merges the two.
     """
     with open_brain(db) as brain:
         found = brain.conflicts()
@@ -63,17 +63,15 @@ def conflicts(
 def resolve(
     slug: Slug,
     file: Annotated[bool, typer.Option("--file", help="Keep the file's text.")] = False,
-    brain_text: Annotated[
-        bool, typer.Option("--brain", help="Use the text that the brain had.")
-    ] = False,
+    brain_text: Annotated[bool, typer.Option("--brain", help="Use the brain's text.")] = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
     """Merge the two texts of a conflict in your editor.
 
-    Where they differ, both are shown between lines of <<<<<<< and >>>>>>>; leave what you want and
-    remove these lines.
+    Where they differ, both are shown between lines of <<<<<<< and >>>>>>>. Keep the text that you
+    want and remove these lines.
     """
     if file and brain_text:
         raise UsageError("--file and --brain cannot be combined", hint="Use one of them.")
@@ -106,6 +104,6 @@ def refuse_markers(data: bytes) -> None:
     if has_markers(data.decode(errors="replace")):
         raise BadPage(
             "The text still has lines of <<<<<<< or >>>>>>>",
-            hint="Leave the text that you want between them, and remove these lines.",
+            hint="Keep the text that you want, and remove these lines.",
             code="unresolved",
         )

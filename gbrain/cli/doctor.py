@@ -1,4 +1,4 @@
-"""`stats`, `doctor`, `gaps` and `verify`: is the brain sound, and does it have what is asked?"""
+"""`stats`, `doctor`, `gaps` and `verify`: count, check and repair, and find what is missing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def doctor(
         typer.Option("--verbose", "-v", help="List every check, and every affected page or row."),
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print problems only, and nothing if all is well.")
+        bool, typer.Option("--quiet", "-q", help="Print only problems; nothing if there are none.")
     ] = False,
     json: Json = False,
     db: Db = None,
@@ -180,9 +180,9 @@ def gaps(
 ) -> None:
     """List questions without an answer and pages to write.
 
-    asked: questions that found nothing good (recorded while the setting record_queries is on).
-    unwritten: pages that others link to but that do not exist. empty: pages with hardly any text.
-    stale: pages that were not changed for the days of the setting stale_days.
+    asked: questions without a good answer (recorded while the setting record_queries is on).
+    unwritten: pages that others link to but that do not exist. empty: pages without text above
+    their timeline. stale: pages that are used, but were not changed for stale_days (a setting).
     """
     with open_brain(db) as brain:
         recording = bool(brain.settings.record_queries)

@@ -252,7 +252,9 @@ def capture(
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="SLUG", help="Page (default: see the setting capture_page)."),
+        typer.Option(
+            "--to", metavar="SLUG", help="Page to add to (default: setting capture_page)."
+        ),
     ] = None,
     source: Annotated[
         str | None,

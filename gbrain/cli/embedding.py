@@ -134,7 +134,7 @@ def list_(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List what waits to be embedded, failures first with the reason."""
+    """List the chunks that wait to be embedded, failed ones first."""
     with open_brain(db) as brain:
         waiting, total = brain.jobs(limit)
     if json:

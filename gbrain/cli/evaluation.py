@@ -59,7 +59,7 @@ Folder = Annotated[
     Path,
     typer.Argument(
         metavar="DIR",
-        help="Dataset: corpus.jsonl (or notes in a folder vault), queries.jsonl and qrels.tsv.",
+        help="Dataset: corpus.jsonl (or notes in a subfolder vault), queries.jsonl and qrels.tsv.",
     ),
 ]
 Modes = Annotated[
@@ -92,7 +92,7 @@ Changes = Annotated[
 ]
 Rerank = Annotated[
     bool,
-    _configuration_option("--rerank", help="Compare every row also with --rerank."),
+    _configuration_option("--rerank", help="Add each row once more with --rerank."),
 ]
 Evidence = Annotated[
     Path | None,
@@ -117,11 +117,11 @@ Sample = Annotated[
 ]
 Seed = Annotated[
     int,
-    _question_option("--seed", "Number that makes random choices repeatable (default 1).", low=0),
+    _question_option("--seed", "Seed of random choices (default 1).", low=0),
 ]
 Losses = Annotated[
     int | None,
-    _output_option("--show-losses", "Show the N questions that got worst.", "N", 1),
+    _output_option("--show-losses", "Show the N questions that lost the most.", "N", 1),
 ]
 Plot = Annotated[bool, _output_option("--plot", "Plot quality against time on the terminal.")]
 Svg = Annotated[Path | None, _output_option("--svg", "Write the plot to an SVG file.", "FILE")]
@@ -169,8 +169,8 @@ def eval_(
     Prints a row for each way to search: how many of the right pages were among the first five
     (R@5), how high they were ranked (nDCG@10: 1 if they always come first), and how long a question
     took. Without options the rows are keyword alone, vector alone, and three ways to merge the two.
-    Each row is compared with the first; p says how likely such a difference is by chance alone
-    (below 0.05 it probably is not).
+    Each row is compared with the first; p is the probability of such a difference by chance alone
+    (below 0.05 the difference is probably real).
 
     Time is measured on up to 100 questions, with the model already loaded. The dataset is imported
     and embedded once; later runs use the same brain.

@@ -65,14 +65,18 @@ def add(folder: Folder, quiet: Quiet = False, json: Json = False, db: Db = None)
     if json:
         screen.write_json({"folder": root, "added": added})
     elif not quiet:
-        screen.say(f"Added {root}. gbrain sync imports it." if added else f"{root} is known.")
+        screen.say(
+            f"Added {root}. gbrain sync imports it."
+            if added
+            else f"{root} is already a folder of this brain."
+        )
 
 
 @folders.command("forget", epilog=examples("gbrain folders forget ~/old-notes"))
 def forget(folder: Folder, quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Forget a folder; its pages stay in the brain, and its files as they are.
+    """Forget a folder; its pages and files stay as they are.
 
-    Later changes of the pages are not written to these files, and sync reads them no more.
+    gbrain sync then ignores the folder, and changes of its pages are no longer written to files.
     """
     with open_brain(db) as brain:
         root, pages = brain.forget_folder(folder)

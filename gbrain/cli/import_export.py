@@ -68,9 +68,9 @@ def import_(
     """Import folders of Markdown notes, or single files.
 
     Unchanged files are skipped. A single file inside an imported folder is imported as part of it,
-    any other one as a page with the name of the file. The text is stored unchanged. Links, tags and
+    any other file as a page named after it. The text is stored unchanged. Links, tags and
     properties of Obsidian, Logseq and Bear are understood. Later changes of a page in the brain are
-    written to its file (config set write_through off leaves files alone).
+    written to its file; gbrain config set write_through off turns this off.
 
     With --stdin each line is a page as a JSON object: {"slug", "text"}, as export --format json
     writes it, or {"title", "tags", "body"}. A line that is not a page is reported, and the others
@@ -309,9 +309,10 @@ def export(
 
     A file that you changed since it was imported, or that gbrain did not write, is left alone and
     reported. You may export into the folder that the pages came from: the next sync finds nothing
-    to do. With --force the text of a page's file becomes a version in its history first.
+    to do. --force overwrites such files; the old text of a Markdown file is kept in the history of
+    its page.
 
-    --dry-run lists the files that would be written, replaced or refused. Export removes none.
+    --dry-run lists the files that would be written, replaced or refused. Export removes no file.
 
     --format json writes one file, brain.ndjson, with one page per line, which import --stdin reads
     back. --format html writes web pages with links between them; start at index.html.
@@ -320,7 +321,7 @@ def export(
         if str(folder) == "-":
             if format_ is not Format.json or json or dry_run:
                 raise UsageError(
-                    "export - prints pages as JSON lines: it needs --format json alone",
+                    "export - needs --format json, without --json and --dry-run",
                     hint="gbrain export - --format json",
                 )
             sys.stdout.buffer.writelines(line.encode() for line in brain.page_lines())

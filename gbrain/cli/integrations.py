@@ -31,13 +31,13 @@ SCRIPTS = Path(__file__).parent / "shells"
 def serve(
     read_only: Annotated[
         bool,
-        typer.Option("--read-only", help="Offer no tools that write to the brain."),
+        typer.Option("--read-only", help="Allow no writes to the brain."),
     ] = False,
     db: Db = None,
 ) -> None:
-    """Offer the brain to an AI agent.
+    """Give an AI agent access to the brain (MCP server).
 
-    It is a server for the Model Context Protocol (MCP) on standard input and output.
+    It speaks the Model Context Protocol (MCP) on standard input and output.
     """
     open_brain = partial(Brain.open, db, read_only=read_only)
     # A missing or damaged file is reported before the protocol starts.
@@ -72,7 +72,7 @@ def schema(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show the JSON Schemas of what commands print.
+    """Show the JSON Schema of what a command prints.
 
     Without a NAME it lists the documents.
     """

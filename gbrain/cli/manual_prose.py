@@ -36,9 +36,9 @@ PROGRAM: tuple[Section, ...] = (
         `type`, `tags`, `aliases`, `date` and `superseded_by`; `--where` filters by any other key.
 
         Where a command takes the slug of an existing page, its title, an alias or its file name
-        does as well, whatever the case and the accents: `gbrain get "Alice Chen"`. An exact slug
+        works too: `gbrain get "Alice Chen"`. Case and accents do not matter, and an exact slug
         comes first. A name that several pages have is an error that lists them. A name that ends
-        with `.md` is a path and nothing else.
+        with `.md` is always read as a path.
         """,
     ),
     (
@@ -63,13 +63,14 @@ PROGRAM: tuple[Section, ...] = (
         `~/Library/Application Support/gbrain/brain.db`. Only its owner can read it, and it is a
         single file while no program has it open.
 
-        `brain.db-wal`, `brain.db-shm` :: Files beside the brain while it is open. To copy a brain
+        `brain.db-wal`, `brain.db-shm` :: Files next to the brain while it is open. To copy a brain
         that is in use, run `gbrain backup`; cp may copy half of a write.
 
         `.gbrainignore` :: A file in a folder of notes: paths that import and sync ignore, in the
         format of `.gitignore`.
 
-        `$XDG_CACHE_HOME/gbrain` :: Brains that `gbrain eval` made of datasets. You can delete them.
+        `$XDG_CACHE_HOME/gbrain` :: Brains that `gbrain eval` built from datasets. You can
+        delete them.
 
         `$XDG_STATE_HOME/gbrain` :: The commands that you allowed a brain to run.
 
@@ -101,7 +102,7 @@ ENVIRONMENT = """
 
     `NO_COLOR` :: If set, output has no colour.
 
-    `TERM` :: With `dumb`, a terminal gets the plain text of a pipe.
+    `TERM` :: With `dumb`, output is plain text, as in a pipe.
 
     `VISUAL`, `EDITOR` :: The editor of `gbrain edit` and `gbrain open`.
 
@@ -187,11 +188,12 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
             """
             `--depth auto` prints text to answer from: the most relevant lines of the pages, the
             lines around them, and linked pages that contain missing words of the question.
-            `--limit` is the maximum number of pages it comes from. It ends when the rest is not
-            relevant enough (relevance; the setting `context_floor`), when the budget is used
-            (budget), when nothing new would be added (coverage), or when there is no more
-            (exhausted). If no page answers the question, only the closest text is printed
-            (verdict). Tokens are counted as the embedding model counts them.
+            `--limit` is the maximum number of pages it comes from. Tokens are counted as the
+            embedding model counts them. In JSON, `stopped` says why the text ends: the rest is not
+            relevant enough (`relevance`, see the setting `context_floor`), the budget is used
+            (`budget`), nothing new would be added (`coverage`), there is no more text
+            (`exhausted`), or no page answers the question, so that only the closest text is
+            printed (`verdict`).
 
             Each chunk has its slug, its lines and a citation such as
             `[people/alice-chen#L12-18 ab12cd34ef56]`. `gbrain verify` later checks whether the
@@ -233,8 +235,9 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
             with, or Logseq's `DEADLINE` or `SCHEDULED` below it. `--tag` is a tag in the item, or
             one that the page has outside its tasks.
 
-            The number of a task depends on its page and its text alone. It grows by a digit if
-            another task has the same; too few digits are an error that lists the tasks.
+            The number of a task depends on its page and its text alone. If two
+            tasks would have the same number, both get another digit. A number with too few digits
+            is an error that lists the tasks.
             """,
         ),
     ),
@@ -273,7 +276,7 @@ SETTINGS: tuple[Section, ...] = (
         """
         Settings are stored in the brain file and take effect on the next command. `gbrain config
         list` shows them, `gbrain config set NAME VALUE` changes one, and `gbrain config reset NAME`
-        restores its default. A stored value that this version does not allow counts as the default.
+        restores its default. The default replaces a stored value that this version does not allow.
 
         An option of a command overrides `--profile`, a profile overrides the settings of the brain,
         and these override the defaults. A profile is a named set of settings: `gbrain profile list`
@@ -281,7 +284,8 @@ SETTINGS: tuple[Section, ...] = (
         stores its settings in the brain. `gbrain tune` finds good merge settings for a brain, and
         `gbrain eval --set NAME=VALUE` measures a change.
 
-        Switches take on or off, true or false, yes or no.
+        Switches take on or off, true or false, yes or no. "From" names the project that the idea of
+        a setting comes from.
         """,
     ),
 )

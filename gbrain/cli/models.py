@@ -88,11 +88,12 @@ def add(
         Path, typer.Argument(metavar="DIR", help="Folder with model.onnx and tokenizer.json.")
     ],
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name (default: from its files).")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the model (default: from its files)."),
     ] = None,
     pooling: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="Pooling: cls or mean (default: from its files)."),
+        typer.Option(metavar="KIND", help="Pooling: cls or mean (default: its files)."),
     ] = None,
     query_prefix: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Text to put before each query.")
@@ -102,7 +103,12 @@ def add(
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(metavar="N", min=8, max=10**6, help="Maximum number of tokens of a chunk."),
+        typer.Option(
+            metavar="N",
+            min=8,
+            max=10**6,
+            help="Maximum tokens that the model reads.",
+        ),
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -178,7 +184,7 @@ def use(
         if change is None:
             selftest_hint = f", then gbrain selftest to compare with {before.name}"
             later = selftest_hint if switched.baseline_saved else ""
-            screen.say(f"Run gbrain embed to make the missing vectors{later}.")
+            screen.say(f"Run gbrain embed to compute the missing vectors{later}.")
 
 
 @model.command("remove", epilog=examples("gbrain model remove e5-small"))
@@ -210,9 +216,10 @@ MIN_OPENED = 50
     epilog=examples("gbrain train-reranker", "gbrain config set rerank learned"),
 )
 def train_reranker(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Learn from the pages you opened how to sort results.
+    """Train a model to sort results, from the pages you opened.
 
-    What it learned is saved only if it improves the order.
+    The model is saved only if it improves the order of results. To use it, run gbrain config set
+    rerank learned.
     """
     from gbrain.search.rerank.learned import FEATURES, TrainingQuestion, dump_network, train
 

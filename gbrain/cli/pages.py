@@ -57,9 +57,7 @@ command = Module()
     ),
 )
 def put(
-    slug: Annotated[
-        str, typer.Argument(metavar="SLUG", help="Slug of the page, also of a new one.")
-    ],
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Slug of the page, existing or new.")],
     file: Annotated[
         Path | None,
         typer.Argument(metavar="[FILE]", help="File with the text (default: standard input)."),
@@ -127,7 +125,7 @@ def get(
     """Show a page: formatted on a terminal, unchanged in a pipe."""
     with open_brain(db) as brain:
         page, meta, text = brain.page(slug, version)
-        # A pipe, a preview or a script is nobody who reads.
+        # In a pipe, a preview or a script nobody reads the page.
         if version is None and not json and sys.stdout.isatty():
             brain.record_open(page.id)
     if json:
@@ -186,7 +184,7 @@ def delete(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Delete a page and its file; its history stays."""
+    """Delete a page and its file; its history is kept."""
     with open_brain(db) as brain:
         gone = brain.delete(slug, expected_version=expected_version)
     if json:

@@ -1,4 +1,4 @@
-"""`supersede`, `dedupe` and `why`: which page replaces another, and what led to a page."""
+"""`supersede`, `dedupe` and `why`: which page supersedes another, and the sources of a page."""
 
 from __future__ import annotations
 
@@ -128,9 +128,7 @@ def why(
     ] = 2,
     limit: Annotated[
         int,
-        number_option(
-            "--limit", "-n", help="Maximum number of causes of a page (default 10).", high=10**6
-        ),
+        number_option("--limit", "-n", help="Maximum sources per page (default 10).", high=10**6),
     ] = 10,
     exit_code: ExitCode = False,
     no_pager: NoPager = False,
@@ -138,11 +136,10 @@ def why(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show what led to a page.
+    """Show the sources of a page, and their sources in turn.
 
-    That is its sources, the pages it supersedes, and the pages that link to it. It reads these keys
-    of the page's front matter: derived_from, source, calls, imports and supersedes; and on other
-    pages the key causes.
+    Sources are the pages and texts that its front matter names under derived_from, source, calls,
+    imports and supersedes, pages that name it under causes, and pages that link to it.
     """
     from gbrain.output.provenance import origin_document, origin_lines, show_origin
 

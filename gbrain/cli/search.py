@@ -57,7 +57,7 @@ Text = Annotated[
     typer.Argument(metavar="TEXT...", help="Text to find; - reads one query per line."),
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="On a terminal, add scores, lines and files.")
+    bool, typer.Option("--verbose", "-v", help="Add scores, lines and files (terminal).")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show what each stage of the search did.")]
 

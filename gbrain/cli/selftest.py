@@ -1,4 +1,4 @@
-"""Commands that measure and tune a brain with its own questions: selftest, tune."""
+"""`selftest` and `tune`: measure and tune the search with questions from the brain itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Questions = Annotated[
         metavar="N",
         min=1,
         max=10_000,
-        help="At most N questions of each kind (default 100).",
+        help="Maximum questions of each kind (default 100).",
         show_default=False,
     ),
 ]
@@ -53,7 +53,7 @@ def selftest(
             metavar="X",
             min=0,
             max=1,
-            help="Ignore drops of the score of up to X (default 0.02).",
+            help="Ignore a lower score, up to X (default 0.02).",
             show_default=False,
         ),
     ] = TOLERANCE,
@@ -67,18 +67,18 @@ def selftest(
 ) -> None:
     """Test the search with questions made from your pages.
 
-    Exits with 1 if results got worse since the saved run. Each question asks for one page: by its
-    first sentence, a heading, the date of a timeline entry, the text of a link to it, a word that
-    only this page contains, or its title and a month; some with a typo or in other words. Questions
-    about a word that no page contains must get the verdict nothing, or partial with the word named.
-    New notes are added to a temporary copy of the brain, and must be found there by meaning.
+    The first run is saved, and later runs are compared with it. If results got worse, the command
+    lists the questions that lost and exits with 1. --keep saves the new run instead. For cron, use
+    --quiet: it prints nothing unless results got worse.
 
-    The first run is saved. Later runs are compared with it, question by question, until --keep
-    saves a new one. The score is nDCG@10: 1 if the right page always comes first, 0 if it is never
-    among the first ten. Results count as worse if it drops by more than --tolerance and the drop is
+    Most questions ask for one page, for example by a heading, by a word that only this page
+    contains, or by the date of a timeline entry; some have a typo or other words than the page. A
+    question about a word that no page contains must get the verdict nothing, or a partial verdict
+    that names the word. Some ask for new notes, which are added to a temporary copy of the brain.
+
+    The score (nDCG@10) is 1 if the right page always comes first, and 0 if it is never among the
+    first ten. Results count as worse if the score drops by more than --tolerance and the drop is
     unlikely to be chance.
-
-    With --quiet, which suits cron, nothing is printed unless results got worse.
     """
     from gbrain.evaluate.selftest import load_baseline, run_selftest, save_baseline
     from gbrain.output.selftest import report_document, report_summary, report_text, show_report
@@ -118,19 +118,18 @@ def tune_(
         Path | None,
         typer.Argument(
             metavar="[DIR]",
-            help="Questions with known answers about these pages, as gbrain eval reads them "
-            "(default: your recorded queries if there are enough, else questions made from the "
-            "pages).",
+            help="Dataset with questions about these pages, as for gbrain eval (default: your "
+            "recorded queries if there are enough, else questions made from the pages).",
         ),
     ] = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Change the settings if the gain is not chance.")
+        bool, typer.Option("--apply", help="Save the best settings if the gain is reliable.")
     ] = False,
     questions: Questions = MAX_QUESTIONS_PER_KIND,
     folds: Annotated[
         int,
         typer.Option(
-            metavar="K", min=2, max=50, help="Parts the questions are split into (default 5)."
+            metavar="K", min=2, max=50, help="Split the questions into K parts (default 5)."
         ),
     ] = 5,
     quiet: Quiet = False,
@@ -139,11 +138,13 @@ def tune_(
 ) -> None:
     """Find the search settings that suit this brain best.
 
-    It asks questions with known answers, merges keyword and vector results in about fifty ways, and
-    compares the score nDCG@10: 1 if the right page always comes first. The gain is measured on
-    questions that were not used to choose: they are split into parts, and each part is scored with
-    the settings chosen on the others (cross-validation). Settings change only with --apply, and
-    only if the gain is unlikely to be chance (95 % interval above 0).
+    It asks questions with known answers under about fifty combinations of settings, which merge
+    keyword and vector results differently. The score (nDCG@10) is 1 if the right page always comes
+    first. Nothing changes without --apply.
+
+    To measure the gain fairly, the questions are split into parts. Each part is scored with the
+    settings that were best for the other parts (cross-validation). --apply saves the best settings
+    only if the 95 % interval of the gain is above 0, so that the gain is unlikely to be chance.
     """
     from gbrain.evaluate.tune import tune
     from gbrain.output.settings import recommendation, show_tuned, tuned_document, tuned_text

@@ -37,7 +37,7 @@ profile = command.group(
 )
 alias = command.group(
     "alias",
-    "Manage synonyms that queries use.",
+    "Add, remove and list synonyms for queries.",
     epilog=examples('gbrain alias add k8s kubernetes "kube cluster"', "gbrain alias list"),
 )
 
@@ -143,7 +143,10 @@ def config_reset(
 
 @profile.command("list", epilog=examples("gbrain profile list"))
 def profile_list(json: Json = False, db: Db = None) -> None:
-    """List the profiles; the active one is marked."""
+    """List the profiles; the active one is marked.
+
+    Each profile reproduces the search of a project that gbrain builds on.
+    """
     with open_brain(db) as brain:
         settings = brain.settings
     rows = [

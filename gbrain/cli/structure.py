@@ -141,7 +141,7 @@ def graph(
     ] = None,
     depth: Annotated[
         int,
-        number_option("--depth", help="How many links away from SLUG (default 1).", high=20),
+        number_option("--depth", help="Maximum distance from SLUG in links (default 1).", high=20),
     ] = 1,
     limit: Annotated[
         int,

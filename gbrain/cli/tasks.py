@@ -1,4 +1,4 @@
-"""`tasks`, `done` and `today`: what is to be done, and what a day brings."""
+"""`tasks`, `done` and `today`: open tasks, and what is due and dated on a day."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def tasks(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List open tasks of your notes, those that are due first.
+    """List the open tasks in your notes, due ones first.
 
     A task is a list item with a checkbox, - [ ], or a TODO of Logseq. Its due date is written in
     the item: 📅 2026-11-20, due: 2026-11-20 or @2026-11-20. --since and --until compare that date,
@@ -100,8 +100,7 @@ def done(
 ) -> None:
     """Tick tasks in their pages; nothing else in a page changes.
 
-    The number of a task stays the same until its text changes, also when other tasks come and go.
-    gbrain undo takes it back.
+    The number of a task stays the same until its text changes. gbrain undo SLUG unticks it.
     """
     for number in numbers:
         if not (number.isascii() and number.isdecimal()):
@@ -138,7 +137,7 @@ def today_(
     ] = None,
     limit: Annotated[
         int,
-        number_option("--limit", "-n", help="Maximum number of pages written (default 10)."),
+        number_option("--limit", "-n", help="Maximum number of new notes (default 10)."),
     ] = 10,
     as_of: AsOf = None,
     no_pager: NoPager = False,
@@ -146,7 +145,7 @@ def today_(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show what a day brings: due tasks, dated entries, new notes.
+    """Show due tasks, dated entries and new notes of a day.
 
     Tasks that were due before are listed as overdue. New notes are those written or changed in the
     week up to the day.

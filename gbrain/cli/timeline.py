@@ -54,7 +54,7 @@ def timeline(
         number_option(
             "--limit",
             "-n",
-            help=f"Only the latest N (default: all of a page, {CHRONICLE_LENGTH} of the brain).",
+            help=f"Maximum entries (default {CHRONICLE_LENGTH}; all with SLUG).",
         ),
     ] = None,
     exit_code: ExitCode = False,
@@ -65,9 +65,9 @@ def timeline(
 ) -> None:
     """List dated entries of one page or of all pages.
 
-    Those of one page are listed oldest first, those of all pages latest first. Besides the entries
-    of timelines it lists dated items of other lists, sections below a dated heading, and pages with
-    a date in their front matter, name or title.
+    The entries of one page are listed oldest first, those of all pages latest first. Dated items of
+    other lists, sections below a dated heading, and pages with a date in their front matter, name
+    or title are listed too.
     """
     scope = parse_scope(given, today())
     most = CHRONICLE_LENGTH if slug is None and limit is None else limit

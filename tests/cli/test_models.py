@@ -93,7 +93,7 @@ def test_models_are_compared_on_the_brains_own_questions(run, moved):
     switched = run("model", "use", "bge-small-en-v1.5")
     assert switched.stderr.splitlines() == [
         "bge-small-en-v1.5 is now the active model.",
-        "Run gbrain embed to make the missing vectors, then gbrain selftest to compare with mine.",
+        "Run gbrain embed to compute the missing vectors, then gbrain selftest to compare with mine.",
     ]
     run("embed", "--quiet")
     assert run("selftest", "--json").json["baseline"]["state"]["model"] == "mine"
