@@ -202,7 +202,7 @@ def _keep_file_text(database: Database, path: str, existing: bytes, now: str) ->
             save_file_text(connection, slug_from_path(path), existing, now)
     except ValueError:
         raise GbrainError(
-            f"{path} is not text, so the history of its page cannot keep it",
+            f"{path} is not text, so it cannot be kept in the history of its page",
             hint="Move the file away, or export to another folder.",
             code="file_changed",
         ) from None
@@ -210,7 +210,7 @@ def _keep_file_text(database: Database, path: str, existing: bytes, now: str) ->
 
 def _changed_error(path: str) -> GbrainError:
     return GbrainError(
-        f"{path} exists, and gbrain did not write it, or it was edited since",
+        f"{path} was not written by gbrain, or was edited since",
         hint="Export to another folder; gbrain export --force overwrites the file.",
         code="file_changed",
     )

@@ -198,7 +198,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "brain_timeline",
-        "List what is dated",
+        "List dated entries",
         "List dated entries, latest first, or those of one page, oldest first: what happened when. "
         "Each has its kind: an entry of a timeline, an item of another list, a dated heading, or "
         "a dated page such as a journal or a meeting.",
@@ -218,7 +218,9 @@ TOOLS: tuple[Tool, ...] = (
             date=text_schema(
                 "When it happened: 2026-04-03, 2026-04, 'last monday' (default: today)."
             ),
-            source=text_schema("Where you know it from, for example a meeting or a person."),
+            source=text_schema(
+                "Where the information comes from, for example a meeting or a person."
+            ),
             expected_version=EXPECTED_VERSION,
         ),
         reply_schema("entry_written"),
@@ -268,12 +270,14 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "brain_today",
-        "Show what a day brings",
+        "Show due tasks and dated entries of a day",
         "Show the tasks that are due or overdue on a day, what is dated on it, and the pages "
         "written in the week up to it.",
         arguments_schema(
             date=text_schema("Day: 2026-11-20, tomorrow, monday (default: today)."),
-            limit=number_schema("Maximum number of pages written (default 10).", 1, MAX_ENTRIES),
+            limit=number_schema(
+                "Maximum number of recently written pages (default 10).", 1, MAX_ENTRIES
+            ),
         ),
         reply_schema("agenda"),
         handlers.agenda,
@@ -289,15 +293,15 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "brain_why",
-        "Show what led to a page",
-        "Show what led to a page, step by step back: what it is derived from, what causes it, its "
-        "sources, what it calls and imports, the page it supersedes, and the pages that link to "
-        "it. For the reason why a result ranks where it does, call brain_explain.",
+        "Show the sources of a page",
+        "Show the sources of a page, and their sources in turn: what it is derived from, what "
+        "causes it, what it calls and imports, the page it supersedes, and the pages that link to "
+        "it. To learn why a result ranks where it does, call brain_explain.",
         arguments_schema(
             ("slug",),
             slug=SLUG,
             depth=number_schema("Number of steps to go back (default 2).", 1, 10),
-            limit=number_schema("Maximum number of causes of a page (default 10).", 1, MAX_ENTRIES),
+            limit=number_schema("Maximum number of sources per page (default 10).", 1, MAX_ENTRIES),
         ),
         reply_schema("origin"),
         handlers.why,
@@ -329,8 +333,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "memory_search",
-        "Search the memory by keyword",
-        "Search what is remembered by keyword; the same as brain_search.",
+        "Search pages by keyword (memory_search)",
+        "Search the user's notes by keyword; the same as brain_search.",
         _SEARCH,
         ANSWER,
         handlers.search,
@@ -355,8 +359,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "memory_ask",
         "Get text to answer a question from",
-        "Ask the memory a question and get text to answer from, with citations, within a token "
-        "budget; the same as brain_query with depth auto.",
+        "Ask the user's notes a question and get text to answer from, with citations, within a "
+        "token budget; the same as brain_query with depth auto.",
         arguments_schema(("query",), query=QUERY, **option_schemas("budget", "limit", *FILTERS)),
         ANSWER,
         handlers.ask,

@@ -125,7 +125,7 @@ class OnnxEmbedder:
             raise ModelUnavailable(
                 f"Model {self.spec.name} gives {vectors.shape[-1]} numbers per vector, "
                 f"not {self.spec.dimension}.",
-                hint="Its gbrain.json is that of another model: download the model again.",
+                hint="Its gbrain.json belongs to another model: download the model again.",
             )
         wide = vectors.astype(np.float64)
         pooled: NDArray[np.float64] = wide[0] if self.spec.pooling == "cls" else wide.mean(axis=0)

@@ -74,8 +74,8 @@ def parse_boost(text: str) -> CustomBoost:
     if several or not (equals and colon and value and field in _FIELDS):
         raise UsageError(
             f"Cannot read the boost {text!r}",
-            hint="Write it like tag:urgent=1.5 or wing:people=2 or slug:projects/=0.5, "
-            "with a --boost for each.",
+            hint="Write it like tag:urgent=1.5 or wing:people=2 or slug:projects/=0.5; "
+            "repeat --boost for several.",
         )
     try:
         factor = float(number)

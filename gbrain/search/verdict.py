@@ -85,7 +85,7 @@ def compute_verdict(
         signal = (
             _VECTOR_START + _COSINE * vector[0].score + _AGREEMENT * agreement + _COVERED * covered
         )
-        reasons.append(f"the nearest chunk has cosine {vector[0].score:.2f}")
+        reasons.append(f"the most similar chunk has cosine {vector[0].score:.2f}")
         if "fts" in lanes:
             reasons.append(
                 f"the lanes {'agree' if agreement else 'do not agree'} on the first page"

@@ -288,7 +288,7 @@ def check_brain_file(path: Path) -> bool:
     if path.name.endswith(SQLITE_SUFFIXES):
         # Not even opened: closing a -shm file releases the locks that this process has on it.
         raise BadBrain(
-            f"{path} is a helper file that SQLite keeps beside a brain, not a brain",
+            f"{path} is a helper file that SQLite keeps next to a brain, not a brain",
             hint="Leave this file to SQLite. Choose another one with --db or $GBRAIN_DB.",
             code="not_a_brain",
         )
@@ -301,7 +301,7 @@ def check_brain_file(path: Path) -> bool:
     except FileNotFoundError:
         raise NotFound(
             f"There is no brain at {path}",
-            hint="gbrain init makes one; gbrain import DIR makes one from a folder of notes.",
+            hint="gbrain init creates one; gbrain import DIR creates one from a folder of notes.",
             code="no_brain",
         ) from None
     except OSError as error:

@@ -106,7 +106,7 @@ def refuse_nested_folder(
         if Path(root).is_relative_to(folder.root):
             raise BadPage(
                 f"{root} is inside {folder.root}, which is already imported. Nothing was imported",
-                hint=f"gbrain sync {quote(folder.root)} brings its changes.",
+                hint=f"gbrain sync {quote(folder.root)} imports its changes.",
                 code="folder_nested",
             )
         if Path(folder.root).is_relative_to(root):

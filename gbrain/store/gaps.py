@@ -146,7 +146,7 @@ def _empty_pages(connection: sqlite3.Connection, usage: _PageUsage) -> list[Gap]
             usage.opens.get(page_id, 0),
             len(usage.linking.get(page_id, ())),
             updated_at[:10],
-            "a timeline and no truth" if has_timeline else "no text",
+            "only a timeline" if has_timeline else "no text",
             f"gbrain edit {_shell_quote(slug)}",
         )
         for page_id, slug, updated_at, has_timeline in rows

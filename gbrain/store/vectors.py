@@ -90,7 +90,7 @@ def require_vectors(connection: sqlite3.Connection, consequence: str) -> VectorS
     if space is None or not has_vectors(connection, space):
         raise GbrainError(
             f"No note is embedded yet, {consequence}",
-            hint="gbrain embed embeds them.",
+            hint="gbrain embed embeds your notes.",
             code="no_vectors",
         )
     return space

@@ -414,7 +414,7 @@ def _format_entry(
         if head and head.period.text == period.text and parse_entry(written + rest) == wanted:
             return written + rest + newline
     raise UsageError(
-        f"The source {wanted.source!r} cannot be told from the text of the entry",
+        f"The source {wanted.source!r} cannot be distinguished from the text of the entry",
         hint="Leave out the dash: the text before the first dash would be read as the source.",
     )
 

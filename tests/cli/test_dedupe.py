@@ -72,7 +72,7 @@ def test_without_vectors(run, brain_path):
     assert answer.error == {
         "code": "no_vectors",
         "message": "No note is embedded yet, and dedupe compares embedded notes",
-        "hint": "gbrain embed embeds them.",
+        "hint": "gbrain embed embeds your notes.",
     }
 
 

@@ -123,7 +123,7 @@ def test_a_folder_inside_an_imported_one_is_refused(
         refused = run(*command.split(), inner, "--json")
         assert (refused.exit_code, refused.error["code"]) == (1, "folder_nested")
         assert refused.error["message"].startswith(f"{notes}/dir is inside {notes}, which is")
-        assert refused.error["hint"] == f"gbrain sync {notes} brings its changes."
+        assert refused.error["hint"] == f"gbrain sync {notes} imports its changes."
     outer = run(*command.split(), notes.parent, "--json")
     assert (outer.exit_code, outer.error["code"]) == (1, "folder_nested")
     assert outer.error["hint"].endswith(f"gbrain folders forget {notes}")

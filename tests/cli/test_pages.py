@@ -273,7 +273,7 @@ def test_no_brain_is_an_error_with_the_next_step(run, brain_path: Path):
     assert missing.error == {
         "code": "no_brain",
         "message": f"There is no brain at {brain_path}",
-        "hint": "gbrain init makes one; gbrain import DIR makes one from a folder of notes.",
+        "hint": "gbrain init creates one; gbrain import DIR creates one from a folder of notes.",
     }
 
 

@@ -348,4 +348,4 @@ def test_a_missing_brain_is_reported_before_the_protocol(run, tmp_path: Path) ->
         ran = run("serve", "--db", tmp_path / "none.db", *more)
         assert ran.exit_code == 1
         assert ran.stdout == ""
-        assert "gbrain init makes one" in ran.stderr
+        assert "gbrain init creates one" in ran.stderr

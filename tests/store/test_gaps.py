@@ -108,7 +108,7 @@ def test_empty_pages_by_use(brain: Brain) -> None:
     open_page(brain, "b", times=4)
     found = gaps(brain, "empty")
     assert [(gap.name, gap.opens, gap.backlinks, gap.why) for gap in found] == [
-        ("b", 4, 1, "a timeline and no truth"),
+        ("b", 4, 1, "only a timeline"),
         ("a", 0, 2, "no text"),
     ]
 

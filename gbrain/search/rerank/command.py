@@ -15,7 +15,7 @@ from gbrain.search.rerank.scores import RerankRequest, RerankScores
 
 _SET = "gbrain config set rerank_command takes a program and its arguments."
 _TRY = """Try it: echo '{"query": "x", "passages": []}' | COMMAND should print []."""
-_PRINTS = "It has to print a JSON list with a number or null for each passage, in order."
+_PRINTS = "It has to print a JSON list with a number or null for each chunk, in order."
 
 
 def score_pages(request: RerankRequest) -> RerankScores:
