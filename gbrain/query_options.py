@@ -58,7 +58,7 @@ def _lower(value: str, today: date) -> str | None:
     return value.strip().lower() if value else None
 
 
-def _unchanged(value: str, today: date) -> str:
+def _as_given(value: str, today: date) -> str:
     return value
 
 
@@ -113,7 +113,7 @@ _FILTERS = (
         "list, how-to, reference and so on. brain_stats lists the rooms.",
     ),
     QueryOption(
-        "type", "text", "Only pages with this type in front matter.", "TYPE", parse=_unchanged,
+        "type", "text", "Only pages with this type in front matter.", "TYPE", parse=_as_given,
         tool_help="Only pages whose front matter has this type.",
     ),
     QueryOption(

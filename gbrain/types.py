@@ -49,7 +49,7 @@ class Section(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A piece of a section that is indexed and embedded.
+    """A section, or a span of a long one, that is indexed and embedded.
 
     `section` and `part` count from 0, bytes from the first byte of the page (front matter
     included), lines from 1 with both ends inclusive. `hash` is the hash of the embedded text.

@@ -70,12 +70,12 @@ class BrainFile:
 
     @property
     def path(self) -> Path:
-        """The brain file."""
+        """Return the path of the brain file."""
         return self.database.path
 
     @property
     def read_only(self) -> bool:
-        """Whether the file cannot be written."""
+        """Return whether the file cannot be written."""
         return self.database.read_only
 
     def reload_settings(self) -> None:
@@ -87,7 +87,7 @@ class BrainFile:
     # --- pages and their files ---------------------------------------------------------------
 
     def change_page(self, change: Callable[[sqlite3.Connection], WriteResult]) -> WriteResult:
-        """Run a write of one page in a transaction, then bring its file into step.
+        """Run a write of one page in a transaction, then update its file.
 
         Every method that changes a page does it through here.
         """

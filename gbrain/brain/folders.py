@@ -316,7 +316,7 @@ class FolderMethods(BrainFile):
         from gbrain.store import folders
 
         with self.database.read_transaction() as connection:
-            return [vault.root for vault in folders.list_folders(connection)]
+            return [folder.root for folder in folders.list_folders(connection)]
 
     def file_hashes(self, root: str) -> dict[str, bytes]:
         """Return the hash that each file of a folder had when it was last imported, by path."""

@@ -187,7 +187,7 @@ class PageMethods(BrainFile):
 
             file = remove_page_file(self.database, page.folder.id, page.path)
         elif page:
-            file = _left_behind(page, "still exists: delete it too, or gbrain sync imports it")
+            file = _file_left_behind(page, "still exists: delete it too, or gbrain sync imports it")
         return page_writer.WriteResult(gone.slug, gone.version, "deleted", file)
 
     def rename(self, name: str, new_name: str) -> page_writer.WriteResult:
@@ -226,7 +226,7 @@ class PageMethods(BrainFile):
 
         written = self.change_page(change)
         if file and not moved:
-            left = _left_behind(
+            left = _file_left_behind(
                 file, "keeps the old name: rename it too, or gbrain sync imports the old page"
             )
             return replace(written, file=left)
@@ -293,7 +293,7 @@ class PageMethods(BrainFile):
         return undo.UndoResult(outcome, then.slug, version, now, then, written.file)
 
 
-def _left_behind(page: folders.PageFile, state: str) -> folders.FileResult:
+def _file_left_behind(page: folders.PageFile, state: str) -> folders.FileResult:
     """Return what to say about a file that gbrain may not move or remove."""
     from gbrain.store.folders import FileResult
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Agenda(NamedTuple):
-    """What a day brings: entries dated on it, tasks due until then, pages written in its week.
+    """The agenda of a day: entries dated on it, tasks due until then, pages written in its week.
 
     `written_total` counts the pages of that week, including those beyond the limit.
     """

@@ -130,15 +130,15 @@ class Program(TyperGroup):
         return super().main(words, *rest, **{**extra, "prog_name": "gbrain"})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        with self._reporting(ctx):
+        with self._report_errors(ctx):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        with self._reporting(ctx):
+        with self._report_errors(ctx):
             return super().invoke(ctx)
 
     @contextmanager
-    def _reporting(self, ctx: Any) -> Iterator[None]:
+    def _report_errors(self, ctx: Any) -> Iterator[None]:
         """Turn errors of the block into a message, a hint and an exit code."""
         try:
             yield

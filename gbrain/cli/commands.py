@@ -1,4 +1,4 @@
-"""What commands are built from: their registration, the options they share, opening the brain."""
+"""Build commands: their registration, the options they share, opening the brain."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def schema(
 
     if name:
         found = document_schema(" ".join(name))
-        screen.write_json(found) if json else screen.write(_indented(found))
+        screen.write_json(found) if json else screen.write(_format_json(found))
         return
     known = list_documents()
     if json:
@@ -90,7 +90,7 @@ def schema(
     screen.write_table(("Document", "Printed by", "What it is"), rows, "")
 
 
-def _indented(document: object) -> str:
+def _format_json(document: object) -> str:
     from json import dumps
 
     return dumps(document, indent=2, ensure_ascii=False)

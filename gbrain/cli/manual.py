@@ -187,7 +187,7 @@ def _text(text: str) -> Iterator[str]:
     for number, paragraph in enumerate(text.strip().split("\n\n")):
         term, is_item, about = " ".join(paragraph.split()).partition(" :: ")
         if is_item:
-            yield from (".TP", _marked(_roff(term)), *_lines(about))
+            yield from (".TP", _mark_literals(_roff(term)), *_lines(about))
         else:
             yield from ([".P"] if number else [])
             yield from _lines(term)
@@ -200,10 +200,10 @@ def _item(term: str, text: str) -> Iterator[str]:
 def _lines(text: str) -> list[str]:
     """Return text as lines of at most 72 characters."""
     filled = fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False) or r"\&"
-    return _marked(_roff(filled)).split("\n")
+    return _mark_literals(_roff(filled)).split("\n")
 
 
-def _marked(text: str) -> str:
+def _mark_literals(text: str) -> str:
     """Return text with the parts between backquotes in bold."""
     return re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text)
 

@@ -154,7 +154,7 @@ def tune_(
         with show_progress("Merging", quiet=quiet or json) as show:
             tuned = tune(tune_questions, brain.settings, folds=folds, progress=show)
         mined = source == "mined"
-        reliable = tuned.is_gain and (tuned.balanced or not mined)
+        reliable = tuned.is_gain and (tuned.is_balanced or not mined)
         written = tuned.best.changes_from(tuned.present) if apply and reliable else {}
         undo = _change_settings(brain, written) if written else ""
     if json:

@@ -76,7 +76,7 @@ def config_get(name: Name, json: Json = False, db: Db = None) -> None:
     if json:
         screen.write_json(value_document(row))
     else:
-        screen.write(row.formatted)
+        screen.write(row.value_text)
 
 
 # A negative number is a value, not an option.

@@ -1,4 +1,4 @@
-"""`sync --watch`: import changes of folders in watch_folders until the process is ended."""
+"""`sync --watch`: import changes in registered folders until the process ends."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Dataset(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """A name for the corpus that changes with its content."""
+        """Return a name for the corpus that changes with its content."""
         total = sha256()
         for document in self.documents:
             for field in (document.path.encode(), document.data):

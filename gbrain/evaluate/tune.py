@@ -68,12 +68,12 @@ class TuneResult(NamedTuple):
 
     @property
     def is_gain(self) -> bool:
-        """Whether the gain's confidence interval is above zero."""
+        """Return whether the gain's confidence interval is above zero."""
         return self.low > 0 and self.best != self.present
 
     @property
-    def balanced(self) -> bool:
-        """Whether each lane wins a fair share of the questions."""
+    def is_balanced(self) -> bool:
+        """Return whether each lane wins a fair share of the questions."""
         return min(self.ahead.values()) >= _MIN_LEAD_RATIO * max(self.ahead.values())
 
 

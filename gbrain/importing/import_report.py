@@ -1,4 +1,4 @@
-"""What an import did: changed pages, problems, and the numbers in one line."""
+"""The report of an import: changed pages, problems, and the numbers in one line."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.importing.import_report import Action, ImportReport, PageChange
 from gbrain.importing.merging import ImportPlan, apply_import, plan_import
 from gbrain.importing.missing_files import (
-    are_most,
+    are_most_missing,
     many_missing,
     missing_pages,
     refuse_empty_folder,
@@ -89,7 +89,7 @@ def import_folder(
     renamed = rename_pages(database, folder, paths, pages, missing, now, report, dry_run)
     paths = [path for path in paths if path not in renamed]
     missing = [known for known in missing if known.slug in pages]
-    if remove_missing and not remove_many and are_most(missing, pages, folder):
+    if remove_missing and not remove_many and are_most_missing(missing, pages, folder):
         report.problems.append(many_missing(folder, missing, pages))
         remove_missing = write_files = False
     batch = _Batch(database, now, report, dry_run, folder, overwrite)

@@ -49,23 +49,23 @@ def _parse_record(line: bytes) -> JsonlRecord:
     try:
         record = json.loads(line.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError:
-        raise _bad("not UTF-8") from None
+        raise _bad_line("not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise _bad(f"not JSON: {error.msg} at column {error.colno}") from None
+        raise _bad_line(f"not JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError):
-        raise _bad("not JSON: a number is too large or the nesting too deep") from None
+        raise _bad_line("not JSON: a number is too large or the nesting too deep") from None
     if not isinstance(record, dict):
-        raise _bad("not a JSON object")
+        raise _bad_line("not a JSON object")
     name = next((record[key] for key in _NAMES if record.get(key) is not None), None)
     if not isinstance(name, str):
-        raise _bad("slug, path or title is missing or not a string")
+        raise _bad_line("slug, path or title is missing or not a string")
     text = record["text"] if record.get("text") is not None else _compose_page(record)
     if not isinstance(text, str):
-        raise _bad("text or body is missing or not a string")
+        raise _bad_line("text or body is missing or not a string")
     try:
         return JsonlRecord(name, text.encode())
     except UnicodeEncodeError:
-        raise _bad("contains half of a surrogate pair, which is not a character") from None
+        raise _bad_line("contains half of a surrogate pair, which is not a character") from None
 
 
 def _compose_page(record: dict[str, Any]) -> str | None:
@@ -91,8 +91,8 @@ def _json(value: object) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _bad(f"not JSON: {name}")
+    raise _bad_line(f"not JSON: {name}")
 
 
-def _bad(reason: str) -> BadPage:
+def _bad_line(reason: str) -> BadPage:
     return BadPage(reason, hint=_HINT, code="bad_line")

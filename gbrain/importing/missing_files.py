@@ -1,4 +1,4 @@
-"""Pages of a folder whose file is gone: renamed, deleted, or on a disk that is not mounted."""
+"""Find pages of a folder whose file is gone: renamed, deleted, or on a disk that is not mounted."""
 
 from __future__ import annotations
 
@@ -67,8 +67,10 @@ def rename_pages(
     return {rename.path for rename in renames if dry_run or not rename.edited}
 
 
-def are_most(missing: list[PageSource], pages: dict[str, PageSource], folder: Folder) -> bool:
-    """Tell whether so many of the folder's pages are gone that sync must not follow unasked."""
+def are_most_missing(
+    missing: list[PageSource], pages: dict[str, PageSource], folder: Folder
+) -> bool:
+    """Tell whether most files of the folder are gone, so that sync must ask before it deletes."""
     return len(missing) > max(_MAX_UNASKED_DELETIONS, _count_files(pages, folder) // 2)
 
 

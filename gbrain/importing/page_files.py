@@ -1,4 +1,4 @@
-"""Create, replace, move and remove single page files in a folder without losing anybody's text."""
+"""Create, replace, move and remove single page files in a folder without losing text."""
 
 from __future__ import annotations
 

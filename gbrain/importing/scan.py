@@ -178,7 +178,7 @@ def watch_folders(roots: Sequence[str]) -> Iterator[Mapping[str, ChangedPaths]]:
     """Yield what changed in each folder since the round before, forever; often nothing.
 
     All folders are in the first round, when they are already being watched, and again after one
-    of them disappeared, returned or was replaced: the watch starts anew then, and what changed in
+    of them disappeared, returned or was replaced: the watch starts again then, and what changed in
     the meantime is not known. Folders are given by their real paths.
     """
     missing_reported = False

@@ -44,7 +44,7 @@ _SYNC_DELETES = "The page is deleted; gbrain sync deletes the file once that is 
 
 
 def update_file(database: Database, written: WriteResult, now: str) -> WriteResult:
-    """Bring the file of a page just written into step; return the result with what it took.
+    """Update the file of a page just written; return the result with the file's outcome.
 
     A file that changed meanwhile is merged, so the version may be a later one.
     """
@@ -69,7 +69,7 @@ def write_page_file(database: Database, slug: str, now: str) -> FileResult | Non
             _remove_or_move(database, removal)
         outcome = _write_until_in_step(database, slug, now)
     except (OSError, GbrainError) as error:
-        return _failed(shown, error)
+        return _failed_result(shown, error)
     return outcome and replace(outcome, path=shown)
 
 
@@ -92,7 +92,7 @@ def _removals_to(database: Database, page: PageFile) -> list[FileRemoval]:
     return [removal for removal in removals if removal.page_id == page.page_id]
 
 
-def _failed(path: str, error: OSError | GbrainError) -> FileResult:
+def _failed_result(path: str, error: OSError | GbrainError) -> FileResult:
     """Return the result for a file that could not be written."""
     if isinstance(error, GbrainError):
         reason = f"{error.message}. {error.hint}"

@@ -1,4 +1,4 @@
-"""What a tool returns: a JSON document for programs and a text for models, both of bounded size."""
+"""The reply of a tool: a JSON document for programs and a text for models, both of bounded size."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ def check_sizes(spec: ModelSpec) -> None:
     for path, expected in sizes.items():
         found = _file_size(spec, path)
         if expected is not None and found < expected:
-            raise _damaged(spec, path, f"is truncated: {found} of {expected} bytes")
+            raise _damaged_error(spec, path, f"is truncated: {found} of {expected} bytes")
         if expected is not None and found > expected:
-            raise _damaged(spec, path, f"was altered: {found} bytes instead of {expected}")
+            raise _damaged_error(spec, path, f"was altered: {found} bytes instead of {expected}")
 
 
 def verify_hashes(spec: ModelSpec) -> None:
@@ -37,7 +37,7 @@ def verify_hashes(spec: ModelSpec) -> None:
         found = file_sha256(spec.folder / path)
         if found != expected:
             problem = f"was altered: sha256 {found[:12]}… instead of {expected[:12]}…"
-            raise _damaged(spec, path, problem)
+            raise _damaged_error(spec, path, problem)
 
 
 def verify_if_changed(spec: ModelSpec, seen: str | None) -> str:
@@ -94,13 +94,13 @@ def _file_size(spec: ModelSpec, path: str) -> int:
     full = spec.folder / path
     try:
         if not full.is_file():
-            raise _damaged(spec, path, f"is missing from {spec.folder}")
+            raise _damaged_error(spec, path, f"is missing from {spec.folder}")
         return full.stat().st_size
     except OSError as error:
-        raise _damaged(spec, path, f"cannot be read: {error.strerror or error}") from error
+        raise _damaged_error(spec, path, f"cannot be read: {error.strerror or error}") from error
 
 
-def _damaged(spec: ModelSpec, path: str, problem: str) -> ModelUnavailable:
+def _damaged_error(spec: ModelSpec, path: str, problem: str) -> ModelUnavailable:
     return ModelUnavailable(f"Model {spec.name}: {path} {problem}.", hint=REINSTALL_HINT)
 
 

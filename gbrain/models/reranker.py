@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.errors import ModelUnavailable
 from gbrain.models.files import REINSTALL_HINT, TOKENIZER_FILE, check_sizes, verify_hashes
-from gbrain.models.runtime import Session, open_session_and_tokenizer, usable_cores
+from gbrain.models.runtime import OnnxSession, open_session_and_tokenizer, usable_cores
 from gbrain.threads import BackgroundCall
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class CrossEncoder:
         self.spec = spec
         self._identity = spec.identity
         self._threads = threads or usable_cores()
-        self._opened: tuple[Session, Tokenizer] | None = None
+        self._opened: tuple[OnnxSession, Tokenizer] | None = None
         self._pool: ThreadPoolExecutor | None = None
 
     def score_chunks(self, query: str, chunks: Mapping[bytes, str]) -> dict[bytes, float]:
@@ -66,7 +66,7 @@ class CrossEncoder:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
-    def _open(self) -> tuple[Session, Tokenizer]:
+    def _open(self) -> tuple[OnnxSession, Tokenizer]:
         if self._opened is None:
             spec = self.spec
             check_sizes(spec)
@@ -89,7 +89,7 @@ class CrossEncoder:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gbrain-rerank")
         return self._pool
 
-    def _score(self, session: Session, tokenizer: Tokenizer, query: str, chunk: str) -> float:
+    def _score(self, session: OnnxSession, tokenizer: Tokenizer, query: str, chunk: str) -> float:
         import numpy as np
 
         pair = tokenizer.encode(query[:MAX_CHARACTERS], chunk[:MAX_CHARACTERS])

@@ -25,7 +25,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _stderr_lock = Lock()
 
 
-class Session(Protocol):
+class OnnxSession(Protocol):
     """The methods of an onnxruntime session that gbrain uses; the library has no types."""
 
     def get_inputs(self) -> list[Any]: ...
@@ -35,7 +35,7 @@ class Session(Protocol):
     def run(self, outputs: list[str], feed: dict[str, Any]) -> list[Any]: ...
 
 
-def open_session(model: Path, *, fused: bool, packed: bool) -> Session:
+def open_session(model: Path, *, fused: bool, packed: bool) -> OnnxSession:
     """Open a session that computes on the calling thread; several threads can run it at once.
 
     `packed` rearranges the weights while opening: opening takes 20 % longer, every run 7 % less,
@@ -56,7 +56,7 @@ def open_session(model: Path, *, fused: bool, packed: bool) -> Session:
         options.graph_optimization_level = (
             levels.ORT_DISABLE_ALL if fused else levels.ORT_ENABLE_ALL
         )
-        session: Session = onnxruntime.InferenceSession(
+        session: OnnxSession = onnxruntime.InferenceSession(
             str(model), options, providers=["CPUExecutionProvider"]
         )
         return session
@@ -79,11 +79,11 @@ def open_tokenizer(path: Path) -> Tokenizer:
 
 def open_session_and_tokenizer(
     model: Path, tokenizer: Path, *, fused: bool, packed: bool = False
-) -> tuple[Session, Tokenizer]:
+) -> tuple[OnnxSession, Tokenizer]:
     """Open a session and a tokenizer in parallel, in little more time than the session needs."""
     # Opening a session runs without the GIL, importing the library does not: import it first.
     _import_onnxruntime()
-    outcome: list[Session | ModelUnavailable] = []
+    outcome: list[OnnxSession | ModelUnavailable] = []
 
     def load() -> None:
         try:
@@ -190,7 +190,7 @@ KNOWN_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 class Transformer:
     """An open network; several threads can call it at once."""
 
-    def __init__(self, session: Session, source: Path) -> None:
+    def __init__(self, session: OnnxSession, source: Path) -> None:
         self._session = session
         self._source = source
         self._output = _token_output(session, source)
@@ -228,7 +228,7 @@ class Transformer:
         return int(self.token_vectors([0]).shape[-1])
 
 
-def _token_output(session: Session, source: Path) -> str:
+def _token_output(session: OnnxSession, source: Path) -> str:
     outputs = {output.name: len(output.shape) for output in session.get_outputs()}
     named = [name for name in TOKEN_OUTPUTS if outputs.get(name) == 3]
     chosen = named or [name for name, rank in outputs.items() if rank == 3]
@@ -240,7 +240,7 @@ def _token_output(session: Session, source: Path) -> str:
     return chosen[0]
 
 
-def _input_types(session: Session, source: Path) -> dict[str, str]:
+def _input_types(session: OnnxSession, source: Path) -> dict[str, str]:
     inputs = {
         node.name: node.type.removeprefix("tensor(").removesuffix(")")
         for node in session.get_inputs()

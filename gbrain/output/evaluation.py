@@ -60,8 +60,8 @@ def _run_document(evaluation: Evaluation, number: int) -> Document:
         "name": name,
         "settings": dict(run.configuration.values),
         **{key: round(getattr(means, key), 6) for _, key in MEASURES},
-        "p50_ms": _rounded(run.p50_ms, 3),
-        "p95_ms": _rounded(run.p95_ms, 3),
+        "p50_ms": _round_or_none(run.p50_ms, 3),
+        "p95_ms": _round_or_none(run.p95_ms, 3),
         "timed_questions": len(run.times_ms),
         "against_baseline": None
         if comparison is None
@@ -95,7 +95,7 @@ def _loss_document(loss: QueryLoss) -> Document:
     }
 
 
-def _rounded(value: float | None, digits: int) -> float | None:
+def _round_or_none(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
@@ -285,7 +285,9 @@ def _show_loss(loss: QueryLoss, *, compared: bool) -> None:
             (f"  {one_line(loss.question.id)}", "dim"),
         )
     )
-    shown = [_expected(expected, compared) for expected in loss.expected[:_MAX_EXPECTED_SHOWN]]
+    shown = [
+        _describe_expected(expected, compared) for expected in loss.expected[:_MAX_EXPECTED_SHOWN]
+    ]
     if len(loss.expected) > _MAX_EXPECTED_SHOWN:
         shown.append(f"{len(loss.expected) - _MAX_EXPECTED_SHOWN} more")
     lines = [("expected", ", ".join(shown)), ("got", ", ".join(loss.instead) or "nothing")]
@@ -293,7 +295,7 @@ def _show_loss(loss: QueryLoss, *, compared: bool) -> None:
         terminal.print(Padding(Text.assemble((f"{name:9}", "dim"), one_line(text)), (0, 0, 0, 4)))
 
 
-def _expected(expected: ExpectedPage, compared: bool) -> str:
+def _describe_expected(expected: ExpectedPage, compared: bool) -> str:
     rank = f"rank {expected.rank}" if expected.rank else "not shown"
     before = f", was {expected.baseline_rank or 'not shown'}" if compared else ""
     return f"{expected.slug} ({rank}{before})"

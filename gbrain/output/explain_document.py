@@ -37,7 +37,7 @@ def explanation_document(answer: Answer, work: StageResults, missing: WhyNot | N
             {"slug": page.slug, "factor": page.boosts["noise"], "score": page.score}
             for page in work.noisy or ()
         ],
-        "cut": _cut(answer, work),
+        "cut": _threshold(answer, work),
         "verdict": answered["verdict"],
         "results": answered["results"],
         "trace": answered["trace"],
@@ -89,7 +89,7 @@ def _fusion(answer: Answer, work: StageResults) -> Document:
         "intent_factors": score_breakdown.intent_factors(work),
         "constants": {name: getattr(settings, name) for name in names},
         "scales": {lane: _scale(found) for lane, found in work.lanes.by_name.items()},
-        "pages": [_fused(page, parts) for page, parts in score_breakdown.shares_by_page(work)],
+        "pages": [_fused_page(page, parts) for page, parts in score_breakdown.shares_by_page(work)],
     }
 
 
@@ -103,7 +103,7 @@ def _scale(found: LaneResult) -> Document:
     }
 
 
-def _fused(page: Ranked, parts: list[score_breakdown.LaneShare]) -> Document:
+def _fused_page(page: Ranked, parts: list[score_breakdown.LaneShare]) -> Document:
     shared = next((part.shared for part in parts if part.shared), None)
     return {
         "slug": page.slug,
@@ -165,7 +165,7 @@ def _rerank(work: StageResults) -> Document | None:
     }
 
 
-def _cut(answer: Answer, work: StageResults) -> Document:
+def _threshold(answer: Answer, work: StageResults) -> Document:
     settings = work.plan.settings
     return {
         "relevance_floor": settings.relevance_floor,

@@ -34,10 +34,10 @@ class Axis(NamedTuple):
 
     def share(self, value: float) -> float:
         """Return the position of `value` between the ends, 0 to 1."""
-        low, high = self._scaled(self.ticks[0]), self._scaled(self.ticks[-1])
-        return (self._scaled(value) - low) / (high - low)
+        low, high = self._scale(self.ticks[0]), self._scale(self.ticks[-1])
+        return (self._scale(value) - low) / (high - low)
 
-    def _scaled(self, value: float) -> float:
+    def _scale(self, value: float) -> float:
         return math.log(value) if self.logarithmic else value
 
 

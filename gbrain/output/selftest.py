@@ -131,7 +131,7 @@ def show_report(report: SelftestReport, *, every: bool) -> None:
 
     terminal = screen.console()
     if report.worse and report.baseline:
-        when = _when(report.baseline.made_at)
+        when = _format_time(report.baseline.made_at)
         terminal.print(Text(f"Results got worse since {when}", style="bold red"))
         terminal.print(_worse_table([change for change in report.changes if change.worse]))
     shown = report.lost if every else report.lost[:MAX_LOST_SHOWN]
@@ -210,14 +210,14 @@ def _table(report: SelftestReport, bar_width: int) -> Table:
             ),
         ]
         if report.changes:
-            cells.append(_since(changes.get(kind)))
+            cells.append(_difference_text(changes.get(kind)))
         if kind is None:
             table.add_section()
         table.add_row(*cells)
     return table
 
 
-def _since(change: KindComparison | None) -> Text:
+def _difference_text(change: KindComparison | None) -> Text:
     from rich.text import Text
 
     if change is None:
@@ -235,7 +235,9 @@ def report_summary(report: SelftestReport, *, kept: bool) -> str:
         overall = report.changes[0].comparison
         count = overall.wins + overall.losses + overall.ties
         verdict = "results got worse" if report.worse else "results did not get worse"
-        lines[0] += f" Compared {count} with the run of {_when(baseline.made_at)}: {verdict}."
+        lines[0] += (
+            f" Compared {count} with the run of {_format_time(baseline.made_at)}: {verdict}."
+        )
     elif baseline:
         lines.append(
             "None of the saved questions is still valid; gbrain selftest --keep saves new ones."
@@ -258,7 +260,7 @@ def _questions(count: int) -> str:
     return f"{count} {'question' if count == 1 else 'questions'}"
 
 
-def _when(made_at: str) -> str:
+def _format_time(made_at: str) -> str:
     return made_at[:16].replace("T", " ")
 
 

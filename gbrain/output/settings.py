@@ -27,7 +27,7 @@ class SettingRow:
     set: bool
 
     @property
-    def formatted(self) -> str:
+    def value_text(self) -> str:
         """Return the value as a user types it."""
         return format_value(self.value)
 
@@ -70,7 +70,7 @@ def settings_text(rows: Sequence[SettingRow]) -> str:
     return tab_separated(
         (
             row.setting.name,
-            row.formatted,
+            row.value_text,
             format_value(row.setting.default),
             row.setting.allowed,
             row.setting.source,
@@ -90,14 +90,14 @@ def show_settings(rows: Sequence[SettingRow], *, pager: bool = True) -> None:
 
     terminal = screen.console()
     names = max(len(row.setting.name) for row in rows)
-    values = max(len(row.formatted) for row in rows)
+    values = max(len(row.value_text) for row in rows)
     with open_pager(terminal, wanted=pager):
         for row in rows:
             if row.setting.name in HEADINGS:
                 terminal.print(Text(f"\n{HEADINGS[row.setting.name]}", style="bold"))
             line = Text.assemble(
                 (f"{row.setting.name:{names}}  ", "cyan"),
-                (f"{row.formatted:{values}}", "bold" if row.set else ""),
+                (f"{row.value_text:{values}}", "bold" if row.set else ""),
                 (f"  {row.setting.allowed}", "dim"),
             )
             terminal.print(line)
@@ -206,7 +206,7 @@ def recommendation(tuned: TuneResult, *, mined: bool, written: dict[str, str], u
         return f"Settings changed: {changed}.\nTo undo: {undo}"
     if not tuned.is_gain:
         return "No gain beyond chance. The present settings stay."
-    if mined and not tuned.balanced:
+    if mined and not tuned.is_balanced:
         return (
             "The gain is not reliable: one lane wins nearly all questions made from the pages, "
             "and settings that suit them do not help with real questions. The present settings "

@@ -208,14 +208,14 @@ def next_steps(stats: Stats) -> list[Step]:
 
 def overview_lines(path: Path, stats: Stats, now: datetime) -> list[str]:
     """Return lines with the brain's path, its size and its last change."""
-    lines = [shorten_path(path), " · ".join([_count(stats.pages, "page"), _embedded(stats)])]
+    lines = [shorten_path(path), " · ".join([_count(stats.pages, "page"), _embedded_share(stats)])]
     if stats.newest:
         last = stats.newest[0]
         lines.append(f"Last change {_ago(last.updated_at, now)}: {one_line(last.title)}")
     return lines
 
 
-def _embedded(stats: Stats) -> str:
+def _embedded_share(stats: Stats) -> str:
     if not stats.chunks:
         return "nothing to embed"
     share = max(stats.chunks - stats.jobs, 0) / stats.chunks

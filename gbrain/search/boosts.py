@@ -1,6 +1,6 @@
 """The boost stage: drop superseded pages and multiply scores by the factors that are on.
 
-How large a factor is for a page stands in `boost_factors`.
+`boost_factors` computes the factor for a page.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def apply_boosts(
         connection,
         {page.page_id: page.chunk_id for page in ranked},
         BoostDataRequest(
-            passages=needs_chunks(inputs.intent, periods, settings),
+            chunks=needs_chunks(inputs.intent, periods, settings),
             days=tuple((period.first, period.last) for level in periods for period in level),
             opens=settings.access_boost,
             entries=settings.recency_of == "episodes",
@@ -173,11 +173,11 @@ def multiply_boosts(
             _multiply(page, rules, facts[page.page_id]) if page.page_id in facts else page
             for page in ranked
         ]
-    boosted = _lift_asked(boosted)
+    boosted = _lift_pages_asked(boosted)
     return sorted(boosted, key=lambda page: (-page.score, page.slug)) if rules else boosted
 
 
-def _lift_asked(ranked: list[Ranked]) -> list[Ranked]:
+def _lift_pages_asked(ranked: list[Ranked]) -> list[Ranked]:
     """Return the pages with those first that have the query as a question of their own."""
     lowest = min((page.score for page in ranked if QUESTIONS in page.lanes), default=0.0)
     if lowest <= 0:

@@ -118,7 +118,7 @@ def assemble_context(
         is_first = selection.used == 0
         if is_first:
             selection.take(_excerpt(candidate, page, query, tokens, count), page)
-        dropped.append(pages.dropped(candidate, selection))
+        dropped.append(pages.dropped_chunk(candidate, selection))
         if is_first or len(dropped) == _MAX_MISSES:
             break
     stopped: StopReason = "budget"
@@ -280,10 +280,10 @@ def _add_related(
         best = max(gains, key=gains.__getitem__)
         candidate, new = near.pop(best), brings[best]
         if selection.take(candidate, pages.text(candidate.page_id)) is None:
-            dropped.append(pages.dropped(candidate, selection))
+            dropped.append(pages.dropped_chunk(candidate, selection))
             return "budget"
         brings = {chunk_id: terms - new for chunk_id, terms in brings.items() if terms - new}
-    left = any(selection.uncovered(candidate) for candidate in near.values())
+    left = any(selection.uncovered_spans(candidate) for candidate in near.values())
     return "coverage" if left else "exhausted"
 
 
@@ -317,7 +317,9 @@ class _PageCache:
             self._names[page_id] = (slug, labels.title if labels else slug)
         return self._names[page_id]
 
-    def dropped(self, candidate: ContextCandidate, selection: ContextSelection) -> DroppedChunk:
+    def dropped_chunk(
+        self, candidate: ContextCandidate, selection: ContextSelection
+    ) -> DroppedChunk:
         """Describe a candidate that did not fit."""
         tokens = selection.needs(candidate, self.text(candidate.page_id))
         return DroppedChunk(self.name_of(candidate.page_id)[0], tokens)
@@ -329,7 +331,9 @@ def _context_chunks(
     pages: _PageCache,
     count: Callable[[str], int],
 ) -> tuple[ContextChunk, ...]:
-    return tuple(_context_chunk(connection, span, pages, count) for span in selection.joined())
+    return tuple(
+        _context_chunk(connection, span, pages, count) for span in selection.joined_spans()
+    )
 
 
 def _context_chunk(

@@ -44,7 +44,7 @@ class ContextSelection:
         self._edges: dict[int, set[int]] = {}
         self._order: list[int] = []
 
-    def uncovered(self, candidate: ContextCandidate) -> list[tuple[int, int]]:
+    def uncovered_spans(self, candidate: ContextCandidate) -> list[tuple[int, int]]:
         """Return the parts of a candidate that are not in the context yet."""
         spans = [(candidate.start, candidate.stop)]
         for taken in self._taken.get(candidate.page_id, ()):
@@ -58,7 +58,7 @@ class ContextSelection:
 
     def take(self, candidate: ContextCandidate, page: bytes) -> int | None:
         """Add the new parts of a candidate if they fit; return their tokens, else None."""
-        new = self.uncovered(candidate)
+        new = self.uncovered_spans(candidate)
         tokens = self._needs(candidate.page_id, new, page)
         if self.used + tokens > self.limit:
             return None
@@ -72,7 +72,7 @@ class ContextSelection:
 
     def needs(self, candidate: ContextCandidate, page: bytes) -> int:
         """Return the tokens that a candidate would add."""
-        return self._needs(candidate.page_id, self.uncovered(candidate), page)
+        return self._needs(candidate.page_id, self.uncovered_spans(candidate), page)
 
     def _needs(self, page_id: int, new: Sequence[tuple[int, int]], page: bytes) -> int:
         tokens = sum(self.count(page[start:stop].decode()) for start, stop in new)
@@ -91,7 +91,7 @@ class ContextSelection:
         """Remove the span that was added last."""
         self._taken[self._order.pop()].pop()
 
-    def joined(self) -> list[ContextSpan]:
+    def joined_spans(self) -> list[ContextSpan]:
         """Return the joined spans: pages in the order they were added, each in page order."""
         return [
             span

@@ -1,4 +1,4 @@
-"""Questions about a time: search the other words, and bring in what is dated inside the period."""
+"""Answer questions about a time: search the other words, and add pages dated inside the period."""
 
 from __future__ import annotations
 

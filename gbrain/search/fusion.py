@@ -30,7 +30,7 @@ def fuse(
         Ranked(
             page_id,
             next(iter(by_lane.values())).slug,
-            _combined(parts[page_id].values(), merge, settings),
+            _combine_parts(parts[page_id].values(), merge, settings),
             by_lane,
         )
         for page_id, by_lane in seen.items()
@@ -132,7 +132,7 @@ def _parts(found: LaneResult, merge: MergeStrategy, settings: Settings) -> dict[
     return {page.page_id: part for page, part in zip(scored, scaled, strict=True)}
 
 
-def _combined(parts: Collection[float], merge: MergeStrategy, settings: Settings) -> float:
+def _combine_parts(parts: Collection[float], merge: MergeStrategy, settings: Settings) -> float:
     if merge == "set-union":
         return max(parts) + settings.both_bonus * (sum(parts) - max(parts))
     if merge == "set-union-rank":
@@ -155,7 +155,7 @@ def lanes_agree(lanes: Mapping[str, LaneResult]) -> bool:
     """Return whether the keyword and the vector lane share two of their first three pages."""
     if "fts" not in lanes or "vector" not in lanes:
         return False
-    keyword, meaning = (
+    keyword, vector = (
         {page.page_id for page in lanes[lane].pages[:_COMPARED_PAGES]} for lane in ("fts", "vector")
     )
-    return len(keyword & meaning) >= _SHARED_PAGES
+    return len(keyword & vector) >= _SHARED_PAGES

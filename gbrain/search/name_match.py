@@ -1,4 +1,4 @@
-"""The short-circuit: a query that is the name of a page, or a misspelt one, is that page."""
+"""The short-circuit: answer a query that is the name of a page, even misspelt, with that page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way of a query, top to bottom: each stage is one call, and adds one line to the trace.
+"""Answer a query, stage by stage: each stage is one call and adds one line to the trace.
 
 parse (in `Brain`) -> [name match] -> lanes in parallel -> merge -> boosts -> [rerank] -> threshold
 -> [expand to budget] -> answer
@@ -178,7 +178,7 @@ def _find_candidates(
     settings = plan.settings
     if _is_answered(match, plan):
         return Candidates(match, None, {}, LaneResults({}, plan.mode))
-    asked = _find_asked(connection, query, settings, trace)
+    asked = _find_pages_asked(connection, query, settings, trace)
     time = None
     if not asked and settings.date_boost and may_mention_date(query.semantic_text):
         from gbrain.search.date_search import read_time
@@ -210,7 +210,7 @@ def _find_candidates(
     return Candidates(match, intent, weights, lanes, time)
 
 
-def _find_asked(
+def _find_pages_asked(
     connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
 ) -> tuple[Candidate, ...]:
     """Return the pages in scope of which the query is a question, word for word."""

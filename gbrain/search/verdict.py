@@ -1,4 +1,4 @@
-"""How well a query was answered: strong, partial or nothing, from what the lanes say of it."""
+"""Grade how well a query was answered (strong, partial or nothing) from the lanes' results."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _SHARED_TABLES = ("config", "query_aliases")
 _REMOVAL_COST = 5
 
 
-class PageState(NamedTuple):
+class RollbackState(NamedTuple):
     """One state of a page: an earlier version, or the page as it is now if `current`."""
 
     page_id: int
@@ -42,7 +42,7 @@ class PageRollback(NamedTuple):
     """
 
     now: str | None
-    then: PageState | None
+    then: RollbackState | None
 
 
 class _KnownPage(NamedTuple):
@@ -187,24 +187,26 @@ def _front_matter_days(meta: str) -> Iterator[str]:
             yield period.first
 
 
-def _days_in_state(connection: sqlite3.Connection, then: PageState) -> tuple[str, ...]:
+def _days_in_state(connection: sqlite3.Connection, then: RollbackState) -> tuple[str, ...]:
     """Return the dates in the text and front matter of an earlier state of a page."""
     page = parse_page(then.path, _state_text(connection, then).encode())
     days = (page.first_day, *(chunk.first_day for chunk in page.chunks))
     return (*filter(None, days), *_front_matter_days(page.meta))
 
 
-def _current_state(connection: sqlite3.Connection, page_id: int) -> PageState:
+def _current_state(connection: sqlite3.Connection, page_id: int) -> RollbackState:
     version, path, written_at, created_at = connection.execute(
         "SELECT version, path, updated_at, created_at FROM pages WHERE id = ?", (page_id,)
     ).fetchone()
-    return PageState(page_id, version, path, written_at, created_at, True)
+    return RollbackState(page_id, version, path, written_at, created_at, True)
 
 
 _SELECT_VERSION = "SELECT version, path, written_at FROM versions WHERE page_id = ?"
 
 
-def _state_before(connection: sqlite3.Connection, page_id: int, moment: str) -> PageState | None:
+def _state_before(
+    connection: sqlite3.Connection, page_id: int, moment: str
+) -> RollbackState | None:
     """Return the state of a page just before `moment`; None if it did not exist."""
     row = connection.execute(
         f"{_SELECT_VERSION} AND written_at < ? AND ended_at >= ? ORDER BY version DESC LIMIT 1",
@@ -213,15 +215,15 @@ def _state_before(connection: sqlite3.Connection, page_id: int, moment: str) -> 
     return _version_state(connection, page_id, row) if row else None
 
 
-def _earliest_state(connection: sqlite3.Connection, page_id: int) -> PageState:
+def _earliest_state(connection: sqlite3.Connection, page_id: int) -> RollbackState:
     row = connection.execute(f"{_SELECT_VERSION} ORDER BY version LIMIT 1", (page_id,)).fetchone()
     return _version_state(connection, page_id, row) if row else _current_state(connection, page_id)
 
 
 def _version_state(
     connection: sqlite3.Connection, page_id: int, row: tuple[int, str, str]
-) -> PageState:
-    return PageState(
+) -> RollbackState:
+    return RollbackState(
         page_id, *row, created_at=_first_written_at(connection, page_id), current=False
     )
 
@@ -285,7 +287,7 @@ def _parse_until(path: str, text: str, day: str) -> Page:
         return parse_page(path, text.encode())
 
 
-def _state_text(connection: sqlite3.Connection, then: PageState) -> str:
+def _state_text(connection: sqlite3.Connection, then: RollbackState) -> str:
     if then.current:
         return pages.page_text(connection, then.page_id)
     row = connection.execute(

@@ -198,7 +198,7 @@ class Database:
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Read transaction: all reads in the block see the same snapshot of the brain.
+        """Run the block in a read transaction: all reads see the same snapshot of the brain.
 
         Yields the connection. Inside another read transaction it joins that one. SQLite errors are
         raised as BadBrain with a hint.
@@ -235,7 +235,7 @@ class Database:
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write transaction: commit at the end of the block, roll back if it raises.
+        """Run the block in a write transaction: commit at its end, roll back if it raises.
 
         Yields the connection to write through. Raises BadBrain if the brain is read-only, if its
         file was replaced, or if another program holds the write lock for longer than

@@ -55,7 +55,7 @@ def find_gaps(
     """Return all gaps by kind, most used first, then by name."""
     usage = _PageUsage(connection)
     finders: dict[GapKind, Callable[[], list[Gap]]] = {
-        "asked": lambda: _badly_answered(connection),
+        "asked": lambda: _badly_answered_queries(connection),
         "unwritten": lambda: _missing_targets(connection),
         "empty": lambda: _empty_pages(connection, usage),
         "stale": lambda: _stale_pages(connection, usage, today, stale_days),
@@ -84,7 +84,7 @@ class _PageUsage:
                 self.linking[target_of[key]].add(page_id)
 
 
-def _badly_answered(connection: sqlite3.Connection) -> list[Gap]:
+def _badly_answered_queries(connection: sqlite3.Connection) -> list[Gap]:
     """Return queries whose last answer was not strong, or repeated ones with no page opened."""
     by_text: dict[str, list[LoggedQuery]] = defaultdict(list)
     for query in logged_queries(connection):

@@ -104,7 +104,7 @@ class BoostDataRequest(NamedTuple):
     `days` are spans of days: the first and last day of each entry in or around them is read.
     """
 
-    passages: bool = False
+    chunks: bool = False
     days: tuple[tuple[str, str], ...] = ()
     opens: bool = False
     entries: bool = False
@@ -130,7 +130,7 @@ def read_boost_data(
     """Return boost data by page id; `chosen` maps each page to its best chunk."""
     pages = json.dumps(list(chosen))
     known = {row[0]: _from_row(row) for row in connection.execute(_PAGES, (pages,))}
-    if wanted.passages:
+    if wanted.chunks:
         best_chunks = json.dumps([chunk for chunk in chosen.values() if chunk is not None])
         rows = connection.execute(
             "SELECT page_id, kind, first_day, last_day, text FROM chunks "

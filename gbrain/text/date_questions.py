@@ -1,4 +1,4 @@
-"""The time that a question asks about, and the question without the words for it.
+"""Find the time that a question asks about, and the question without the words for it.
 
 Dates themselves are read by `dates`; here they are combined ("between March and June", "the first
 week of May") and given their alternatives ("in April": of which year?).
@@ -97,7 +97,7 @@ def split_question(question: str, today: date) -> DateQuestion:
 
 
 class _Reader:
-    """Replace times by numbered tokens, first single dates, then what is built from them."""
+    """Replaces times by numbered tokens, first single dates, then combinations of them."""
 
     def __init__(self, today: date) -> None:
         self.today = today
@@ -139,7 +139,7 @@ class _Reader:
         return text.translate({3: "", 4: "", 5: " "})
 
     def tokens_in(self, text: str) -> list[int]:
-        """Return the numbers of the tokens that stand in the text."""
+        """Return the numbers of the tokens in the text."""
         return [int(number) for number in re.findall(_TOKEN, text)]
 
     def _token(self, periods: tuple[Period, ...], recurs: bool, written: str) -> str:
@@ -150,7 +150,7 @@ class _Reader:
         return self.tokens[int(number)]
 
     def _read_dotted_date(self, match: re.Match[str]) -> str:
-        """`12.10.2025`, and `12.10.` after "am" or the like."""
+        """Read `12.10.2025`, and `12.10.` after "am" or the like."""
         lead, day, month, year = match.groups()
         if year is None and lead is None:
             return match[0]
@@ -163,7 +163,7 @@ class _Reader:
         return then if year or then <= self.today else then.replace(year=then.year - 1)
 
     def _read_slashed_date(self, match: re.Match[str]) -> str:
-        """`14/03/2026`: the day is first unless that is impossible; else both are meant."""
+        """Read `14/03/2026`: the day is first unless that is impossible; else both are meant."""
         first, second, year = map(int, match.groups())
         possible = [(m, d) for d, m in ((first, second), (second, first)) if m <= 12]
         periods = tuple(day_period(date(year, month, day)) for month, day in possible)
@@ -192,7 +192,7 @@ class _Reader:
         return self._token((calendar_period(self.today, match[1].lower(), away),), False, match[0])
 
     def _read_years_ago(self, match: re.Match[str]) -> str:
-        """A year ago is about this time of that year, or any of it."""
+        """Read "a year ago": about this time of that year, or any day of it."""
         count = match[1].lower()
         year = self.today.year - (_COUNTS[count] if count in _COUNTS else int(count))
         periods = (month_period(year, self.today.month), year_period(year))
@@ -226,13 +226,13 @@ class _Reader:
         return f"{lead} {token}" if lead else token
 
     def _read_final_month(self, match: re.Match[str]) -> str:
-        """ "Luc March": at the end and with a capital it is the month."""
+        """Read "Luc March": at the end and with a capital it is the month."""
         month = MONTH_NAMES.index(match[1]) + 1
         period = month_period(self.today.year - (month > self.today.month), month)
         return " " + self._token((period,), True, match[0])
 
     def _read_part_of(self, match: re.Match[str]) -> str:
-        """ "The first week of June", "the second half of 2025"."""
+        """Read "the first week of June", "the second half of 2025"."""
         which, unit, number = match[1].lower(), match[2].lower(), match[3]
         one = self._one(number)
         periods = tuple(part_of(period, unit, _ORDINALS[which]) for period in one.periods)
@@ -246,7 +246,7 @@ class _Reader:
         )
 
     def _read_rough_time(self, match: re.Match[str]) -> str:
-        """ "Early May" is its first third and a bit; all of it is the next best."""
+        """Read "early May": a bit more than its first third, or else all of it."""
         one = self._one(match[2])
         period = one.periods[0]
         first, last = date.fromisoformat(period.first), date.fromisoformat(period.last)
@@ -261,7 +261,7 @@ class _Reader:
         return self._token((part, *one.periods), False, match[0])
 
     def _read_time_away(self, match: re.Match[str]) -> str:
-        """ "Two weeks before 3 May": from then to that day, which may be when it was noted."""
+        """Read "two weeks before 3 May": from then to that day, when it may have been noted."""
         count, unit, way, one = match[1], match[2].lower(), match[3].lower(), self._one(match[4])
         number = _COUNTS[count.lower()] if count and count.lower() in _COUNTS else int(count or 1)
         days = {"day": 1, "night": 1, "month": 31}.get(unit, 7) * number
@@ -274,7 +274,7 @@ class _Reader:
         return self._token((span,), one.recurs, match[0])
 
     def _read_day_of_week(self, match: re.Match[str]) -> str:
-        """ "Two weeks ago on Monday", "on Monday last week": that day of that week."""
+        """Read "two weeks ago on Monday", "on Monday last week": that day of that week."""
         one, other = self._one(match[1]), self._one(match[2])
         week, day = (one, other) if len(other.periods[0].text) == 10 else (other, one)
         first, last = week.periods[0].first, week.periods[0].last
@@ -327,7 +327,7 @@ class _Reader:
         return self._token((span,), False, match[0])
 
     def _near_and_all(self, first: str, last: str, written: str) -> str:
-        """Before or after a date is likelier soon than years away."""
+        """Return a token for a time before or after a date: likely close to it, else any."""
         all_days = (first, _LAST_DAY) if "after" in written.lower() else (_FIRST_DAY, last)
         return self._token((iso_span(first, last), iso_span(*all_days)), False, written)
 
@@ -343,7 +343,7 @@ def _or_unchanged(read: Callable[[re.Match[str]], str]) -> Callable[[re.Match[st
 
 
 def _expand_shared_months(text: str) -> str:
-    """ "3-7 May 2026", "between 3 and 7 May" and "May 3-7, 2026" with the month at both days."""
+    """Repeat the month at both days of "3-7 May 2026", "between 3 and 7 May", "May 3-7, 2026"."""
     text = re.sub(_BETWEEN_DAYS, r"from \1 \3 to \2 \3", text, flags=re.IGNORECASE)
     text = re.sub(_DAYS_MONTH, r"\1 \3 to \2 \3", text, flags=re.IGNORECASE)
     return re.sub(_MONTH_DAYS, r"\1 \2\4 to \1 \3\4", text, flags=re.IGNORECASE)
@@ -359,7 +359,7 @@ def _without_dates(text: str) -> str:
 
 
 def _recurrences(period: Period, today: date) -> tuple[Period, ...]:
-    """The same days of this and earlier years, the latest first, and last of the next year."""
+    """Return the same days of this and earlier years, latest first, and last of the next year."""
     found = [period]
     for years in (*range(-1, -_RECURRING_YEARS, -1), 1):
         try:

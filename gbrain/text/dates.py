@@ -1,4 +1,4 @@
-"""Dates as people write them: in pages and file names, for --since and --until, in questions."""
+"""Parse dates as people write them: in pages, file names and questions, for --since and --until."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _LONGEST_QUESTION = 100_000
 
 
 def parse_date(written: str) -> Period | None:
-    """The date that the whole string is, as in timelines, front matter and file names."""
+    """Return the date that the whole string is, as in timelines, front matter and file names."""
     text = " ".join(written.split())
     leading = leading_date(text)
     if leading is not None:
@@ -101,13 +101,13 @@ def parse_date(written: str) -> Period | None:
 
 
 def leading_date(text: str) -> tuple[Period, int] | None:
-    """The date that the string starts with, spelled the ISO way, and the index where it ends."""
+    """Return the ISO date that the string starts with, and the index where it ends."""
     match = _iso().match(text)
     return None if match is None else _read_iso(match)
 
 
 def leading_written_date(text: str) -> tuple[Period, int] | None:
-    """The date with a year that the string starts with, in any spelling, and where it ends.
+    """Return the date with a year that starts the string, in any spelling, and its end.
 
     Besides ISO: 05.10.2026, 3 April 2025, April 3, 2025, April 2025, 3. Mai 2025.
     """
@@ -133,7 +133,7 @@ def leading_written_date(text: str) -> tuple[Period, int] | None:
 
 
 def find_written_date(text: str) -> Period | None:
-    """The first day or month with a year in a short text like a title, in any spelling."""
+    """Return the first day or month with a year in a short text, in any spelling."""
     if not _four_digit_year().search(text):
         return None
     for word in re.finditer(r"(?<![^\s(\[,:])\w", text):
@@ -165,7 +165,7 @@ def _written_date() -> re.Pattern[str]:
 
 
 def parse_bound(written: str, today: date) -> Period:
-    """The period that --since (by its first day) or --until (by its last) names.
+    """Return the period that --since (by its first day) or --until (by its last) names.
 
     Raises UsageError if it cannot be read.
     """
@@ -197,7 +197,7 @@ class Mention(NamedTuple):
 
 
 def find_mentions(question: str, today: date) -> list[Mention]:
-    """The dates that an English question in one line mentions, leaving out unsure ones.
+    """Return the dates that an English question in one line mentions, without unsure ones.
 
     They come in its order. A date without a year is the latest that has begun.
     """
@@ -212,7 +212,7 @@ def find_mentions(question: str, today: date) -> list[Mention]:
 def _take(
     read: _Reader, today: date, question: str, found: list[Mention], match: re.Match[str]
 ) -> str:
-    """Note a mention, and blank it out so that no later pattern reads a part of it again."""
+    """Record a mention, and blank it out so that no later pattern reads a part of it again."""
     period = _or_none(read, match, today, question)
     if period is None:
         return match[0]
@@ -293,7 +293,7 @@ def _read_quarter(match: re.Match[str], today: date, _question: str) -> Period:
 
 
 def _read_named_month(match: re.Match[str], today: date, question: str) -> Period | None:
-    """A date with its month's name; without a year, the latest one that has begun."""
+    """Read a date with a month's name; without a year, the latest one that has begun."""
     if not (_is_month(match, question) if question else match[1] is None):
         return None
     month, day, year = _MONTHS[match[4]], match[2] or match[5], match[6]
@@ -344,7 +344,7 @@ def _read_relative(match: re.Match[str], today: date, question: str) -> Period |
 
 
 def _read_ago(match: re.Match[str], today: date, question: str) -> Period:
-    """A day for a bound; in a question "three months ago" is vague and means that whole month."""
+    """Read "three months ago": a day for --since, but that whole month in a question."""
     units = _WAYS[match[3]] * _number(match[1])
     return (
         calendar_period(today, match[2], units)
@@ -364,7 +364,7 @@ def _read_near(match: re.Match[str], today: date, question: str) -> Period | Non
 
 
 def _read_weekday(match: re.Match[str], today: date, question: str) -> Period | None:
-    """The latest such day, today included; a question must say "on Monday" or the like."""
+    """Read the latest such weekday, today included; a question must say "on Monday"."""
     if bool(question) != bool(match[1]):
         return None
     return day_period(today - timedelta((today.weekday() - _WEEKDAYS[match[2]]) % 7))

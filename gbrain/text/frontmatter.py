@@ -89,7 +89,7 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
             if parsed is not None:
                 return FrontMatter(text[:end], *parsed), text[end:]
         elif has_key:
-            raise _bad(1, "front matter is longer than 1 MB", _HINT_SMALLER)
+            raise _bad_line(1, "front matter is longer than 1 MB", _HINT_SMALLER)
     return FrontMatter(text[:start], {}, {}), text[start:]
 
 
@@ -102,7 +102,7 @@ def _parse_yaml(source: str) -> tuple[dict[str, FrontMatterValue], dict[str, int
         raise _not_allowed(forbidden[0], line)
     if directive := _DIRECTIVE.match(source):
         line = _FIRST_YAML_LINE + len(_NEWLINE.findall(directive[0]))
-        raise _bad(
+        raise _bad_line(
             line,
             "front matter must not contain YAML directives",
             "Remove the line that starts with %.",
@@ -118,7 +118,7 @@ def _parse_yaml(source: str) -> tuple[dict[str, FrontMatterValue], dict[str, int
         raise _parser_error(error, source) from None
     except (ValueError, OverflowError):
         # In the pure-Python parser, chr() fails on an escape such as "\UFFFFFFFF".
-        raise _bad(builder.line, "an escape stands for no character", _HINT_QUOTE) from None
+        raise _bad_line(builder.line, "an escape stands for no character", _HINT_QUOTE) from None
 
 
 class _ValueBuilder:
@@ -142,7 +142,7 @@ class _ValueBuilder:
             return {}, {}
         root = self._next()
         if type(root) is self._yaml.SequenceStartEvent:
-            raise _bad(_line(root), "front matter is a list, not a map", _HINT_MAP)
+            raise _bad_line(_line(root), "front matter is a list, not a map", _HINT_MAP)
         if type(root) is not self._yaml.MappingStartEvent:
             return None
         lines: dict[str, int] = {}
@@ -150,7 +150,7 @@ class _ValueBuilder:
         self._next()
         after = self._next()
         if type(after) is not self._yaml.StreamEndEvent:
-            raise _bad(_line(after), "a second YAML document starts here", _HINT_CLOSE)
+            raise _bad_line(_line(after), "a second YAML document starts here", _HINT_CLOSE)
         return values, lines
 
     def _value(self, event: Any, depth: int) -> FrontMatterValue:
@@ -171,11 +171,11 @@ class _ValueBuilder:
         while type(event := self._next()) is not self._yaml.MappingEndEvent:
             if type(event) is not self._yaml.ScalarEvent:
                 what = "a key must be text, not a list, a map or an alias"
-                raise _bad(_line(event), what, _HINT_QUOTE)
+                raise _bad_line(_line(event), what, _HINT_QUOTE)
             key = self._scalar(event)[0]
             if key in lines:
                 what = f"a duplicate key, first on line {lines[key]}"
-                raise _bad(self.line, what, "Remove one of the two.")
+                raise _bad_line(self.line, what, "Remove one of the two.")
             lines[key] = self.line
             values[key] = self._value(self._next(), depth + 1)
         self._anchor(start, values)
@@ -204,7 +204,7 @@ class _ValueBuilder:
     def _alias(self, event: Any, depth: int) -> FrontMatterValue:
         if event.anchor not in self._anchored:
             what = "an alias without an anchor above it"
-            raise _bad(_line(event), what, _HINT_QUOTE)
+            raise _bad_line(_line(event), what, _HINT_QUOTE)
         value = self._anchored[event.anchor]
         nodes, height = _measure(value)
         self._count(event, nodes)
@@ -225,12 +225,12 @@ class _ValueBuilder:
         self._nodes += nodes
         if self._nodes > MAX_VALUES:
             what = f"front matter has more than {MAX_VALUES} values with aliases expanded"
-            raise _bad(self.line, what, _HINT_SMALLER)
+            raise _bad_line(self.line, what, _HINT_SMALLER)
 
     def _limit_depth(self, depth: int) -> None:
         if depth > MAX_DEPTH:
             what = f"front matter is nested more than {MAX_DEPTH} levels deep"
-            raise _bad(self.line, what, _HINT_SMALLER)
+            raise _bad_line(self.line, what, _HINT_SMALLER)
 
 
 def _parse_plain(text: str) -> FrontMatterValue:
@@ -273,13 +273,13 @@ def _line(event: Any) -> int:
     return line + _FIRST_YAML_LINE
 
 
-def _bad(line: int, what: str, hint: str) -> BadPage:
+def _bad_line(line: int, what: str, hint: str) -> BadPage:
     return BadPage(f"line {line}: {what}", hint=hint)
 
 
 def _not_allowed(character: str, line: int) -> BadPage:
     what = f"the character U+{ord(character):04X} is not allowed in front matter"
-    return _bad(line, what, "Remove it.")
+    return _bad_line(line, what, "Remove it.")
 
 
 def _parser_error(error: Any, source: str) -> BadPage:
@@ -292,7 +292,7 @@ def _parser_error(error: Any, source: str) -> BadPage:
     indent = text[: len(text) - len(text.lstrip(" \t"))]
     hint = _HINT_TAB if "\t" in indent else _HINT_QUOTE
     # The parser's own words mean little to a user of notes, and may quote text of the page.
-    return _bad(mark.line + _FIRST_YAML_LINE, "this front matter is not valid YAML", hint)
+    return _bad_line(mark.line + _FIRST_YAML_LINE, "this front matter is not valid YAML", hint)
 
 
 def set_key(text: str, key: str, value: str) -> str:

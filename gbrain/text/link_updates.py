@@ -1,4 +1,4 @@
-"""Change the links of a page to pages that were renamed, and not a byte else."""
+"""Change the links of a page to pages that were renamed, and leave every other byte unchanged."""
 
 from __future__ import annotations
 

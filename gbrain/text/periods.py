@@ -1,4 +1,4 @@
-"""Spans of days: years, quarters, seasons, months, weeks, days, their parts and neighbours."""
+"""Calculate spans of days: years, quarters, seasons, months, weeks, and parts of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Period:
 
 
 def shift_day(day: date, unit: str, count: int) -> date:
-    """Move by whole units; from the 31st to a shorter month means to its last day."""
+    """Return the day moved by whole units; in a shorter month, the 31st becomes its last day."""
     if unit in _DAYS_IN:
         return day + timedelta(count * _DAYS_IN[unit])
     year, month = divmod(day.year * 12 + day.month - 1 + count * _MONTHS_IN[unit], 12)
@@ -36,7 +36,7 @@ def shift_day(day: date, unit: str, count: int) -> date:
 
 
 def calendar_period(today: date, unit: str, count: int) -> Period:
-    """The whole week (from Monday), month, … that lies `count` after the one of today."""
+    """Return the whole week (from Monday), month, … that is `count` after the one of today."""
     if unit == "day":
         return day_period(shift_day(today, unit, count))
     if unit in ("week", "weekend"):

@@ -57,7 +57,7 @@ def parse_tree(text: str, aliases: Aliases, today: date) -> Clause | None:
     from that operand. A bracket without its partner and an operator without operands are ignored.
     """
     context = _ParseContext(aliases, today)
-    tree = _loose(deque(_tokens(text, context)), context, 0)
+    tree = _parse_loose(deque(_tokens(text, context)), context, 0)
     if tree is None or _kinds(tree) <= {"term", "loose"}:
         return None
     return tree if _kinds(tree) & {"all", "any", "not"} else _without_stop_words(tree)
@@ -135,14 +135,14 @@ def _term(term: Term | None) -> Clause | None:
 def _word(written: str, aliases: Aliases) -> Clause | None:
     term = make_word_term(written, aliases)
     for _ in range(_MAX_STRIPS):
-        again = term and make_word_term(_bare(term), aliases)
+        again = term and make_word_term(_unquoted(term), aliases)
         if again == term:
             break
         term = again
     return _term(term)
 
 
-def _bare(term: Term) -> str:
+def _unquoted(term: Term) -> str:
     return term.words[0] + ("*" if term.prefix else "")
 
 
@@ -183,7 +183,7 @@ def day_before(day: str) -> str:
     return (first - timedelta(1)).isoformat() if first > date.min else "0000-12-31"
 
 
-def _loose(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
+def _parse_loose(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
     parts: list[Clause] = []
     while tokens:
         sign = tokens[0].sign
@@ -192,30 +192,30 @@ def _loose(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause 
         if sign in (")", "AND", "OR"):
             tokens.popleft()
             continue
-        part = _any(tokens, context, depth)
+        part = _parse_any(tokens, context, depth)
         if part:
             parts.append(part)
     return join_clauses("loose", parts)
 
 
-def _any(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
-    parts = [_all(tokens, context, depth)]
+def _parse_any(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
+    parts = [_parse_all(tokens, context, depth)]
     while tokens and tokens[0].sign == "OR":
         tokens.popleft()
-        parts.append(_all(tokens, context, depth))
+        parts.append(_parse_all(tokens, context, depth))
     return join_clauses("any", [part for part in parts if part])
 
 
-def _all(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
-    parts = [_operand(tokens, context, depth)]
+def _parse_all(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
+    parts = [_parse_operand(tokens, context, depth)]
     while tokens and tokens[0].sign in ("AND", "NOT"):
         if tokens[0].sign == "AND":
             tokens.popleft()
-        parts.append(_operand(tokens, context, depth))
+        parts.append(_parse_operand(tokens, context, depth))
     return join_clauses("all", [part for part in parts if part])
 
 
-def _operand(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
+def _parse_operand(tokens: deque[_Token], context: _ParseContext, depth: int) -> Clause | None:
     unwanted = False
     while tokens and tokens[0].sign == "NOT":
         tokens.popleft()
@@ -225,22 +225,22 @@ def _operand(tokens: deque[_Token], context: _ParseContext, depth: int) -> Claus
     token = tokens.popleft()
     part = token.clause
     if token.sign == "(":
-        part = _loose(tokens, context, depth + 1)
+        part = _parse_loose(tokens, context, depth + 1)
         if tokens:
             tokens.popleft()
         if part and token.name:
             part = _all_fields(part, token.name, context)
-    return _not(part) if part and unwanted else part
+    return _negate(part) if part and unwanted else part
 
 
-def _not(part: Clause) -> Clause:
+def _negate(part: Clause) -> Clause:
     return part.operands[0] if part.kind == "not" else Clause("not", (part,))
 
 
 def _all_fields(tree: Clause, name: str, context: _ParseContext) -> Clause:
     """Return the tree of a bracket after a field name, with each word as a value of that field."""
     if tree.kind == "term" and tree.term:
-        value = " ".join(tree.term.words) if tree.term.quoted else _bare(tree.term)
+        value = " ".join(tree.term.words) if tree.term.quoted else _unquoted(tree.term)
         return _field(name, value, context, bare=not tree.term.quoted) or tree
     return tree._replace(operands=tuple(_all_fields(part, name, context) for part in tree.operands))
 

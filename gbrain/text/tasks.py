@@ -84,7 +84,7 @@ def find_tasks(body: str) -> Iterator[Task]:
 
 
 def tick(body: str, task: Task) -> str:
-    """Return the body with one task done, and not another character changed."""
+    """Return the body with one task done, and everything else unchanged."""
     mark = "x" if task.stop - task.start == 1 else "DONE"
     return body[: task.start] + mark + body[task.stop :]
 

@@ -70,7 +70,7 @@ def test_the_better_lane_gets_the_weight(lane: str, weight: float) -> None:
     assert tuned.gain == pytest.approx(1 - tuned.present_score)
     assert tuned.low > 0
     assert tuned.is_gain
-    assert not tuned.balanced
+    assert not tuned.is_balanced
 
 
 def test_random_lanes_give_no_gain() -> None:
@@ -78,7 +78,7 @@ def test_random_lanes_give_no_gain() -> None:
     assert tuned.best_score >= tuned.present_score
     assert tuned.low <= tuned.gain <= tuned.high
     assert not tuned.is_gain
-    assert tuned.balanced
+    assert tuned.is_balanced
 
 
 def test_current_settings_stay_when_nothing_is_better() -> None:

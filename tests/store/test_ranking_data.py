@@ -106,10 +106,10 @@ def test_the_best_chunk_is_read_on_request(brain: Brain) -> None:
         sql = "SELECT id FROM chunks WHERE kind = 'timeline'"
         chunk = connection.execute(sql).fetchone()[0]
     assert of(brain, page, chunk).chunk_text == ""
-    known = of(brain, page, chunk, BoostDataRequest(passages=True))
+    known = of(brain, page, chunk, BoostDataRequest(chunks=True))
     assert (known.chunk_kind, known.chunk_first_day) == ("timeline", "2026-04-03")
     assert "Began" in known.chunk_text
-    assert of(brain, page, None, BoostDataRequest(passages=True)).chunk_kind is None
+    assert of(brain, page, None, BoostDataRequest(chunks=True)).chunk_kind is None
 
 
 def test_open_counts_are_read_on_request(brain: Brain) -> None:
@@ -141,6 +141,6 @@ def test_pages_with_every_quoted_phrase_are_marked(brain: Brain) -> None:
 def test_a_deleted_page_is_left_out(sample: Path) -> None:
     with Brain.open(sample) as brain, brain.database.read_transaction() as connection:
         assert (
-            read_boost_data(connection, {10**9: 10**9}, BoostDataRequest(passages=True, opens=True))
+            read_boost_data(connection, {10**9: 10**9}, BoostDataRequest(chunks=True, opens=True))
             == {}
         )

@@ -33,7 +33,7 @@ def search(
     import numpy as np
 
     scores = scan() if scan else approximate_cosines(connections, space, embedded)
-    slots = vector.slots_seen(connections[0], space, query, len(scores))
+    slots = vector.slots_to_score(connections[0], space, query, len(scores))
     if len(slots) > _MEMORY_VECTORS:
         slots = slots[np.argpartition(-scores[slots], _MEMORY_VECTORS)[:_MEMORY_VECTORS]]
     _, memory = vectors_at(connections[0], space, slots)

@@ -47,7 +47,7 @@ def search(
     connection = connections[0]
     pool = settings.lane_pool(lane, query.limit)
     scores = scan() if scan else approximate_cosines(connections, space, embedded)
-    slots = slots_seen(connection, space, query, len(scores))
+    slots = slots_to_score(connection, space, query, len(scores))
     chunks: list[ScoredChunk] = []
     best: dict[int, ScoredChunk] = {}
     # One long page can fill the first batch: go on until the pool is full.
@@ -103,7 +103,7 @@ def _lower_unreadable(
     return lowered, {page_id: lower(chunk) for page_id, chunk in best.items()}
 
 
-def slots_seen(
+def slots_to_score(
     connection: sqlite3.Connection, space: VectorSpace, query: Query, count: int
 ) -> Slots:
     """Return which of the first `count` slots are in scope."""

@@ -1,4 +1,4 @@
-"""What a reranker gets and returns, and how its scores and the merged ones become one order.
+"""The request and scores of a reranker, and how its scores are mixed with the merged ones.
 
 Each kind of reranker is a module of this folder with `score_pages(request)`.
 """
