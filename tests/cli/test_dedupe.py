@@ -88,7 +88,7 @@ def test_pages_not_embedded_yet_are_named(run, ferries):
     )
 
 
-def test_put_says_what_is_nearly_the_same_and_writes_it_all_the_same(run, brain_path):
+def test_put_names_a_near_duplicate_and_still_writes(run, brain_path):
     run("put", "ferry", stdin=NOTE.encode())
     put = run("put", "inbox/boat", stdin=NOTE.replace("dusk", "night").encode())
     assert (put.exit_code, put.stdout) == (0, "")

@@ -74,7 +74,7 @@ def test_a_damaged_brain_is_an_error_and_no_traceback(run, sample):
         assert (refused.exit_code, refused.error["code"]) == (1, "damaged")
 
 
-def test_a_setting_that_a_newer_program_left_does_not_lock_anybody_out(run, sample):
+def test_an_unknown_setting_of_a_newer_program_is_ignored(run, sample):
     import sqlite3
 
     connection = sqlite3.connect(sample)

@@ -26,7 +26,7 @@ def vault(tmp_path: Path) -> Path:
     return folder
 
 
-def test_import_says_what_came_in_and_the_second_time_that_nothing_did(run, brain_path, vault):
+def test_import_reports_pages_once_and_nothing_the_second_time(run, brain_path, vault):
     first = run("import", vault, "--no-embed")
     assert (first.exit_code, first.stdout, first.stderr) == (
         0,
@@ -310,7 +310,7 @@ def test_one_is_not_many(run, brain_path, tmp_path):
     assert run("embed", "a").stderr.startswith("1 chunk embedded (")
 
 
-def test_import_ends_with_what_was_embedded_and_what_was_passed_over(run, brain_path, tmp_path):
+def test_import_reports_embedded_chunks_and_skipped_files(run, brain_path, tmp_path):
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / "a.md").write_text("# A\n\nApples.\n")

@@ -69,7 +69,7 @@ def test_what_the_prose_names_is_there() -> None:
             assert quoted in all_settings() or quoted == "superseded_by", quoted
 
 
-def test_the_page_of_query_tells_the_whole_language_and_every_key() -> None:
+def test_the_query_page_has_the_language_and_every_key() -> None:
     page = plain(manual_pages()["man1/gbrain-query.1"])
     for field in FIELDS:
         assert f"{field}:x" in page
@@ -120,7 +120,7 @@ def test_every_variable_that_the_program_reads_is_in_the_manual() -> None:
     assert told - read == {"NO_COLOR"}, "which Rich reads"
 
 
-def test_the_wheel_puts_pages_and_completions_where_programs_look() -> None:
+def test_the_wheel_installs_man_pages_and_completions() -> None:
     built = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     shared = built["targets"]["wheel"]["shared-data"]
     assert shared["man"] == "share/man"

@@ -93,7 +93,8 @@ def test_models_are_compared_on_the_brains_own_questions(run, moved):
     switched = run("model", "use", "bge-small-en-v1.5")
     assert switched.stderr.splitlines() == [
         "bge-small-en-v1.5 is now the active model.",
-        "Run gbrain embed to compute the missing vectors, then gbrain selftest to compare with mine.",
+        "Run gbrain embed to compute the missing vectors, then gbrain selftest to compare with "
+        "mine.",
     ]
     run("embed", "--quiet")
     assert run("selftest", "--json").json["baseline"]["state"]["model"] == "mine"
@@ -166,7 +167,7 @@ def test_with_a_damaged_model_keywords_answer(run, moved, how):
     assert searched.json["results"][0]["slug"] == "birds"
 
 
-def test_embedding_with_a_damaged_model_says_so_and_keeps_the_work(run, moved):
+def test_a_damaged_model_is_reported_and_keeps_finished_work(run, moved):
     run("put", "new", stdin=b"The kettle sings.\n")
     damage(moved, "truncated")
     failed = run("embed", "--json")
@@ -193,7 +194,7 @@ def test_a_model_that_came_with_the_file_is_not_opened(run, moved, tmp_path, mon
     assert run("query", "heron", "--mode", "hybrid", "--json").json["mode"] == "hybrid"
 
 
-def test_a_model_is_not_opened_from_another_folder_than_was_agreed_to(run, moved, brain_path):
+def test_a_model_is_opened_only_from_the_approved_folder(run, moved, brain_path):
     with closing(sqlite3.connect(brain_path)) as connection, connection:
         connection.execute("UPDATE embedding_models SET folder = '/etc' WHERE active")
     refused = run("model", "verify", "--json")

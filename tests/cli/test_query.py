@@ -191,7 +191,7 @@ def test_a_repaired_word_is_told_and_counts_for_the_verdict(run, embedded, comma
 
 
 @pytest.mark.parametrize("command", ["search", "query"])
-def test_a_word_that_is_merely_alike_does_not_make_an_answer_good(run, embedded, command):
+def test_a_similar_word_does_not_improve_the_verdict(run, embedded, command):
     told = run(command, "zzyzx spacefull").stderr.splitlines()
     assert told[0] == "Read as: zzyzx spaced"
     assert told[1].startswith("No page answers this well. Closest: ")

@@ -176,7 +176,7 @@ def test_an_error_is_a_document_too(run: Run) -> None:
     }
 
 
-def test_a_value_that_cannot_be_does_not_keep_one_from_resetting_it(run: Run, empty: Path) -> None:
+def test_an_invalid_value_can_be_reset(run: Run, empty: Path) -> None:
     with closing(sqlite3.connect(empty)) as raw, raw:
         raw.execute("INSERT INTO config VALUES ('rrf_k', 'many'), ('mood', 'sunny')")
     assert run("config", "get", "rrf_k").stdout == "60\n"
@@ -279,7 +279,7 @@ def test_removing_what_is_not_there_names_the_nearest(run: Run) -> None:
     )
 
 
-def test_a_page_s_questions_are_found_as_soon_as_the_setting_says_so(run, brain_path):
+def test_questions_are_found_once_the_setting_is_on(run, brain_path):
     run("put", "knots", stdin=b"---\nquestions: [how to tie a boat]\n---\n# Bowline\n\nA loop.\n")
     assert run("search", "boat", "--json").json["results"][0]["slug"] == "knots"
     run("config", "set", "hypothetical_questions", "off")

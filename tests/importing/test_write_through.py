@@ -297,9 +297,7 @@ def test_front_matter_that_would_not_parse_is_a_conflict(brain: Brain, notes: Pa
 
 
 @pytest.mark.parametrize("kind", ["read-only", "folder", "no root", "not UTF-8"])
-def test_a_file_that_cannot_be_written_is_written_by_the_next_sync(
-    brain: Brain, notes: Path, kind: str
-) -> None:
+def test_the_next_sync_writes_a_file_that_failed(brain: Brain, notes: Path, kind: str) -> None:
     file, aside = notes / "a.md", notes.with_name("aside")
     if kind == "read-only":
         file.chmod(0o444)
@@ -337,9 +335,7 @@ def test_an_empty_folder_is_taken_for_an_unmounted_disk(brain: Brain, notes: Pat
     assert list(notes.iterdir()) == []
 
 
-def test_a_page_changed_after_its_file_was_deleted_gets_the_file_back(
-    brain: Brain, notes: Path
-) -> None:
+def test_a_changed_page_gets_its_deleted_file_back(brain: Brain, notes: Path) -> None:
     (notes / "b.md").write_text("# B\n")
     (notes / "a.md").unlink()
     brain.put("a", b"# New\n")

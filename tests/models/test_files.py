@@ -84,7 +84,7 @@ def test_only_verify_sees_a_change_that_keeps_the_size(small: ModelSpec, name: s
         verify_hashes(small)
 
 
-def test_a_spec_without_recorded_files_is_still_held_to_its_digest(small: ModelSpec) -> None:
+def test_a_spec_without_files_is_checked_by_its_digest(small: ModelSpec) -> None:
     bare = small._replace(files=())
     verify_hashes(bare)
     (small.folder / "model.onnx").write_bytes(b"abX")

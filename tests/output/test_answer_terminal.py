@@ -179,7 +179,7 @@ def test_what_was_left_out_is_told() -> None:
     assert line == "2 superseded pages left out; --include-superseded shows them."
 
 
-def test_they_stand_out_in_a_colour_that_light_and_dark_screens_show() -> None:
+def test_matches_are_visible_on_light_and_dark_screens() -> None:
     screen = Console(force_terminal=True, color_system="truecolor", width=100, no_color=False)
     with screen.capture() as seen:
         screen.print(highlight_matches("a \x02b\x03"))

@@ -56,7 +56,7 @@ def test_the_entry_of_the_asked_period_is_shown_first(
     assert first(notes.search(question)) == (slug, date)
 
 
-def test_a_question_without_other_words_lists_the_period_latest_first(notes: Brain) -> None:
+def test_a_question_of_only_a_date_lists_it_latest_first(notes: Brain) -> None:
     found = notes.search("what happened last week?")
     assert [(hit.slug, hit.date) for hit in found.hits] == [
         ("journal/2026-11-14", "2026-11-14"),

@@ -56,7 +56,7 @@ def test_rrf_adds_the_setting_to_the_rank() -> None:
     assert [page.score for page in fused] == pytest.approx([1 / 12 + 1 / 11, 1 / 11])
 
 
-def test_set_union_takes_the_better_lane_and_a_share_of_the_other() -> None:
+def test_set_union_adds_a_share_of_the_lower_score() -> None:
     found = {
         "fts": lane("a", "b", "c", scores=(10.0, 6.0, 2.0)),
         "vector": lane("b", "d", scores=(0.9, 0.5)),
@@ -65,20 +65,20 @@ def test_set_union_takes_the_better_lane_and_a_share_of_the_other() -> None:
     assert fused == pytest.approx({"a": 1.0, "b": 1.0 + 0.6 * 0.5, "c": 0.0, "d": 0.0})
 
 
-def passages(*scored: tuple[int, str, float]) -> tuple[ScoredChunk, ...]:
+def scored_chunks(*scored: tuple[int, str, float]) -> tuple[ScoredChunk, ...]:
     """Chunks by number, page and score, best first."""
     return tuple(ScoredChunk(number, ord(page), score) for number, page, score in scored)
 
 
 def test_the_best_passage_counts_by_what_both_lanes_say_of_it() -> None:
-    words = LaneResult((), passages((1, "a", 8.0), (2, "b", 6.0), (3, "b", 4.0)))
-    meaning = LaneResult((), passages((3, "b", 0.9), (2, "b", 0.8), (4, "c", 0.5)))
-    assert shared_chunk_scores(words, meaning) == pytest.approx(
+    words = LaneResult((), scored_chunks((1, "a", 8.0), (2, "b", 6.0), (3, "b", 4.0)))
+    vector = LaneResult((), scored_chunks((3, "b", 0.9), (2, "b", 0.8), (4, "c", 0.5)))
+    assert shared_chunk_scores(words, vector) == pytest.approx(
         {ord("a"): 0.5, ord("b"): (0.5 + 0.75) / 2, ord("c"): 0.0}
     )
 
 
-def test_set_union_favours_a_passage_that_words_and_meaning_share() -> None:
+def test_set_union_favours_a_chunk_found_by_both_lanes() -> None:
     found = {
         "fts": lane("a", "b", "c", scores=(9.0, 9.0, 1.0)),
         "vector": lane("a", "b", "c", scores=(0.9, 0.9, 0.1))._replace(
@@ -147,7 +147,7 @@ def test_ranks_beyond_a_pool_count_for_nothing(merge: MergeStrategy) -> None:
     assert fuse(longer, EVEN, merge, SETTINGS) == fuse(found, EVEN, merge, SETTINGS)
 
 
-def test_set_union_by_rank_takes_the_better_rank_and_a_bonus_for_both() -> None:
+def test_set_union_rank_adds_a_bonus_for_both_lanes() -> None:
     fused = scores({"fts": lane("a", "b"), "vector": lane("c", "b")}, "set-union-rank")
     assert fused == pytest.approx({"a": 1.0, "b": 0.5 + 0.25, "c": 1.0})
 

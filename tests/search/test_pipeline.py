@@ -133,7 +133,7 @@ def test_only_lanes_with_a_weight_answer(
     assert (answer.notice, answer.fell_back_to_bm25) == (notice, False)
 
 
-def test_associations_are_the_same_beside_the_vector_lane_and_alone(embedded: Brain) -> None:
+def test_the_associative_lane_needs_no_vector_lane(embedded: Brain) -> None:
     on = {"associative_weight": "1"}
     _, beside = embedded.query_with_trace(LUKEWARM, changes=on)
     _, alone = embedded.query_with_trace(LUKEWARM, changes={**on, **OFF})

@@ -105,7 +105,7 @@ def test_every_page_is_kept_or_reported(given_: list[tuple[str, float]], thresho
         assert max(pages, key=lambda one: one.score) in found.kept
 
 
-def test_noise_is_the_same_for_the_same_seed_whatever_else_is_found() -> None:
+def test_noise_depends_on_the_seed_and_not_on_other_pages() -> None:
     settings = Settings(noise_sigma=0.02)
     pages = [Ranked(number, f"page-{number}", 1.0, {}) for number in range(9)]
     (alone,) = apply_noise(pages[:1], "x", settings)

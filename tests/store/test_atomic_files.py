@@ -314,7 +314,7 @@ def test_a_replaced_temporary_file_is_not_published(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("removed", range(len(ENDINGS)))
-def test_whoever_is_killed_while_clearing_up_leaves_it_to_the_next(
+def test_a_killed_cleanup_is_finished_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removed: int
 ) -> None:
     for ending in ENDINGS:

@@ -78,7 +78,7 @@ def test_citations_are_found_in_json(document: str) -> None:
     assert parse_citations(document) == [ALICE._replace(hash=PIECE["hash"])]
 
 
-def test_json_keeps_the_quoted_text_and_finds_citations_in_strings() -> None:
+def test_json_finds_citations_and_keeps_quoted_text() -> None:
     found = parse_citations(json.dumps([{**PIECE, "text": "Said so."}, {"answer": f"So {ALICE}"}]))
     assert found == [ALICE._replace(hash=PIECE["hash"], text="Said so."), ALICE]
 

@@ -64,7 +64,7 @@ def test_entries_added_on_both_sides_are_kept_by_date(newline: str) -> None:
     assert merge_texts(log, brain, file) == (log + "".join(f"{e}{newline}" for e in entries), 0)
 
 
-def test_entries_are_kept_latest_first_where_the_page_has_them_so() -> None:
+def test_merged_entries_stay_latest_first() -> None:
     top = "# Log\n\n## Timeline\n"
     rest = "- 2026-03-04 — four\n- 2026-01-02 — two\n"
     merged = merge_texts(
