@@ -15,7 +15,6 @@ from gbrain.paths import cache_folder, make_folder
 from gbrain.store import as_of
 from gbrain.store.atomic_files import remove_leftovers, temporary_file
 from gbrain.store.brain_files import find_orphaned_logs, place_brain
-from gbrain.store.sqlite_errors import explain_errors
 from gbrain.store.vectors import active_space, has_vectors
 from gbrain.types import Progress, no_progress
 
@@ -34,7 +33,7 @@ def brain_as_of(brain: Brain, day: str, progress: Progress = no_progress) -> Bra
     with brain.database.read_transaction() as connection:
         path = folder / f"{_copy_name(brain, connection, day)}.db"
         if not path.exists():
-            _make_copy(brain, connection, day, path, progress)
+            _make_copy(connection, day, path, progress)
         shared = as_of.read_shared_rows(connection)
     with suppress(OSError):
         os.utime(path)
@@ -50,19 +49,12 @@ def _copy_name(brain: Brain, connection: sqlite3.Connection, day: str) -> str:
     return sha256(repr((known, as_of.content_fingerprint(connection))).encode()).hexdigest()[:32]
 
 
-def _make_copy(
-    brain: Brain, connection: sqlite3.Connection, day: str, path: Path, progress: Progress
-) -> None:
+def _make_copy(connection: sqlite3.Connection, day: str, path: Path, progress: Progress) -> None:
     """Build the copy under a temporary name, so that `path` is always complete."""
     try:
         make_folder(path.parent)
         with temporary_file(path.parent) as temporary:
-            with explain_errors(temporary.path):
-                target = sqlite3.connect(temporary.path, isolation_level=None)
-                try:
-                    as_of.copy_brain(connection, target, progress)
-                finally:
-                    target.close()
+            as_of.copy_snapshot(connection, temporary.path, progress)
             with Brain.open(temporary.path) as past:
                 _rewind(past, day, progress)
             # Another process may have made the same copy and have it open: keep that one.

@@ -29,9 +29,7 @@ class BrainFile:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.reload_settings()
-        database.connection.execute(
-            f"PRAGMA busy_timeout = {int(self.settings.busy_seconds * 1000)}"
-        )
+        database.set_busy_seconds(self.settings.busy_seconds)
         # Called with a shell command from the brain file that its user has never approved here.
         self.confirm: Callable[[str], bool] = lambda command: False
         # Whether it stays open at the end of a `with` block.

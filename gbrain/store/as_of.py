@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import BadPage
 from gbrain.store import page_writer, pages
 from gbrain.store.history import decompress_version
 from gbrain.store.schema import KEYWORD_INDEXES
+from gbrain.store.sqlite_errors import explain_errors
 from gbrain.text.dates import parse_date
 from gbrain.text.page import DATE_KEYS, parse_page
 from gbrain.text.slug import slug_from_path
@@ -80,13 +83,14 @@ def content_fingerprint(connection: sqlite3.Connection) -> str:
     return f"{digest.hexdigest()} {last}"
 
 
-def copy_brain(source: sqlite3.Connection, target: sqlite3.Connection, progress: Progress) -> None:
-    """Copy a whole brain; in a read transaction, concurrent writes are not included."""
-    source.backup(
-        target,
-        pages=_SQLITE_PAGES_PER_STEP,
-        progress=lambda status, left, total: progress(total - left, total),
-    )
+def copy_snapshot(source: sqlite3.Connection, target: Path, progress: Progress) -> None:
+    """Copy a whole brain to the file `target`, without writes since the transaction began."""
+    with explain_errors(target), closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        source.backup(
+            copy,
+            pages=_SQLITE_PAGES_PER_STEP,
+            progress=lambda status, left, total: progress(total - left, total),
+        )
 
 
 SharedRows = dict[str, list[tuple[str, str]]]

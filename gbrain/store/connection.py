@@ -74,6 +74,11 @@ class Database:
                 except sqlite3.Error:
                     raise self._write_error from error
 
+    def set_busy_seconds(self, seconds: float) -> None:
+        """Let writes wait up to `seconds` for other programs."""
+        self.busy_seconds = seconds
+        self.connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+
     def _connect(self) -> tuple[sqlite3.Connection, FileStamp | None]:
         """Open and configure another connection to the file; the caller closes it.
 
