@@ -88,7 +88,7 @@ def split_question(question: str, today: date) -> DateQuestion:
     asked = [reader.tokens[number] for number in reader.tokens_in(rest)]
     if not asked:
         return DateQuestion((), question)
-    options = [_recurrences(one.periods[0], today) if one.recurs else one.periods for one in asked]
+    options = [_recurrences(one.periods[0]) if one.recurs else one.periods for one in asked]
     levels = tuple(
         tuple(dict.fromkeys(periods[level] for periods in options if level < len(periods)))
         for level in range(max(map(len, options)))
@@ -358,7 +358,7 @@ def _without_dates(text: str) -> str:
     return " ".join(re.sub(r"(?<!\s)\s++(?=[,.?!;:])|(?<=\s),(?=\s)", "", text).split())
 
 
-def _recurrences(period: Period, today: date) -> tuple[Period, ...]:
+def _recurrences(period: Period) -> tuple[Period, ...]:
     """Return the same days of this and earlier years, latest first, and last of the next year."""
     found = [period]
     for years in (*range(-1, -_RECURRING_YEARS, -1), 1):
