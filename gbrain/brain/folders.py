@@ -181,7 +181,7 @@ class FolderMethods(BrainFile):
             if not self.may_write(page.folder.root):
                 continue
             result = write_page_file(self.database, slug, timestamp())
-            if result and result.outcome in ("failed", "conflict"):
+            if result and result.needs_user:
                 report.problems.append(
                     ImportProblem(page.path, result.message or "", None, "cannot_write")
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache, wraps
@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from gbrain.brain import Brain
 from gbrain.brain import today as today
-from gbrain.errors import BadPage, GbrainError, NotFound
+from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
 from gbrain.paths import resolve_brain
 from gbrain.query_options import QUERY_OPTIONS, QueryOption
 
@@ -132,6 +132,13 @@ Db = Annotated[
     typer.Option("--db", metavar="FILE", help="Use this brain file instead of your own."),
 ]
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Slug, title or alias of a page.")]
+PageOrAll = Annotated[
+    str | None, typer.Argument(metavar="[SLUG]", help="Page (default: all pages).")
+]
+Source = Annotated[
+    str | None,
+    typer.Option("--source", metavar="SOURCE", help="Where the information comes from."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress and messages.")]
 NoPager = Annotated[bool, typer.Option("--no-pager", help="Print long output without a pager.")]
@@ -264,10 +271,9 @@ def report_file(file: FileResult | None, *, quiet: bool, json: bool) -> None:
 
     if file is None:
         return
-    failed = file.outcome in ("conflict", "failed")
-    if file.message and not json and (failed or not quiet):
+    if file.message and not json and (file.needs_user or not quiet):
         say(file.message)
-    if failed:
+    if file.needs_user:
         raise typer.Exit(1)
 
 
@@ -318,6 +324,21 @@ def _confirm_command(command: str) -> bool:
     say("This brain is set to run a command that you have not approved:")
     say(f"  {one_line(command)}")
     return typer.confirm("Run it now and in future?", default=False, err=True)
+
+
+def refuse_together(given: Mapping[str, bool]) -> None:
+    """Raise UsageError if more than one of these options, by flag, is given."""
+    if sum(given.values()) > 1:
+        *others, last = given
+        raise UsageError(
+            f"{', '.join(others)} and {last} cannot be combined", hint="Use one of them."
+        )
+
+
+def exit_if_nothing(found: Sized, exit_code: bool) -> None:
+    """Exit with 3 if --exit-code is given and nothing was found."""
+    if exit_code and not len(found):
+        raise typer.Exit(3)
 
 
 def read_input(file: Path | None) -> bytes:

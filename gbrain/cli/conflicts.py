@@ -15,10 +15,12 @@ from gbrain.cli.commands import (
     Quiet,
     Slug,
     examples,
+    exit_if_nothing,
     open_brain,
+    refuse_together,
 )
 from gbrain.cli.edit import edit_text, print_edited
-from gbrain.errors import BadPage, UsageError
+from gbrain.errors import BadPage
 from gbrain.output import screen
 
 if TYPE_CHECKING:
@@ -52,8 +54,7 @@ def conflicts(
         rows = [(c.slug, c.version, c.found_at, c.path) for c in found]
         headers = ("Slug", "Version", "Found", "File")
         screen.write_table(headers, rows, "No conflicts.", quiet=quiet, pager=not no_pager)
-    if exit_code and not found:
-        raise typer.Exit(3)
+    exit_if_nothing(found, exit_code)
 
 
 @command.command(
@@ -73,8 +74,7 @@ def resolve(
     Where they differ, both are shown between lines of <<<<<<< and >>>>>>>. Keep the text that you
     want and remove these lines.
     """
-    if file and brain_text:
-        raise UsageError("--file and --brain cannot be combined", hint="Use one of them.")
+    refuse_together({"--file": file, "--brain": brain_text})
     with open_brain(db) as brain:
         name = brain.resolve(slug)
         texts = brain.conflict_texts(name)

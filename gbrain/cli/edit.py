@@ -18,6 +18,7 @@ from gbrain.cli.commands import (
     Module,
     Quiet,
     Slug,
+    Source,
     examples,
     open_brain,
     read_input,
@@ -256,10 +257,7 @@ def capture(
             "--to", metavar="SLUG", help="Page to add to (default: setting capture_page)."
         ),
     ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--source", metavar="SOURCE", help="Where the information comes from."),
-    ] = None,
+    source: Source = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,

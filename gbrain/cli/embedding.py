@@ -41,10 +41,7 @@ def embed(
         bool, typer.Option("--all", help="Also embed what failed before or is missing.")
     ] = False,
     limit: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, max=10**9, help="Stop after N chunks (default: no limit)."
-        ),
+        int | None, number_option("--limit", help="Stop after N chunks (default: no limit).")
     ] = None,
     max_seconds: Annotated[
         float | None,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gbrain.cli.commands import Json, Module, Quiet, examples
+from gbrain.cli.commands import Json, Module, Quiet, examples, refuse_together
 from gbrain.errors import UsageError
 from gbrain.evaluate.dataset_cache import DatasetBrain, open_dataset_brain
 from gbrain.evaluate.datasets import Dataset, load_dataset, select_questions
@@ -213,8 +213,7 @@ def eval_(
 
 def _check_output(csv: bool, json: bool, plot: bool, svg: Path | None) -> None:
     """Raise UsageError for impossible output options before the long work begins."""
-    if csv and json:
-        raise UsageError("--csv and --json cannot be combined", hint="Use one of them.")
+    refuse_together({"--csv": csv, "--json": json})
     if plot and (csv or json):
         raise UsageError(
             "--plot cannot be combined with --csv or --json",

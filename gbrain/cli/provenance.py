@@ -18,8 +18,10 @@ from gbrain.cli.commands import (
     Quiet,
     Slug,
     examples,
+    exit_if_nothing,
     number_option,
     open_brain,
+    refuse_together,
     report_file,
     today,
     with_options,
@@ -108,8 +110,7 @@ def _list_superseded(db: Db, exit_code: bool, quiet: bool, json: bool) -> None:
         ]
         headers = ("Slug", "Superseded by", "Page", "Pinned")
         screen.write_table(headers, rows, "No page is superseded.", quiet=quiet)
-    if exit_code and not found:
-        raise typer.Exit(3)
+    exit_if_nothing(found, exit_code)
 
 
 @command.command(
@@ -198,8 +199,7 @@ def dedupe(
 
     On a terminal it asks for each pair whether to mark the older page as superseded.
     """
-    if yes and dry_run:
-        raise UsageError("--yes and --dry-run cannot be combined", hint="Use one of them.")
+    refuse_together({"--yes": yes, "--dry-run": dry_run})
     with open_brain(db) as brain:
         compared = _compare(brain, threshold, parse_scope(given, today()), quiet)
         asking = not (yes or dry_run or json) and screen.on_terminal() and sys.stdin.isatty()
@@ -215,8 +215,7 @@ def dedupe(
             screen.write_table((), pair_rows(compared.pairs), "")
     if not quiet and not json:
         _print_summary(compared, marked, threshold)
-    if exit_code and not compared.pairs:
-        raise typer.Exit(3)
+    exit_if_nothing(compared.pairs, exit_code)
 
 
 def _compare(brain: Brain, threshold: float, scope: Scope, quiet: bool) -> DuplicateResult:
@@ -233,7 +232,7 @@ def _mark(brain: Brain, older: str, newer: str, marked: list[SupersededPair]) ->
     except Conflict as conflict:
         screen.say(conflict.full_message)
         return
-    if file and file.outcome in ("conflict", "failed"):
+    if file and file.needs_user:
         screen.say(file.message or "")
     marked.append((older, newer))
 

@@ -13,11 +13,14 @@ from gbrain.cli.commands import (
     Json,
     Module,
     NoPager,
+    PageOrAll,
     Quiet,
     Slug,
     examples,
+    exit_if_nothing,
     number_option,
     open_brain,
+    refuse_together,
 )
 from gbrain.errors import UsageError
 from gbrain.messages import counted
@@ -41,9 +44,7 @@ command = Module()
     "tags", epilog=examples("gbrain tags", "gbrain tags people/alice-chen", "gbrain tags --json")
 )
 def tags(
-    slug: Annotated[
-        str | None, typer.Argument(metavar="[SLUG]", help="Page (default: all pages).")
-    ] = None,
+    slug: PageOrAll = None,
     exit_code: ExitCode = False,
     no_pager: NoPager = False,
     quiet: Quiet = False,
@@ -67,8 +68,7 @@ def tags(
     else:
         headers = ("Tag", "Pages")[: len(rows[0]) if rows else 0]
         screen.write_table(headers, rows, "No tags.", quiet=quiet, pager=not no_pager)
-    if exit_code and not found:
-        raise typer.Exit(3)
+    exit_if_nothing(found, exit_code)
 
 
 @command.command("links", epilog=examples("gbrain links people/alice-chen"))
@@ -94,8 +94,7 @@ def links(
         ]
         headers = ("Line", "Kind", "Target", "Page", "Label")
         screen.write_table(headers, rows, "No links.", quiet=quiet, pager=not no_pager)
-    if exit_code and not found:
-        raise typer.Exit(3)
+    exit_if_nothing(found, exit_code)
 
 
 def _written_target(link: LinkRow) -> str:
@@ -121,8 +120,7 @@ def backlinks(
         rows = [(b.slug, b.title, b.line, b.kind, b.label) for b in found]
         headers = ("Slug", "Title", "Line", "Kind", "Label")
         screen.write_table(headers, rows, "No page links to it.", quiet=quiet, pager=not no_pager)
-    if exit_code and not found:
-        raise typer.Exit(3)
+    exit_if_nothing(found, exit_code)
 
 
 @command.command(
@@ -161,8 +159,7 @@ def graph(
 
     It follows links in both directions. --dot prints the graph for Graphviz.
     """
-    if sum((dot, html is not None, json)) > 1:
-        raise UsageError("--dot, --html and --json cannot be combined", hint="Use one of them.")
+    refuse_together({"--dot": dot, "--html": html is not None, "--json": json})
     if slug is None and not (dot or html or json):
         raise UsageError(
             "A tree needs a page to start from",

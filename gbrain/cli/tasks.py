@@ -15,8 +15,10 @@ from gbrain.cli.commands import (
     Json,
     Module,
     NoPager,
+    PageOrAll,
     Quiet,
     examples,
+    exit_if_nothing,
     number_option,
     open_brain,
     open_brain_as_of,
@@ -52,9 +54,7 @@ command = Module()
 @with_options(*FILTERS)
 def tasks(
     given: Given,
-    slug: Annotated[
-        str | None, typer.Argument(metavar="[SLUG]", help="Page (default: all pages).")
-    ] = None,
+    slug: PageOrAll = None,
     all_: Annotated[bool, typer.Option("--all", help="Include tasks that are done.")] = False,
     limit: Annotated[
         int | None,
@@ -85,8 +85,7 @@ def tasks(
         screen.write_table(headers, rows, "No tasks.", quiet=quiet, pager=not no_pager)
         if len(shown) < len(found) and not quiet:
             screen.say(f"{len(shown)} of {counted(len(found), 'task')}.")
-    if exit_code and not found:
-        raise typer.Exit(3)
+    exit_if_nothing(found, exit_code)
 
 
 @command.command("done", epilog=examples("gbrain done 4821", "gbrain done 4821 1093"))

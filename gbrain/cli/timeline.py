@@ -14,9 +14,12 @@ from gbrain.cli.commands import (  # fmt: skip
     Json,
     Module,
     NoPager,
+    PageOrAll,
     Quiet,
     Slug,
+    Source,
     examples,
+    exit_if_nothing,
     number_option,
     open_brain,
     report_file,
@@ -46,9 +49,7 @@ CHRONICLE_LENGTH = 50
 @with_options(*FILTERS)
 def timeline(
     given: Given,
-    slug: Annotated[
-        str | None, typer.Argument(metavar="[SLUG]", help="Page (default: all pages).")
-    ] = None,
+    slug: PageOrAll = None,
     limit: Annotated[
         int | None,
         number_option(
@@ -83,8 +84,7 @@ def timeline(
         screen.write_table(headers, entry_rows(entries), "No timeline entries.", quiet=quiet)
     if len(entries) < total and not (json or quiet):
         screen.say(f"The latest {len(entries)} of {total} entries.")
-    if exit_code and not entries:
-        raise typer.Exit(3)
+    exit_if_nothing(entries, exit_code)
 
 
 @command.command(
@@ -101,10 +101,7 @@ def timeline_add(
         str | None,
         typer.Option("--date", metavar="DATE", help="When it happened (default: today)."),
     ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--source", metavar="SOURCE", help="Where the information comes from."),
-    ] = None,
+    source: Source = None,
     expected_version: Expected = None,
     quiet: Quiet = False,
     json: Json = False,

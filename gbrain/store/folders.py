@@ -72,6 +72,11 @@ class FileResult:
     outcome: Literal["written", "merged", "conflict", "removed", "kept", "behind", "failed"]
     message: str | None = None
 
+    @property
+    def needs_user(self) -> bool:
+        """Whether the user has to do something before page and file agree."""
+        return self.outcome in ("conflict", "failed")
+
 
 def list_folders(connection: sqlite3.Connection) -> list[Folder]:
     """Return the folders in the order they were added."""
