@@ -1,12 +1,11 @@
-"""`put`, `get`, `list`, `delete`, `rename`, `history` and `diff`: pages and their versions."""
+"""`put`, `get`, `list`, `delete` and `rename`: write, read and list pages."""
 
 from __future__ import annotations
 
 import os
 import sys
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,6 +20,7 @@ from gbrain.cli.commands import (  # fmt: skip
     Quiet,
     Slug,
     examples,
+    exit_if_nothing,
     number_option,
     open_brain,
     read_input,
@@ -28,7 +28,7 @@ from gbrain.cli.commands import (  # fmt: skip
     today,
     with_options,
 )
-from gbrain.errors import BadPage, UsageError
+from gbrain.errors import BadPage
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import (
@@ -36,14 +36,10 @@ from gbrain.output.json import (
     file_document,
     page_document,
     pages_document,
-    version_document,
     written_document,
 )
 from gbrain.query_options import FILTERS, parse_scope
 from gbrain.text.slug import path_from_name
-
-if TYPE_CHECKING:
-    from gbrain.store.history import Version
 
 command = Module()
 
@@ -112,8 +108,7 @@ def put(
 def get(
     slug: Slug,
     version: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=10**9, help="Show version N (default: the latest)."),
+        int | None, number_option("--version", help="Show version N (default: the latest).")
     ] = None,
     raw: Annotated[
         bool, typer.Option("--raw", help="Print the text unformatted, also on a terminal.")
@@ -172,8 +167,7 @@ def list_(
         screen.write_table(headers, rows, "No pages.", quiet=quiet, pager=not no_pager)
         if len(pages) < total and not quiet:
             screen.say(f"{len(pages)} of {total} pages.")
-    if exit_code and not pages:
-        raise typer.Exit(3)
+    exit_if_nothing(pages, exit_code)
 
 
 @command.command("delete", epilog=examples("gbrain delete ideas/first"))
@@ -221,130 +215,3 @@ def rename(
                 f"them, replace {page.slug} with {written.slug} there, e.g. with gbrain edit."
             )
     report_file(written.file, quiet=quiet, json=json)
-
-
-@command.command(
-    "history",
-    epilog=examples(
-        "gbrain history people/alice-chen",
-        "gbrain history people/alice-chen --json | jq '.versions[-1].written_at'",
-    ),
-)
-def history(slug: Slug, no_pager: NoPager = False, json: Json = False, db: Db = None) -> None:
-    """List the versions of a page, oldest first.
-
-    This works for deleted pages too.
-    """
-    with open_brain(db) as brain:
-        name = brain.resolve(slug, past=True)
-        known = brain.history(name)
-    if json:
-        screen.write_json({"slug": name, "versions": [version_document(v) for v in known]})
-        return
-    rows = [(v.version, v.written_at, v.size, v.ending or "current", v.slug) for v in known]
-    headers = ("Version", "Written", "Bytes", "State", "Slug")
-    screen.write_table(headers, rows, "No versions.", pager=not no_pager)
-
-
-@command.command(
-    "diff",
-    epilog=examples(
-        "gbrain diff people/alice-chen",
-        "gbrain diff people/alice-chen --from 2 --to 5",
-        "gbrain diff people/alice-chen --since 'last monday'",
-    ),
-)
-def diff(
-    slug: Slug,
-    from_: Annotated[
-        int | None,
-        number_option("--from", help="Old version (default: the one before --to)."),
-    ] = None,
-    to: Annotated[
-        int | None,
-        number_option("--to", help="New version (default: the latest)."),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="DATE", help="Compare with the version before DATE."),
-    ] = None,
-    no_pager: NoPager = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    db: Db = None,
-) -> None:
-    """Show what changed between two versions of a page."""
-    if from_ is not None and since is not None:
-        raise UsageError("--from and --since cannot be combined", hint="Use one of them.")
-    moment = _moment(since) if since is not None else None
-    with open_brain(db) as brain:
-        name = brain.resolve(slug, past=True)
-        known = brain.history(name)
-        last = known[-1].version if to is None else to
-        if moment is not None:
-            first = _version_before(known, moment)
-        elif from_ is None:
-            first = max((v.version for v in known if v.version < last), default=None)
-        else:
-            first = from_
-        new = brain.text(name, last)
-        old = brain.text(name, first) if first is not None else ""
-    if moment is not None and first is None and not (json or quiet):
-        then = moment.isoformat(" ").removesuffix(" 00:00:00")
-        screen.say(f"{name} did not exist before {then}: all of its text is new.")
-    if json or old != new:
-        _print_diff(name, (first, old), (last, new), known, as_json=json, pager=not no_pager)
-    elif not quiet:
-        screen.say(f"{name} has not changed.")
-
-
-def _moment(since: str) -> datetime:
-    """Return the start of a date in local time, or the exact time if one is given."""
-    from gbrain.text.dates import parse_bound
-
-    period = parse_bound(since, today())
-    return datetime.fromisoformat(period.text if "T" in period.text else period.first)
-
-
-def _version_before(known: list[Version], moment: datetime) -> int | None:
-    """Return the version just before a moment; None if the page did not exist then."""
-    for version in reversed(known):
-        if _is_before(version.written_at, moment):
-            gone = version.ending == "deleted" and _is_before(version.ended_at, moment)
-            return None if gone else version.version
-    return None
-
-
-def _is_before(written: str | None, moment: datetime) -> bool:
-    """Return whether a stored time is before a moment, which is local if it has no zone."""
-    if written is None:
-        return False
-    time = datetime.fromisoformat(written)
-    return (time.astimezone().replace(tzinfo=None) if moment.tzinfo is None else time) < moment
-
-
-def _print_diff(
-    slug: str,
-    old: tuple[int | None, str],
-    new: tuple[int, str],
-    known: list[Version],
-    *,
-    as_json: bool,
-    pager: bool,
-) -> None:
-    from gbrain.output.diff import show_diff, unified_diff
-
-    written = {v.version: v.written_at for v in known}
-    names = [
-        "/dev/null" if number is None else f"{slug}@{number}\t{written[number]}"
-        for number in (old[0], new[0])
-    ]
-    lines = unified_diff(old[1], new[1], *names)
-    if as_json:
-        screen.write_json({"slug": slug, "from": old[0], "to": new[0], "diff": "".join(lines)})
-    elif screen.on_terminal():
-        texts = (old[1], new[1])
-        ends = any(t.count("\n") != t.count("\r\n") for t in texts)
-        show_diff(lines, line_ends=ends, pager=pager)
-    else:
-        sys.stdout.buffer.writelines(line.encode() for line in lines)
