@@ -147,7 +147,7 @@ def tune_(
     only if the 95 % interval of the gain is above 0, so that the gain is unlikely to be chance.
     """
     from gbrain.evaluate.tune import tune
-    from gbrain.output.settings import recommendation, show_tuned, tuned_document, tuned_text
+    from gbrain.output.tuning import recommendation, show_tuned, tuned_document, tuned_text
 
     with open_brain(db) as brain:
         tune_questions, source = _collect_questions(brain, folder, questions, quiet or json)

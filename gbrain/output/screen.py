@@ -16,6 +16,7 @@ from gbrain.output.json import dumps
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 # On a narrower terminal, table columns would be a few characters wide.
 _MIN_TABLE_WIDTH = 60
@@ -137,6 +138,20 @@ def _print_table(
     for row in rows:
         table.add_row(*(Text("" if cell is None else without_newlines(str(cell))) for cell in row))
     terminal.print(table)
+
+
+def narrow_table() -> Table:
+    """Return an empty table with little space between its columns, and without edges."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(
+        box=box.SIMPLE_HEAD,
+        header_style="bold",
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.evaluate.metrics import Scores
 from gbrain.evaluate.selftest import KindComparison, RankChange, SelftestReport, SelftestState
-from gbrain.messages import one_line, tab_separated
+from gbrain.messages import counted, one_line, tab_separated
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.output.plots import bar
@@ -179,17 +179,9 @@ def _rank(rank: int | None) -> str:
 
 
 def _table(report: SelftestReport, bar_width: int) -> Table:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        header_style="bold",
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    table = screen.narrow_table()
     table.add_column("Asked for by", no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("nDCG@10", no_wrap=True)
@@ -230,7 +222,7 @@ def _difference_text(change: KindComparison | None) -> Text:
 def report_summary(report: SelftestReport, *, kept: bool) -> str:
     """Return the outcome in a few lines: comparison, what changed, and the next step."""
     baseline = report.baseline
-    lines = [f"{_questions(len(report.results))} in {report.seconds:.0f} s."]
+    lines = [f"{counted(len(report.results), 'question')} in {report.seconds:.0f} s."]
     if baseline and report.changes:
         overall = report.changes[0].comparison
         count = overall.wins + overall.losses + overall.ties
@@ -246,7 +238,9 @@ def report_summary(report: SelftestReport, *, kept: bool) -> str:
     if different:
         lines.append(f"Changed since then: {'; '.join(different)}.")
     if report.dropped:
-        lines.append(f"{_questions(report.dropped)} left out: pages changed or were deleted.")
+        lines.append(
+            f"{counted(report.dropped, 'question')} left out: pages changed or were deleted."
+        )
     if kept:
         lines.append("Saved: later runs are compared with this one.")
     elif report.worse:
@@ -254,10 +248,6 @@ def report_summary(report: SelftestReport, *, kept: bool) -> str:
             "If you intended this change: gbrain selftest --keep compares later runs with this one."
         )
     return "\n".join(lines)
-
-
-def _questions(count: int) -> str:
-    return f"{count} {'question' if count == 1 else 'questions'}"
 
 
 def _format_time(made_at: str) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gbrain.messages import one_line, tab_separated
+from gbrain.messages import counted, one_line, tab_separated
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.output.plots import bar, sparkline
@@ -196,7 +196,7 @@ def next_steps(stats: Stats) -> list[Step]:
         return list(FIRST_STEPS[1:])
     steps: list[Step] = []
     if stats.jobs:
-        steps.append(("gbrain embed", f"embed {_count(stats.jobs, 'chunk')} for vector search"))
+        steps.append(("gbrain embed", f"embed {counted(stats.jobs, 'chunk')} for vector search"))
     steps.append(('gbrain query "your question"', "search by keyword and by meaning"))
     if stats.folders:
         steps.append(
@@ -208,7 +208,7 @@ def next_steps(stats: Stats) -> list[Step]:
 
 def overview_lines(path: Path, stats: Stats, now: datetime) -> list[str]:
     """Return lines with the brain's path, its size and its last change."""
-    lines = [shorten_path(path), " · ".join([_count(stats.pages, "page"), _embedded_share(stats)])]
+    lines = [shorten_path(path), " · ".join([counted(stats.pages, "page"), _embedded_share(stats)])]
     if stats.newest:
         last = stats.newest[0]
         lines.append(f"Last change {_ago(last.updated_at, now)}: {one_line(last.title)}")
@@ -221,7 +221,7 @@ def _embedded_share(stats: Stats) -> str:
     share = max(stats.chunks - stats.jobs, 0) / stats.chunks
     # 100 % only when nothing is left to embed, 0 % only when nothing is embedded.
     percent = 100 if share == 1 else min(max(round(100 * share), 1 if share else 0), 99)
-    return f"{percent} % of {_count(stats.chunks, 'chunk')} embedded"
+    return f"{percent} % of {counted(stats.chunks, 'chunk')} embedded"
 
 
 def _ago(written: str, now: datetime) -> str:
@@ -233,12 +233,8 @@ def _ago(written: str, now: datetime) -> str:
     minutes = int((now - moment).total_seconds() // 60)
     for unit, length in (("day", 24 * 60), ("hour", 60), ("minute", 1)):
         if minutes >= length:
-            return f"{_count(minutes // length, unit)} ago"
+            return f"{counted(minutes // length, unit)} ago"
     return "just now"
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
 def shorten_path(path: str | Path) -> str:

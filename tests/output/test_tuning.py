@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gbrain.evaluate.tune import MergeSettings, TuneResult
-from gbrain.output.settings import recommendation, show_tuned, tuned_text
+from gbrain.output.tuning import recommendation, show_tuned, tuned_text
 
 PRESENT = MergeSettings("set-union", 1.0, 1.0, 0.6)
 BLEND = MergeSettings("blend", 0.55, 1.0, 0.6)
