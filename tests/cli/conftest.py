@@ -1,13 +1,16 @@
-"""A brain with vectors, and outputs compared with what was looked at once and found good."""
+"""Golden outputs, an editor that changes text, and the program on a terminal."""
 
 from __future__ import annotations
 
 import io
 import os
 import re
+import shlex
+import sqlite3
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -37,6 +40,39 @@ def golden() -> Golden:
         assert output == (GOLDEN / name).read_bytes().decode()
 
     return compare
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """`editor("text = text.upper()")` sets an editor that does this to the file."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def call(change: str) -> None:
+        program = tmp_path / "editor.py"
+        program.write_text(
+            "import os, subprocess, sys\n"
+            "file = sys.argv[-1]\n"
+            "text = open(file, newline='').read()\n"
+            f"{change}\n"
+            "open(file, 'w', newline='').write(text)\n"
+        )
+        command = shlex.join([sys.executable, str(program)])
+        monkeypatch.setenv("EDITOR", command)
+
+    return call
+
+
+@pytest.fixture
+def run_sql() -> Callable[..., None]:
+    """`run_sql(path, "DELETE FROM tags")` runs statements on a brain without gbrain."""
+
+    def call(path: Path, *statements: str) -> None:
+        with closing(sqlite3.connect(path)) as raw, raw:
+            for statement in statements:
+                raw.execute(statement)
+
+    return call
 
 
 AtTerminal = Callable[..., tuple[int, str]]

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
-import sys
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,23 +30,6 @@ def conflict(run, notes: Path) -> Path:
         "its history: gbrain resolve a merges them."
     ]
     return notes / "a.md"
-
-
-@pytest.fixture
-def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """`editor("text = text.upper()")` sets an editor that changes the text so."""
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-
-    def call(change: str) -> None:
-        program = tmp_path / "editor.py"
-        program.write_text(
-            "import sys\nfile = sys.argv[1]\ntext = open(file, newline='').read()\n"
-            f"{change}\nopen(file, 'w', newline='').write(text)\n"
-        )
-        monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(program)]))
-
-    return call
 
 
 def test_conflicts_are_listed_until_they_are_resolved(run, conflict: Path, editor):

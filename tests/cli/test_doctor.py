@@ -20,12 +20,6 @@ Run = Callable[..., Any]
 PAGE = b"---\ntags: [red, blue]\n---\n# One\n\nSee [[two]] and [[nowhere]].\n\n## Timeline\n"
 
 
-def run_sql(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as raw, raw:
-        for statement in statements:
-            raw.execute(statement)
-
-
 @pytest.mark.usefixtures("sample")
 def test_the_sample_has_no_problems(run: Run) -> None:
     for words in (("doctor",), ("doctor", "--full"), ("doctor", "--repair")):
@@ -36,7 +30,7 @@ def test_the_sample_has_no_problems(run: Run) -> None:
         assert {line.split("\t")[0] for line in done.stdout.splitlines()} <= {"ok", "note", ""}
 
 
-def test_quiet_prints_problems_and_nothing_else(run: Run, sample: Path) -> None:
+def test_quiet_prints_problems_and_nothing_else(run: Run, run_sql: Run, sample: Path) -> None:
     run("put", "page", "--quiet", stdin=b"See [[nowhere at all]].\n")
     assert "note\tlinks\t" in run("doctor").stdout
     sound = run("doctor", "--quiet")
@@ -46,6 +40,7 @@ def test_quiet_prints_problems_and_nothing_else(run: Run, sample: Path) -> None:
     assert (found.exit_code, found.stderr) == (1, "")
     first, *details = found.stdout.splitlines()
     assert first.startswith("problem\tstray_rows\t")
+    assert details
     assert all(line.startswith("\tstray_rows\t") for line in details)
 
 
@@ -95,7 +90,9 @@ def test_doctor_as_json_has_every_check(run: Run) -> None:
     }
 
 
-def test_a_problem_is_an_exit_code_until_it_is_repaired(run: Run, sample: Path) -> None:
+def test_a_problem_is_an_exit_code_until_it_is_repaired(
+    run: Run, run_sql: Run, sample: Path
+) -> None:
     run_sql(sample, "DELETE FROM chunks WHERE section > 0", "INSERT INTO tags VALUES ('x', 999)")
     found = run("doctor")
     assert found.exit_code == 1
@@ -146,7 +143,7 @@ def test_repair_restricts_a_file_that_others_can_read(run: Run, sample: Path) ->
     assert sample.stat().st_mode & 0o777 == 0o600
 
 
-def test_an_invalid_setting_is_repaired(run: Run, sample: Path) -> None:
+def test_an_invalid_setting_is_repaired(run: Run, run_sql: Run, sample: Path) -> None:
     run_sql(sample, "INSERT INTO config VALUES ('rrf_k', 'many')")
     assert run("doctor").exit_code == 1
     assert run("doctor", "--repair").exit_code == 0
@@ -202,7 +199,7 @@ def test_control_characters_of_a_finding_are_not_printed(
     assert capsys.readouterr().out == "note\tlinks\t\ufffd[2J\t\n\tlinks\ta b\ufffd\n"
 
 
-def test_repair_warns_about_worse_results(run: Run, sample: Path) -> None:
+def test_repair_warns_about_worse_results(run: Run, run_sql: Run, sample: Path) -> None:
     assert run("selftest", "--questions", "4").exit_code == 0
     for setting in ("truth_weight", "chunk_weight", "timeline_weight"):
         run("config", "set", setting, "0")
@@ -229,7 +226,7 @@ def test_repair_warns_about_worse_results(run: Run, sample: Path) -> None:
     "words", ["search alice", "query alice --mode bm25", "get people/wen-okoye"]
 )
 def test_a_wrong_row_is_reported_as_damage_and_repaired(
-    words: str, statement: str, run: Run, sample: Path
+    words: str, statement: str, run: Run, run_sql: Run, sample: Path
 ) -> None:
     run_sql(sample, statement)
     ran = run(*words.split(), "--json")
@@ -249,7 +246,9 @@ def test_a_bug_is_not_reported_as_damage(run: Run, monkeypatch: pytest.MonkeyPat
         run("search", "alice")
 
 
-def test_an_error_does_not_show_text_that_is_not_utf_8(run: Run, sample: Path) -> None:
+def test_an_error_does_not_show_text_that_is_not_utf_8(
+    run: Run, run_sql: Run, sample: Path
+) -> None:
     run_sql(sample, "UPDATE pages SET title = CAST('secret' || x'ff' AS TEXT)")
     ran = run("list")
     assert ran.exit_code == 1
@@ -257,7 +256,9 @@ def test_an_error_does_not_show_text_that_is_not_utf_8(run: Run, sample: Path) -
     assert "secret" not in ran.stderr
 
 
-def test_vectors_of_another_model_are_found_and_made_again(run: Run, embedded: Path) -> None:
+def test_vectors_of_another_model_are_found_and_made_again(
+    run: Run, run_sql: Run, embedded: Path
+) -> None:
     assert "ok\tvector_model\t" in run("doctor", "--full").stdout
     table = "page_embeddings_vec_384"
     # Each vector gets the hash of another chunk, its code stays that of the vector.
@@ -278,7 +279,7 @@ def test_vectors_of_another_model_are_found_and_made_again(run: Run, embedded: P
     assert run("jobs", "list", "--json").json["total"] > 64
 
 
-def test_a_foreign_trigger_is_refused_and_removed(run: Run, sample: Path) -> None:
+def test_a_foreign_trigger_is_refused_and_removed(run: Run, run_sql: Run, sample: Path) -> None:
     run_sql(sample, "CREATE TRIGGER t AFTER UPDATE ON pages BEGIN DELETE FROM versions; END")
     refused = run("put", "people/wen-okoye", "--json", stdin=b"# Wen\n")
     assert (refused.exit_code, refused.error["code"]) == (1, "foreign_parts")

@@ -21,27 +21,6 @@ from gbrain.errors import GbrainError
 SAMPLE = Path(__file__).parents[2] / "gbrain" / "sample"
 
 
-@pytest.fixture
-def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """`editor("text = text.upper()")` sets an editor that does this to the file."""
-    monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-
-    def call(change: str) -> None:
-        program = tmp_path / "editor.py"
-        program.write_text(
-            "import os, subprocess, sys\n"
-            "file = sys.argv[-1]\n"
-            "text = open(file, newline='').read()\n"
-            f"{change}\n"
-            "open(file, 'w', newline='').write(text)\n"
-        )
-        command = shlex.join([sys.executable, str(program)])
-        monkeypatch.setenv("EDITOR", command)
-
-    return call
-
-
 def drafts(tmp_path: Path) -> list[Path]:
     return list(tmp_path.glob("gbrain-*/*"))
 

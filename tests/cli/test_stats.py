@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,6 @@ from gbrain.store.stats import PageCount, read_stats
 
 Run = Callable[..., Any]
 PAGE = b"---\ntags: [red, blue]\n---\n# One\n\nSee [[two]] and [[nowhere]].\n\n## Timeline\n"
-
-
-def run_sql(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as raw, raw:
-        for statement in statements:
-            raw.execute(statement)
 
 
 def test_stats_counts_what_the_brain_contains(run: Run, brain_path: Path) -> None:
@@ -84,7 +76,7 @@ def test_stats_of_an_empty_brain(run: Run, brain_path: Path) -> None:
     assert document["model"] is None
 
 
-def test_stats_names_the_active_model(run: Run, sample: Path) -> None:
+def test_stats_names_the_active_model(run: Run, run_sql: Run, sample: Path) -> None:
     run_sql(
         sample,
         "UPDATE embedding_models SET active = 0",

@@ -99,6 +99,7 @@ def chunks(member: Member, brain: Brain) -> None:
             "WHERE chunks_fts MATCH 'says' AND chunks.id IS NULL"
         ).fetchone()[0]
     assert found == 0
+    assert rows
     for slug, chunk, text in rows:
         assert slug is not None, "a chunk belongs to no page"
         assert chunk in text, f"{slug} has a chunk that is not in its text"

@@ -147,9 +147,10 @@ def check_pending_work(folder: Path, path: Path) -> None:
         brain.import_folder(folder / "watched", remove_missing=True)
         brain.embed()
         assert brain.embed().done == 0
-    for slug, text in page_texts(path).items():
-        if slug.startswith("watched/"):
-            assert (folder / "watched" / f"{slug}.md").read_text() == text
+    watched = {slug: text for slug, text in page_texts(path).items() if slug.startswith("watched/")}
+    assert watched
+    for slug, text in watched.items():
+        assert (folder / "watched" / f"{slug}.md").read_text() == text
     check_sound(path)
     check_sound(folder / "copies" / "brain.db")
 

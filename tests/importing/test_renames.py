@@ -90,7 +90,9 @@ def test_all_files_moved_into_a_folder_are_renamed(brain: Brain, notes: Path) ->
     report = sync(brain, notes)
     assert report.count("rename") == len(report.changes) == 35
     assert not report.problems
-    assert all(slug.startswith("inside/") for slug in slugs(brain))
+    found = slugs(brain)
+    assert len(found) == 35
+    assert all(slug.startswith("inside/") for slug in found)
 
 
 def test_files_that_could_be_two_pages_are_no_renames(brain: Brain, notes: Path) -> None:

@@ -127,7 +127,9 @@ def one_brain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
 @given(st.text(st.sampled_from(SIGNS), max_size=120))
 def test_page_text_never_becomes_active_html(one_brain: Brain, text: str) -> None:
     one_brain.put("page", f"x {text}".encode())
-    for page in files(one_brain).values():
+    written = files(one_brain)
+    assert written
+    for page in written.values():
         read = Reader(page)
         assert read.elements.isdisjoint(("script", "img", "iframe", "form", "object", "x"))
         assert not any(link.lower().startswith("javascript") for link in read.links)
