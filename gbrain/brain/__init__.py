@@ -6,6 +6,7 @@ from gbrain.brain.base import clock as clock
 from gbrain.brain.base import timestamp as timestamp
 from gbrain.brain.base import today as today
 from gbrain.brain.folders import FolderMethods
+from gbrain.brain.import_export import ImportExportMethods
 from gbrain.brain.maintenance import MaintenanceMethods, SettingMethods
 from gbrain.brain.pages import PageMethods
 from gbrain.brain.queries import QueryMethods
@@ -17,6 +18,7 @@ class Brain(
     QueryMethods,
     PageMethods,
     StructureMethods,
+    ImportExportMethods,
     FolderMethods,
     SettingMethods,
     MaintenanceMethods,

@@ -6,12 +6,9 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gbrain.store.pages import KIND_ORDER, StoredPage, find_page, slugs_by_id
-
-if TYPE_CHECKING:
-    from gbrain.store.pages import StoredPage
 
 
 class LinkRow(NamedTuple):
