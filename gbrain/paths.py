@@ -18,12 +18,17 @@ def default_path() -> Path:
     return Path(found)
 
 
+def brain_path(given: Path | None) -> Path:
+    """Return the path of a brain as it was given (default: the default one), `~` expanded."""
+    return given.expanduser() if given else default_path()
+
+
 def resolve_brain(given: str | Path | None = None) -> Path:
     """Return the real path of a brain (default: the default one), without symbolic links.
 
     SQLite keeps the log beside the file that a link points to, so every path is resolved first.
     """
-    return Path(os.path.realpath(Path(given).expanduser() if given else default_path()))
+    return Path(os.path.realpath(brain_path(Path(given) if given else None)))
 
 
 def _home(

@@ -91,7 +91,7 @@ class PageMethods(BrainFile):
     def get(self, name: str) -> pages.StoredPage:
         """Return the page called `name`, without its text; NotFound suggests similar slugs."""
         with self.database.read_transaction() as connection:
-            return pages.require_page(connection, pages.resolve_slug(connection, name))
+            return pages.require_named_page(connection, name)
 
     def find(self, name: str) -> pages.StoredPage | None:
         """Return the page called `name`, without its text, or None."""
@@ -123,7 +123,7 @@ class PageMethods(BrainFile):
                 )
             return pages.page_text(
                 connection,
-                pages.require_page(connection, pages.resolve_slug(connection, name)).id,
+                pages.require_named_page(connection, name).id,
             )
 
     def body(self, name: str) -> str:
@@ -131,7 +131,7 @@ class PageMethods(BrainFile):
         with self.database.read_transaction() as connection:
             return pages.page_body(
                 connection,
-                pages.require_page(connection, pages.resolve_slug(connection, name)).id,
+                pages.require_named_page(connection, name).id,
             )
 
     def page(
@@ -146,7 +146,7 @@ class PageMethods(BrainFile):
                     connection, pages.resolve_slug(connection, name, past=True), version
                 )
                 return stored, json.loads(meta), text
-            stored = pages.require_page(connection, pages.resolve_slug(connection, name))
+            stored = pages.require_named_page(connection, name)
             text = pages.page_text(connection, stored.id)
             return stored, pages.front_matter_values(connection, stored.id), text
 

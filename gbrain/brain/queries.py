@@ -113,10 +113,10 @@ class QueryMethods(ModelMethods):
         """
         from gbrain.search.explain.ranked_too_low import ExplainedQuery
         from gbrain.search.explain.why_not import why_not
-        from gbrain.store.pages import require_page, resolve_slug
+        from gbrain.store.pages import require_named_page
 
         with self.database.read_transaction() as connection:
-            page = require_page(connection, resolve_slug(connection, name))
+            page = require_named_page(connection, name)
         explained = ExplainedQuery(
             self.query_with_trace, self.settings, answered, results, arguments, given or {}
         )

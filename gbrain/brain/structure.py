@@ -39,7 +39,7 @@ class StructureMethods(BrainFile):
         from gbrain.store import links
 
         with self.database.read_transaction() as connection:
-            page = pages.require_page(connection, pages.resolve_slug(connection, name))
+            page = pages.require_named_page(connection, name)
             return links.links_from(connection, page)
 
     def backlinks(self, name: str) -> list[Backlink]:
@@ -47,7 +47,7 @@ class StructureMethods(BrainFile):
         from gbrain.store import links
 
         with self.database.read_transaction() as connection:
-            page = pages.require_page(connection, pages.resolve_slug(connection, name))
+            page = pages.require_named_page(connection, name)
             return links.links_to(connection, page)
 
     def graph(self, name: str | None = None, *, depth: int = 1, limit: int = 200) -> LinkGraph:
@@ -57,7 +57,7 @@ class StructureMethods(BrainFile):
         with self.database.read_transaction() as connection:
             if name is None:
                 return links.full_graph(connection, limit)
-            page = pages.require_page(connection, pages.resolve_slug(connection, name))
+            page = pages.require_named_page(connection, name)
             return links.graph_around(connection, page, depth, limit)
 
     def tags(self) -> list[tuple[str, int]]:
@@ -79,7 +79,7 @@ class StructureMethods(BrainFile):
         with self.database.read_transaction() as connection:
             if name is None:
                 return timeline.latest_entries(connection, scope, limit)
-            page = pages.require_page(connection, pages.resolve_slug(connection, name))
+            page = pages.require_named_page(connection, name)
             return timeline.page_timeline(connection, page, scope, limit)
 
     def add_to_timeline(
@@ -114,7 +114,7 @@ class StructureMethods(BrainFile):
         with self.database.read_transaction() as connection:
             page_id = None
             if name is not None:
-                page = pages.require_page(connection, pages.resolve_slug(connection, name))
+                page = pages.require_named_page(connection, name)
                 page_id = page.id
             return list_tasks(connection, scope, page_id=page_id, done=done)
 

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain, clock, default_path
+from gbrain.brain import Brain, clock
 from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain, say_orphaned_logs
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
 from gbrain.messages import counted
 from gbrain.output import screen
-from gbrain.paths import resolve_brain
+from gbrain.paths import brain_path, resolve_brain
 
 command = Module()
 
@@ -72,7 +72,7 @@ def restore(
     from gbrain.server.background import release_brain
     from gbrain.store.backup import restore_brain
 
-    path = db.expanduser() if db else default_path()
+    path = brain_path(db)
     release_brain(path)
     moment = clock().strftime("%Y%m%dT%H%M%SZ")
     done = restore_brain(path, file.expanduser(), moment, _busy_seconds(path))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.brain import default_path, timestamp
+from gbrain.brain import timestamp
 from gbrain.cli.commands import (
     Db,
     Json,
@@ -25,6 +25,7 @@ from gbrain.messages import counted
 from gbrain.output import doctor as output
 from gbrain.output import screen
 from gbrain.output import stats as stats_output
+from gbrain.paths import brain_path
 from gbrain.store.gaps import GAP_KINDS, GapKind
 from gbrain.text.citations import parse_citations
 
@@ -79,7 +80,7 @@ def doctor(
         if not (json or finding.unreadable or finding.status in hidden):
             output.show_finding(name, finding, verbose=verbose)
 
-    path = db.expanduser() if db else default_path()
+    path = brain_path(db)
     for name, finding in examine_file(path, timestamp(), full=full, repair=repair):
         add(name, finding)
     if full and all(finding.status != "problem" for _, finding in findings):

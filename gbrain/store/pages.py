@@ -114,6 +114,11 @@ def resolve_slug(connection: sqlite3.Connection, name: str, *, past: bool = Fals
     return found[0] if found else slug
 
 
+def require_named_page(connection: sqlite3.Connection, name: str) -> StoredPage:
+    """Return the page that `name` means, as `resolve_slug` reads it; raise NotFound without one."""
+    return require_page(connection, resolve_slug(connection, name))
+
+
 def _named_pages(connection: sqlite3.Connection, name: str) -> list[str]:
     """Return the slugs of the pages with this name; a slug comes before the other names.
 
