@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -37,6 +37,18 @@ DryRun = Annotated[
 ]
 
 _MAX_SLUGS_LISTED = 10
+
+
+class ImportOptions(NamedTuple):
+    """The options of `import` and `sync`; `remove_many` is --delete."""
+
+    overwrite: bool = False
+    dry_run: bool = False
+    embed: bool = True
+    quiet: bool = False
+    json: bool = False
+    remove_many: bool = False
+    update_links: bool = False
 
 
 @command.command(
@@ -89,13 +101,14 @@ def import_(
         for folder in folders or () if not dry_run else ():
             if folder.expanduser().is_dir():
                 brain.allow_writing(folder)
+        options = ImportOptions(
+            overwrite=overwrite, dry_run=dry_run, embed=not no_embed, quiet=quiet, json=json
+        )
         if folders:
-            report = _import_folders(
-                brain, folders, overwrite, dry_run, quiet, remove_missing=False
-            )
+            report = _import_folders(brain, folders, options, remove_missing=False)
         else:
             report = brain.import_jsonl(sys.stdin.buffer, dry_run=dry_run)
-        _print_and_embed(brain, report, dry_run, no_embed, quiet, json, report.skipped)
+        _print_and_embed(brain, report, options, report.skipped)
     if report.problems:
         raise typer.Exit(1)
 
@@ -143,6 +156,15 @@ def sync(
             "--watch and --dry-run cannot be combined",
             hint="gbrain sync --dry-run shows what would change now.",
         )
+    options = ImportOptions(
+        overwrite=overwrite,
+        dry_run=dry_run,
+        embed=not no_embed,
+        quiet=quiet,
+        json=json,
+        remove_many=delete,
+        update_links=update_links,
+    )
     with open_brain(db) as brain:
         for folder in folders or () if not dry_run else ():
             brain.allow_writing(folder)
@@ -154,50 +176,36 @@ def sync(
                 code="no_folder",
             )
         if not watch:
-            report = _import_folders(
-                brain,
-                roots,
-                overwrite,
-                dry_run,
-                quiet,
-                remove_missing=True,
-                remove_many=delete,
-                update_links=update_links,
-            )
-            _print_and_embed(brain, report, dry_run, no_embed, quiet, json)
+            report = _import_folders(brain, roots, options, remove_missing=True)
+            _print_and_embed(brain, report, options)
     if watch:
         from gbrain.cli.sync_watch import FolderWatch
 
-        FolderWatch(db, overwrite, not no_embed, quiet, json, delete, update_links).run(roots)
+        FolderWatch(db, options).run(roots)
     elif report.problems:
         raise typer.Exit(1)
 
 
 def _import_folders(
-    brain: Brain,
-    folders: list[Path],
-    overwrite: bool,
-    dry_run: bool,
-    quiet: bool,
-    *,
-    remove_missing: bool,
-    remove_many: bool = False,
-    update_links: bool = False,
+    brain: Brain, folders: list[Path], options: ImportOptions, *, remove_missing: bool
 ) -> ImportReport:
     total = ImportReport()
     for folder in folders:
         try:
             if not remove_missing and folder.expanduser().is_file():
-                report = brain.import_note(folder, overwrite=overwrite, dry_run=dry_run)
+                report = brain.import_note(
+                    folder, overwrite=options.overwrite, dry_run=options.dry_run
+                )
             else:
-                with show_progress(f"Reading {folder.name or folder}", quiet=quiet) as show:
+                reading = f"Reading {folder.name or folder}"
+                with show_progress(reading, quiet=options.quiet) as show:
                     report = brain.import_folder(
                         folder,
                         remove_missing=remove_missing,
-                        remove_many=remove_many,
-                        update_links=update_links,
-                        overwrite=overwrite,
-                        dry_run=dry_run,
+                        remove_many=options.remove_many,
+                        update_links=options.update_links,
+                        overwrite=options.overwrite,
+                        dry_run=options.dry_run,
                         progress=show,
                     )
         except (NotFound, BadPage) as error:
@@ -206,7 +214,7 @@ def _import_folders(
             total.problems.append(ImportProblem(str(folder), error.message, error.hint, error.code))
             continue
         except KeyboardInterrupt:
-            if not (dry_run or quiet):
+            if not (options.dry_run or options.quiet):
                 screen.say("Interrupted. Run the same command again to import the remaining notes.")
             raise
         total.add(report)
@@ -214,23 +222,17 @@ def _import_folders(
 
 
 def _print_and_embed(
-    brain: Brain,
-    report: ImportReport,
-    dry_run: bool,
-    no_embed: bool,
-    quiet: bool,
-    as_json: bool,
-    skipped: int = 0,
+    brain: Brain, report: ImportReport, options: ImportOptions, skipped: int = 0
 ) -> None:
     """Print the report, then embed what was imported; Ctrl-C says how to continue."""
     try:
-        _print_report(report, dry_run, quiet, as_json, skipped)
-        if report.changes and not (dry_run or no_embed):
-            embedded = _embed(brain, quiet)
-            if embedded and not (quiet or as_json):
+        _print_report(report, options, skipped)
+        if report.changes and options.embed and not options.dry_run:
+            embedded = _embed(brain, options.quiet)
+            if embedded and not (options.quiet or options.json):
                 screen.say(f"{counted(embedded, 'chunk')} embedded.")
     except KeyboardInterrupt:
-        if not (quiet or dry_run):
+        if not (options.quiet or options.dry_run):
             imported = report.count("create") + report.count("update")
             screen.say(f"{counted(imported, 'note')} imported. {embedded_share(brain)}")
         raise
@@ -249,25 +251,22 @@ def _embed(brain: Brain, quiet: bool) -> int:
         return 0
 
 
-def _print_report(
-    report: ImportReport, dry_run: bool, quiet: bool, as_json: bool, others: int = 0
-) -> None:
+def _print_report(report: ImportReport, options: ImportOptions, skipped: int) -> None:
     """Print what was imported; flushed, since embedding may take minutes."""
-    if as_json:
-        screen.write_json(import_report_document(report, dry_run=dry_run))
+    if options.json:
+        screen.write_json(import_report_document(report, dry_run=options.dry_run))
         sys.stdout.flush()
     else:
-        if dry_run:
+        if options.dry_run:
             rows = [(change.action, change.slug, change.path) for change in report.changes]
             screen.write_table(("Action", "Slug", "File"), rows, "Nothing would change.")
         for problem in report.problems:
             hint = f" ({problem.hint})" if problem.hint else ""
             screen.say(f"{problem.path}: {problem.reason}{hint}")
-        if not quiet:
-            also = f" {counted(others, 'file')} skipped (not Markdown, or ignored)."
-            screen.say(
-                f"{'Dry run: ' if dry_run else ''}{report.summary()}{also if others else ''}"
-            )
+        if not options.quiet:
+            start = "Dry run: " if options.dry_run else ""
+            also = f" {counted(skipped, 'file')} skipped (not Markdown, or ignored)."
+            screen.say(f"{start}{report.summary()}{also if skipped else ''}")
 
 
 class Format(StrEnum):

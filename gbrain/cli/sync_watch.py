@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from gbrain.brain import Brain, clock, timestamp
 from gbrain.cli.commands import open_brain
@@ -24,6 +25,9 @@ from gbrain.output.json import import_report_document
 from gbrain.paths import resolve_brain
 from gbrain.server.socket_server import serve_in_background
 
+if TYPE_CHECKING:
+    from gbrain.cli.import_export import ImportOptions
+
 # Errors that can end without us: another program writes, or somebody frees disk space.
 _TEMPORARY_ERRORS = ("locked", "disk_full")
 
@@ -33,12 +37,7 @@ class FolderWatch:
     """Watches folders. The brain is open only during a round, so that it can be replaced."""
 
     db: Path | None
-    overwrite: bool
-    embed: bool
-    quiet: bool
-    json: bool
-    delete: bool = False
-    update_links: bool = False
+    options: ImportOptions
     last_error: dict[str, str] = field(default_factory=dict)
     problems: dict[str, set[ImportProblem]] = field(default_factory=dict)
     # What the brain had of each folder after its last round.
@@ -47,7 +46,7 @@ class FolderWatch:
     def run(self, folders: Sequence[Path]) -> None:
         """Import changes until SIGTERM, which returns, or Ctrl-C, which raises."""
         roots = list(dict.fromkeys(os.path.realpath(folder.expanduser()) for folder in folders))
-        if not self.quiet:
+        if not self.options.quiet:
             screen.say(f"Watching {', '.join(roots)}. Press Ctrl-C to stop.")
         waiting: dict[str, ChangedPaths] = {}
         brain_seen = None
@@ -84,13 +83,13 @@ class FolderWatch:
                 report = brain.import_folder(
                     Path(root),
                     remove_missing=True,
-                    remove_many=self.delete,
-                    overwrite=self.overwrite,
+                    remove_many=self.options.remove_many,
+                    overwrite=self.options.overwrite,
                     changed=changed,
-                    update_links=self.update_links,
+                    update_links=self.options.update_links,
                 )
                 self.hashes[root] = brain.file_hashes(root)
-                embedded = self._embed(brain, root) if self.embed else None
+                embedded = self._embed(brain, root) if self.options.embed else None
         except GbrainError as error:
             temporary = error.code in _TEMPORARY_ERRORS
             if error.code == "no_brain" or (isinstance(error, BadBrain) and not temporary):
@@ -135,7 +134,7 @@ class FolderWatch:
         news = report.changes or report.written or embedded or problems != before
         if not (first or news):
             return
-        if self.json:
+        if self.options.json:
             about = {"time": timestamp(), "folder": root, "embedded": embedded}
             screen.write_json({**about, **import_report_document(report, dry_run=False)})
             sys.stdout.flush()
@@ -143,7 +142,7 @@ class FolderWatch:
         for problem in report.problems:
             if problem not in before:
                 screen.say(f"{problem.path}: {problem.reason}")
-        if not self.quiet:
+        if not self.options.quiet:
             also = f" {counted(embedded, 'chunk')} embedded." if embedded else ""
             screen.say(f"{_now()} {Path(root).name}: {report.summary()}{also}")
 

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from gbrain.brain import Brain
+from gbrain.cli.import_export import ImportOptions
 from gbrain.cli.sync_watch import FolderWatch
 
 PATIENCE = 60
@@ -198,8 +199,7 @@ def swap_folder(folder: Path, old: Path) -> None:
 
 
 def watch(**changes: bool) -> FolderWatch:
-    options = {"overwrite": False, "embed": False, "quiet": False, "json": False, **changes}
-    return FolderWatch(None, **options)
+    return FolderWatch(None, ImportOptions(**{"embed": False, **changes}))
 
 
 def test_one_line_a_round_and_each_problem_once(
