@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from gbrain.errors import UsageError
 from gbrain.messages import did_you_mean, similar_names
-from gbrain.output.schemas import document_outline
+from gbrain.output.schemas import Schema, document_outline
 from gbrain.query_options import QUERY_OPTIONS, QueryOption
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-Schema = dict[str, Any]
 Arguments = Mapping[str, Any]
 
 MAX_ENTRIES = 100

@@ -13,7 +13,6 @@ from gbrain.mcp.arguments import (
     MAX_INTEGER,
     NEXT_OFFSET,
     Arguments,
-    Schema,
     arguments_schema,
     number_schema,
     option_schemas,
@@ -21,6 +20,7 @@ from gbrain.mcp.arguments import (
     text_schema,
 )
 from gbrain.mcp.reply import Reply
+from gbrain.output.schemas import Schema
 from gbrain.query_options import FILTERS
 from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.text.query_terms import MAX_QUERY_CHARACTERS

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gbrain.messages import printable, tab_separated, without_newlines
 from gbrain.output.json import dumps
+from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -155,27 +156,21 @@ def narrow_table() -> Table:
 
 
 @contextmanager
-def show_progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def show_progress(title: str, *, quiet: bool) -> Iterator[Progress]:
     """Yield a function of (done, total) that draws a bar if standard error is a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield no_progress
         return
     from time import monotonic
 
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
 
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
+    with progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(),
         console=console(stderr=True),
         transient=True,
     ) as bar:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import NamedTuple
 
+from gbrain.messages import similar_names
 from gbrain.text.query import fts_tree, has_only_words
 from gbrain.text.query_terms import fts_term
 from gbrain.text.query_tree import day_before, wanted_terms
@@ -253,13 +254,10 @@ def unmatched_filters(connection: sqlite3.Connection, scope: Scope) -> Iterator[
 
 
 def _suggestions(value: str, counts: dict[str, int]) -> str:
-    from difflib import SequenceMatcher
-
-    def closeness(known: str) -> tuple[float, int, str]:
-        alike = SequenceMatcher(None, value.lower(), known.lower()).ratio()
-        return -alike if alike >= 0.6 else 0.0, -counts[known], known
-
-    names = sorted(counts, key=closeness)
+    by_key = {known.lower(): known for known in counts}
+    near = [by_key[key] for key in similar_names(value.lower(), by_key, _MAX_NAMES)]
+    others = sorted(counts.keys() - near, key=lambda known: (-counts[known], known))
+    names = [*near, *others]
     if not names:
         return "; pages have none"
     more = " and others" if len(names) > _MAX_NAMES else ""
