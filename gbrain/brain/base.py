@@ -118,14 +118,14 @@ class BrainFile:
         if not self.settings.write_through:
             return False
         with suppress(GbrainError):
-            return is_trusted(self._identity(), _folder_key(root))
+            return is_trusted(self._identity(), self._folder_key(root))
         return False
 
     def allow_writing(self, folder: Path) -> None:
         """Let changes of pages be written to their files in this folder."""
         from gbrain.trust import is_trusted, remember_trusted
 
-        thing = _folder_key(os.path.realpath(folder.expanduser()))
+        thing = self._folder_key(os.path.realpath(folder.expanduser()))
         # Without a home folder, as in some cron jobs, files are left as they are.
         with suppress(GbrainError):
             if not is_trusted(self._identity(), thing):
@@ -161,6 +161,10 @@ class BrainFile:
             "gbrain config set default_folder DIR, then gbrain sync."
         )
 
+    def _folder_key(self, root: str) -> str:
+        # A copy of the file has the same identity, but must not write to the folder of the brain.
+        return f"write to {root} from {self.path}"
+
     def _identity(self) -> str:
         return settings.brain_identity(self.database.connection)
 
@@ -175,10 +179,6 @@ class BrainFile:
             remedy = f"gbrain sync {page.folder.root} lets gbrain write to this folder."
         message = f"The file still has the old text; {remedy}"
         return FileResult(str(Path(page.folder.root, page.path)), "behind", message)
-
-
-def _folder_key(root: str) -> str:
-    return f"write to {root}"
 
 
 def _usable_settings(stored: Mapping[str, str]) -> Settings:

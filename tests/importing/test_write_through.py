@@ -11,6 +11,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import Conflict
+from gbrain.evaluate.selftest import run_selftest
 from gbrain.importing import page_files, write_through
 from gbrain.store.atomic_files import TemporaryFile
 
@@ -192,6 +193,23 @@ def test_a_folder_that_nobody_named_here_is_not_written(brain: Brain, tmp_path: 
 
 
 # --- bytes -----------------------------------------------------------------------------------
+
+
+def test_a_copy_of_the_brain_writes_no_files(brain: Brain, notes: Path, tmp_path: Path) -> None:
+    copied = brain.backup(tmp_path / "copy.db")
+    with Brain.open(copied.file) as copy:
+        assert copy.put("a", b"# A\n\nchanged in the copy\n").file.outcome == "behind"
+        copy.put("new", b"# New\n")
+    assert [file.name for file in notes.iterdir()] == ["a.md"]
+    assert "one" in (notes / "a.md").read_text()
+
+
+def test_a_selftest_leaves_the_folder_alone(brain: Brain, vault: Path) -> None:
+    brain.embed()
+    before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+    asked = {one.question.kind for one in run_selftest(brain, limit=1).results}
+    assert "fresh" in asked, "which writes a note"
+    assert before == {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
 
 
 def test_an_entry_touches_no_other_byte_of_an_obsidian_page(brain: Brain, vault: Path) -> None:
