@@ -8,15 +8,15 @@ from gbrain.brain.base import today as today
 from gbrain.brain.folders import FolderMethods
 from gbrain.brain.import_export import ImportExportMethods
 from gbrain.brain.maintenance import MaintenanceMethods, SettingMethods
-from gbrain.brain.pages import PageMethods
 from gbrain.brain.queries import QueryMethods
 from gbrain.brain.structure import StructureMethods
+from gbrain.brain.tasks import TaskMethods
 from gbrain.paths import default_path as default_path
 
 
 class Brain(
     QueryMethods,
-    PageMethods,
+    TaskMethods,
     StructureMethods,
     ImportExportMethods,
     FolderMethods,
@@ -25,5 +25,6 @@ class Brain(
 ):
     """One open brain file; use it in a `with` block.
 
-    Each base class holds the methods of one subject, in the file of that name.
+    Each base class holds the methods of one subject, in the file of that name. TaskMethods
+    includes PageMethods.
     """

@@ -15,7 +15,6 @@ from gbrain.types import Scope
 
 if TYPE_CHECKING:
     from gbrain.store import folders, history, page_writer
-    from gbrain.store.tasks import PageTask
     from gbrain.store.undo import UndoOutcome, UndoResult
 
 
@@ -231,20 +230,6 @@ class PageMethods(BrainFile):
             )
             return replace(written, file=left)
         return written
-
-    def finish_task(self, number: str) -> tuple[PageTask, page_writer.WriteResult]:
-        """Tick the task with a number in its page; return it and the write.
-
-        Raises NotFound if there is no such task, Conflict if its page changes meanwhile.
-        """
-        from gbrain.store.tasks import tick_task
-
-        with self.database.read_transaction() as connection:
-            ticked = tick_task(connection, number)
-        written = self.put(
-            ticked.task.slug, ticked.text.encode(), expected_version=ticked.version, exact=True
-        )
-        return ticked.task, written
 
     def undo(self, name: str | None = None, *, redo: bool = False) -> UndoResult:
         """Take back the last change of a page (default: of the page that changed last).

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import date, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from gbrain.brain.base import BrainFile, local_midnight, timestamp, today
+from gbrain.brain.base import BrainFile, timestamp, today
 from gbrain.store import pages
 from gbrain.types import Scope
 
@@ -14,21 +13,7 @@ if TYPE_CHECKING:
     from gbrain.store.links import Backlink, LinkGraph, LinkRow
     from gbrain.store.page_writer import WriteResult
     from gbrain.store.provenance import Origin, SupersededPage
-    from gbrain.store.tasks import PageTask
     from gbrain.store.timeline import TimelineEntry
-
-
-class Agenda(NamedTuple):
-    """The agenda of a day: entries dated on it, tasks due until then, pages written in its week.
-
-    `written_total` counts the pages of that week, including those beyond the limit.
-    """
-
-    day: str
-    entries: list[TimelineEntry]
-    due: list[PageTask]
-    written: list[pages.StoredPage]
-    written_total: int
 
 
 class StructureMethods(BrainFile):
@@ -101,51 +86,6 @@ class StructureMethods(BrainFile):
                 expected_version=expected_version,
             )
         )  # fmt: skip
-
-    def tasks(
-        self, name: str | None = None, *, scope: Scope = Scope(), done: bool = False
-    ) -> list[PageTask]:
-        """Return the open tasks of a page or of all pages, those with a due date first.
-
-        With `done` finished ones are included.
-        """
-        from gbrain.store.tasks import list_tasks
-
-        with self.database.read_transaction() as connection:
-            page_id = None
-            if name is not None:
-                page = pages.require_named_page(connection, name)
-                page_id = page.id
-            return list_tasks(connection, scope, page_id=page_id, done=done)
-
-    def agenda(self, day: date | None = None, *, limit: int = 10) -> Agenda:
-        """Return what is dated and due on a day (default: today), and what was written lately.
-
-        Lately is the week up to the day; at most `limit` of its pages are returned.
-        """
-        from gbrain.store import tasks, timeline
-
-        day = day or today()
-        written_day = day.isoformat()
-        week = [local_midnight(day + timedelta(days=days)) for days in (-6, 1)]
-        with self.database.read_transaction() as connection:
-            due = [
-                task
-                for task in tasks.list_tasks(connection)
-                if task.due is not None and task.due <= written_day
-            ]
-            found, _ = timeline.latest_entries(
-                connection, Scope(since=written_day, until=written_day), None
-            )
-            written, total = pages.list_written_between(connection, week[0], week[1], limit)
-        listed = {(task.slug, task.line) for task in due}
-        entries = [
-            entry
-            for entry in found
-            # A month or a year that the day is part of is no date of that day.
-            if entry.date.startswith(written_day) and (entry.slug, entry.lines[0]) not in listed
-        ]
-        return Agenda(written_day, entries, due, written, total)
 
     def supersede(self, old: str, new: str) -> tuple[WriteResult, str]:
         """Mark the page `old` as superseded by `new`; return the write and the slug of `new`."""

@@ -10,8 +10,8 @@ from shlex import quote
 from typing import BinaryIO
 
 from gbrain.errors import BadPage, GbrainError, NotFound
+from gbrain.importing.file_merge import ImportPlan, apply_import, plan_import
 from gbrain.importing.import_report import Action, ImportReport, PageChange
-from gbrain.importing.merging import ImportPlan, apply_import, plan_import
 from gbrain.importing.missing_files import (
     are_most_missing,
     many_missing,

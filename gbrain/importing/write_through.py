@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gbrain.errors import GbrainError
 from gbrain.importing import page_files
-from gbrain.importing.merging import apply_import, plan_import
+from gbrain.importing.file_merge import apply_import, plan_import
 from gbrain.importing.page_files import FileChanged
 from gbrain.importing.scan import is_always_skipped, is_ignored
 from gbrain.store.connection import Database

@@ -13,7 +13,7 @@ from gbrain.text.periods import MONTH_NAMES
 from gbrain.text.snippet import shorten
 
 if TYPE_CHECKING:
-    from gbrain.brain.structure import Agenda
+    from gbrain.brain.tasks import Agenda
     from gbrain.store.tasks import PageTask
 
 Row = tuple[str | None, ...]
