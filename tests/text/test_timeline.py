@@ -163,7 +163,7 @@ def test_what_makes_no_entry() -> None:
             add_entry("", date, "Met")
     with pytest.raises(UsageError, match="needs text"):
         add_entry("", "2026", " \n ")
-    with pytest.raises(UsageError, match="cannot be told"):
+    with pytest.raises(UsageError, match="cannot be distinguished"):
         add_entry("", "2026", "Met", "here — there")
 
 
