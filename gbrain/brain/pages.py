@@ -245,8 +245,10 @@ class PageMethods(BrainFile):
             page_id, now, then, path, text, may_delete = undo.last_change(
                 connection, name, redo=redo
             )
-            taken = then.slug != now.slug or now.version is None
-            taken = taken and pages.find_page(connection, then.slug) is not None
+            # A page that goes back to not existing needs no name.
+            renamed = then.version is not None and then.slug != now.slug
+            returns = then.version is not None and now.version is None
+            taken = (renamed or returns) and pages.find_page(connection, then.slug) is not None
         if then.version is None and not may_delete:
             raise NotFound(
                 f"There is no earlier text of {now.slug}",
@@ -274,8 +276,9 @@ class PageMethods(BrainFile):
             if not redo:
                 with self.database.write_transaction() as connection:
                     undo.mark_undone(connection, page_id, now.version)
-        version = None if outcome == "deleted" else written.version
-        return undo.UndoResult(outcome, then.slug, version, now, then, written.file)
+        if outcome == "deleted":
+            return undo.UndoResult(outcome, now.slug, None, now, then, written.file)
+        return undo.UndoResult(outcome, then.slug, written.version, now, then, written.file)
 
 
 def _file_left_behind(page: folders.PageFile, state: str) -> folders.FileResult:

@@ -194,3 +194,21 @@ def test_undo_says_that_the_file_is_not_back(run, brain_path, tmp_path):
     )
     assert run("undo", "two").exit_code == 1
     assert text(run, "two") == b"text\n"
+
+
+def test_undo_deletes_a_new_page_whose_earlier_name_is_taken(run, brain_path, at):
+    # The page `a` is deleted, comes back, is renamed to `b` and deleted; then both names are used.
+    commands = (
+        ("put", "a"), ("delete", "a"), ("put", "a"), ("rename", "a", "b"), ("delete", "b"),
+        ("put", "c"), ("rename", "c", "b"), ("put", "a"),
+    )  # fmt: skip
+    for minute, command in enumerate(commands):
+        at(minute)
+        text_of_page = f"text {minute}\n".encode() if command[0] == "put" else None
+        assert run(*command, stdin=text_of_page).exit_code == 0, command
+    at(30)
+    answer = run("undo", "a", "--json")
+    assert (answer.exit_code, answer.json["outcome"], answer.json["slug"]) == (0, "deleted", "a")
+    assert text(run, "b") == b"text 5\n"
+    assert run("undo", "a").exit_code == 0
+    assert text(run, "a") == b"text 7\n"
