@@ -84,7 +84,9 @@ def resolve(
             return brain.resolve_conflict(name, data, texts)
 
         if file or brain_text:
-            written: WriteResult | None = write((texts.file if file else texts.brain).encode())
+            # Not checked for markers: the page may be about merging.
+            chosen = texts.file if file else texts.brain
+            written: WriteResult | None = brain.resolve_conflict(name, chosen.encode(), texts)
         else:
             from gbrain.text.merge import merge_texts
 

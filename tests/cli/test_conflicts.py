@@ -211,3 +211,15 @@ def test_a_week_with_a_vault_and_a_brain(run, brain_path, tmp_path: Path, editor
     synced = run("sync", "--no-embed", "--json").json
     assert (synced["changes"], synced["problems"], synced["unchanged"]) == ([], [], 3)
     assert run("doctor", "--full").exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["--file", "--brain"])
+def test_a_page_about_merging_can_be_resolved(run, notes: Path, option: str):
+    # Its own lines look like the marks of a conflict.
+    (notes / "a.md").write_text("# A\n\n<<<<<<< file\n\ntwo\n")
+    assert run("put", "a", stdin=b"# A\n\n>>>>>>> brain\n\ntwo\n").exit_code == 1
+    assert run("resolve", "a", option).exit_code == 0
+    kept = b"<<<<<<< file" if option == "--file" else b">>>>>>> brain"
+    assert kept in run("get", "a").stdout_bytes
+    assert kept in (notes / "a.md").read_bytes()
+    assert run("conflicts", "--json").json["total"] == 0
