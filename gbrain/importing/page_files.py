@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EACCES
+from errno import EACCES, EINVAL
 from pathlib import Path, PurePosixPath
 
 from gbrain.errors import GbrainError
@@ -23,6 +24,8 @@ from gbrain.text.slug import PAGE_ENDINGS
 # The umask may let others read a folder, but never write to it.
 FOLDER_MODE = 0o755
 _FILE_MODE = 0o644
+# Windows translates line ends otherwise.
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 class FileChanged(Exception):
@@ -71,8 +74,23 @@ def page_file(root: str, path: str) -> Path:
         if os.path.isfile(real) and real.startswith(f"{root}{os.sep}"):
             path = os.path.relpath(real, root)
     target = target_path(folder, path)
+    # Without links: what was checked here is compared again when the file gets its name.
+    target = target.parent.resolve() / target.name
     refuse_target(target)
     return target
+
+
+def _refuse_swapped_folder(target: Path) -> None:
+    """Raise GbrainError if a folder in the real path `target` was replaced with a link meanwhile.
+
+    Another user of a shared folder could lead a write out of it, while the text is being flushed.
+    """
+    if os.path.realpath(target.parent) != str(target.parent):
+        raise GbrainError(
+            f"the folder {target.parent} was replaced with a symbolic link",
+            hint="Check who can write to the folder above it.",
+            code="outside",
+        )
 
 
 def remove_link(root: str, path: str) -> bool:
@@ -90,12 +108,19 @@ def remove_link(root: str, path: str) -> bool:
 
 
 def read_file(target: Path) -> bytes | None:
-    """Return the content of a file, up to one byte more than a page may have; None if missing."""
+    """Return the content of a file, up to one byte more than a page may have; None if missing.
+
+    Raises OSError for a folder, pipe or device.
+    """
     try:
-        with target.open("rb") as file:
-            return file.read(MAX_PAGE_BYTES + 1)
+        # A pipe would block until another program writes to it.
+        handle = os.open(target, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
     except FileNotFoundError:
         return None
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(EINVAL, "it is not a regular file", str(target))
+        return file.read(MAX_PAGE_BYTES + 1)
 
 
 def create_file(target: Path, data: bytes) -> None:
@@ -104,6 +129,7 @@ def create_file(target: Path, data: bytes) -> None:
     remove_leftovers(target.parent)
     with temporary_file(target.parent, _FILE_MODE) as new:
         _write(new.handle, data)
+        _refuse_swapped_folder(target)
         try:
             new.place(target)
         except FileExistsError:
@@ -125,6 +151,7 @@ def replace_file(target: Path, expected: bytes, data: bytes) -> None:
         _copy_attributes(target, new.path)
         if read_file(target) != expected:
             raise FileChanged
+        _refuse_swapped_folder(target)
         new.replace(target)
         if old and read_file(old) != expected:
             os.replace(old, target)
@@ -138,6 +165,8 @@ def move_file(source: Path, target: Path) -> bool:
     if target.exists() and not target.samefile(source):
         return False
     has_both = True
+    _refuse_swapped_folder(source)
+    _refuse_swapped_folder(target)
     try:
         os.link(source, target)
     except FileExistsError:
@@ -161,6 +190,7 @@ def remove_file(target: Path, expected: bytes) -> None:
     """Remove a file that has the text `expected`; raise FileChanged if it has another."""
     if read_file(target) != expected:
         raise FileChanged
+    _refuse_swapped_folder(target)
     os.unlink(target)
     flush_folder(target.parent)
 

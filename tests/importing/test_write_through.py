@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -534,3 +535,76 @@ def test_the_file_that_a_link_leads_to_stays(brain: Brain, notes: Path, change: 
     assert not (notes / "link.md").is_symlink()
     assert (notes / "a.md").read_text() == "# A\n\none\n\ntwo\n\nthree\n"
     assert in_step(brain, notes)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_the_file_stops_nothing(brain: Brain, notes: Path) -> None:
+    (notes / "b.md").write_text("# B\n")
+    brain.import_folder(notes)
+    (notes / "a.md").unlink()
+    os.mkfifo(notes / "a.md")
+
+    def give_up(number: int, frame: object) -> None:
+        raise TimeoutError("opening a pipe blocks until another program writes to it")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(20)
+    try:
+        written = brain.put("a", b"# A\n\nnew\n")
+        assert written.file is not None
+        assert written.file.outcome == "failed"
+        assert "it is not a regular file" in (written.file.message or "")
+        report = brain.import_folder(notes, remove_missing=True)
+        assert {problem.path for problem in report.problems} == {"a.md"}
+        gone = brain.delete("a").file
+        assert gone is not None
+        assert gone.outcome == "failed"
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert (notes / "a.md").is_fifo()
+
+
+@pytest.mark.parametrize("change", ["create", "replace", "rename", "delete"])
+def test_a_folder_swapped_for_a_link_leads_nothing_out(
+    brain: Brain, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Another user of a shared folder replaces it after it was checked, before it is written."""
+    text, outside = "# P\n\nold\n", tmp_path / "outside"
+    for folder in (outside, notes / "sub"):
+        folder.mkdir()
+        (folder / "p.md").write_text(text)
+    brain.import_folder(notes)
+
+    def swap() -> None:
+        if not (notes / "sub").is_symlink():
+            (notes / "sub").rename(tmp_path / "moved")
+            (notes / "sub").symlink_to(outside)
+
+    def read_and_swap(target: Path) -> bytes | None:
+        data = read_file(target)
+        swap()
+        return data
+
+    def flush_and_swap(folder: Path, mode: int) -> None:
+        make_durable_folder(folder, mode)
+        swap()
+
+    read_file, make_durable_folder = page_files.read_file, page_files.make_durable_folder
+    if change in ("replace", "delete"):
+        monkeypatch.setattr(page_files, "read_file", read_and_swap)
+    else:
+        monkeypatch.setattr(page_files, "make_durable_folder", flush_and_swap)
+    if change == "create":
+        result = brain.put("sub/new", b"# New\n").file
+    elif change == "replace":
+        result = brain.put("sub/p", b"# P\n\nnew\n").file
+    elif change == "rename":
+        result = brain.rename("a", "sub/a").file
+    else:
+        result = brain.delete("sub/p").file
+    assert (notes / "sub").is_symlink()
+    assert result is not None
+    assert result.outcome == "failed"
+    assert "was replaced with a symbolic link" in (result.message or "")
+    assert {file.name: file.read_text() for file in outside.iterdir()} == {"p.md": text}
