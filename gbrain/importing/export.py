@@ -6,7 +6,7 @@ import errno
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -27,8 +27,14 @@ from gbrain.store.atomic_files import (
 from gbrain.store.connection import Database
 from gbrain.store.folders import find_folder, record_written_files
 from gbrain.store.history import all_digests, had_content, save_file_text
-from gbrain.store.pages import count_pages, export_records, page_paths, page_texts
-from gbrain.text.page import MAX_PAGE_BYTES
+from gbrain.store.pages import (
+    EXPORT_KEYS,
+    count_pages,
+    export_records,
+    page_paths,
+    page_texts,
+)
+from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 from gbrain.text.slug import PAGE_ENDINGS, slug_from_path
 from gbrain.types import Progress
 
@@ -223,18 +229,36 @@ def _is_signed(existing: bytes) -> bool:
     return unsigned != text == _sign_html(unsigned)
 
 
-def _is_exported(lines: Iterable[bytes], known: Set[bytes]) -> bool:
-    """Tell whether JSON lines come from an export: their texts are or were in the brain."""
+def _is_exported(connection: sqlite3.Connection, lines: Iterable[bytes]) -> bool:
+    """Tell whether JSON lines come unchanged from an export of pages as they are or were.
+
+    The wing, room and times of a line are not compared: another version of gbrain may have found
+    others.
+    """
+    names = {
+        (path, version): (slug, title, tags.splitlines(), aliases.splitlines())
+        for path, version, slug, title, tags, aliases in connection.execute(
+            "SELECT path, version, slug, title, tags, aliases FROM pages"
+        )
+    }
+    known = all_digests(connection)
     for line in lines:
         if not line.strip():
             continue
         try:
             record = json.loads(line)
-        except ValueError:
-            return False
-        if not isinstance(record, dict) or not {"path", "slug", "version"} <= record.keys():
-            return False
-        if sha256(str(record.get("text")).encode(errors="replace")).digest() not in known:
+            text = record["text"].encode()
+            place = record["path"], record["version"]
+            given = tuple(record[key] for key in ("slug", "title", "tags", "aliases"))
+            if sha256(text).digest() not in known or record.keys() != set(EXPORT_KEYS):
+                return False
+            if line.rstrip(b"\r\n") != json.dumps(record, ensure_ascii=False).encode():
+                return False
+            if names.get(place) != given:
+                page = parse_page(place[0], text)
+                if given != (page.slug, page.title, list(page.tags), list(page.aliases)):
+                    return False
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, GbrainError):
             return False
     return True
 
@@ -294,7 +318,7 @@ def _refuse_unknown_jsonl(connection: sqlite3.Connection, target: Path, force: b
     with target.open("rb") as earlier:
         _refuse_brain(JSONL_FILE, earlier.read(len(_SQLITE_HEADER)))
         earlier.seek(0)
-        if not force and not _is_exported(earlier, all_digests(connection)):
+        if not force and not _is_exported(connection, earlier):
             raise _changed_error(JSONL_FILE)
 
 

@@ -244,17 +244,20 @@ def page_paths(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return connection.execute("SELECT slug, path FROM pages ORDER BY slug").fetchall()
 
 
+# The keys of an exported record, in their order.
+EXPORT_KEYS = ("path", "slug", "title", "type", "wing", "room", "date", "version", "created_at",
+               "updated_at", "tags", "aliases", "text")  # fmt: skip
+
+
 def export_records(connection: sqlite3.Connection) -> Iterator[dict[str, object]]:
     """Yield every page with its metadata and text as one record, by path."""
-    keys = ("path", "slug", "title", "type", "wing", "room", "date", "version", "created_at",
-            "updated_at", "tags", "aliases", "text")  # fmt: skip
     rows = connection.execute(
-        f"SELECT {', '.join(keys[:-1])}, front_matter || compiled_truth || timeline "
+        f"SELECT {', '.join(EXPORT_KEYS[:-1])}, front_matter || compiled_truth || timeline "
         "FROM pages ORDER BY path"
     )
     for *metadata, tags, aliases, text in rows:
         values = (*metadata, tags.splitlines(), aliases.splitlines(), text)
-        yield dict(zip(keys, values, strict=True))
+        yield dict(zip(EXPORT_KEYS, values, strict=True))
 
 
 # Slugs and titles identify a page better than file names and aliases.

@@ -259,6 +259,10 @@ def test_an_export_leaves_files_it_did_not_write(run, sample, tmp_path, format_,
     [
         ("html", "index.html", "<body>", "<body>My words"),
         ("json", "brain.ndjson", "# Alice Chen", "# Alice Jones"),
+        ("json", "brain.ndjson", '"title": "Alice Chen"', '"title": "Alice Jones"'),
+        ("json", "brain.ndjson", '"type": ', '"my_note": "call her", "type": '),
+        ("json", "brain.ndjson", '"tags": [', '"tags": ["mine", '),
+        ("json", "brain.ndjson", "people/alice-chen", "people/alice"),
     ],
 )
 def test_an_edited_export_is_left_alone(run, sample, tmp_path, format_, name, old, new):
@@ -270,6 +274,15 @@ def test_an_edited_export_is_left_alone(run, sample, tmp_path, format_, name, ol
     refused = run("export", tmp_path, "--format", format_, "--json")
     assert (refused.exit_code, refused.error["code"]) == (1, "file_changed")
     assert file.read_text() == edited
+
+
+def test_lines_of_earlier_versions_are_replaced(run, sample, tmp_path):
+    run("put", "people/alice-chen", stdin=b"---\ntags: [old]\n---\n# Alice, earlier\n")
+    run("export", tmp_path, "--format", "json")
+    run("put", "people/alice-chen", stdin=b"# Alice now\n")
+    run("rename", "packing-list", "lists/packing")
+    assert run("export", tmp_path, "--format", "json").exit_code == 0
+    assert "Alice, earlier" not in (tmp_path / "brain.ndjson").read_text()
 
 
 def test_lines_of_a_deleted_page_are_replaced(run, sample, tmp_path):
