@@ -106,6 +106,13 @@ def another_reader(brain: Path) -> Path:
     return another_user(brain)
 
 
+def another_reader_by_link(brain: Path) -> Path:
+    """Become that reader, and open the brain through a link in another folder."""
+    link = symbolic_link(brain)
+    another_reader(brain)
+    return link
+
+
 class Way(NamedTuple):
     """A way to open a brain, what a reader sees, and what a writer gets: None, or an error code."""
 
@@ -128,6 +135,9 @@ WAYS = {
     "as a read-only file": Way(read_only_file, LATEST, "read_only"),
     "as another user": Way(another_user, "cannot_read", "cannot_read", needs_root=True),
     "as another reader": Way(another_reader, LATEST, "read_only", needs_root=True),
+    "as another reader through a link": Way(
+        another_reader_by_link, LATEST, "read_only", needs_root=True
+    ),
 }
 
 
