@@ -261,8 +261,8 @@ def test_an_export_leaves_files_it_did_not_write(run, sample, tmp_path, format_,
         ("json", "brain.ndjson", "# Alice Chen", "# Alice Jones"),
         ("json", "brain.ndjson", '"title": "Alice Chen"', '"title": "Alice Jones"'),
         ("json", "brain.ndjson", '"type": ', '"my_note": "call her", "type": '),
-        ("json", "brain.ndjson", '"tags": [', '"tags": ["mine", '),
-        ("json", "brain.ndjson", "people/alice-chen", "people/alice"),
+        ("json", "brain.ndjson", '"tags": [], ', '"tags": ["mine"], '),
+        ("json", "brain.ndjson", '"slug": "people/alice-chen"', '"slug": "people/alice"'),
     ],
 )
 def test_an_edited_export_is_left_alone(run, sample, tmp_path, format_, name, old, new):
