@@ -272,16 +272,19 @@ def _store(
 ) -> None:
     """Write a batch of vectors and remove its jobs."""
     with database.write_transaction() as connection:
-        _store_batch(connection, space, batch)
-    result.done += len(batch)
+        stored = _store_batch(connection, space, batch)
+    result.done += stored
 
 
 def _store_batch(
     connection: sqlite3.Connection, space: VectorSpace, batch: list[tuple[EmbeddingJob, Floats]]
-) -> None:
+) -> int:
+    """Write a batch of vectors and remove its jobs; return how many vectors were written."""
     # The model may have been removed while it was embedding.
-    if space in vectors.all_spaces(connection):
+    is_known = space in vectors.all_spaces(connection)
+    if is_known:
         vectors.store_vectors(connection, space, [(job.hash, vector) for job, vector in batch])
     # After a switch of models the queue belongs to the other model.
     if vectors.active_space(connection) == space:
         jobs.finish_jobs(connection, [job.hash for job, _ in batch])
+    return len(batch) if is_known else 0
