@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import Brain, clock
-from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain, say_orphaned_logs
+from gbrain.cli.commands import (
+    Db,
+    Json,
+    Module,
+    Quiet,
+    examples,
+    open_brain,
+    orphaned_logs,
+    say_orphaned_logs,
+)
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
 from gbrain.messages import counted
@@ -74,6 +83,7 @@ def restore(
 
     path = brain_path(db)
     release_brain(path)
+    known = orphaned_logs(resolve_brain(path))
     moment = clock().strftime("%Y%m%dT%H%M%SZ")
     done = restore_brain(path, file.expanduser(), moment, _busy_seconds(path))
     # Migrates an older copy now, so that the next search does not have to.
@@ -84,7 +94,7 @@ def restore(
     elif not quiet:
         old = f" The old brain is kept in {done.kept}." if done.kept else ""
         screen.say(f"Restored {counted(done.pages, 'page')} to {path}.{old}")
-    say_orphaned_logs(resolve_brain(path))
+    say_orphaned_logs(resolve_brain(path), known)
 
 
 def _busy_seconds(path: Path) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache, wraps
@@ -243,10 +243,12 @@ def open_brain(db: Path | None, *, make: bool = False) -> Brain:
         if make or db != (None if lent.option is None else Path(lent.option)):
             raise Declined
         return lent.brain
-    created = make and not resolve_brain(db).exists()
+    path = resolve_brain(db)
+    created = make and not path.exists()
+    known = orphaned_logs(path) if created else []
     brain = Brain.open(db, make=make)
     if created:
-        say_orphaned_logs(brain.path)
+        say_orphaned_logs(path, known)
     brain.confirm = _confirm_command
     return brain
 
@@ -277,12 +279,24 @@ def report_file(file: FileResult | None, *, quiet: bool, json: bool) -> None:
         raise typer.Exit(1)
 
 
-def say_orphaned_logs(path: Path) -> None:
-    """Say which logs of other brains were found at the name of a new file."""
-    from gbrain.output.screen import say
+def orphaned_logs(path: Path) -> list[Path]:
+    """Return the logs of other brains that were found at this name and kept."""
     from gbrain.store.brain_files import find_orphaned_logs
 
-    for log in find_orphaned_logs(path):
+    return find_orphaned_logs(path)
+
+
+def say_orphaned_logs(path: Path, known: Sequence[Path] = ()) -> None:
+    """Say which logs of other brains were found at the name of a new file.
+
+    With --quiet as well: they may be the only copy of somebody's writes. `known` are those that an
+    earlier command found.
+    """
+    from gbrain.output.screen import say
+
+    for log in orphaned_logs(path):
+        if log in known:
+            continue
         say(f"A log of an earlier {path.name} was found next to it and kept as {log}.")
         say("If you moved that brain, its last changes are in this log: move both back together.")
 

@@ -88,3 +88,15 @@ def test_compact_says_how_much_it_gave_back(run, sample: Path) -> None:
     size = f"{said['bytes_after'] / 1e6:.1f} MB"
     assert run("compact").stderr == f"Shrunk from {size} to {size}.\n"
     assert run("doctor").exit_code == 0
+
+
+def test_a_log_that_was_kept_is_named_once(run, sample: Path, tmp_path: Path) -> None:
+    run("backup", tmp_path / "copy.db")
+    sample.rename(tmp_path / "archive.db")
+    Path(f"{sample}-wal").write_bytes(b"of another brain" * 100)
+    first = run("restore", tmp_path / "copy.db", "--quiet")
+    assert first.exit_code == 0
+    assert f"kept as {sample}.orphaned-wal." in first.stderr
+    assert run("restore", tmp_path / "copy.db", "--quiet").stderr == ""
+    sample.rename(tmp_path / "archive2.db")
+    assert run("init", "--quiet").stderr == ""
