@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from gbrain.errors import GbrainError
 from gbrain.store.atomic_files import (
+    TemporaryFile,
     flush_folder,
     make_durable_folder,
     refuse_target,
@@ -127,7 +128,7 @@ def create_file(target: Path, data: bytes) -> None:
     """Write a new file; raise FileChanged if there is one by now."""
     make_durable_folder(target.parent, FOLDER_MODE)
     remove_leftovers(target.parent)
-    with temporary_file(target.parent, _FILE_MODE) as new:
+    with _temporary_beside(target, _FILE_MODE) as new:
         _write(new.handle, data)
         _refuse_swapped_folder(target)
         try:
@@ -146,7 +147,7 @@ def replace_file(target: Path, expected: bytes, data: bytes) -> None:
     if not target.stat().st_mode & 0o222 or not os.access(target, os.W_OK):
         raise PermissionError(EACCES, "the file is read-only", str(target))
     remove_leftovers(target.parent)
-    with temporary_file(target.parent, 0o600) as new, _second_name(target) as old:
+    with _temporary_beside(target, 0o600) as new, _second_name(target) as old:
         _write(new.handle, data)
         _copy_attributes(target, new.path)
         if read_file(target) != expected:
@@ -193,6 +194,17 @@ def remove_file(target: Path, expected: bytes) -> None:
     _refuse_swapped_folder(target)
     os.unlink(target)
     flush_folder(target.parent)
+
+
+@contextmanager
+def _temporary_beside(target: Path, mode: int) -> Iterator[TemporaryFile]:
+    """Yield a new, empty file in the folder of `target`, which is surely not another folder."""
+    with temporary_file(target.parent, mode) as new:
+        _refuse_swapped_folder(target)
+        # Raises FileNotFoundError if the folder was another one when the file was created.
+        if not os.path.samestat(os.lstat(new.path), os.fstat(new.handle)):
+            raise FileChanged
+        yield new
 
 
 @contextmanager

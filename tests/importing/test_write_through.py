@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -608,3 +609,31 @@ def test_a_folder_swapped_for_a_link_leads_nothing_out(
     assert result.outcome == "failed"
     assert "was replaced with a symbolic link" in (result.message or "")
     assert {file.name: file.read_text() for file in outside.iterdir()} == {"p.md": text}
+
+
+def test_no_text_is_written_to_a_swapped_folder(
+    brain: Brain, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is a link only while the temporary file is created, as in a race."""
+    outside, sub = tmp_path / "outside", notes / "sub"
+    for folder in (outside, sub):
+        folder.mkdir()
+    (sub / "p.md").write_text("# P\n\nold\n")
+    brain.import_folder(notes)
+    made = page_files.temporary_file
+
+    @contextmanager
+    def swapped(folder: Path, mode: int) -> Iterator[TemporaryFile]:
+        sub.rename(tmp_path / "moved")
+        sub.symlink_to(outside)
+        with made(folder, mode) as new:
+            sub.unlink()
+            (tmp_path / "moved").rename(sub)
+            yield new
+
+    monkeypatch.setattr(page_files, "temporary_file", swapped)
+    for slug in ("sub/p", "sub/new"):
+        result = brain.put(slug, b"# Secret\n").file
+        assert result is not None
+        assert result.outcome == "failed"
+    assert [file.read_bytes() for file in outside.iterdir()] == [b"", b""]
