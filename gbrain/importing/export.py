@@ -31,6 +31,7 @@ from gbrain.store.pages import (
     EXPORT_KEYS,
     count_pages,
     export_records,
+    exported_names,
     page_paths,
     page_texts,
 )
@@ -235,12 +236,7 @@ def _is_exported(connection: sqlite3.Connection, lines: Iterable[bytes]) -> bool
     The wing, room and times of a line are not compared: another version of gbrain may have found
     others.
     """
-    names = {
-        (path, version): (slug, title, tags.splitlines(), aliases.splitlines())
-        for path, version, slug, title, tags, aliases in connection.execute(
-            "SELECT path, version, slug, title, tags, aliases FROM pages"
-        )
-    }
+    names = exported_names(connection)
     known = all_digests(connection)
     for line in lines:
         if not line.strip():

@@ -260,6 +260,17 @@ def export_records(connection: sqlite3.Connection) -> Iterator[dict[str, object]
         yield dict(zip(EXPORT_KEYS, values, strict=True))
 
 
+def exported_names(
+    connection: sqlite3.Connection,
+) -> dict[tuple[str, int], tuple[str, str, list[str], list[str]]]:
+    """Return slug, title, tags and aliases of every page, as exported, by path and version."""
+    rows = connection.execute("SELECT path, version, slug, title, tags, aliases FROM pages")
+    return {
+        (path, version): (slug, title, tags.splitlines(), aliases.splitlines())
+        for path, version, slug, title, tags, aliases in rows
+    }
+
+
 # Slugs and titles identify a page better than file names and aliases.
 KIND_ORDER = "CASE names.kind WHEN 'slug' THEN 0 WHEN 'title' THEN 1 WHEN 'name' THEN 2 ELSE 3 END"
 
