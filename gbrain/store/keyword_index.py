@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from gbrain.store.scope import chunk_days_condition, page_condition
 from gbrain.text.query_terms import fts_expression
-from gbrain.text.slug import fold_name
+from gbrain.text.slug import fold_name, normalise_unicode
 from gbrain.types import Scope, ScoredChunk, Term
 
 # The plus before rowid keeps SQLite from running the match once for each of the rows.
@@ -46,6 +47,30 @@ def pages_with_all(connection: sqlite3.Connection, terms: tuple[Term, ...]) -> l
         "SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?", (fts_expression(terms, "AND"),)
     )
     return [row[0] for row in rows]
+
+
+def pages_with_exact_words(
+    connection: sqlite3.Connection, terms: Iterable[Term], chunk_ids: Iterable[int]
+) -> set[int]:
+    """Return the pages whose names or given chunks contain each term in this form, in any case.
+
+    The index stems words and drops accents: to it, "watched" is "watch" and "changé" is "change".
+    """
+    rows = connection.execute(
+        "SELECT page_id, title || ' ' || slug || ' ' || heading_path || ' ' || text FROM chunks "
+        "JOIN pages ON pages.id = page_id WHERE chunks.id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(chunk_ids)),),
+    )
+    texts: dict[int, list[str]] = {}
+    for page_id, text in rows:
+        texts.setdefault(page_id, []).append(normalise_unicode("NFC", text).casefold())
+    words = [re.escape(" ".join(term.words).casefold()) for term in terms]
+    patterns = [re.compile(rf"(?<!\w){word}(?!\w)") for word in words]
+    return {
+        page_id
+        for page_id, parts in texts.items()
+        if all(any(map(pattern.search, parts)) for pattern in patterns)
+    }
 
 
 def scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: int) -> bool:

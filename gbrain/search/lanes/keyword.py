@@ -29,6 +29,11 @@ _MAX_PAIRED_TERMS = 8
 
 _PART_WEIGHT = 0.5
 
+# Of a query with at most so many terms, a page with exactly these words comes before pages with
+# other forms of them, which have at most this share of its score.
+_MAX_EXACT_TERMS = 3
+_OTHER_FORMS = 0.7
+
 
 def search(
     connection: sqlite3.Connection, query: Query, settings: Settings, *, alone: bool = False
@@ -40,6 +45,7 @@ def search(
     """
     scores: dict[int, float] = {}
     complete: Set[int] = frozenset()
+    literal: Set[int] = frozenset()
     best: dict[int, int] = {}
     counts = keyword_index.count_pages_with(connection, query.terms)
     query, counts = _match_compounds(connection, query, counts)
@@ -74,6 +80,10 @@ def search(
         if len(query.terms) > 1:
             for page_id in complete:
                 scores[page_id] *= 1 + settings.all_words_bonus
+        literal = _pages_with_exact_words(connection, query.terms, complete, chunks)
+        highest = max((scores[page_id] for page_id in literal), default=0.0)
+        for page_id in complete - literal:
+            scores[page_id] = min(scores[page_id], _OTHER_FORMS * highest)
     if query.filter_only:
         scores |= _score_by_date(connection, query, scores, pool)
     coverage = dict.fromkeys(complete, 1.0)
@@ -96,7 +106,7 @@ def search(
             and not (questions and keyword_index.any_question_contains(connection, term))
         ),
         overflow=pages[pool:],
-        word_factors=_word_factors(coverage, complete, query.terms, settings),
+        word_factors=_word_factors(coverage, literal, query.terms, settings),
     )
 
 
@@ -159,6 +169,23 @@ def _pages_with_all(
     return scored & set(keyword_index.pages_with_all(connection, spaced))
 
 
+def _pages_with_exact_words(
+    connection: sqlite3.Connection,
+    terms: tuple[Term, ...],
+    complete: Set[int],
+    chunks: Sequence[ScoredChunk],
+) -> Set[int]:
+    """Return those of the pages with every term of a short query that have its very words.
+
+    All pages are returned if none has, or if the query has synonyms, prefixes or phrases.
+    """
+    plain = not any(term.prefix or term.quoted or term.synonyms for term in terms)
+    if len(complete) < 2 or len(terms) > _MAX_EXACT_TERMS or not plain:
+        return complete
+    found = [chunk.chunk_id for chunk in chunks if chunk.page_id in complete]
+    return keyword_index.pages_with_exact_words(connection, terms, found) or complete
+
+
 def _coverage(
     connection: sqlite3.Connection,
     terms: Sequence[Term],
@@ -178,7 +205,7 @@ def _coverage(
 
 
 def _word_factors(
-    coverage: Mapping[int, float], complete: Set[int], terms: Sequence[Term], settings: Settings
+    coverage: Mapping[int, float], literal: Set[int], terms: Sequence[Term], settings: Settings
 ) -> dict[int, float]:
     """Return by page a factor for its score, from how much of the query its words cover.
 
@@ -188,9 +215,9 @@ def _word_factors(
     them all, and the longer the question is.
     """
     factors = {page_id: share**settings.coverage_power for page_id, share in coverage.items()}
-    if complete:
-        literal = 1 + settings.literal_bonus / (len(complete) * max(1, len(terms) - 1))
-        factors |= dict.fromkeys(complete, literal)
+    if literal:
+        bonus = settings.literal_bonus / (len(literal) * max(1, len(terms) - 1))
+        factors |= dict.fromkeys(literal, 1 + bonus)
     return factors
 
 

@@ -283,3 +283,17 @@ def test_an_unknown_word_matches_compounds_that_start_with_it(brain: Brain) -> N
     assert matched(brain, "Treppe")[0] == "stairs"
     assert "house" not in matched(brain, "Treppe"), "a word that some page contains stays whole"
     assert matched(brain, "Wechs") == [], "a short word stays whole"
+
+
+def test_pages_with_the_very_words_come_before_other_forms(brain: Brain) -> None:
+    brain.put("films", b"# Films to watch\n\nWatch these, then watch them again.\n")
+    brain.put("heron", b"Flat tyre. A heron watched from the river bank, and I patched the tube.\n")
+    brain.put("nouveau", "Le code de la porte a changé.\n".encode())
+    brain.put("limit", b"# Change\n\nThe limit changed. Change it back.\n")
+    assert matched(brain, "watched") == ["heron", "films"]
+    assert matched(brain, "watch") == ["films", "heron"]
+    assert matched(brain, "changé") == ["nouveau", "limit"]
+    assert matched(brain, "code changé")[0] == "nouveau"
+    # No page has this form: all forms count alike.
+    assert set(word_factors(brain, "watching")) == {"films", "heron"}
+    assert len(set(word_factors(brain, "watching").values())) == 1
