@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
 from gbrain.store.chunks import DatedChunk, chunks_inside, latest_pages_inside
+from gbrain.store.keyword_index import matching_pages
 from gbrain.text.date_questions import split_question
-from gbrain.text.query_terms import is_stop_term, parse_terms
-from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
+from gbrain.text.query_terms import fts_expression, is_stop_term, parse_terms
+from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,14 @@ _GENERAL_WORDS = frozenset(
     qué que qué pasó paso hice hizo hicimos qu'est-ce j'ai fait c'est passé s'est
     cosa successo fatto ho é foi aconteceu fiz wat heb ik gedaan gebeurd gebeurde er
     der die das und mit im am den le la les el los""".split()
+)
+
+# These ask for everything of their time too, unless something of that time contains them.
+_NOTE_WORDS = frozenset(
+    """write writes wrote written note notes noted record records recorded log logged entry entries
+    diary journal page pages
+    schreibe schrieb geschrieben notiert notizen tagebuch écrit noté notes journal
+    escribí escrito anotado apuntes notas diario scritto appunti""".split()
 )
 
 
@@ -72,11 +81,20 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
         for term in terms
         if len(term.words) > 1 or term.words[0].casefold() not in _GENERAL_WORDS
     )
-    if not specific:
+    if not specific or _names_only_notes(connection, specific, scope):
         listed = query._replace(terms=(), scope=scope, filter_only=True)
         return asked._replace(query=listed, only_time=True)
     rest = query._replace(terms=specific, semantic_text=question.rest or query.semantic_text)
     return asked._replace(query=rest)
+
+
+def _names_only_notes(
+    connection: sqlite3.Connection, terms: tuple[Term, ...], scope: Scope
+) -> bool:
+    """Tell whether the terms only say that something was written, and no page in scope has them."""
+    if not all(len(t.words) == 1 and t.words[0].casefold() in _NOTE_WORDS for t in terms):
+        return False
+    return not matching_pages(connection, fts_expression(terms), scope, small_scope=False)
 
 
 def list_period(connection: sqlite3.Connection, asked: TimeAsked, settings: Settings) -> LaneResult:

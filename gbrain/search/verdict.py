@@ -102,6 +102,9 @@ def compute_verdict(
     if grade == "nothing" and title and _names(query.text, title):
         grade = "partial"
         reasons.append(f"the query names {ranked[0].slug}")
+    elif grade == "nothing" and "date" in ranked[0].boosts:
+        grade = "partial"
+        reasons.append(f"{ranked[0].slug} is dated in the time asked about")
     return Verdict(grade, round(confidence, 4), tuple(reasons), missing)
 
 

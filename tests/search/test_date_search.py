@@ -48,6 +48,9 @@ def first(answer: Answer) -> tuple[str, str | None]:
         ("what did I do on Saturday?", "journal/2026-11-14", "2026-11-14"),
         ("what happened last week?", "journal/2026-11-14", "2026-11-14"),
         ("what did Luc do in 2024?", "people/luc", "2024"),
+        ("what did I write last Saturday?", "journal/2026-11-14", "2026-11-14"),
+        ("diary 14 November 2026", "journal/2026-11-14", "2026-11-14"),
+        ("diary of 3 April 2025", "travel/diary", "2025-04-03"),
     ],
 )
 def test_the_entry_of_the_asked_period_is_shown_first(
@@ -90,3 +93,10 @@ def test_sample_months_are_found_by_page_and_month(embedded: Brain) -> None:
         hit = embedded.query(question).hits[0]
         good += hit.slug == slug and (hit.date or "")[:7] == month
     assert good >= 0.95 * len(asked)
+
+
+def test_a_page_of_the_asked_time_is_never_graded_nothing(notes: Brain) -> None:
+    answer = notes.query("apprenticeship in September 2026")
+    assert first(answer) == ("people/luc", "2026-09-21")
+    assert answer.verdict.grade == "partial"
+    assert "apprenticeship" in answer.verdict.missing
