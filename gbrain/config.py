@@ -217,6 +217,10 @@ class Settings:
         0.2, "set-union: how much less a page's keyword score counts if the page lacks words of "
         "the query; 0 is off", low=0, high=5,
     )  # fmt: skip
+    full_coverage: float = _setting(
+        0.6, "set-union: share of the query's words that some page must contain for both_bonus and "
+        "chunk_bonus to count in full; 0 for none", low=0, high=1,
+    )  # fmt: skip
     literal_bonus: float = _setting(
         0.5, "set-union: bonus for a page with every word of a short query, as a share of its "
         "keyword score", low=0, high=5,

@@ -214,6 +214,7 @@ class LaneResult(NamedTuple):
     `combined_chunk_scores` is by page the mean of its best chunk's scores in the keyword and vector
     lanes, from 0 to 1.
     `word_factors` says by page how much of the query its words cover; the merge multiplies by it.
+    `coverage` is how much of the query the words of one page cover at most, from 0 to 1.
     """
 
     pages: tuple[Candidate, ...]
@@ -225,6 +226,7 @@ class LaneResult(NamedTuple):
     overflow: tuple[Candidate, ...] = ()
     combined_chunk_scores: Mapping[int, float] = NO_CHUNK_SCORES
     word_factors: Mapping[int, float] = NO_CHUNK_SCORES
+    coverage: float = 1.0
 
 
 class Ranked(NamedTuple):

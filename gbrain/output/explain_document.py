@@ -80,7 +80,8 @@ def _candidates(pages: Iterable[Candidate]) -> list[Document]:
 
 def _fusion(answer: Answer, work: StageResults) -> Document:
     settings = work.plan.settings
-    names = ("both_bonus", "chunk_bonus", "coverage_power", "literal_bonus", "rank_bonus", "rrf_k")
+    names = ("both_bonus", "chunk_bonus", "coverage_power", "full_coverage", "literal_bonus",
+             "rank_bonus", "rrf_k")  # fmt: skip
     return {
         "merge": answer.merge,
         "by": work.plan.merge,

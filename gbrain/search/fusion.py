@@ -38,6 +38,27 @@ def fuse(
     return sorted(fused, key=lambda ranked: (-ranked.score, ranked.slug))
 
 
+def weigh_agreement(
+    lanes: Mapping[str, LaneResult], merge: MergeStrategy, settings: Settings
+) -> Settings:
+    """Return the settings with smaller bonuses for agreement if no page has much of the query.
+
+    The vector lane holds nearly every page that has some word of the question. If the best one has
+    only "like" or "move" of it, the keyword lane says nothing, and a page that it does not hold
+    would lose to any of those.
+    """
+    if merge != "set-union" or not settings.full_coverage or not {"fts", "vector"} <= lanes.keys():
+        return settings
+    trust = min(1.0, lanes["fts"].coverage / settings.full_coverage) ** 2
+    if trust == 1:
+        return settings
+    bonuses = {
+        "both_bonus": trust * settings.both_bonus,
+        "chunk_bonus": trust * settings.chunk_bonus,
+    }
+    return Settings(**{**vars(settings), **bonuses})
+
+
 def lane_shares(
     lanes: Mapping[str, LaneResult],
     weights: Mapping[str, float],

@@ -22,7 +22,7 @@ from gbrain.search.boosts import (
     may_mention_date,
     needs_intent,
 )
-from gbrain.search.fusion import fuse
+from gbrain.search.fusion import fuse, weigh_agreement
 from gbrain.search.hits import build_hits
 from gbrain.search.name_match import NO_MATCH, NameMatch, match_name
 from gbrain.search.run_lanes import (
@@ -102,7 +102,10 @@ class Candidates(NamedTuple):
 
 
 class StageResults(NamedTuple):
-    """The result of every stage of one query; `gbrain explain` prints them."""
+    """The result of every stage of one query; `gbrain explain` prints them.
+
+    `plan` has the settings that the merge used; `settings` are the brain's own if they differ.
+    """
 
     query: Query
     plan: QueryPlan
@@ -115,6 +118,7 @@ class StageResults(NamedTuple):
     reranked: RerankResult | None
     threshold: ThresholdResult
     noisy: Sequence[Ranked] | None = None
+    settings: Settings | None = None
 
 
 def run_query(
@@ -269,7 +273,9 @@ def _rank(
         return StageResults(
             query, plan, *found[:4], [page], BoostResult([page]), None, ThresholdResult([page])
         )
-    settings = plan.settings
+    settings = weigh_agreement(lanes.by_name, plan.merge, plan.settings)
+    own_settings = None if settings is plan.settings else plan.settings
+    plan = plan._replace(settings=settings)
     with trace.stage("fuse") as detail:
         fused = fuse(lanes.by_name, weights, plan.merge, settings)
         detail["merge"], detail["pages"] = plan.merge, len(fused)
@@ -307,7 +313,9 @@ def _rank(
         threshold = threshold._replace(kept=_pin(match.answer, threshold.kept))
         others = tuple(slug for slug in boosted.superseded if slug != match.answer.slug)
         boosted = boosted._replace(superseded=others)
-    return StageResults(query, plan, *found[:4], fused, boosted, reranked, threshold, noisy)
+    return StageResults(
+        query, plan, *found[:4], fused, boosted, reranked, threshold, noisy, own_settings
+    )
 
 
 def _is_answered(match: NameMatch, plan: QueryPlan) -> bool:
@@ -364,7 +372,8 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
 
         with trace.stage("expand") as detail:
             context, budget = assemble_context(
-                connection, query, ranked, lanes.by_name, settings, plan.budget, plan.count_tokens,
+                connection, query, _with_full_bonuses(ranked, results), lanes.by_name, settings,
+                plan.budget, plan.count_tokens,
                 max_pages=plan.max_context_pages, grade=verdict.grade,
             )  # fmt: skip
             detail["pieces"], detail["tokens"] = len(context), budget.used
@@ -390,6 +399,25 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
         read_as=_read_as(query, lanes),
         did_you_mean=_correct_typos(query, lanes),
     )
+
+
+def _with_full_bonuses(ranked: Sequence[Ranked], results: StageResults) -> Sequence[Ranked]:
+    """Return the pages in their order, with scores as if agreement of the lanes counted in full.
+
+    The context is calibrated on these. With the smaller bonuses, scores are closer together, and a
+    context has twice the tokens without more answers.
+    """
+    if not results.settings:
+        return ranked
+    plan, lanes = results.plan, results.lanes.by_name
+    full = fuse(lanes, results.weights, plan.merge, results.settings)
+    scores = {page.page_id: page.score for page in full}
+    factors = {
+        page.page_id: scores[page.page_id] / page.score
+        for page in results.fused
+        if page.score and page.page_id in scores
+    }
+    return [page._replace(score=page.score * factors.get(page.page_id, 1.0)) for page in ranked]
 
 
 def _weak_pages(query: Query, listed: Sequence[Ranked], lanes: LaneResults) -> set[int]:

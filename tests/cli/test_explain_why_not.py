@@ -10,6 +10,12 @@ LUKEWARM = "who is lukewarm on cloud RAG?"
 SEARCH = "who works on search?"
 
 
+@pytest.fixture(autouse=True)
+def full_bonuses(run, embedded):
+    """Let agreement of the lanes count in full, so that pages are far apart."""
+    run("config", "set", "full_coverage", "0")
+
+
 def lost(run, text, slug, *options):
     found = run("explain", text, "--why-not", slug, *options, "--json").json["why_not"]
     assert found["slug"] == slug

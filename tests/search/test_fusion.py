@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gbrain.config import Settings
-from gbrain.search.fusion import fuse, lane_shares, min_max, shared_chunk_scores
+from gbrain.search.fusion import (
+    fuse,
+    lane_shares,
+    min_max,
+    shared_chunk_scores,
+    weigh_agreement,
+)
 from gbrain.types import Candidate, LaneResult, MergeStrategy, ScoredChunk
 
 SETTINGS = Settings()
@@ -137,6 +143,23 @@ def test_a_page_of_the_vector_lane_alone_gets_no_chunk_bonus() -> None:
     assert first.slug == "a"
     some = Settings(chunk_bonus=0.4)
     assert lane_shares(found, EVEN, "set-union", some)[ord("b")] == {"vector": 1.0}
+
+
+def test_agreement_counts_less_if_no_page_has_much_of_the_query() -> None:
+    weak = lane("b", "c", scores=(2.0, 1.0))._replace(coverage=0.3)
+    found = {"fts": weak, "vector": lane("a", "b", "c", scores=(0.7, 0.68, 0.5))}
+    chosen = weigh_agreement(found, "set-union", SETTINGS)
+    assert chosen.both_bonus == pytest.approx(SETTINGS.both_bonus / 4)
+    assert chosen.chunk_bonus == pytest.approx(SETTINGS.chunk_bonus / 4)
+    known = {**found, "fts": weak._replace(coverage=0.6)}
+    for unchanged in (
+        weigh_agreement(known, "set-union", SETTINGS),
+        weigh_agreement(found, "rrf", SETTINGS),
+        weigh_agreement({"fts": weak}, "set-union", SETTINGS),
+    ):
+        assert unchanged == SETTINGS
+    off = Settings(full_coverage=0.0)
+    assert weigh_agreement(found, "set-union", off) == off
 
 
 @pytest.mark.parametrize("merge", ["rrf", "set-union-rank"])

@@ -34,6 +34,10 @@ _PART_WEIGHT = 0.5
 _MAX_EXACT_TERMS = 3
 _OTHER_FORMS = 0.7
 
+# A page with this many of a query's words covers it, however long it is: of ten words in a question
+# most are not what it asks for. Counted in words that no page contains, the heaviest.
+_ENOUGH_WORDS = 2.5
+
 
 def search(
     connection: sqlite3.Connection, query: Query, settings: Settings, *, alone: bool = False
@@ -87,7 +91,7 @@ def search(
     if query.filter_only:
         scores |= _score_by_date(connection, query, scores, pool)
     coverage = dict.fromkeys(complete, 1.0)
-    if not alone and len(query.terms) > 1 and settings.coverage_power:
+    if not alone and len(query.terms) > 1 and (settings.coverage_power or settings.full_coverage):
         coverage = _coverage(connection, query.terms, counts, scores, substrings) | coverage
     slugs = slugs_by_id(connection, scores)
     ranked = sorted(scores, key=lambda page_id: (-scores[page_id], slugs[page_id]))
@@ -107,6 +111,7 @@ def search(
         ),
         overflow=pages[pool:],
         word_factors=_word_factors(coverage, literal, query.terms, settings),
+        coverage=1.0 if alone else _best_coverage(connection, coverage, counts),
     )
 
 
@@ -194,14 +199,30 @@ def _coverage(
     substrings: Mapping[str, Mapping[int, int]],
 ) -> dict[int, float]:
     """Return by page which share of the query its words cover, rare words counting more."""
-    pages = approximate_page_count(connection)
-    weights = [log(1 + (max(pages, count) - count + 0.5) / (count + 0.5)) for count in counts]
+    weights = _term_weights(connection, counts)
     covered: dict[int, float] = {}
     for term, weight in zip(terms, weights, strict=True):
         containing = set(keyword_index.pages_with(connection, term, page_ids))
         for page_id in containing.union(*(substrings.get(word, ()) for word in term.words)):
             covered[page_id] = covered.get(page_id, 0.0) + weight
     return {page_id: weight / sum(weights) for page_id, weight in covered.items()}
+
+
+def _best_coverage(
+    connection: sqlite3.Connection, coverage: Mapping[int, float], counts: Sequence[int]
+) -> float:
+    """Return the greatest share of the query, or of enough words, that one page covers."""
+    unknown, *weights = _term_weights(connection, (0, *counts))
+    enough = min(sum(weights), _ENOUGH_WORDS * unknown)
+    if not coverage or not enough:
+        return 1.0
+    return min(1.0, max(coverage.values()) * sum(weights) / enough)
+
+
+def _term_weights(connection: sqlite3.Connection, counts: Sequence[int]) -> list[float]:
+    """Return the weight of terms that so many pages contain; the fewer, the more."""
+    pages = approximate_page_count(connection)
+    return [log(1 + (max(pages, count) - count + 0.5) / (count + 0.5)) for count in counts]
 
 
 def _word_factors(

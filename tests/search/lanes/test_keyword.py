@@ -297,3 +297,12 @@ def test_pages_with_the_very_words_come_before_other_forms(brain: Brain) -> None
     # No page has this form: all forms count alike.
     assert set(word_factors(brain, "watching")) == {"films", "heron"}
     assert len(set(word_factors(brain, "watching").values())) == 1
+
+
+def test_the_lane_says_how_much_of_the_query_a_page_covers(filled: Brain) -> None:
+    assert result_of(filled, "fix the middleware bug").coverage == 1.0
+    assert result_of(filled, "egret").coverage == 1.0
+    one_of_four = result_of(filled, "egret nickname birthday landlord").coverage
+    assert 0 < one_of_four < 0.4
+    # Beyond two and a half unknown words, more of them change nothing.
+    assert result_of(filled, "egret a1 b2 c3 d4 e5 f6 g7").coverage == pytest.approx(one_of_four)
