@@ -184,7 +184,7 @@ def test_the_factor_for_all_words_is_shown(run, embedded):
     page = run("explain", TABLET, "--json").json["fusion"]["pages"][0]
     assert page["literal"] == 0.25
     shown = run("explain", TABLET).stdout
-    assert f"+ 0.6 × keyword {page['own']['fts']:.4f} × 1.25 = {page['score']:.4f}" in shown
+    assert f"keyword {page['own']['fts']:.4f} × 1.25 + 0.6 × " in shown
 
 
 def test_the_rule_names_only_lanes_that_ran(run, embedded):

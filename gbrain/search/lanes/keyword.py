@@ -84,7 +84,7 @@ def search(
         if len(query.terms) > 1:
             for page_id in complete:
                 scores[page_id] *= 1 + settings.all_words_bonus
-        literal = _pages_with_exact_words(connection, query.terms, complete, chunks)
+        literal = _pages_with_exact_words(connection, query, complete, chunks)
         highest = max((scores[page_id] for page_id in literal), default=0.0)
         for page_id in complete - literal:
             scores[page_id] = min(scores[page_id], _OTHER_FORMS * highest)
@@ -175,17 +175,17 @@ def _pages_with_all(
 
 
 def _pages_with_exact_words(
-    connection: sqlite3.Connection,
-    terms: tuple[Term, ...],
-    complete: Set[int],
-    chunks: Sequence[ScoredChunk],
+    connection: sqlite3.Connection, query: Query, complete: Set[int], chunks: Sequence[ScoredChunk]
 ) -> Set[int]:
     """Return those of the pages with every term of a short query that have its very words.
 
-    All pages are returned if none has, or if the query has synonyms, prefixes or phrases.
+    All pages are returned if none has, or if the query has synonyms, prefixes, phrases or stop
+    words: a question does not choose its forms.
     """
+    terms = query.terms
     plain = not any(term.prefix or term.quoted or term.synonyms for term in terms)
-    if len(complete) < 2 or len(terms) > _MAX_EXACT_TERMS or not plain:
+    words = len(query.text.split())
+    if len(complete) < 2 or words > min(len(terms), _MAX_EXACT_TERMS) or not plain:
         return complete
     found = [chunk.chunk_id for chunk in chunks if chunk.page_id in complete]
     return keyword_index.pages_with_exact_words(connection, terms, found) or complete
