@@ -22,7 +22,7 @@ RANKS = (
     ("store", "models"),
     ("search", "importing"),
     ("brain",),
-    ("evaluate", "as_of"),
+    ("evaluate", "as_of", "ask"),
     ("output",),
     ("cli", "mcp", "__main__"),
 )
