@@ -24,7 +24,7 @@ RANKS = (
     ("brain",),
     ("evaluate", "as_of", "ask"),
     ("output",),
-    ("cli", "mcp", "__main__"),
+    ("cli", "mcp", "server", "__main__"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
 NEIGHBOURS_ALLOWED = {
@@ -38,9 +38,13 @@ NEIGHBOURS_ALLOWED = {
     ("profiles", "errors"),
     ("__main__", "cli"),
     ("cli", "mcp"),
+    ("cli", "server"),
+    ("server", "mcp"),
 }
 
-HEAVY = tuple("numpy onnxruntime tokenizers sqlite_utils mcp yaml watchfiles".split())
+HEAVY = tuple(
+    "numpy onnxruntime tokenizers sqlite_utils mcp starlette uvicorn yaml watchfiles".split()
+)
 FOR_SCREENS = ("rich", "markdown_it")
 # Compiling the patterns of the page parser takes longer than a search.
 FOR_IMPORTS = ("gbrain.importing", "gbrain.text.page")
@@ -166,7 +170,7 @@ def test_sql_is_only_in_store() -> None:
 
 
 def test_commands_never_use_the_database_directly() -> None:
-    commands = [file for file in FILES if part_of(file) in ("cli", "mcp")]
+    commands = [file for file in FILES if part_of(file) in ("cli", "mcp", "server")]
     assert commands
     assert uses_of({"database"}, commands) == set()
 

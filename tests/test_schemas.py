@@ -127,6 +127,9 @@ model remove mine
 stats
 doctor
 doctor --full --verbose
+token add laptop --read-only --slug-prefix people/ --expires 90d
+token list
+token revoke laptop
 backup {folder}.backup
 compact
 restore {folder}.backup

@@ -117,7 +117,7 @@ class BrainFile:
         if not self.settings.write_through:
             return False
         with suppress(GbrainError):
-            return is_trusted(self._identity(), _folder_key(root))
+            return is_trusted(self.identity(), _folder_key(root))
         return False
 
     def allow_writing(self, folder: Path) -> None:
@@ -127,8 +127,8 @@ class BrainFile:
         thing = _folder_key(os.path.realpath(folder.expanduser()))
         # Without a home folder, as in some cron jobs, files are left as they are.
         with suppress(GbrainError):
-            if not is_trusted(self._identity(), thing):
-                remember_trusted(self._identity(), thing)
+            if not is_trusted(self.identity(), thing):
+                remember_trusted(self.identity(), thing)
 
     def new_page_folder(self, connection: sqlite3.Connection) -> int | None:
         """Return the id of the folder that new pages belong to; None if they have no file."""
@@ -160,7 +160,8 @@ class BrainFile:
             "gbrain config set default_folder DIR, then gbrain sync."
         )
 
-    def _identity(self) -> str:
+    def identity(self) -> str:
+        """Return what a brain shares only with its copies: the time it was created."""
         return settings.brain_identity(self.database.connection)
 
     def _file_behind(self, page: PageFile) -> FileResult | None:

@@ -73,6 +73,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "restore": ("backup", MAINTENANCE),
     "compact": ("backup", MAINTENANCE),
     "serve": ("integrations", AGENTS),
+    "token": ("tokens", AGENTS),
     "schema": ("integrations", AGENTS),
     "init": ("init", START),
     "demo": ("init", START),

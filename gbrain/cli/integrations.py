@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.cli.commands import Db, Json, Module, examples
+from gbrain.errors import UsageError
 from gbrain.output import screen
 
 command = Module()
@@ -24,23 +26,53 @@ SCRIPTS = Path(__file__).parent / "shells"
 @command.command(
     "serve",
     epilog=examples(
-        "gbrain serve", "gbrain serve --read-only", "gbrain serve --db ~/notes/brain.db"
+        "gbrain serve",
+        "gbrain serve --read-only",
+        "gbrain serve --http",
+        "gbrain serve --http 0.0.0.0:8420 --cert cert.pem --key key.pem",
     ),
 )
 def serve(
+    address: Annotated[
+        str | None,
+        typer.Argument(metavar="[HOST:PORT]", help="With --http: address (127.0.0.1:8420)."),
+    ] = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve HTTP: MCP at /mcp, JSON below /api.")
+    ] = False,
     read_only: Annotated[
         bool,
         typer.Option("--read-only", help="Offer no tools that write to the brain."),
+    ] = False,
+    cert: Annotated[
+        Path | None, typer.Option("--cert", metavar="FILE", help="TLS certificate (PEM).")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="Private key of --cert (PEM).")
+    ] = None,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option("--behind-proxy", help="A proxy in front does TLS: allow any address."),
     ] = False,
     db: Db = None,
 ) -> None:
     """Offer the brain to an AI agent.
 
-    It is a server for the Model Context Protocol (MCP) on standard input and output.
+    It is a server for the Model Context Protocol (MCP) on standard input and output. With --http it
+    answers over HTTP instead, MCP at /mcp and the JSON documents of the commands below /api; every
+    request needs a token that gbrain token add makes.
     """
     open_brain = partial(Brain.open, db, read_only=read_only)
     # A missing or damaged file is reported before the protocol starts.
     open_brain().close()
+    if http:
+        _serve_http(open_brain, address, read_only, cert, key, behind_proxy)
+        return
+    if address or cert or key or behind_proxy:
+        raise UsageError(
+            "An address, --cert, --key and --behind-proxy need --http",
+            hint="For example: gbrain serve --http 127.0.0.1:8420",
+        )
     if sys.stdin.isatty():
         screen.say("Waiting for an agent on standard input. Press Ctrl-C to stop.")
     # Python would wait for the thread that reads standard input. Writes are transactions, so
@@ -51,6 +83,28 @@ def serve(
     from gbrain.mcp import server
 
     anyio.run(partial(server.serve, open_brain, read_only=read_only))
+
+
+def _serve_http(
+    open_brain: Callable[[], Brain],
+    address: str | None,
+    read_only: bool,
+    cert: Path | None,
+    key: Path | None,
+    behind_proxy: bool,
+) -> None:
+    from gbrain.server.address import parse_address, refuse_plain_address
+
+    host, port = parse_address(address)
+    if (cert is None) != (key is None):
+        raise UsageError("--cert and --key belong together", hint="Give both files.")
+    refuse_plain_address(host, encrypted=cert is not None or behind_proxy)
+    from gbrain.server.http import HttpOptions, Listening, serve_http
+
+    def announce(listening: Listening) -> None:
+        screen.say(f"Listening on {listening.url} Press Ctrl-C to stop.")
+
+    serve_http(open_brain, HttpOptions(host, port, read_only, cert, key, behind_proxy), announce)
 
 
 @command.command(
