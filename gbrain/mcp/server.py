@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from functools import partial
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import anyio.abc
-from anyio import to_thread
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -19,11 +16,11 @@ from mcp.shared.exceptions import MCPError
 
 from gbrain import __version__
 from gbrain.brain import Brain
-from gbrain.brain.models import BrainState
 from gbrain.errors import BadBrain, GbrainError, raised_at
 from gbrain.mcp.arguments import check_arguments
 from gbrain.mcp.error_stream import ErrorAnsweringStream
 from gbrain.mcp.reply import Reply, error_reply
+from gbrain.mcp.session import Session
 from gbrain.mcp.tools import TOOLS, Tool
 from gbrain.messages import one_line
 from gbrain.output.json import dumps
@@ -77,7 +74,10 @@ async def serve(open_brain: Callable[[], Brain], *, read_only: bool) -> None:
 
 
 class ToolService:
-    """Lists and calls the tools of one brain, and embeds in the background what they write."""
+    """Lists and calls the tools of one brain, and embeds in the background what they write.
+
+    A server whose callers differ in what they may do overrides `may_write` and `run`.
+    """
 
     def __init__(
         self, session: Session, background: anyio.abc.TaskGroup, *, read_only: bool
@@ -86,9 +86,17 @@ class ToolService:
         self._embedding = False
         self._written_slugs: list[str] = []
 
+    def may_write(self, context: Any) -> bool:
+        """Return whether the caller may call tools that write."""
+        return not self._read_only
+
+    async def run(self, context: Any, tool: Tool, arguments: dict[str, Any]) -> Reply:
+        """Return the reply of a tool to the caller."""
+        return await self._session.run(lambda brain: tool.run(brain, arguments), writes=tool.writes)
+
     async def list_tools(self, context: Any, parameters: Any) -> types.ListToolsResult:
-        """Return the tools, without those that write if the server is read-only."""
-        offered = [tool for tool in TOOLS if not (tool.writes and self._read_only)]
+        """Return the tools, without those that write if the caller may only read."""
+        offered = [tool for tool in TOOLS if self.may_write(context) or not tool.writes]
         return types.ListToolsResult(tools=[_tool_entry(tool) for tool in offered])
 
     async def call_tool(
@@ -97,7 +105,7 @@ class ToolService:
         """Return the result of a tool; a failure is a result too, with an error to read."""
         tool = _find_tool(parameters.name)
         try:
-            return _call_result(await self._run(tool, parameters.arguments))
+            return _call_result(await self._checked_run(context, tool, parameters.arguments))
         except GbrainError as error:
             return _call_result(error_reply(error), failed=True)
         except Exception as error:
@@ -105,17 +113,16 @@ class ToolService:
             log.error("%s failed: %s at %s", tool.name, type(error).__name__, raised_at(error))
             return _call_result(error_reply(_internal_error(tool, error)), failed=True)
 
-    async def _run(self, tool: Tool, given: dict[str, Any] | None) -> Reply:
-        if tool.writes and self._read_only:
+    async def _checked_run(self, context: Any, tool: Tool, given: dict[str, Any] | None) -> Reply:
+        if tool.writes and not self.may_write(context):
             raise BadBrain(
-                f"{tool.name} writes, but this server is read-only",
-                hint="Ask the user to start gbrain serve without --read-only.",
+                f"{tool.name} writes, but you may only read",
+                hint="Ask the user to start gbrain serve without --read-only, or for a token that "
+                "may write.",
                 code="read_only",
             )
         arguments = check_arguments(tool.input_schema, given)
-        reply = await self._session.run(
-            lambda brain: tool.run(brain, arguments), writes=tool.writes
-        )
+        reply = await self.run(context, tool, arguments)
         if len(dumps(reply.document)) > _MAX_REPLY_CHARACTERS:
             raise GbrainError(
                 "The result is too large to send",
@@ -196,95 +203,3 @@ def _internal_error(tool: Tool, error: Exception) -> GbrainError:
         hint="This is a bug in gbrain; other calls still work.",
         code="internal",
     )
-
-
-# --- one brain that stays open between calls ------------------------------------------------------
-
-T = TypeVar("T")
-
-# Each abandoned call keeps a brain and its models in memory until it ends.
-MAX_ABANDONED_CALLS = 2
-
-
-class OpenBrain:
-    """A brain that is opened on first use, and again when its file, schema or model changes.
-
-    Settings are read again for every use. After `retire` no work begins, and the brain is closed
-    as soon as the current work ends.
-    """
-
-    def __init__(self, open_brain: Callable[[], Brain]) -> None:
-        self._open = open_brain
-        self._brain: Brain | None = None
-        self._state: BrainState | None = None
-        self._lock = Lock()
-        self._retired = False
-        self.busy = False
-
-    def use(self, work: Callable[[Brain], T]) -> T:
-        """Return the result of `work` with the brain; raises CancelledError after `retire`."""
-        with self._lock:
-            if self._retired:
-                raise CancelledError
-            self.busy = True
-        try:
-            return work(self._current())
-        finally:
-            with self._lock:
-                self.busy = False
-                if self._retired:
-                    self._close()
-
-    def retire(self) -> None:
-        """Close the brain now, or when the work that uses it ends."""
-        with self._lock:
-            self._retired = True
-            if not self.busy:
-                self._close()
-
-    def _current(self) -> Brain:
-        brain = self._brain
-        if brain is not None and brain.state() == self._state:
-            brain.reload_settings()
-            return brain
-        self._close()
-        self._brain = brain = self._open()
-        self._state = brain.state()
-        return brain
-
-    def _close(self) -> None:
-        brain, self._brain = self._brain, None
-        if brain is not None:
-            brain.close()
-
-
-class Session:
-    """Runs calls one after the other, in the order they arrive.
-
-    A cancelled call that only reads is abandoned: it ends in the background with its brain, and
-    the next call opens another one. A cancelled call that writes is waited for.
-    """
-
-    def __init__(self, open_brain: Callable[[], Brain]) -> None:
-        self._open = open_brain
-        self._current = OpenBrain(open_brain)
-        self._abandoned: list[OpenBrain] = []
-        self._turn = anyio.Lock()
-
-    async def run(self, work: Callable[[Brain], T], *, writes: bool) -> T:
-        """Wait for the calls before this one, and return the result of `work` with the brain."""
-        async with self._turn:
-            current = self._current
-            self._abandoned = [brain for brain in self._abandoned if brain.busy]
-            wait = writes or len(self._abandoned) >= MAX_ABANDONED_CALLS
-            try:
-                return await to_thread.run_sync(current.use, work, abandon_on_cancel=not wait)
-            except anyio.get_cancelled_exc_class():
-                current.retire()
-                self._abandoned.append(current)
-                self._current = OpenBrain(self._open)
-                raise
-
-    def close(self) -> None:
-        """Close the brain; an abandoned one closes when its call ends."""
-        self._current.retire()

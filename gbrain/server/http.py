@@ -24,7 +24,8 @@ from starlette.types import Scope as AsgiScope
 from gbrain import __version__
 from gbrain.brain import Brain, timestamp
 from gbrain.errors import GbrainError, raised_at
-from gbrain.mcp.server import INSTRUCTIONS, Session, ToolService
+from gbrain.mcp.server import INSTRUCTIONS, ToolService
+from gbrain.mcp.session import Session
 from gbrain.server.guard import Guard, GuardOptions
 from gbrain.server.requests import read_arguments, read_object
 from gbrain.server.responses import error_response, internal_error, json_response

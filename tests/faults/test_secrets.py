@@ -32,7 +32,8 @@ from mcp.types import CallToolRequestParams, CallToolResult
 from gbrain.brain import Brain
 from gbrain.cli.app import EXIT_INTERNAL_ERROR, run_command
 from gbrain.errors import BadPage
-from gbrain.mcp.server import Session, ToolService
+from gbrain.mcp.server import ToolService
+from gbrain.mcp.session import Session
 from gbrain.text.page import parse_page
 from tests.conftest import Run
 from tests.mcp.test_read_only import ARGUMENTS

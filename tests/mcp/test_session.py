@@ -14,7 +14,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import NotFound
-from gbrain.mcp.server import MAX_ABANDONED_CALLS, OpenBrain, Session
+from gbrain.mcp.session import MAX_ABANDONED_CALLS, OpenBrain, Session
 
 
 @pytest.fixture
