@@ -22,7 +22,7 @@ RANKS = (
     ("store", "models"),
     ("search", "importing"),
     ("brain",),
-    ("evaluate", "as_of", "ask"),
+    ("evaluate", "as_of", "ask", "limited"),
     ("output",),
     ("cli", "mcp", "server", "__main__"),
 )
