@@ -112,10 +112,12 @@ class BrainFile:
 
         Its user must have named the folder on this machine: a brain from elsewhere could name any.
         """
+        return self.settings.write_through and self.is_known_folder(root)
+
+    def is_known_folder(self, root: str) -> bool:
+        """Return whether the user has named this folder with import or sync on this machine."""
         from gbrain.trust import is_trusted
 
-        if not self.settings.write_through:
-            return False
         with suppress(GbrainError):
             return is_trusted(self.identity(), _folder_key(root))
         return False
