@@ -98,6 +98,10 @@ class LimitedBrain(Brain):
             )
         self._data_version = version
 
+    def image(self, name: str, written: str) -> tuple[str, bytes]:
+        # A page could name an image that belongs to a page outside of the limits.
+        raise store.outside_error("An image")
+
     # --- writing -----------------------------------------------------------------------------
 
     def change_page(self, change: Callable[[sqlite3.Connection], WriteResult]) -> WriteResult:

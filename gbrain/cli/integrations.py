@@ -54,6 +54,10 @@ def serve(
         bool,
         typer.Option("--behind-proxy", help="A proxy in front does TLS: allow any address."),
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="Answer to this name, too; repeatable."),
+    ] = None,
     db: Db = None,
 ) -> None:
     """Offer the brain to an AI agent.
@@ -66,11 +70,12 @@ def serve(
     # A missing or damaged file is reported before the protocol starts.
     open_brain().close()
     if http:
-        _serve_http(open_brain, address, read_only, cert, key, behind_proxy)
+        hosts = tuple(allow_host or ())
+        _serve_http(open_brain, address, read_only, cert, key, behind_proxy, hosts)
         return
-    if address or cert or key or behind_proxy:
+    if address or cert or key or behind_proxy or allow_host:
         raise UsageError(
-            "An address, --cert, --key and --behind-proxy need --http",
+            "An address, --cert, --key, --behind-proxy and --allow-host need --http",
             hint="For example: gbrain serve --http 127.0.0.1:8420",
         )
     if sys.stdin.isatty():
@@ -92,6 +97,7 @@ def _serve_http(
     cert: Path | None,
     key: Path | None,
     behind_proxy: bool,
+    allowed_hosts: tuple[str, ...],
 ) -> None:
     from gbrain.server.address import parse_address, refuse_plain_address
 
@@ -104,7 +110,7 @@ def _serve_http(
     def announce(listening: Listening) -> None:
         screen.say(f"Listening on {listening.url} Press Ctrl-C to stop.")
 
-    serve_http(open_brain, HttpOptions(host, port, read_only, cert, key, behind_proxy), announce)
+    serve_http(open_brain, HttpOptions(host, port, read_only, cert, key, allowed_hosts), announce)
 
 
 @command.command(

@@ -71,8 +71,11 @@ def add(
         wing=wing.strip().lower() if wing else None,
         slug_prefix=slug_prefix.strip().lower() if slug_prefix else None,
     )
-    if limits.unlimited and (wing is not None or slug_prefix is not None):
-        raise UsageError("The limit is empty", hint="Name a wing or the start of slugs.")
+    given = wing if wing is not None else slug_prefix
+    if given is not None and (limits.unlimited or not given.isprintable()):
+        raise UsageError(
+            "The limit is empty or unprintable", hint="Name a wing or the start of slugs."
+        )
     expires_at = store.expiry(expires, clock()) if expires else None
     with open_brain(db) as brain:
         identity = brain.identity()

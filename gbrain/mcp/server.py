@@ -32,6 +32,8 @@ _CHUNKS_BETWEEN_CALLS = 16
 # The next call waits for the page that was just written, so that it is found.
 _CHUNKS_OF_NEW_PAGE = 64
 _MAX_REPLY_CHARACTERS = 5_000_000
+_NEW_PAGE_SECONDS = 3.0
+_NEW_PAGE_POLL_SECONDS = 0.02
 
 INSTRUCTIONS = (
     "The user's own notes. Call brain_query before you say that something is not known (with "
@@ -85,6 +87,7 @@ class ToolService:
         self._session, self._background, self._read_only = session, background, read_only
         self._embedding = False
         self._written_slugs: list[str] = []
+        self._unembedded_pages = 0
 
     def may_write(self, context: Any) -> bool:
         """Return whether the caller may call tools that write."""
@@ -134,11 +137,20 @@ class ToolService:
 
     def start_embedding(self, written_slug: str | None = None) -> None:
         """Embed due chunks: those of a page just written first, the others between calls."""
+        if self._read_only:
+            return
         if written_slug is not None:
             self._written_slugs.append(written_slug)
-        if not (self._read_only or self._embedding):
+            self._unembedded_pages += 1
+        if not self._embedding:
             self._embedding = True
             self._background.start_soon(self._embed_until_done)
+
+    async def wait_for_new_pages(self) -> None:
+        """Wait a moment for the embedding of pages just written, so that they are found."""
+        with anyio.move_on_after(_NEW_PAGE_SECONDS):
+            while self._unembedded_pages:
+                await anyio.sleep(_NEW_PAGE_POLL_SECONDS)
 
     async def _embed_until_done(self) -> None:
         more = True
@@ -146,12 +158,14 @@ class ToolService:
             while more:
                 slug = self._written_slugs.pop(0) if self._written_slugs else None
                 left = await self._session.run(partial(_embed_chunks, slug), writes=True)
+                self._unembedded_pages = len(self._written_slugs)
                 more = left or bool(self._written_slugs)
         except Exception as error:
             reason = error.message if isinstance(error, GbrainError) else type(error).__name__
             log.warning("Chunks were not embedded: %s", one_line(reason))
         finally:
             self._embedding = False
+            self._unembedded_pages = 0
 
 
 def _embed_chunks(slug: str | None, brain: Brain) -> bool:

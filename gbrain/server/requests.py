@@ -41,7 +41,11 @@ async def read_object(request: Request) -> dict[str, Any]:
             code="not_json",
         )  # fmt: skip
     try:
-        body = json.loads(await request.body())
+        data = await request.body()
+        body = json.loads(data)
+        if b"\\u" in data:
+            # A lone surrogate is valid JSON, but no text of a page.
+            json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise UsageError(
             "The body is not valid JSON", hint='For example: {"query": "river ai"}', code="not_json"

@@ -29,7 +29,8 @@ class ApiRoute(NamedTuple):
     """A route below /api.
 
     `document` names the JSON Schema of the answer. Arguments come from the path, then from the
-    query string, or from the body if `in_body` names them; `schema` describes all of them.
+    query string, or from the body if `in_body` names them; `schema` describes all of them. With
+    `compares_vectors` it waits for the embedding of pages just written.
     """
 
     method: str
@@ -40,6 +41,7 @@ class ApiRoute(NamedTuple):
     run: Callable[[Brain, Arguments], Document]
     in_body: tuple[str, ...] = ()
     writes: bool = False
+    compares_vectors: bool = False
 
     @property
     def in_path(self) -> tuple[str, ...]:
@@ -114,6 +116,7 @@ ROUTES: tuple[ApiRoute, ...] = (
         arguments_schema(("query",), query=TEXT, **_options(*QUERY_OPTIONS)),
         handlers.query,
         in_body=("query", *QUERY_OPTIONS),
+        compares_vectors=True,
     ),
     ApiRoute(
         "GET",
@@ -131,6 +134,7 @@ ROUTES: tuple[ApiRoute, ...] = (
             **_FILTERS,
         ),
         handlers.explain,
+        compares_vectors=True,
     ),
     ApiRoute(
         "GET",
@@ -325,3 +329,15 @@ ROUTES: tuple[ApiRoute, ...] = (
         writes=True,
     ),
 )  # fmt: skip
+
+# Its answer is an image instead of a document.
+ATTACHMENT = ApiRoute(
+    "GET",
+    "/api/attachments/{slug:path}",
+    "Show an image that a page shows, from the folder of the page.",
+    "",
+    arguments_schema(
+        ("slug", "path"), slug=SLUG, path=text_schema("The image as the page names it.")
+    ),
+    lambda brain, arguments: {},
+)
