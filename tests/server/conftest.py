@@ -52,6 +52,7 @@ class Served:
     folder: Path
     token: str
     environment: dict[str, str] = field(default_factory=dict)
+    process: int = 0
 
     def send(
         self,
@@ -133,7 +134,8 @@ def start_server(brain: Path, folder: Path, *options: str) -> Iterator[Served]:
     reader.start()
     served = Served(port, brain, folder, "", environment)
     try:
-        yield Served(port, brain, folder, served.add_token("all"), environment)
+        token = served.add_token("all")
+        yield Served(port, brain, folder, token, environment, process.pid)
     finally:
         process.terminate()
         process.wait(timeout=20)
