@@ -15,6 +15,7 @@ from gbrain.errors import BadBrain, Conflict, GbrainError
 from gbrain.paths import cache_folder, make_folder, resolve_brain
 from gbrain.store import limits as store
 from gbrain.store import pages
+from gbrain.store.as_of import skip_sync
 from gbrain.store.atomic_files import process_is_alive
 from gbrain.store.connection import Database, create_brain
 from gbrain.text.slug import slug_from_path
@@ -41,7 +42,10 @@ class LimitedBrain(Brain):
         self._copied = store.nothing_copied()
         self._data_version: int | None = None
         create_brain(folder / "brain.db")
-        super().__init__(Database(folder / "brain.db"))
+        copy = Database(folder / "brain.db")
+        # The copy is made again if a crash breaks it.
+        skip_sync(copy.connection)
+        super().__init__(copy)
 
     @classmethod
     def open_within(cls, path: str | Path | None, limits: Scope, *, read_only: bool) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 from gbrain import __version__
 from gbrain.brain import Brain
-from gbrain.errors import BadBrain, GbrainError, raised_at
+from gbrain.errors import BadBrain, GbrainError, NotFound, raised_at
 from gbrain.mcp.arguments import check_arguments
 from gbrain.mcp.error_stream import ErrorAnsweringStream
 from gbrain.mcp.reply import Reply, error_reply
@@ -173,7 +174,9 @@ def _embed_chunks(slug: str | None, brain: Brain) -> bool:
     if brain.read_only or not brain.count_due_jobs():
         return False
     if slug and brain.find(slug):
-        return brain.embed(slug, limit=_CHUNKS_OF_NEW_PAGE).done > 0
+        # Another caller may delete the page in this moment.
+        with suppress(NotFound):
+            return brain.embed(slug, limit=_CHUNKS_OF_NEW_PAGE).done > 0
     embedded = brain.embed(limit=_CHUNKS_BETWEEN_CALLS)
     return embedded.done > 0 and embedded.left > 0
 

@@ -14,7 +14,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
@@ -227,6 +227,16 @@ async def _until_disconnected(request: Request, handler: Handler) -> Response:
     return response or Response(status_code=499)
 
 
+class PageFiles(StaticFiles):
+    """The files of the browser page; what is below /api and no route is an error document."""
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        if scope["path"].startswith("/api"):
+            await PathEndpoint(dict.fromkeys(_METHODS, _no_route))(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
 async def _no_route(request: Request) -> Response:
     raise NotFound(
         f"There is no route {request.url.path[:200]}", hint="GET /api/openapi.json lists them."
@@ -292,13 +302,12 @@ def build_app(
                 return
             await manager.handle_request(scope, receive, send)
 
-    routes: list[Route | Mount] = [
-        *(Route(path, PathEndpoint(handlers)) for path, handlers in paths.items()),
-        Route("/mcp", McpEndpoint()),
-        Route("/api{rest:path}", PathEndpoint(dict.fromkeys(_METHODS, _no_route))),
-        Mount("/", StaticFiles(directory=STATIC_FOLDER, html=True)),
-    ]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), authenticator, address)
+    routes = [Route(path, PathEndpoint(handlers)) for path, handlers in paths.items()]
+    app = Starlette(routes=[*routes, Route("/mcp", McpEndpoint())], lifespan=lifespan)
+    app.router.redirect_slashes = False
+    # Not mounted at "/": the pattern of a mount does not match a path with a newline.
+    app.router.default = PageFiles(directory=STATIC_FOLDER, html=True)
+    return Guard(app, authenticator, address)
 
 
 _METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")

@@ -11,11 +11,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import BadPage, GbrainError
 from gbrain.store.brain_files import FileStamp
+from gbrain.store.chunks import last_chunk_id
 from gbrain.store.connection import Database
 from gbrain.store.history import decompress_version
 from gbrain.store.jobs import enqueue_missing
@@ -197,26 +199,28 @@ def _copy_page(source: sqlite3.Connection, target: sqlite3.Connection, page_id: 
         ("page_questions", "questions"),
     ):
         rows = source.execute(f"SELECT {columns} FROM {table} WHERE page_id = ?", (page_id,))
+        copies = [(number, *values) for values in rows]
         target.executemany(
-            f"INSERT INTO {table} (page_id, {columns}) VALUES (?, {_marks(columns)})",
-            [(number, *values) for values in rows],
+            f"INSERT INTO {table} (page_id, {columns}) VALUES (?, {_marks(columns)})", copies
         )
-    target.execute(
-        "INSERT INTO questions_fts (rowid, questions) "
-        "SELECT page_id, questions FROM page_questions WHERE page_id = ?",
-        (number,),
-    )
-    for values in source.execute(
+        if table == "page_questions" and copies:
+            target.executemany("INSERT INTO questions_fts (rowid, questions) VALUES (?, ?)", copies)
+    chunks = source.execute(
         f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE page_id = ? ORDER BY section, part", (page_id,)
-    ):
-        chunk = target.execute(
-            f"INSERT INTO chunks (page_id, {_CHUNK_COLUMNS}) VALUES (?, {_marks(_CHUNK_COLUMNS)})",
-            (number, *values),
-        ).lastrowid
-        target.execute(
-            "INSERT INTO chunks_fts (rowid, title, heading_path, text) VALUES (?, ?, ?, ?)",
-            (chunk, page["title"], *values[-2:]),
-        )
+    )
+    numbered = [
+        (chunk_id, number, *values)
+        for chunk_id, values in enumerate(chunks, last_chunk_id(target) + 1)
+    ]
+    target.executemany(
+        f"INSERT INTO chunks (id, page_id, {_CHUNK_COLUMNS}) "
+        f"VALUES (?, ?, {_marks(_CHUNK_COLUMNS)})",
+        numbered,
+    )
+    target.executemany(
+        "INSERT INTO chunks_fts (rowid, title, heading_path, text) VALUES (?, ?, ?, ?)",
+        [(row[0], page["title"], *row[-2:]) for row in numbered],
+    )
     return number
 
 
@@ -325,6 +329,7 @@ def _copy_vectors(source: sqlite3.Connection, target: sqlite3.Connection, now: s
     enqueue_missing(target, space, now)
 
 
+@cache
 def _marks(columns: str) -> str:
     return ", ".join("?" * len(columns.split(", ")))
 

@@ -147,6 +147,7 @@ def test_what_is_written_is_found_by_meaning(served) -> None:
         ("GET", f"/api/diff/{ALICE}?from=99", None, 404, "not_found"),
         ("GET", "/api/nothing", None, 404, "not_found"),
         ("GET", "/api", None, 404, "not_found"),
+        ("GET", "/api/pages/a%0Ab", None, 404, "not_found"),
         ("PATCH", "/api/tags", {}, 405, "method_not_allowed"),
         ("POST", "/api/query", None, 415, "not_json"),
         ("POST", "/api/query", b'{"query": "x"}', 415, "not_json"),
