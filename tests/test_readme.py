@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.cli.app import COMMANDS
+from gbrain.output.schemas import document_by_command
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -38,7 +39,8 @@ def test_readme_shows_commands() -> None:
 def test_every_command_and_option_in_readme_exists(run, words: list[str]) -> None:
     name, options = words[0], [word for word in words if word.startswith("--")]
     assert name in COMMANDS
-    known = run(name, "--help").stdout
+    group = words[:2] if " ".join(words[:2]) in document_by_command() else words[:1]
+    known = run(*group, "--help").stdout
     for option in options:
         assert re.search(rf"{option}\b", known), option
 

@@ -131,6 +131,9 @@ down
 stats
 doctor
 doctor --full --verbose
+token add laptop --read-only --slug-prefix people/ --expires 90d
+token list
+token revoke laptop
 backup {folder}.backup
 compact
 restore {folder}.backup

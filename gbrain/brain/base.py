@@ -113,12 +113,14 @@ class BrainFile:
 
         Its user must have named the folder on this machine: a brain from elsewhere could name any.
         """
+        return self.settings.write_through and self.is_known_folder(root)
+
+    def is_known_folder(self, root: str) -> bool:
+        """Return whether the user has named this folder with import or sync on this machine."""
         from gbrain.trust import is_trusted
 
-        if not self.settings.write_through:
-            return False
         with suppress(GbrainError):
-            return is_trusted(self._identity(), self._folder_key(root))
+            return is_trusted(self.identity(), self._folder_key(root))
         return False
 
     def allow_writing(self, folder: Path) -> None:
@@ -128,8 +130,8 @@ class BrainFile:
         thing = self._folder_key(os.path.realpath(folder.expanduser()))
         # Without a home folder, as in some cron jobs, files are left as they are.
         with suppress(GbrainError):
-            if not is_trusted(self._identity(), thing):
-                remember_trusted(self._identity(), thing)
+            if not is_trusted(self.identity(), thing):
+                remember_trusted(self.identity(), thing)
 
     def new_page_folder(self, connection: sqlite3.Connection) -> int | None:
         """Return the id of the folder that new pages belong to; None if they have no file."""
@@ -165,7 +167,8 @@ class BrainFile:
         # A copy of the file has the same identity, but must not write to the folder of the brain.
         return f"write to {root} from {self.path}"
 
-    def _identity(self) -> str:
+    def identity(self) -> str:
+        """Return what a brain shares only with its copies: the time it was created."""
         return settings.brain_identity(self.database.connection)
 
     def _file_behind(self, page: PageFile) -> FileResult | None:

@@ -128,6 +128,29 @@ class FolderMethods(BrainFile):
         with self.database.read_transaction() as connection:
             return page_file_paths(connection, slugs)
 
+    def image(self, name: str, written: str) -> tuple[str, bytes]:
+        """Return the media type and content of an image that a page shows as `written`.
+
+        Raises NotFound if there is none in the page's folder, or the folder is not the user's.
+        """
+        from gbrain.importing.images import IMAGE_TYPES, find_image, read_image
+        from gbrain.store.folders import find_page_file
+        from gbrain.store.pages import resolve_slug
+
+        with self.database.read_transaction() as connection:
+            page = find_page_file(connection, resolve_slug(connection, name))
+        file = data = None
+        if page and self.is_known_folder(page.folder.root):
+            file = find_image(page.folder.root, page.path, written)
+            data = read_image(file) if file else None
+        if file is None or data is None:
+            raise NotFound(
+                f"There is no image {written} in the folder of this page",
+                hint="gbrain folders lists the folders; gbrain sync DIR lets gbrain read one.",
+                code="no_image",
+            )
+        return IMAGE_TYPES[file.suffix.lower()], data
+
 
 def _require_registered(connection: sqlite3.Connection, folder: Path) -> Folder:
     """Return the registered folder at this path, which may no longer exist; raise NotFound."""

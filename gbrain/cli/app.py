@@ -76,6 +76,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "down": ("warm", MAINTENANCE),
     "status": ("warm", MAINTENANCE),
     "serve": ("integrations", AGENTS),
+    "token": ("tokens", AGENTS),
     "schema": ("integrations", AGENTS),
     "init": ("init", START),
     "demo": ("init", START),

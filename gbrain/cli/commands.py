@@ -22,7 +22,6 @@ from gbrain.paths import resolve_brain
 from gbrain.query_options import QUERY_OPTIONS, QueryOption
 
 if TYPE_CHECKING:
-    from gbrain.search.boost_factors import CustomBoost
     from gbrain.store.folders import FileResult
 
 
@@ -206,15 +205,6 @@ def _parameter(option: QueryOption) -> Parameter:
         default=False if option.kind == "flag" else None,
         annotation=Annotated[annotation, info],
     )
-
-
-def parse_boosts(values: list[str] | None) -> tuple[CustomBoost, ...]:
-    """Return the values of --boost; raises UsageError for one that is malformed."""
-    if not values:
-        return ()
-    from gbrain.search.boosts import parse_boost
-
-    return tuple(parse_boost(value) for value in values)
 
 
 class Declined(BaseException):

@@ -23,7 +23,7 @@ from gbrain.cli.commands import (
     today,
 )
 from gbrain.output import screen
-from gbrain.output.json import undone_document, version_document
+from gbrain.output.json import history_document, undone_document
 
 if TYPE_CHECKING:
     from gbrain.store.history import Version
@@ -48,7 +48,7 @@ def history(slug: Slug, no_pager: NoPager = False, json: Json = False, db: Db = 
         name = brain.resolve(slug, past=True)
         known = brain.history(name)
     if json:
-        screen.write_json({"slug": name, "versions": [version_document(v) for v in known]})
+        screen.write_json(history_document(name, known))
         return
     rows = [(v.version, v.written_at, v.size, v.ending or "current", v.slug) for v in known]
     headers = ("Version", "Written", "Bytes", "State", "Slug")
@@ -140,16 +140,11 @@ def _print_diff(
     as_json: bool,
     pager: bool,
 ) -> None:
-    from gbrain.output.diff import show_diff, unified_diff
+    from gbrain.output.diff import difference_document, show_diff, version_diff
 
-    written = {v.version: v.written_at for v in known}
-    names = [
-        "/dev/null" if number is None else f"{slug}@{number}\t{written[number]}"
-        for number in (old[0], new[0])
-    ]
-    lines = unified_diff(old[1], new[1], *names)
+    lines = version_diff(slug, old, new, known)
     if as_json:
-        screen.write_json({"slug": slug, "from": old[0], "to": new[0], "diff": "".join(lines)})
+        screen.write_json(difference_document(slug, old, new, known))
     elif screen.on_terminal():
         texts = (old[1], new[1])
         ends = any(t.count("\n") != t.count("\r\n") for t in texts)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,7 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.cli.commands import Db, Json, Module, examples
+from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.paths import resolve_brain
 
@@ -25,23 +28,59 @@ SCRIPTS = Path(__file__).parent / "shells"
 @command.command(
     "serve",
     epilog=examples(
-        "gbrain serve", "gbrain serve --read-only", "gbrain serve --db ~/notes/brain.db"
+        "gbrain serve",
+        "gbrain serve --read-only",
+        "gbrain serve --http",
+        "gbrain serve --http 0.0.0.0:8420 --cert cert.pem --key key.pem",
     ),
 )
 def serve(
+    address: Annotated[
+        str | None,
+        typer.Argument(metavar="[HOST:PORT]", help="With --http: address (127.0.0.1:8420)."),
+    ] = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve HTTP: MCP at /mcp, JSON below /api.")
+    ] = False,
     read_only: Annotated[
         bool,
         typer.Option("--read-only", help="Allow no writes to the brain."),
     ] = False,
+    cert: Annotated[
+        Path | None, typer.Option("--cert", metavar="FILE", help="TLS certificate (PEM).")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="Private key of --cert (PEM).")
+    ] = None,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option("--behind-proxy", help="A proxy in front does TLS: allow any address."),
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="Answer to this name, too; repeatable."),
+    ] = None,
     db: Db = None,
 ) -> None:
     """Give an AI agent access to the brain (MCP server).
 
-    It speaks the Model Context Protocol (MCP) on standard input and output.
+    It speaks the Model Context Protocol (MCP) on standard input and output. With --http it answers
+    over HTTP instead: MCP at /mcp, the JSON documents of the commands below /api. Every request
+    needs a token that gbrain token add makes.
     """
     open_brain = partial(Brain.open, db, read_only=read_only)
     # A missing or damaged file is reported before the protocol starts.
     open_brain().close()
+    if http:
+        hosts = tuple(allow_host or ())
+        with _run_commands_too(open_brain, db, wanted=not read_only):
+            _serve_http(open_brain, address, read_only, cert, key, behind_proxy, hosts)
+        return
+    if address or cert or key or behind_proxy or allow_host:
+        raise UsageError(
+            "An address, --cert, --key, --behind-proxy and --allow-host need --http",
+            hint="For example: gbrain serve --http 127.0.0.1:8420",
+        )
     if sys.stdin.isatty():
         screen.say("Waiting for an agent on standard input. Press Ctrl-C to stop.")
     # Python would wait for the thread that reads standard input. Writes are transactions, so
@@ -55,6 +94,37 @@ def serve(
     # What it answers to commands would differ from what they print themselves: it cannot write.
     beside = None if read_only else partial(serve_beside, str(resolve_brain(db)))
     anyio.run(partial(server.serve, open_brain, read_only=read_only, beside=beside))
+
+
+def _run_commands_too(
+    open_brain: Callable[[], Brain], db: Path | None, *, wanted: bool
+) -> AbstractContextManager[None]:
+    from gbrain.server.socket_server import serve_in_background
+
+    return serve_in_background(open_brain, str(resolve_brain(db))) if wanted else nullcontext()
+
+
+def _serve_http(
+    open_brain: Callable[[], Brain],
+    address: str | None,
+    read_only: bool,
+    cert: Path | None,
+    key: Path | None,
+    behind_proxy: bool,
+    allowed_hosts: tuple[str, ...],
+) -> None:
+    from gbrain.server.address import parse_address, refuse_plain_address
+
+    host, port = parse_address(address)
+    if (cert is None) != (key is None):
+        raise UsageError("--cert and --key belong together", hint="Give both files.")
+    refuse_plain_address(host, encrypted=cert is not None or behind_proxy)
+    from gbrain.server.http import HttpOptions, Listening, serve_http
+
+    def announce(listening: Listening) -> None:
+        screen.say(f"Listening on {listening.url} Press Ctrl-C to stop.")
+
+    serve_http(open_brain, HttpOptions(host, port, read_only, cert, key, allowed_hosts), announce)
 
 
 @command.command(

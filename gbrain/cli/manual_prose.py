@@ -69,10 +69,11 @@ PROGRAM: tuple[Section, ...] = (
         `.gbrainignore` :: A file in a folder of notes: paths that import and sync ignore, in the
         format of `.gitignore`.
 
-        `$XDG_CACHE_HOME/gbrain` :: Brains that `gbrain eval` built from datasets. You can
-        delete them.
+        `$XDG_CACHE_HOME/gbrain` :: Brains that `gbrain eval` built from datasets, and copies of
+        pages for limited tokens while a server runs. You can delete them.
 
-        `$XDG_STATE_HOME/gbrain` :: The commands that you allowed a brain to run.
+        `$XDG_STATE_HOME/gbrain` :: The commands that you allowed a brain to run, the hashes of its
+        tokens, and in `audit` who wrote which page over HTTP.
 
         `$XDG_RUNTIME_DIR/gbrain` :: The socket of a process that `gbrain up` started. Without
         `XDG_RUNTIME_DIR` it is in a folder of its own in `$TMPDIR` or /tmp.
@@ -157,6 +158,46 @@ _LANGUAGE = """
     """
 
 COMMANDS: dict[str, tuple[Section, ...]] = {
+    "serve": (
+        (
+            "HTTP",
+            """
+            With `--http` the server listens on 127.0.0.1, port 8420, or on HOST:PORT. MCP clients
+            use `/mcp` (streamable HTTP), other programs the routes below `/api`, which return the
+            documents of `--json`: `GET /api/search?q=TEXT`, `POST /api/query`, `GET
+            /api/pages/SLUG` and so on. `GET /api/openapi.json` describes all of them. Filters have
+            the names of the options, with `_` for `-`. Errors are the documents of `--json`, with
+            an HTTP status.
+
+            Every request needs the header `Authorization: Bearer SECRET`, with the secret of a
+            token that `gbrain token add` made for this brain, also on this machine. A revoked or
+            expired token fails at its next request.
+
+            Without TLS (`--cert` and `--key`, PEM files) it refuses every address that other
+            machines can reach, unless `--behind-proxy` says that a proxy in front does TLS.
+            Requests must name the address that the server listens on; `--allow-host NAME` allows
+            another name, such as that of the proxy. A page of another site cannot use the server.
+
+            A request may have 20 MB and has 30 seconds to arrive; a call has 120 seconds. Writes
+            are recorded in the state folder: time, token, action and slug, without text.
+            """,
+        ),
+    ),
+    "token": (
+        (
+            "LIMITED TOKENS",
+            """
+            For a token with `--wing` or `--slug-prefix` only these pages exist, for reading and for
+            writing, in every route and tool: other pages do not appear in results, links, tags,
+            counts, suggestions or errors, and do not change the scores. For this the server copies
+            the pages within the limits when the token is used first, which takes about a
+            millisecond for each page, and follows later changes.
+
+            A slug is unique in the brain: a token that is limited to a wing can notice that a slug
+            is taken when it cannot create a page there. Limited tokens get no images.
+            """,
+        ),
+    ),
     "query": (
         (
             "HOW A QUERY IS ANSWERED",

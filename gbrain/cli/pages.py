@@ -32,6 +32,7 @@ from gbrain.errors import BadPage
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import (
+    deleted_document,
     duplicate_document,
     file_document,
     page_document,
@@ -182,8 +183,7 @@ def delete(
     with open_brain(db) as brain:
         gone = brain.delete(slug, expected_version=expected_version)
     if json:
-        document = {"slug": gone.slug, "version": gone.version, "deleted": True}
-        screen.write_json({**document, "file": file_document(gone.file)})
+        screen.write_json(deleted_document(gone))
     elif not quiet:
         screen.say(f"Deleted {gone.slug}. gbrain undo {gone.slug} brings it back.")
     report_file(gone.file, quiet=quiet, json=json)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from gbrain.ask import answer_query, option_by_setting, query_arguments
 from gbrain.brain import Brain
 from gbrain.cli.batch import answer_lines
 from gbrain.cli.commands import (  # fmt: skip
@@ -26,8 +27,6 @@ from gbrain.cli.commands import (  # fmt: skip
     leave_warm,
     open_brain,
     open_brain_as_of,
-    parse_boosts,
-    today,
     with_options,
 )
 from gbrain.errors import GbrainError
@@ -43,8 +42,7 @@ from gbrain.output.answer_text import (
     superseded_notice,
 )
 from gbrain.output.json import Document, answer_document, dumps
-from gbrain.query_options import FILTERS, QUERY_OPTIONS, parse_scope, setting_overrides
-from gbrain.text.query_tree import unread_dates
+from gbrain.query_options import FILTERS, QUERY_OPTIONS
 from gbrain.types import Answer
 
 command = Module()
@@ -150,7 +148,7 @@ def _run(
         if text == ["-"]:
             _answer_batch(brain, given, names, options.debug)
             return
-        answer = _answer(brain, " ".join(text), given)
+        answer = answer_query(brain, " ".join(text), given)
         if exit_code and answer.verdict.grade == "nothing" and answer.budget:
             # A script that asks for exit code 3 must not pass unrelated text on.
             answer = answer._replace(context=(), budget=answer.budget._replace(used=0))
@@ -169,46 +167,9 @@ def _run(
         raise typer.Exit(3)
 
 
-def _answer(brain: Brain, text: str, given: dict[str, Any]) -> Answer:
-    options = _query_options(given)
-    answer = brain.query(
-        text,
-        depth=given.get("depth"),
-        budget=given.get("budget"),
-        all_hits=bool(given.get("all")),
-        **options,
-    )
-    scope = options["scope"]
-    notices = [
-        answer.notice,
-        "These are keyword results." if answer.notice and answer.fell_back_to_bm25 else None,
-        *(
-            f"Cannot read the date in {field}, so it was searched as text."
-            for field in unread_dates(text, today())
-        ),
-    ]
-    if not answer.hits and not text.strip():
-        notices.append("The query is empty.")
-    if not (answer.hits or scope.unlimited):
-        notices += brain.filter_hints(scope)
-    return answer._replace(notice=" ".join(filter(None, notices)) or None)
-
-
-def _query_options(given: Given) -> dict[str, Any]:
-    """Return the options that `query` and `explain` share, as Brain takes them."""
-    return {
-        "scope": parse_scope(given, today()),
-        "limit": given.get("limit"),
-        "mode": given.get("mode"),
-        "merge": given.get("merge"),
-        "boosts": parse_boosts(given.get("boost")),
-        "changes": setting_overrides(given),
-    }
-
-
 def _answer_batch(brain: Brain, given: Given, names: tuple[str, ...], debug: bool) -> None:
     def answer_line(options: dict[str, Any]) -> Document:
-        answer = _answer(brain, options.pop("query"), {**given, **options})
+        answer = answer_query(brain, options.pop("query"), {**given, **options})
         return answer_document(answer, trace=debug)
 
     for document in answer_lines(sys.stdin, answer_line, names):
@@ -320,10 +281,10 @@ def explain(
     from gbrain.output.explain import show_explanation
     from gbrain.output.explain_document import explanation_document
 
-    options = _query_options(given)
+    options = query_arguments(given)
     with open_brain_as_of(db, as_of, quiet=quiet) as brain:
         answer, work = brain.query_with_trace(" ".join(text), **options)
-        sources = _option_by_setting(given["profile"], given["rerank"]) if missing else {}
+        sources = option_by_setting(given) if missing else {}
         lost = (
             brain.explain_missing(missing, answer, work, given=sources, **options)
             if missing
@@ -335,16 +296,3 @@ def explain(
         screen.write_json(explanation_document(answer, work, lost))
     else:
         show_explanation(answer, work, lost, pager=not no_pager)
-
-
-def _option_by_setting(profile: str | None, rerank: bool) -> dict[str, str]:
-    """Return the option that a setting's value comes from, by setting."""
-    given: dict[str, str] = {}
-    if profile:
-        from gbrain.profiles import profile_values
-
-        values = profile_values(profile)
-        given = dict.fromkeys(values, f"--profile {profile}")
-        if rerank and values["rerank"] != "off":
-            return given | {"rerank": f"--profile {profile} and --rerank"}
-    return given | ({"rerank": "--rerank"} if rerank else {})

@@ -33,7 +33,7 @@ from gbrain.output.graph import (
     show_tree,
     tree_lines,
 )
-from gbrain.output.json import Document
+from gbrain.output.json import Document, backlinks_document, links_document, tags_document
 from gbrain.store.atomic_files import write_markup
 from gbrain.store.links import LinkRow
 
@@ -61,7 +61,7 @@ def tags(
             rows: list[tuple[str | int, ...]] = [(tag,) for tag in page.tags]
         else:
             found = brain.tags()
-            document = {"tags": [{"tag": tag, "pages": count} for tag, count in found]}
+            document = tags_document(found)
             rows = list(found)
     if json:
         screen.write_json(document)
@@ -85,7 +85,7 @@ def links(
         name = brain.get(slug).slug
         found = brain.links(name)
     if json:
-        screen.write_json({"slug": name, "links": [link._asdict() for link in found]})
+        screen.write_json(links_document(name, found))
     else:
         nowhere = "✗ no such page" if screen.on_terminal() else None
         rows = [
@@ -115,7 +115,7 @@ def backlinks(
         name = brain.get(slug).slug
         found = brain.backlinks(name)
     if json:
-        screen.write_json({"slug": name, "backlinks": [link._asdict() for link in found]})
+        screen.write_json(backlinks_document(name, found))
     else:
         rows = [(b.slug, b.title, b.line, b.kind, b.label) for b in found]
         headers = ("Slug", "Title", "Line", "Kind", "Label")

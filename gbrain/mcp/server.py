@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from gbrain import __version__
 from gbrain.brain import Brain
 from gbrain.brain_session import Session
-from gbrain.errors import BadBrain, GbrainError, raised_at
+from gbrain.errors import BadBrain, GbrainError, NotFound, raised_at
 from gbrain.mcp.arguments import check_arguments
 from gbrain.mcp.error_stream import ErrorAnsweringStream
 from gbrain.mcp.reply import Reply, error_reply
@@ -32,6 +33,8 @@ _CHUNKS_BETWEEN_CALLS = 16
 # The next call waits for the page that was just written, so that it is found.
 _CHUNKS_OF_NEW_PAGE = 64
 _MAX_REPLY_CHARACTERS = 5_000_000
+_NEW_PAGE_SECONDS = 3.0
+_NEW_PAGE_POLL_SECONDS = 0.02
 
 INSTRUCTIONS = (
     "The user's own notes. Call brain_query before you say that something is not known (with "
@@ -84,7 +87,10 @@ async def serve(
 
 
 class ToolService:
-    """Lists and calls the tools of one brain, and embeds in the background what they write."""
+    """Lists and calls the tools of one brain, and embeds in the background what they write.
+
+    A server whose callers differ in what they may do overrides `may_write` and `run`.
+    """
 
     def __init__(
         self, session: Session, background: anyio.abc.TaskGroup, *, read_only: bool
@@ -92,10 +98,19 @@ class ToolService:
         self._session, self._background, self._read_only = session, background, read_only
         self._embedding = False
         self._written_slugs: list[str] = []
+        self._unembedded_pages = 0
+
+    def may_write(self, context: Any) -> bool:
+        """Return whether the caller may call tools that write."""
+        return not self._read_only
+
+    async def run(self, context: Any, tool: Tool, arguments: dict[str, Any]) -> Reply:
+        """Return the reply of a tool to the caller."""
+        return await self._session.run(lambda brain: tool.run(brain, arguments), writes=tool.writes)
 
     async def list_tools(self, context: Any, parameters: Any) -> types.ListToolsResult:
-        """Return the tools, without those that write if the server is read-only."""
-        offered = [tool for tool in TOOLS if not (tool.writes and self._read_only)]
+        """Return the tools, without those that write if the caller may only read."""
+        offered = [tool for tool in TOOLS if self.may_write(context) or not tool.writes]
         return types.ListToolsResult(tools=[_tool_entry(tool) for tool in offered])
 
     async def call_tool(
@@ -104,7 +119,7 @@ class ToolService:
         """Return the result of a tool; a failure is a result too, with an error to read."""
         tool = _find_tool(parameters.name)
         try:
-            return _call_result(await self._run(tool, parameters.arguments))
+            return _call_result(await self._checked_run(context, tool, parameters.arguments))
         except GbrainError as error:
             return _call_result(error_reply(error), failed=True)
         except Exception as error:
@@ -112,17 +127,16 @@ class ToolService:
             log.error("%s failed: %s at %s", tool.name, type(error).__name__, raised_at(error))
             return _call_result(error_reply(_internal_error(tool, error)), failed=True)
 
-    async def _run(self, tool: Tool, given: dict[str, Any] | None) -> Reply:
-        if tool.writes and self._read_only:
+    async def _checked_run(self, context: Any, tool: Tool, given: dict[str, Any] | None) -> Reply:
+        if tool.writes and not self.may_write(context):
             raise BadBrain(
-                f"{tool.name} writes, but this server is read-only",
-                hint="Ask the user to start gbrain serve without --read-only.",
+                f"{tool.name} writes, but you may only read",
+                hint="Ask the user to start gbrain serve without --read-only, or for a token that "
+                "may write.",
                 code="read_only",
             )
         arguments = check_arguments(tool.input_schema, given)
-        reply = await self._session.run(
-            lambda brain: tool.run(brain, arguments), writes=tool.writes
-        )
+        reply = await self.run(context, tool, arguments)
         if len(dumps(reply.document)) > _MAX_REPLY_CHARACTERS:
             raise GbrainError(
                 "The result is too large to send",
@@ -134,11 +148,20 @@ class ToolService:
 
     def start_embedding(self, written_slug: str | None = None) -> None:
         """Embed due chunks: those of a page just written first, the others between calls."""
+        if self._read_only:
+            return
         if written_slug is not None:
             self._written_slugs.append(written_slug)
-        if not (self._read_only or self._embedding):
+            self._unembedded_pages += 1
+        if not self._embedding:
             self._embedding = True
             self._background.start_soon(self._embed_until_done)
+
+    async def wait_for_new_pages(self) -> None:
+        """Wait a moment for the embedding of pages just written, so that they are found."""
+        with anyio.move_on_after(_NEW_PAGE_SECONDS):
+            while self._unembedded_pages:
+                await anyio.sleep(_NEW_PAGE_POLL_SECONDS)
 
     async def _embed_until_done(self) -> None:
         more = True
@@ -146,12 +169,14 @@ class ToolService:
             while more:
                 slug = self._written_slugs.pop(0) if self._written_slugs else None
                 left = await self._session.run(partial(_embed_chunks, slug), writes=True)
+                self._unembedded_pages = len(self._written_slugs)
                 more = left or bool(self._written_slugs)
         except Exception as error:
             reason = error.message if isinstance(error, GbrainError) else type(error).__name__
             log.warning("Chunks were not embedded: %s", one_line(reason))
         finally:
             self._embedding = False
+            self._unembedded_pages = 0
 
 
 def _embed_chunks(slug: str | None, brain: Brain) -> bool:
@@ -159,7 +184,9 @@ def _embed_chunks(slug: str | None, brain: Brain) -> bool:
     if brain.read_only or not brain.count_due_jobs():
         return False
     if slug and brain.find(slug):
-        return brain.embed(slug, limit=_CHUNKS_OF_NEW_PAGE).done > 0
+        # Another caller may delete the page in this moment.
+        with suppress(NotFound):
+            return brain.embed(slug, limit=_CHUNKS_OF_NEW_PAGE).done > 0
     embedded = brain.embed(limit=_CHUNKS_BETWEEN_CALLS)
     return embedded.done > 0 and embedded.left > 0
 

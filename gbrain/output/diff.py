@@ -6,6 +6,15 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from gbrain.output.json import Document
+
+if TYPE_CHECKING:
+    from gbrain.store.history import Version
+
+# A version with its text; None is the number of no version, before the page existed.
+VersionText = tuple[int | None, str]
 
 CONTEXT_LINES = 3
 # Lines that stand once in both texts are matched first (anchors), then lines between anchors, and
@@ -32,6 +41,26 @@ def unified_diff(old: str, new: str, old_name: str, new_name: str) -> Iterator[s
             yield f"--- {old_name}\n"
             yield f"+++ {new_name}\n"
         yield from _format_hunk(hunk, before, after)
+
+
+def version_diff(
+    slug: str, old: VersionText, new: VersionText, known: Iterable[Version]
+) -> Iterator[str]:
+    """Yield the diff of two of a page's `known` versions, with slug, version and time as names."""
+    written = {version.version: version.written_at for version in known}
+    names = [
+        "/dev/null" if number is None else f"{slug}@{number}\t{written[number]}"
+        for number in (old[0], new[0])
+    ]
+    return unified_diff(old[1], new[1], *names)
+
+
+def difference_document(
+    slug: str, old: VersionText, new: VersionText, known: Iterable[Version]
+) -> Document:
+    """Return the diff of two versions of a page."""
+    lines = version_diff(slug, old, new, known)
+    return {"slug": slug, "from": old[0], "to": new[0], "diff": "".join(lines)}
 
 
 def _split_lines(text: str) -> list[str]:

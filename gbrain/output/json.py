@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gbrain.store.duplicates import SimilarPage
     from gbrain.store.folders import FileResult
     from gbrain.store.history import Version
+    from gbrain.store.links import Backlink, LinkRow
     from gbrain.store.page_writer import WriteResult
     from gbrain.store.pages import StoredPage
     from gbrain.store.undo import UndoResult
@@ -183,6 +184,32 @@ def page_document(page: StoredPage, front_matter: Mapping[str, object], text: st
 def pages_document(pages: Iterable[StoredPage], total: int) -> Document:
     """Return a list of pages, and how many there are without a limit."""
     return {"pages": [page_row_document(page) for page in pages], "total": total}
+
+
+def tags_document(tags: Iterable[tuple[str, int]]) -> Document:
+    """Return tags with their numbers of pages."""
+    return {"tags": [{"tag": tag, "pages": count} for tag, count in tags]}
+
+
+def links_document(slug: str, links: Iterable[LinkRow]) -> Document:
+    """Return the links of a page."""
+    return {"slug": slug, "links": [link._asdict() for link in links]}
+
+
+def backlinks_document(slug: str, links: Iterable[Backlink]) -> Document:
+    """Return the links on other pages that lead to a page."""
+    return {"slug": slug, "backlinks": [link._asdict() for link in links]}
+
+
+def history_document(slug: str, versions: Iterable[Version]) -> Document:
+    """Return the versions of a page, without their text."""
+    return {"slug": slug, "versions": [version_document(version) for version in versions]}
+
+
+def deleted_document(gone: WriteResult) -> Document:
+    """Return what was deleted, and what happened to its file."""
+    about = {"slug": gone.slug, "version": gone.version, "deleted": True}
+    return {**about, "file": file_document(gone.file)}
 
 
 def undone_document(done: UndoResult) -> Document:

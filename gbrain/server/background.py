@@ -59,7 +59,7 @@ def stop_background(brain: Path) -> dict[str, Any] | None:
     if status is None:
         return None
     _request(brain, STOP)
-    if not _wait(lambda: warm_status(brain) is None, _END_SECONDS):
+    if not _wait(lambda: find_socket(str(brain)) is None, _END_SECONDS):
         raise GbrainError(
             f"Process {status['pid']} did not end",
             hint=f"It may be running a long command: wait, or kill {status['pid']}.",

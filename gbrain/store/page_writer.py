@@ -203,11 +203,16 @@ def delete_page(
     if with_file and old.folder_id is not None:
         add_file_removal(connection, old.folder_id, old.path, old.id, old.source_sha256)
     save_version(connection, old, now, "deleted")
-    _unindex(connection, old.id)
-    chunks.remove_chunks(connection, old.id)
-    remove_questions(connection, old.id)
-    connection.execute("DELETE FROM pages WHERE id = ?", (old.id,))
+    remove_page_rows(connection, old.id)
     return old
+
+
+def remove_page_rows(connection: sqlite3.Connection, page_id: int) -> None:
+    """Remove a page and all that is derived from it; its versions stay."""
+    _unindex(connection, page_id)
+    chunks.remove_chunks(connection, page_id)
+    remove_questions(connection, page_id)
+    connection.execute("DELETE FROM pages WHERE id = ?", (page_id,))
 
 
 # --- the questions that a page answers, which the keyword lane searches ----------------------

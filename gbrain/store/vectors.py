@@ -287,6 +287,24 @@ def vectors_at(
     return [row[0] for row in rows], packed.reshape(-1, space.dimension).astype(np.float32)
 
 
+def vectors_by_hash(
+    connection: sqlite3.Connection, space: VectorSpace, hashes: Iterable[bytes]
+) -> list[tuple[bytes, Floats]]:
+    """Return (hash, vector) of those of the hashes that have a vector."""
+    import numpy as np
+
+    found = []
+    for digest in hashes:
+        row = connection.execute(
+            f"SELECT vector FROM {space.vectors} WHERE model_id = ? AND hash = ?",
+            (space.model_id, digest),
+        ).fetchone()
+        if row:
+            _check_size(row[0], 2 * space.dimension)
+            found.append((digest, np.frombuffer(row[0], np.float16).astype(np.float32)))
+    return found
+
+
 def chunk_vectors(
     connection: sqlite3.Connection, space: VectorSpace, chunk_ids: Iterable[int]
 ) -> dict[int, Floats]:

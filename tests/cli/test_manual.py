@@ -94,6 +94,7 @@ NOT_READ |= {"AF_UNIX", "COLUMNS", "LINES", "SC_PAGE_SIZE", "SO_PEERCRED"}
 NOT_READ |= {
     "OPENBLAS_NUM_THREADS",
     "FILE",
+    "NAME",
     "COMMIT",
     "VACUUM",
     "SIGHUP",

@@ -82,7 +82,7 @@ def test_why_not_recommends_arguments_of_the_tool(notes: Brain) -> None:
 def test_explain_recommends_switches_as_arguments(notes: Brain) -> None:
     before = notes.settings
     notes.settings = override_settings(before, {"recency_tau_days": "1", "recency_of": "dated"})
-    asked = {"query": "field notebook tablet", "why_not": "projects/field-notebook", "limit": 1}
+    asked = {"query": "field notebook tablets", "why_not": "projects/field-notebook", "limit": 1}
     try:
         assert "Ask with no_decay, or with limit " in called(notes, "brain_explain", **asked).text
         kept = called(notes, "brain_explain", **asked, no_decay=True, include_superseded=True)
