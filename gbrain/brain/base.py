@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from shlex import quote
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -153,7 +154,12 @@ class BrainFile:
             root = os.path.realpath(Path(wanted).expanduser())
             known = [each for each in known if each == root]
         if len(known) == 1:
-            return None
+            if self.may_write(known[0]):
+                return None
+            return (
+                "It is only in the brain: gbrain may not write to this folder on this machine yet. "
+                f"gbrain sync {quote(known[0])} allows it and writes the file."
+            )
         reason = f"{wanted} is not an imported folder" if wanted else "several folders are imported"
         return (
             f"It is only in the brain: {reason}. Choose one with "
@@ -169,9 +175,10 @@ class BrainFile:
 
         if page.sha256 == page.source_sha256:
             return None
-        remedy = "gbrain export writes the new one."
+        root = quote(page.folder.root)
+        remedy = f"gbrain export {root} writes the new one."
         if self.settings.write_through:
-            remedy = f"gbrain sync {page.folder.root} lets gbrain write to this folder."
+            remedy = f"gbrain sync {root} lets gbrain write to this folder."
         message = f"The file still has the old text; {remedy}"
         return FileResult(str(Path(page.folder.root, page.path)), "behind", message)
 

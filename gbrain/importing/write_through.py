@@ -95,10 +95,10 @@ def _removals_to(database: Database, page: PageFile) -> list[FileRemoval]:
 def _failed(path: str, error: OSError | GbrainError) -> FileResult:
     """Return the result for a file that could not be written."""
     if isinstance(error, GbrainError):
-        reason = f"{error.message}. {error.hint}"
+        reason, hints = error.message, dict.fromkeys((error.hint, _SYNC_LATER))
     else:
-        reason = f"{error.strerror or error}. {_SYNC_LATER}"
-    return FileResult(path, "failed", f"Cannot write {path}: {reason}")
+        reason, hints = error.strerror or str(error), dict.fromkeys((_SYNC_LATER,))
+    return FileResult(path, "failed", f"Cannot write {path}: {reason}. {' '.join(hints)}")
 
 
 def _write_until_in_step(database: Database, slug: str, now: str) -> FileResult | None:

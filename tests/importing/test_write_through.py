@@ -183,11 +183,14 @@ def test_a_folder_that_nobody_named_here_is_not_written(brain: Brain, tmp_path: 
     written = brain.put("a", b"# New\n")
     assert written.file is not None
     assert f"gbrain sync {tmp_path}" in (written.file.message or "")
-    assert brain.put("b", b"# B\n").file is None
+    new = brain.put("b", b"# B\n").file
+    assert new is not None
+    assert f"gbrain sync {tmp_path}" in (new.message or "")
     brain.import_folder(tmp_path)
+    assert not (tmp_path / "b.md").exists()
     assert (tmp_path / "a.md").read_text() == "# A\n"
     brain.allow_writing(tmp_path)
-    assert brain.import_folder(tmp_path).written == ["a"]
+    assert brain.import_folder(tmp_path).written == ["a", "b"]
     assert (tmp_path / "a.md").read_text() == "# New\n"
 
 
