@@ -130,6 +130,10 @@ class Settings:
     default_folder: str = _setting(
         "", "Imported folder that new pages are written to (default: the only one)"
     )
+    use_trash: bool = _setting(
+        False, "Move the file of a deleted page to the trash of your system; its text is in the "
+        "page's history in any case",
+    )  # fmt: skip
     record_queries: bool = _setting(
         False, "Record queries and their results in the brain, for gbrain gaps and gbrain "
         "train-reranker",

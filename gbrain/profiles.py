@@ -36,7 +36,8 @@ class Profile(NamedTuple):
 SETTINGS_OUTSIDE_PROFILES = frozenset(
     """default_token_budget chunk_k page_standing answer_bonus context_floor verdict_strong
     verdict_nothing rerank_command rerank_seconds noise_seed record_queries keep_queries
-    record_access stale_days capture_page busy_seconds write_through default_folder""".split()
+    record_access stale_days capture_page busy_seconds write_through default_folder
+    use_trash""".split()
 )
 
 # Reciprocal rank fusion alone, without boosts: what the sources other than gigabrain share.

@@ -77,6 +77,7 @@ class FolderMethods(BrainFile):
             dry_run=dry_run,
             changed=changed,
             write_files=self.may_write(os.path.realpath(folder.expanduser())),
+            use_trash=self.settings.use_trash,
             progress=progress,
         )
         if update_links and not dry_run:

@@ -185,7 +185,9 @@ class PageMethods(BrainFile):
         if page and with_file:
             from gbrain.importing.write_through import remove_page_file
 
-            file = remove_page_file(self.database, page.folder.id, page.path)
+            file = remove_page_file(
+                self.database, page.folder.id, page.path, use_trash=self.settings.use_trash
+            )
         elif page:
             file = _left_behind(page, "still exists: delete it too, or gbrain sync imports it")
         return page_writer.WriteResult(gone.slug, gone.version, "deleted", file)

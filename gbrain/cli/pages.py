@@ -186,7 +186,10 @@ def delete(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Delete a page and its file; its history stays."""
+    """Delete a page and its file; its history stays.
+
+    With config set use_trash on, the file goes to the trash of your system.
+    """
     with open_brain(db) as brain:
         gone = brain.delete(slug, expected_version=expected_version)
     if json:

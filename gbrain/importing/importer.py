@@ -58,6 +58,7 @@ def import_folder(
     dry_run: bool = False,
     changed: Collection[str] | None = None,
     write_files: bool = False,
+    use_trash: bool = False,
     progress: Progress = no_progress,
 ) -> ImportReport:
     """Import the pages of the folder `root` and report what changed.
@@ -68,7 +69,7 @@ def import_folder(
     what cannot be merged is reported, and the brain's text stays in the history. `overwrite` takes
     the file's text instead. With `changed`, only these files and folders, and new files, are read.
     `write_files` writes what changed in the brain to the files, and finishes what an earlier write
-    left undone.
+    left undone; `use_trash` moves the files of deleted pages to the trash.
     """
     report = ImportReport()
     _require_root(database, root)
@@ -78,7 +79,7 @@ def import_folder(
     _refuse_moved_folder(database, root, paths)
     folder = _register_folder(database, root, now, dry_run)
     write_files = write_files and not dry_run
-    if write_files and _finish_removals(database, folder, report):
+    if write_files and _finish_removals(database, folder, report, use_trash):
         left = {problem.path for problem in report.problems if problem.code == "cannot_write"}
         paths = [path for path in find_page_files(root, [])[0] if path not in left]
     with database.read_transaction() as connection:
@@ -419,11 +420,13 @@ def _add_conflict(report: ImportReport, slug: str, path: str) -> None:
 # --- files that are behind the brain ---------------------------------------------------------
 
 
-def _finish_removals(database: Database, folder: Folder, report: ImportReport) -> bool:
+def _finish_removals(
+    database: Database, folder: Folder, report: ImportReport, use_trash: bool
+) -> bool:
     """Remove or move files of deleted and renamed pages; return whether there were any."""
     from gbrain.importing.write_through import finish_removals
 
-    done = finish_removals(database, folder)
+    done = finish_removals(database, folder, use_trash=use_trash)
     report.problems += [_not_written(folder, each) for each in done if each.outcome == "failed"]
     return bool(done)
 

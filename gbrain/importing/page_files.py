@@ -157,12 +157,31 @@ def move_file(source: Path, target: Path) -> bool:
     return True
 
 
-def remove_file(target: Path, expected: bytes) -> None:
-    """Remove a file that has the text `expected`; raise FileChanged if it has another."""
+def remove_file(target: Path, expected: bytes, *, use_trash: bool = False) -> None:
+    """Remove a file that has the text `expected`; raise FileChanged if it has another.
+
+    With `use_trash` it is moved to the trash of the system. Raises GbrainError if that fails.
+    """
     if read_file(target) != expected:
         raise FileChanged
-    os.unlink(target)
+    if use_trash:
+        _move_to_trash(target)
+    else:
+        os.unlink(target)
     flush_folder(target.parent)
+
+
+def _move_to_trash(file: Path) -> None:
+    import send2trash
+
+    try:
+        send2trash.send2trash(str(file))
+    except OSError as error:
+        raise GbrainError(
+            f"it cannot be moved to the trash ({error.strerror or error})",
+            hint="gbrain config set use_trash off removes files without it.",
+            code="no_trash",
+        ) from None
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def write_page_file(database: Database, slug: str, now: str) -> FileResult | Non
     shown = str(Path(page.folder.root, page.path))
     try:
         for removal in _removals_to(database, page):
-            _remove_or_move(database, removal)
+            _remove_or_move(database, removal, use_trash=False)
         outcome = _write_until_in_step(database, slug, now)
     except (OSError, GbrainError) as error:
         return _failed(shown, error)
@@ -184,26 +184,31 @@ def conflict_message(slug: str) -> str:
 # --- removals --------------------------------------------------------------------------------
 
 
-def remove_page_file(database: Database, folder_id: int, path: str) -> FileResult | None:
+def remove_page_file(
+    database: Database, folder_id: int, path: str, *, use_trash: bool
+) -> FileResult | None:
     """Remove the file of a page that was deleted; None if no removal is due."""
     with database.read_transaction() as connection:
         due = [r for r in list_file_removals(connection, folder_id) if r.path == path]
-    return _finish_removal(database, due[0]) if due else None
+    return _finish_removal(database, due[0], use_trash) if due else None
 
 
-def _finish_removal(database: Database, removal: FileRemoval) -> FileResult:
+def _finish_removal(database: Database, removal: FileRemoval, use_trash: bool) -> FileResult:
     path = str(Path(removal.folder.root, removal.path))
     try:
-        return replace(_remove_or_move(database, removal), path=path)
-    except (OSError, GbrainError) as error:
-        reason = error.message if isinstance(error, GbrainError) else error.strerror or error
-        return FileResult(path, "failed", f"Cannot delete {path}: {reason}. {_SYNC_DELETES}")
+        return replace(_remove_or_move(database, removal, use_trash), path=path)
+    except GbrainError as error:
+        reason = f"{error.message}. {error.hint}"
+    except OSError as error:
+        reason = f"{error.strerror or error}."
+    return FileResult(path, "failed", f"Cannot delete {path}: {reason} {_SYNC_DELETES}")
 
 
-def _remove_or_move(database: Database, removal: FileRemoval) -> FileResult:
+def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -> FileResult:
     """Move the file to the page's new path, or remove it if its text is in the history.
 
-    A text that the brain never had stays where it is; the next sync imports it.
+    A text that the brain never had stays where it is; the next sync imports it. `use_trash` moves
+    the file of a deleted page to the trash.
     """
     target = page_files.page_file(removal.folder.root, removal.path)
     # The file that a link leads to is another page's; a renamed page gets a file of its own.
@@ -222,7 +227,7 @@ def _remove_or_move(database: Database, removal: FileRemoval) -> FileResult:
             try:
                 if not known:
                     raise FileChanged
-                page_files.remove_file(target, existing)
+                page_files.remove_file(target, existing, use_trash=use_trash and new is None)
             except FileChanged:
                 message = "It was changed meanwhile, so it is kept; gbrain sync imports it."
                 done = FileResult("", "kept", message)
@@ -234,11 +239,11 @@ def _remove_or_move(database: Database, removal: FileRemoval) -> FileResult:
 # --- what was left unfinished ----------------------------------------------------------------
 
 
-def finish_removals(database: Database, folder: Folder) -> list[FileResult]:
+def finish_removals(database: Database, folder: Folder, *, use_trash: bool) -> list[FileResult]:
     """Finish moving and removing files of a folder; return the result for each."""
     with database.read_transaction() as connection:
         removals = list_file_removals(connection, folder.id)
-    return [_finish_removal(database, removal) for removal in removals]
+    return [_finish_removal(database, removal, use_trash) for removal in removals]
 
 
 def finish_writes(database: Database, folder: Folder, now: str) -> list[tuple[str, FileResult]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,46 @@ def test_with_write_through_off_the_hint_names_the_folder(run, notes: Path):
     )
     assert run("export", notes).exit_code == 0
     assert (notes / "a.md").read_text() == "# Mine\n"
+
+
+# --- trash -----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the trash is elsewhere")
+def test_the_file_of_a_deleted_page_goes_to_the_trash(run, notes: Path, tmp_path: Path):
+    run("config", "set", "use_trash", "on")
+    (tmp_path / "home").mkdir(exist_ok=True)
+    # A process of its own: the library finds the trash once.
+    subprocess.run([sys.executable, "-m", "gbrain", "delete", "a"], check=True)
+    assert not (notes / "a.md").exists()
+    trashed = tmp_path / "home" / "Trash" / "files" / "a.md"
+    assert trashed.read_text() == "# A\n\none\n\ntwo\n"
+    assert run("undo", "a").exit_code == 0
+    assert (notes / "a.md").read_text() == trashed.read_text()
+
+
+def test_without_a_trash_the_file_stays_until_sync(run, notes: Path, monkeypatch):
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("send2trash.send2trash", refuse)
+    run("config", "set", "use_trash", "on")
+    deleted = run("delete", "a", "--quiet")
+    assert (deleted.exit_code, deleted.stderr) == (
+        1,
+        f"Cannot delete {notes}/a.md: it cannot be moved to the trash (Permission denied). gbrain "
+        "config set use_trash off removes files without it. The page is deleted; gbrain sync "
+        "deletes the file once that is possible.\n",
+    )
+    assert (notes / "a.md").exists()
+    run("config", "set", "use_trash", "off")
+    (notes / "b.md").write_text("# B\n")
+    assert run("sync", "--no-embed").exit_code == 0
+    assert [file.name for file in notes.iterdir()] == ["b.md"]
+
+
+def test_a_renamed_file_does_not_go_to_the_trash(run, notes: Path, monkeypatch):
+    monkeypatch.setattr("send2trash.send2trash", lambda path: pytest.fail(path))
+    run("config", "set", "use_trash", "on")
+    assert run("rename", "a", "b").exit_code == 0
+    assert [file.name for file in notes.iterdir()] == ["b.md"]
