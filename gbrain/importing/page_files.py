@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from errno import EACCES
 from pathlib import Path, PurePosixPath
 
 from gbrain.errors import GbrainError
 from gbrain.store.atomic_files import (
+    copy_attributes,
     flush_folder,
     make_durable_folder,
     refuse_target,
@@ -122,7 +122,7 @@ def replace_file(target: Path, expected: bytes, data: bytes) -> None:
     remove_leftovers(target.parent)
     with temporary_file(target.parent, 0o600) as new, _second_name(target) as old:
         _write(new.handle, data)
-        _copy_attributes(target, new.path)
+        copy_attributes(target, new.path)
         if read_file(target) != expected:
             raise FileChanged
         new.replace(target)
@@ -203,17 +203,3 @@ def _write(handle: int, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(handle)
-
-
-def _copy_attributes(source: Path, target: Path) -> None:
-    """Give the target the owner, mode and extended attributes of the source, and a new time."""
-    status = source.stat()
-    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-        try:
-            os.chown(target, status.st_uid, status.st_gid)
-        except PermissionError:
-            with suppress(PermissionError):
-                os.chown(target, -1, status.st_gid)
-    # After the owner: changing that clears some bits of the mode.
-    shutil.copystat(source, target)
-    os.utime(target)

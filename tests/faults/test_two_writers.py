@@ -44,7 +44,7 @@ KILLS = st.none() | st.tuples(
         [
             (page_files, "read_file"),
             (page_files, "_write"),
-            (page_files, "_copy_attributes"),
+            (page_files, "copy_attributes"),
             (page_files, "flush_folder"),
             (page_files, "move_file"),
             (page_files, "remove_file"),

@@ -357,7 +357,7 @@ def test_a_file_saved_in_the_last_moment_is_not_overwritten(
 ) -> None:
     file = notes / "a.md"
     theirs = "# A\n\none\n\ntwo\n\nTHREE\n"
-    real, calls = page_files._copy_attributes, []
+    real, calls = page_files.copy_attributes, []
 
     def save_meanwhile(source: Path, target: Path) -> None:
         real(source, target)
@@ -369,7 +369,7 @@ def test_a_file_saved_in_the_last_moment_is_not_overwritten(
                 (notes / "new").write_text(theirs)
                 (notes / "new").rename(file)
 
-    monkeypatch.setattr(page_files, "_copy_attributes", save_meanwhile)
+    monkeypatch.setattr(page_files, "copy_attributes", save_meanwhile)
     brain.put("a", b"# A\n\nONE\n\ntwo\n\nthree\n")
     assert calls
     assert file.read_text() == "# A\n\nONE\n\ntwo\n\nTHREE\n"
@@ -467,7 +467,7 @@ STEPS = {
     "before the file": (write_through, "write_page_file"),
     "reading the file": (page_files, "read_file"),
     "writing the file": (page_files, "_write"),
-    "before the rename": (page_files, "_copy_attributes"),
+    "before the rename": (page_files, "copy_attributes"),
     "after the rename": (page_files, "flush_folder"),
     "before the record": (write_through, "_record"),
     "moving": (page_files, "move_file"),
