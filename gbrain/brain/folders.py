@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -83,22 +84,22 @@ class FolderMethods(BrainFile):
         if update_links and not dry_run:
             report.links_updated = self.update_links()
         elif report.count("rename") and not dry_run:
-            report.old_links = self.count_old_links()
+            report.old_links = self.count_old_links().total()
         return report
 
-    def count_old_links(self) -> int:
-        """Return how many links point to the old name of a renamed page."""
+    def count_old_links(self) -> Counter[str]:
+        """Return how many links of each page point to the old name of a renamed page, by slug."""
         from gbrain.store import pages, renamed_links
         from gbrain.text.link_updates import update_links
 
+        counts: Counter[str] = Counter()
         with self.database.read_transaction() as connection:
             renamed = renamed_links.old_names(connection)
-            count = 0
             for slug in renamed_links.pages_with_links(connection, renamed):
                 page = pages.require_page(connection, slug)
                 text = pages.page_text(connection, page.id)
-                count += update_links(text, page.path, renamed)[1]
-        return count
+                counts[slug] = update_links(text, page.path, renamed)[1]
+        return counts
 
     def update_links(self) -> int:
         """Let links to the old names of renamed pages point to the new ones; return how many."""
@@ -276,10 +277,20 @@ class FolderMethods(BrainFile):
     def forget_folder(self, folder: Path) -> tuple[str, int]:
         """Forget a folder, but keep its pages; return its path and the number of pages."""
         from gbrain.store import folders
+        from gbrain.store.settings import remove_setting
 
         with self.database.write_transaction() as connection:
             known = _require_registered(connection, folder)
-            return known.root, folders.forget_folder(connection, known)
+            pages = folders.forget_folder(connection, known)
+            if self._is_default_folder(known.root):
+                remove_setting(connection, "default_folder")
+        self.reload_settings()
+        return known.root, pages
+
+    def _is_default_folder(self, root: str) -> bool:
+        """Tell whether the setting default_folder names the folder with this real path."""
+        wanted = self.settings.default_folder
+        return bool(wanted) and os.path.realpath(Path(wanted).expanduser()) == root
 
     def move_folder(self, old: Path, new: Path) -> MovedFolder:
         """Record that the folder `old` is now at `new`, which must have at least one of its files.
@@ -305,8 +316,7 @@ class FolderMethods(BrainFile):
             folders.refuse_nested_folder(connection, root, known)
             if root != known.root:
                 folders.move_folder(connection, known, root)
-            wanted = self.settings.default_folder
-            if wanted and os.path.realpath(Path(wanted).expanduser()) == known.root:
+            if self._is_default_folder(known.root):
                 save_setting(connection, "default_folder", root)
         self.reload_settings()
         self.allow_writing(new)

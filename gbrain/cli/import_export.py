@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import Brain, default_path
-from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, UpdateLinks, examples, open_brain
 from gbrain.cli.embedding import EMBED_LATER, embedded_share
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
 from gbrain.importing.export import PlannedFile
@@ -114,10 +114,7 @@ def sync(
     delete: Annotated[
         bool, typer.Option("--delete", help="Delete pages even if most files are gone.")
     ] = False,
-    update_links: Annotated[
-        bool,
-        typer.Option("--update-links", help="Change links to renamed pages to the new name."),
-    ] = False,
+    update_links: UpdateLinks = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
     no_embed: NoEmbed = False,

@@ -20,6 +20,7 @@ from gbrain.cli.commands import (  # fmt: skip
     NoPager,
     Quiet,
     Slug,
+    UpdateLinks,
     examples,
     number_option,
     open_brain,
@@ -200,10 +201,17 @@ def delete(
     report_file(gone.file, quiet=quiet, json=json)
 
 
-@command.command("rename", epilog=examples("gbrain rename ideas/first projects/first"))
+@command.command(
+    "rename",
+    epilog=examples(
+        "gbrain rename ideas/first projects/first",
+        "gbrain rename 'Alice Chen' people/alice-wu --update-links",
+    ),
+)
 def rename(
     slug: Slug,
     new_slug: Annotated[str, typer.Argument(metavar="NEW", help="New slug.")],
+    update_links: UpdateLinks = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
@@ -211,19 +219,22 @@ def rename(
     """Change a page's slug and move its file; its history is kept."""
     with open_brain(db) as brain:
         page = brain.get(slug)
-        links = brain.backlinks(page.slug)
+        before = brain.count_old_links()
         written = brain.rename(page.slug, new_slug)
+        updated = brain.update_links() if update_links else 0
+        left = brain.count_old_links() - before
     if json:
         document = {"from": page.slug, "to": written.slug, "version": written.version}
-        file = file_document(written.file)
-        screen.write_json({**document, "links_to_old_name": len(links), "file": file})
+        links = {"links_to_old_name": left.total(), "links_updated": updated}
+        screen.write_json({**document, **links, "file": file_document(written.file)})
     elif not quiet:
         screen.say(f"Renamed {page.slug} to {written.slug}, version {written.version}.")
-        if links:
-            linking = ", ".join(dict.fromkeys(link.slug for link in links))
+        if updated:
+            screen.say(f"{counted(updated, 'link')} updated.")
+        if left:
             screen.say(
-                f"{counted(len(links), 'link')} to {page.slug} left, on {linking}. To correct "
-                f"them, replace {page.slug} with {written.slug} there, e.g. with gbrain edit."
+                f"{counted(left.total(), 'link')} to the old name left, on {', '.join(left)}. "
+                "gbrain sync --update-links changes them."
             )
     report_file(written.file, quiet=quiet, json=json)
 

@@ -100,3 +100,20 @@ def test_a_renamed_file_does_not_go_to_the_trash(run, notes: Path, monkeypatch):
     run("config", "set", "use_trash", "on")
     assert run("rename", "a", "b").exit_code == 0
     assert [file.name for file in notes.iterdir()] == ["b.md"]
+
+
+# --- links -----------------------------------------------------------------------------------
+
+
+def test_rename_updates_links_in_files_if_asked(run, notes: Path):
+    (notes / "b.md").write_text("# B\n\nSee [[a]], [it](a.md) and [[Ay]].\n")
+    (notes / "a.md").write_text("---\naliases: [Ay]\n---\n# A\n")
+    run("sync", "--no-embed")
+    renamed = run("rename", "a", "people/a2")
+    assert renamed.stderr == (
+        "Renamed a to people/a2, version 3.\n"
+        "2 links to the old name left, on b. gbrain sync --update-links changes them.\n"
+    )
+    again = run("rename", "people/a2", "people/a3", "--update-links", "--json").json
+    assert (again["links_to_old_name"], again["links_updated"]) == (0, 2)
+    assert (notes / "b.md").read_text() == "# B\n\nSee [[a3]], [it](people/a3.md) and [[Ay]].\n"
