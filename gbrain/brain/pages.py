@@ -30,7 +30,7 @@ class PageMethods(BrainFile):
         expected_version: int | None = None,
         exact: bool = False,
     ) -> page_writer.WriteResult:
-        """Write the page called `name` (a slug or a path) with the content `data`.
+        """Write the page called `name` with the content `data`; see `slug_to_put`.
 
         A page that gbrain writes to a file keeps the line ends and the byte order mark of the file,
         unless `exact`.
@@ -38,7 +38,7 @@ class PageMethods(BrainFile):
         from gbrain.store import folders, page_writer
         from gbrain.text.page import parse_page
 
-        slug = slug_from_path(name)
+        slug = self.slug_to_put(name)
         with self.database.read_transaction() as connection:
             known = pages.find_page(connection, slug)
             folder_id = None if known else self.new_page_folder(connection)
@@ -106,6 +106,15 @@ class PageMethods(BrainFile):
         """
         with self.database.read_transaction() as connection:
             return pages.resolve_slug(connection, name, past=past)
+
+    def slug_to_put(self, name: str) -> str:
+        """Return the slug of the page that `put` writes, which may be new.
+
+        A slug or a path means exactly this page: a script that puts many pages must not overwrite
+        one in another folder. Any other name, such as Alice Chen, is resolved as by `resolve`.
+        """
+        slug = slug_from_path(name)
+        return slug if slug == name else self.resolve(name)
 
     def similar_slugs(self, name: str) -> builtins.list[str]:
         """Return up to three slugs that are spelt like `name`, the most similar first."""

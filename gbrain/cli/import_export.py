@@ -255,7 +255,9 @@ def _print_report(
         sys.stdout.flush()
     else:
         if dry_run:
+            rows: list[tuple[str, str, str]]
             rows = [(change.action, change.slug, change.path) for change in report.changes]
+            rows += [("write", slug, "") for slug in report.written]
             screen.write_table(("Action", "Slug", "File"), rows, "Nothing would change.")
         for problem in report.problems:
             hint = f" ({problem.hint})" if problem.hint else ""

@@ -72,13 +72,15 @@ def put(
 ) -> None:
     """Write a page from a file or standard input.
 
-    The old text stays in its history.
+    The old text stays in its history. A slug or a path means exactly this page, which is created if
+    it does not exist. Any other name, such as "Alice Chen", is the title or an alias of a page.
     """
     if file is None and sys.stdin.isatty() and not quiet:
         screen.say("Type the page, then press Ctrl-D.")
     data = read_input(file)
     with open_brain(db, make=True) as brain:
-        known = None if data or str(file or "-") != "-" else brain.find(path_from_name(slug))
+        name = brain.slug_to_put(slug)
+        known = None if data or str(file or "-") != "-" else brain.find(path_from_name(name))
         if known and known.size:
             # The command before the pipe may have failed.
             raise BadPage(
@@ -223,6 +225,9 @@ def rename(
         written = brain.rename(page.slug, new_slug)
         updated = brain.update_links() if update_links else 0
         left = brain.count_old_links() - before
+        # Without a folder there is nothing to sync.
+        name = written.slug
+        remedy = "sync" if brain.folder_roots() else f"rename {name} {name}"
     if json:
         document = {"from": page.slug, "to": written.slug, "version": written.version}
         links = {"links_to_old_name": left.total(), "links_updated": updated}
@@ -234,7 +239,7 @@ def rename(
         if left:
             screen.say(
                 f"{counted(left.total(), 'link')} to the old name left, on {', '.join(left)}. "
-                "gbrain sync --update-links changes them."
+                f"gbrain {remedy} --update-links changes them."
             )
     report_file(written.file, quiet=quiet, json=json)
 

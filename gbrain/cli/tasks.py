@@ -100,8 +100,8 @@ def done(
 ) -> None:
     """Tick tasks in their pages; nothing else in a page changes.
 
-    The number of a task stays the same until its text changes, also when other tasks come and go.
-    gbrain undo takes it back.
+    The number of a task stays the same until its text or the slug of its page changes, also when
+    other tasks come and go. gbrain undo takes it back.
     """
     for number in numbers:
         if not (number.isascii() and number.isdecimal()):

@@ -33,6 +33,7 @@ from gbrain.store.folders import (
     folder_paths,
     list_folders,
     page_sources,
+    pages_ahead_of_files,
     refuse_nested_folder,
 )
 from gbrain.store.page_writer import write_page
@@ -78,6 +79,7 @@ def import_folder(
     paths, report.skipped = find_page_files(root, report.problems)
     _refuse_moved_folder(database, root, paths)
     folder = _register_folder(database, root, now, dry_run)
+    would_write = write_files and dry_run
     write_files = write_files and not dry_run
     if write_files and _finish_removals(database, folder, report, use_trash):
         left = {problem.path for problem in report.problems if problem.code == "cannot_write"}
@@ -92,7 +94,7 @@ def import_folder(
     missing = [known for known in missing if known.slug in pages]
     if remove_missing and not remove_many and are_most(missing, pages, folder):
         report.problems.append(many_missing(folder, missing, pages))
-        remove_missing = write_files = False
+        remove_missing = write_files = would_write = False
     batch = _Batch(database, now, report, dry_run, folder, overwrite)
     files = _files_to_parse(folder, paths, pages, report, changed, progress)
     for path, page in parse_files(str(root), files):
@@ -107,6 +109,8 @@ def import_folder(
         remove_pages(database, missing, now, report, dry_run, write_files)
     if write_files:
         _write_files(database, folder, now, report)
+    elif would_write:
+        _plan_writes(database, folder, report)
     return report
 
 
@@ -445,6 +449,13 @@ def _write_files(database: Database, folder: Folder, now: str, report: ImportRep
             report.written.append(slug)
         if result.outcome == "merged":
             report.merged.append(slug)
+
+
+def _plan_writes(database: Database, folder: Folder, report: ImportReport) -> None:
+    """Add the pages that `_write_files` would write, apart from conflicts, where the file wins."""
+    with database.read_transaction() as connection:
+        ahead = {page.slug for page in pages_ahead_of_files(connection, folder)}
+    report.written += sorted((ahead | set(report.merged)) - set(report.conflicts))
 
 
 def _not_written(folder: Folder, result: FileResult) -> ImportProblem:

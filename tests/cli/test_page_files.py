@@ -117,3 +117,15 @@ def test_rename_updates_links_in_files_if_asked(run, notes: Path):
     again = run("rename", "people/a2", "people/a3", "--update-links", "--json").json
     assert (again["links_to_old_name"], again["links_updated"]) == (0, 2)
     assert (notes / "b.md").read_text() == "# B\n\nSee [[a3]], [it](people/a3.md) and [[Ay]].\n"
+
+
+def test_a_dry_run_names_the_files_that_sync_would_write(run, notes: Path):
+    (notes / "a.md").chmod(0o444)
+    run("put", "a", stdin=b"# Mine\n")
+    planned = run("sync", "--dry-run")
+    assert planned.stdout == "write\ta\t\n"
+    assert planned.stderr == "Dry run: 0 new, 0 changed, 1 unchanged, 1 file written.\n"
+    assert run("sync", "--dry-run", "--json").json["files_written"] == ["a"]
+    (notes / "a.md").chmod(0o644)
+    assert run("sync", "--no-embed", "--json").json["files_written"] == ["a"]
+    assert run("sync", "--dry-run").stdout == ""
