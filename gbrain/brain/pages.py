@@ -274,6 +274,13 @@ class PageMethods(BrainFile):
             taken = then.slug != now.slug or now.version is None
             taken = taken and pages.find_page(connection, then.slug) is not None
         if then.version is None and not may_delete:
+            if then.since:
+                raise NotFound(
+                    f"{now.slug} was deleted before it got this text",
+                    hint=f"gbrain history {now.slug} lists the texts before, and gbrain get "
+                    f"{now.slug} --version N prints one; gbrain delete {now.slug} deletes the page "
+                    "again.",
+                )
             raise NotFound(
                 f"There is no earlier text of {now.slug}",
                 hint=f"gbrain delete {now.slug} deletes the page.",

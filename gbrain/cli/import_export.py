@@ -23,6 +23,7 @@ from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import import_report_document
 from gbrain.output.screen import show_progress
+from gbrain.text.slug import is_page_file
 
 command = Module()
 
@@ -79,6 +80,8 @@ def import_(
     if bool(folders) == stdin:
         raise UsageError("Name the folders to import, or use --stdin", hint="gbrain import ~/notes")
     for folder in folders or ():
+        if is_page_file(folder.name) and not folder.expanduser().exists():
+            raise NotFound(f"There is no file {folder}", hint="Check its path.", code="no_file")
         if not folder.expanduser().is_file():
             require_folder(folder)
     with ExitStack() as stack:
@@ -221,7 +224,8 @@ def _print_and_embed(
 ) -> None:
     """Print the report, then embed what was imported; Ctrl-C says how to continue."""
     try:
-        _print_report(report, dry_run, quiet, as_json, skipped)
+        unresolved = len({each.slug for each in brain.conflicts()} - set(report.conflicts))
+        _print_report(report, dry_run, quiet, as_json, skipped, unresolved)
         if report.changes and not (dry_run or no_embed):
             embedded = _embed(brain, quiet)
             if embedded and not (quiet or as_json):
@@ -247,9 +251,17 @@ def _embed(brain: Brain, quiet: bool) -> int:
 
 
 def _print_report(
-    report: ImportReport, dry_run: bool, quiet: bool, as_json: bool, others: int = 0
+    report: ImportReport,
+    dry_run: bool,
+    quiet: bool,
+    as_json: bool,
+    others: int,
+    unresolved: int,
 ) -> None:
-    """Print what was imported; flushed, since embedding may take minutes."""
+    """Print what was imported; flushed, since embedding may take minutes.
+
+    `unresolved` is the number of conflicts that earlier runs found.
+    """
     if as_json:
         screen.write_json(import_report_document(report, dry_run=dry_run))
         sys.stdout.flush()
@@ -267,6 +279,8 @@ def _print_report(
             screen.say(
                 f"{'Dry run: ' if dry_run else ''}{report.summary()}{also if others else ''}"
             )
+            if unresolved:
+                screen.say(f"{counted(unresolved, 'earlier conflict')} left: gbrain conflicts")
 
 
 class Format(StrEnum):

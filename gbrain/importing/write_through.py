@@ -24,6 +24,7 @@ from gbrain.store.folders import (
     FileResult,
     Folder,
     PageFile,
+    file_hashes,
     find_page_file,
     leave_folder,
     list_file_removals,
@@ -118,7 +119,8 @@ def _write_until_in_step(database: Database, slug: str, now: str) -> FileResult 
                     with database.write_transaction() as connection:
                         leave_folder(connection, page.page_id)
                     return None
-                _refuse_empty_folder(page)
+                if page.source_sha256 is not None:
+                    _refuse_empty_folder(page.folder.root)
                 page_files.create_file(target, data)
             elif sha256(existing).digest() not in (page.sha256, page.source_sha256):
                 done = _import_changed_file(database, page, existing, now) or done
@@ -148,11 +150,11 @@ def _is_left_out(page: PageFile) -> bool:
     return is_always_skipped(page.path) or is_ignored(Path(page.folder.root), page.path)
 
 
-def _refuse_empty_folder(page: PageFile) -> None:
-    """Raise GbrainError if the file was there before and now the whole folder is empty."""
-    if page.source_sha256 is not None and not os.listdir(page.folder.root):
+def _refuse_empty_folder(root: str) -> None:
+    """Raise GbrainError if a folder that had files is empty."""
+    if not os.listdir(root):
         raise GbrainError(
-            f"the folder {page.folder.root} is empty",
+            f"the folder {root} is empty",
             hint="Check that the disk is mounted.",
             code="vault_empty",
         )
@@ -220,6 +222,10 @@ def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -
             sha256(existing).digest() == removal.sha256
             or text_with_hash(connection, removal.page_id, sha256(existing).digest()) is not None
         )
+        has_other_files = bool(file_hashes(connection, removal.folder.root))
+    if existing is None and not was_link and has_other_files:
+        # Else the file would be there again, and its page, once the disk is mounted.
+        _refuse_empty_folder(removal.folder.root)
     done = FileResult("", "removed")
     if existing is not None:
         new = page_files.page_file(removal.folder.root, moved_to) if moved_to else None

@@ -129,3 +129,57 @@ def test_a_dry_run_names_the_files_that_sync_would_write(run, notes: Path):
     (notes / "a.md").chmod(0o644)
     assert run("sync", "--no-embed", "--json").json["files_written"] == ["a"]
     assert run("sync", "--dry-run").stdout == ""
+
+
+# --- what was left ---------------------------------------------------------------------------
+
+
+def test_a_page_deleted_without_its_disk_does_not_come_back(run, notes: Path):
+    (notes / "b.md").write_text("# B\n")
+    run("sync", "--no-embed")
+    away = notes.rename(notes.parent / "away")
+    notes.mkdir()
+    deleted = run("delete", "a", "--quiet")
+    assert (deleted.exit_code, deleted.stderr) == (
+        1,
+        f"Cannot delete {notes}/a.md: the folder {notes} is empty. Check that the disk is mounted. "
+        "The page is deleted; gbrain sync deletes the file once that is possible.\n",
+    )
+    notes.rmdir()
+    away.rename(notes)
+    assert run("sync", "--no-embed").exit_code == 0
+    assert [file.name for file in notes.iterdir()] == ["b.md"]
+    # The last file of a folder may be gone before its page.
+    (notes / "b.md").unlink()
+    assert run("delete", "b").exit_code == 0
+
+
+def test_sync_reminds_of_earlier_conflicts_without_failing(run, notes: Path):
+    (notes / "a.md").write_text("# Theirs\n")
+    assert run("put", "a", stdin=b"# Mine\n").exit_code == 1
+    again = run("sync", "--no-embed")
+    assert (again.exit_code, again.stderr) == (
+        0,
+        "0 new, 0 changed, 1 unchanged.\n1 earlier conflict left: gbrain conflicts\n",
+    )
+    assert run("sync", "--no-embed", "--quiet").stderr == ""
+    run("resolve", "a", "--file")
+    assert run("sync", "--no-embed").stderr == "0 new, 0 changed, 1 unchanged.\n"
+
+
+def test_undo_says_where_the_text_of_a_deleted_page_is(run, notes: Path):
+    run("delete", "a")
+    run("put", "a", stdin=b"# Another\n")
+    refused = run("undo", "a", "--json")
+    assert refused.exit_code == 1
+    assert refused.error["message"] == "a was deleted before it got this text"
+    assert "gbrain get a --version N" in refused.error["hint"]
+    assert run("get", "a", "--version", "1").stdout == "# A\n\none\n\ntwo\n"
+
+
+def test_import_of_a_missing_file_says_file(run, notes: Path):
+    refused = run("import", notes / "none.md", "--json")
+    assert (refused.exit_code, refused.error["message"]) == (
+        1,
+        f"There is no file {notes}/none.md",
+    )
