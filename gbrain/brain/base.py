@@ -96,7 +96,7 @@ class BrainFile:
             page = find_page_file(connection, written.slug)
             reason = None
             if page is None and written.outcome == "created":
-                reason = self._why_without_file(connection)
+                reason = self.why_without_file(connection)
             if reason:
                 wait_for_folder(connection, written.slug)
         if page is None:
@@ -142,7 +142,7 @@ class BrainFile:
             known = [folder for folder in known if folder.root == root]
         return known[0].id if len(known) == 1 and self.may_write(known[0].root) else None
 
-    def _why_without_file(self, connection: sqlite3.Connection) -> str | None:
+    def why_without_file(self, connection: sqlite3.Connection) -> str | None:
         """Return why no folder could be chosen for a new page, and what to do; None if one was."""
         from gbrain.store.folders import list_folders
 
@@ -157,12 +157,12 @@ class BrainFile:
             if self.may_write(known[0]):
                 return None
             return (
-                "It is only in the brain: gbrain may not write to this folder on this machine yet. "
-                f"gbrain sync {quote(known[0])} allows it and writes the file."
+                "Only in the brain so far: gbrain may not write to this folder on this machine "
+                f"yet. gbrain sync {quote(known[0])} allows it and writes the file."
             )
         reason = f"{wanted} is not an imported folder" if wanted else "several folders are imported"
         return (
-            f"It is only in the brain: {reason}. Choose one with "
+            f"Only in the brain so far: {reason}. Choose one with "
             "gbrain config set default_folder DIR, then gbrain sync."
         )
 

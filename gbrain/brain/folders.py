@@ -170,11 +170,20 @@ class FolderMethods(BrainFile):
         return report
 
     def _write_files(self, slugs: Iterable[str], report: ImportReport) -> None:
-        """Write pages to their files, and add what was written to the report."""
+        """Write pages to their files, and add what was written to the report.
+
+        New pages without a folder wait for one.
+        """
         from gbrain.importing.scan import ImportProblem
         from gbrain.importing.write_through import write_page_file
-        from gbrain.store.folders import find_page_file
+        from gbrain.store.folders import find_page_file, wait_for_folder
 
+        created = [change.slug for change in report.changes if change.action == "create"]
+        with self.database.write_transaction() as connection:
+            without = [slug for slug in created if not find_page_file(connection, slug)]
+            report.without_file = self.why_without_file(connection) if without else None
+            for slug in without if report.without_file else ():
+                wait_for_folder(connection, slug)
         for slug in slugs:
             with self.database.read_transaction() as connection:
                 page = find_page_file(connection, slug)

@@ -279,6 +279,8 @@ def _print_report(
             screen.say(
                 f"{'Dry run: ' if dry_run else ''}{report.summary()}{also if others else ''}"
             )
+            if report.without_file:
+                screen.say(report.without_file)
             if unresolved:
                 screen.say(f"{counted(unresolved, 'earlier conflict')} left: gbrain conflicts")
 

@@ -29,7 +29,7 @@ def test_a_new_page_waits_until_gbrain_may_write(run, other_machine: Path):
     put = run("put", "new", stdin=b"# New\n")
     assert (put.exit_code, put.stderr.splitlines()[1]) == (
         0,
-        "It is only in the brain: gbrain may not write to this folder on this machine yet. gbrain "
+        "Only in the brain so far: gbrain may not write to this folder on this machine yet. gbrain "
         f"sync {other_machine} allows it and writes the file.",
     )
     assert run("sync", "--no-embed", "--json").json["files_written"] == []
@@ -183,3 +183,20 @@ def test_import_of_a_missing_file_says_file(run, notes: Path):
         1,
         f"There is no file {notes}/none.md",
     )
+
+
+def test_imported_pages_wait_for_the_folder_of_new_pages(run, notes: Path, tmp_path: Path):
+    (tmp_path / "other").mkdir()
+    run("folders", "add", tmp_path / "other")
+    (tmp_path / "minutes.md").write_text("# Minutes\n")
+    imported = run("import", tmp_path / "minutes.md", "--no-embed")
+    assert imported.stderr.splitlines()[1] == (
+        "Only in the brain so far: several folders are imported. Choose one with gbrain config set "
+        "default_folder DIR, then gbrain sync."
+    )
+    lines = b'{"slug": "from-json", "text": "# J"}\n'
+    assert "Only in the brain" in run("import", "--stdin", "--no-embed", stdin=lines).stderr
+    run("config", "set", "default_folder", notes)
+    written = run("sync", "--no-embed", "--json").json["files_written"]
+    assert written == ["from-json", "minutes"]
+    assert (notes / "minutes.md").read_text() == "# Minutes\n"
