@@ -37,6 +37,7 @@ START = "# {}\n\none\n\ntwo\n\nthree\n\n## Timeline\n- 2026-01-02 — Began\n"
 VAULT = Path(__file__).parents[2] / "fixtures" / "vault"
 NUMBERS = st.integers(0, 2)
 PLACES = st.integers(1, 8)
+EDITS = st.none() | PLACES
 Kill = tuple[tuple[object, str], int] | None
 # Where a process ends, and at which call of this function.
 KILLS = st.none() | st.tuples(
@@ -176,6 +177,11 @@ class TwoWriters(RuleBasedStateMachine):
     def folder_saves(self, number: int, place: int) -> None:
         self.save_file(number, place)
 
+    def edit_file(self, number: int, place: int | None) -> None:
+        """Let the folder's user save the file just before the brain changes, if it exists."""
+        if place and (self.notes / self.files[number][1]).exists():
+            self.save_file(number, place)
+
     def save_file(self, number: int, place: int) -> None:
         slug, path = self.files[number]
         file = self.notes / path
@@ -228,21 +234,24 @@ class TwoWriters(RuleBasedStateMachine):
             assert any(line in text for text in stored_texts(self.brain))
             self.check_merged(slug, line)
 
-    @rule(number=NUMBERS, kill=KILLS)
-    def brain_deletes(self, number: int, kill: Kill) -> None:
+    @rule(number=NUMBERS, place=EDITS, kill=KILLS)
+    def brain_deletes(self, number: int, place: int | None, kill: Kill) -> None:
         path = self.files[number][1]
+        self.edit_file(number, place)
         self.act(kill, lambda: self.brain.delete(path))
         self.unseen.pop(path, None)
 
-    @rule(number=NUMBERS, other=NUMBERS, kill=KILLS)
-    def brain_renames(self, number: int, other: int, kill: Kill) -> None:
+    @rule(number=NUMBERS, other=NUMBERS, place=EDITS, kill=KILLS)
+    def brain_renames(self, number: int, other: int, place: int | None, kill: Kill) -> None:
         path, new = self.files[number][1], self.files[other][1]
+        self.edit_file(number, place)
         self.act(kill, lambda: self.brain.rename(path, new))
         self.unseen.clear()
 
-    @rule(number=NUMBERS, redo=st.booleans(), kill=KILLS)
-    def brain_undoes(self, number: int, redo: bool, kill: Kill) -> None:
+    @rule(number=NUMBERS, redo=st.booleans(), place=EDITS, kill=KILLS)
+    def brain_undoes(self, number: int, redo: bool, place: int | None, kill: Kill) -> None:
         path = self.files[number][1]
+        self.edit_file(number, place)
         self.act(kill, lambda: self.brain.undo(path, redo=redo))
         self.unseen.clear()
 
@@ -268,8 +277,9 @@ class TwoWriters(RuleBasedStateMachine):
     def sync_overwrites_pages(self, kill: Kill) -> None:
         self.act(kill, lambda: self.brain.import_folder(self.notes, overwrite=True))
 
-    @rule(kill=KILLS)
-    def export_overwrites_files(self, kill: Kill) -> None:
+    @rule(number=NUMBERS, place=EDITS, kill=KILLS)
+    def export_overwrites_files(self, number: int, place: int | None, kill: Kill) -> None:
+        self.edit_file(number, place)
         self.act(kill, lambda: self.brain.export(self.notes, force=True))
         self.unseen.clear()
 
