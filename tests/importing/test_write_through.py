@@ -523,3 +523,24 @@ def test_the_file_that_a_link_leads_to_stays(brain: Brain, notes: Path, change: 
     assert not (notes / "link.md").is_symlink()
     assert (notes / "a.md").read_text() == "# A\n\none\n\ntwo\n\nthree\n"
     assert in_step(brain, notes)
+
+
+def test_a_file_with_another_text_is_not_removed(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text("# Saved meanwhile\n")
+    with pytest.raises(page_files.FileChanged):
+        page_files.remove_file(file, b"# A\n")
+    assert file.read_text() == "# Saved meanwhile\n"
+
+
+def test_a_page_changed_in_the_brain_outlives_its_file(brain: Brain, notes: Path) -> None:
+    brain.set("write_through", "off")
+    brain.reload_settings()
+    brain.put("a", b"# Mine\n")
+    brain.set("write_through", "on")
+    brain.reload_settings()
+    (notes / "a.md").unlink()
+    (notes / "b.md").write_text("# B\n")
+    report = brain.import_folder(notes, remove_missing=True)
+    assert (report.problems, report.written) == ([], ["a"])
+    assert (notes / "a.md").read_text() == "# Mine\n"
