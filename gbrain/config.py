@@ -138,6 +138,10 @@ class Settings:
     default_folder: str = _setting(
         "", "Imported folder that new pages are written to (default: the only folder)"
     )
+    use_trash: bool = _setting(
+        False, "Move the file of a deleted page to the trash of your system; its text is in the "
+        "page's history in any case",
+    )  # fmt: skip
     keep_warm: str = _setting(
         "off", "How long the first gbrain query leaves a process behind that answers the next "
         "commands faster, such as 15m; it ends after that time without a command",

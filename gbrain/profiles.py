@@ -37,7 +37,7 @@ SETTINGS_OUTSIDE_PROFILES = frozenset(
     """default_token_budget chunk_k page_standing answer_bonus context_floor verdict_strong
     verdict_nothing rerank_command rerank_seconds noise_seed record_queries keep_queries
     record_access stale_days capture_page busy_seconds write_through default_folder
-    keep_warm idle_minutes""".split()
+    keep_warm idle_minutes use_trash""".split()
 )
 
 # Reciprocal rank fusion alone, without boosts: what the sources other than gigabrain share.

@@ -61,6 +61,17 @@ def test_a_week_with_a_folder_loses_no_sentence(
     run("capture", say("The lease ends in May."), "--to", "plan")
     append(notes / "Plan.md", "Obsidian was here.")
     assert sync()["updated"] == 1
+    # An agent writes back what it read before the file changed once more.
+    read = run("get", "plan").stdout
+    append(notes / "Plan.md", "Obsidian was here again.")
+    put = run("put", "plan", stdin=read.replace("small.", say("small, in May.")).encode())
+    assert (put.exit_code, put.stderr.splitlines()[1]) == (
+        0,
+        "plan was changed in its file too; both are kept.",
+    )
+    both = (notes / "Plan.md").read_text()
+    assert "Start small, in May." in both
+    assert "Obsidian was here again." in both
     assert is_in_step()
 
     # Tuesday: notes are renamed and moved in the file manager.

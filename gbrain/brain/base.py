@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from shlex import quote
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -96,7 +97,7 @@ class BrainFile:
             page = find_page_file(connection, written.slug)
             reason = None
             if page is None and written.outcome == "created":
-                reason = self._why_without_file(connection)
+                reason = self.why_without_file(connection)
             if reason:
                 wait_for_folder(connection, written.slug)
         if page is None:
@@ -144,7 +145,7 @@ class BrainFile:
             known = [folder for folder in known if folder.root == root]
         return known[0].id if len(known) == 1 and self.may_write(known[0].root) else None
 
-    def _why_without_file(self, connection: sqlite3.Connection) -> str | None:
+    def why_without_file(self, connection: sqlite3.Connection) -> str | None:
         """Return why no folder could be chosen for a new page, and what to do; None if one was."""
         from gbrain.store.folders import list_folders
 
@@ -156,10 +157,15 @@ class BrainFile:
             root = os.path.realpath(Path(wanted).expanduser())
             known = [each for each in known if each == root]
         if len(known) == 1:
-            return None
+            if self.may_write(known[0]):
+                return None
+            return (
+                "Only in the brain so far: gbrain may not write to this folder on this machine "
+                f"yet. gbrain sync {quote(known[0])} allows it and writes the file."
+            )
         reason = f"{wanted} is not an imported folder" if wanted else "several folders are imported"
         return (
-            f"It is only in the brain: {reason}. Choose one with "
+            f"Only in the brain so far: {reason}. Choose one with "
             "gbrain config set default_folder DIR, then gbrain sync."
         )
 
@@ -177,9 +183,10 @@ class BrainFile:
 
         if page.sha256 == page.source_sha256:
             return None
-        remedy = "gbrain export writes the new one."
+        root = quote(page.folder.root)
+        remedy = f"gbrain export {root} writes the new one."
         if self.settings.write_through:
-            remedy = f"gbrain sync {page.folder.root} lets gbrain write to this folder."
+            remedy = f"gbrain sync {root} lets gbrain write to this folder."
         message = f"The file still has the old text; {remedy}"
         return FileResult(str(Path(page.folder.root, page.path)), "behind", message)
 

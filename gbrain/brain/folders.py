@@ -71,10 +71,20 @@ class FolderMethods(BrainFile):
     def forget_folder(self, folder: Path) -> tuple[str, int]:
         """Forget a folder, but keep its pages; return its path and the number of pages."""
         from gbrain.store import folders
+        from gbrain.store.settings import remove_setting
 
         with self.database.write_transaction() as connection:
             known = _require_registered(connection, folder)
-            return known.root, folders.forget_folder(connection, known)
+            pages = folders.forget_folder(connection, known)
+            if self._is_default_folder(known.root):
+                remove_setting(connection, "default_folder")
+        self.reload_settings()
+        return known.root, pages
+
+    def _is_default_folder(self, root: str) -> bool:
+        """Tell whether the setting default_folder names the folder with this real path."""
+        wanted = self.settings.default_folder
+        return bool(wanted) and os.path.realpath(Path(wanted).expanduser()) == root
 
     def move_folder(self, old: Path, new: Path) -> MovedFolder:
         """Record that the folder `old` is now at `new`, which must have at least one of its files.
@@ -100,8 +110,7 @@ class FolderMethods(BrainFile):
             folders.refuse_nested_folder(connection, root, known)
             if root != known.root:
                 folders.move_folder(connection, known, root)
-            wanted = self.settings.default_folder
-            if wanted and os.path.realpath(Path(wanted).expanduser()) == known.root:
+            if self._is_default_folder(known.root):
                 save_setting(connection, "default_folder", root)
         self.reload_settings()
         self.allow_writing(new)

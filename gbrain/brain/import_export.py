@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -57,27 +58,28 @@ class ImportExportMethods(BrainFile):
             dry_run=dry_run,
             changed=changed,
             write_files=self.may_write(os.path.realpath(folder.expanduser())),
+            use_trash=self.settings.use_trash,
             progress=progress,
         )
         if update_links and not dry_run:
             report.links_updated = self.update_links()
         elif report.count("rename") and not dry_run:
-            report.old_links = self.count_old_links()
+            report.old_links = self.count_old_links().total()
         return report
 
-    def count_old_links(self) -> int:
-        """Return how many links point to the old name of a renamed page."""
+    def count_old_links(self) -> Counter[str]:
+        """Return how many links of each page point to the old name of a renamed page, by slug."""
         from gbrain.store import pages, renamed_links
         from gbrain.text.link_updates import update_links
 
+        counts: Counter[str] = Counter()
         with self.database.read_transaction() as connection:
             renamed = renamed_links.old_names(connection)
-            count = 0
             for slug in renamed_links.pages_with_links(connection, renamed):
                 page = pages.require_page(connection, slug)
                 text = pages.page_text(connection, page.id)
-                count += update_links(text, page.path, renamed)[1]
-        return count
+                counts[slug] = update_links(text, page.path, renamed)[1]
+        return counts
 
     def update_links(self) -> int:
         """Let links to the old names of renamed pages point to the new ones; return how many."""
@@ -148,11 +150,20 @@ class ImportExportMethods(BrainFile):
         return report
 
     def _write_files(self, slugs: Iterable[str], report: ImportReport) -> None:
-        """Write pages to their files, and add what was written to the report."""
+        """Write pages to their files, and add what was written to the report.
+
+        New pages without a folder wait for one.
+        """
         from gbrain.importing.scan import ImportProblem
         from gbrain.importing.write_through import write_page_file
-        from gbrain.store.folders import find_page_file
+        from gbrain.store.folders import find_page_file, wait_for_folder
 
+        created = [change.slug for change in report.changes if change.action == "create"]
+        with self.database.write_transaction() as connection:
+            without = [slug for slug in created if not find_page_file(connection, slug)]
+            report.without_file = self.why_without_file(connection) if without else None
+            for slug in without if report.without_file else ():
+                wait_for_folder(connection, slug)
         for slug in slugs:
             with self.database.read_transaction() as connection:
                 page = find_page_file(connection, slug)

@@ -29,7 +29,7 @@ class PageMethods(BrainFile):
         expected_version: int | None = None,
         exact: bool = False,
     ) -> page_writer.WriteResult:
-        """Write the page called `name` (a slug or a path) with the content `data`.
+        """Write the page called `name` with the content `data`; see `slug_to_put`.
 
         A page that gbrain writes to a file keeps the line ends and the byte order mark of the file,
         unless `exact`.
@@ -37,7 +37,7 @@ class PageMethods(BrainFile):
         from gbrain.store import folders, page_writer
         from gbrain.text.page import parse_page
 
-        slug = slug_from_path(name)
+        slug = self.slug_to_put(name)
         with self.database.read_transaction() as connection:
             known = pages.find_page(connection, slug)
             folder_id = None if known else self.new_page_folder(connection)
@@ -105,6 +105,15 @@ class PageMethods(BrainFile):
         """
         with self.database.read_transaction() as connection:
             return pages.resolve_slug(connection, name, past=past)
+
+    def slug_to_put(self, name: str) -> str:
+        """Return the slug of the page that `put` writes, which may be new.
+
+        A slug or a path means exactly this page: a script that puts many pages must not overwrite
+        one in another folder. Any other name, such as Alice Chen, is resolved as by `resolve`.
+        """
+        slug = slug_from_path(name)
+        return slug if slug == name else self.resolve(name)
 
     def similar_slugs(self, name: str) -> builtins.list[str]:
         """Return up to three slugs that are spelt like `name`, the most similar first."""
@@ -184,7 +193,9 @@ class PageMethods(BrainFile):
         if page and with_file:
             from gbrain.importing.write_through import remove_page_file
 
-            file = remove_page_file(self.database, page.folder.id, page.path)
+            file = remove_page_file(
+                self.database, page.folder.id, page.path, use_trash=self.settings.use_trash
+            )
         elif page:
             file = _file_left_behind(page, "still exists: delete it too, or gbrain sync imports it")
         return page_writer.WriteResult(gone.slug, gone.version, "deleted", file)
@@ -250,6 +261,13 @@ class PageMethods(BrainFile):
             returns = then.version is not None and now.version is None
             taken = (renamed or returns) and pages.find_page(connection, then.slug) is not None
         if then.version is None and not may_delete:
+            if then.since:
+                raise NotFound(
+                    f"{now.slug} was deleted before it got this text",
+                    hint=f"gbrain history {now.slug} lists the texts before, and gbrain get "
+                    f"{now.slug} --version N prints one; gbrain delete {now.slug} deletes the page "
+                    "again.",
+                )
             raise NotFound(
                 f"There is no earlier text of {now.slug}",
                 hint=f"gbrain delete {now.slug} deletes the page.",

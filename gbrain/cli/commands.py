@@ -85,22 +85,35 @@ class Module:
         name: str,
         help: str,
         epilog: str | None = None,
-        default: Callable[[], None] | None = None,
+        default: Callable[..., None] | None = None,
     ) -> Commands:
-        """Register a command with subcommands; without one it runs `default`, or prints help."""
+        """Register a command with subcommands; without one it runs `default`, or prints help.
+
+        `default` takes --quiet, --json and --db.
+        """
         app = Commands()
         app.info.name, app.info.epilog = name, epilog
 
-        def run_default(ctx: typer.Context) -> None:
-            if default and ctx.invoked_subcommand is None:
-                default()
+        def run_default(
+            ctx: typer.Context, quiet: Quiet = False, json: Json = False, db: Db = None
+        ) -> None:
+            assert default is not None
+            if ctx.invoked_subcommand is None:
+                default(quiet=quiet, json=json, db=db)
+            elif quiet or json or db:
+                from gbrain.errors import UsageError
+
+                raise UsageError(
+                    "Options come after the subcommand",
+                    hint=f"For example: gbrain {name} {ctx.invoked_subcommand} --json",
+                )
 
         app.callback(
             help=help,
             epilog=epilog,
             no_args_is_help=default is None,
             invoke_without_command=default is not None,
-        )(run_default)
+        )(run_default if default else lambda: None)
         self._apps[name] = app
         return app
 
@@ -139,6 +152,9 @@ Source = Annotated[
     typer.Option("--source", metavar="SOURCE", help="Where the information comes from."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+UpdateLinks = Annotated[
+    bool, typer.Option("--update-links", help="Change links to renamed pages to the new name.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress and messages.")]
 NoPager = Annotated[bool, typer.Option("--no-pager", help="Print long output without a pager.")]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 3 if nothing is found.")]

@@ -16,15 +16,19 @@ command = Module()
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Path of the folder.")]
 
 
-def list_folders() -> None:
-    """List the folders of the default brain."""
-    list_()
+def list_folders(*, quiet: bool, json: bool, db: Path | None) -> None:
+    """List the folders, as `gbrain folders list` does."""
+    list_(quiet, json, db)
 
 
 folders = command.group(
     "folders",
     "List, add, move and forget folders of notes.",
-    epilog=examples("gbrain folders", "gbrain folders move ~/notes ~/Documents/notes"),
+    epilog=examples(
+        "gbrain folders",
+        "gbrain folders --json | jq -r '.folders[].folder'",
+        "gbrain folders move ~/notes ~/Documents/notes",
+    ),
     default=list_folders,
 )
 
@@ -79,11 +83,16 @@ def forget(folder: Folder, quiet: Quiet = False, json: Json = False, db: Db = No
     gbrain sync then ignores the folder, and changes of its pages are no longer written to files.
     """
     with open_brain(db) as brain:
+        default = brain.settings.default_folder
         root, pages = brain.forget_folder(folder)
+        was_default = default and not brain.settings.default_folder
     if json:
         screen.write_json({"folder": root, "pages": pages})
     elif not quiet:
-        screen.say(f"Forgot {root}. {counted(pages, 'page')} of it stay in the brain.")
+        stay = "stays" if pages == 1 else "stay"
+        screen.say(f"Forgot {root}. {counted(pages, 'page')} of it {stay} in the brain.")
+        if was_default:
+            screen.say("New pages had their files there; default_folder is no longer set.")
 
 
 @folders.command(

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from gbrain.brain import Brain, default_path
-from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, UpdateLinks, examples, open_brain
 from gbrain.cli.embedding import EMBED_LATER, embedded_share
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
 from gbrain.importing.export import PlannedFile
@@ -23,6 +23,7 @@ from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.json import import_report_document
 from gbrain.output.screen import show_progress
+from gbrain.text.slug import is_page_file
 
 command = Module()
 
@@ -91,6 +92,8 @@ def import_(
     if bool(folders) == stdin:
         raise UsageError("Name the folders to import, or use --stdin", hint="gbrain import ~/notes")
     for folder in folders or ():
+        if is_page_file(folder.name) and not folder.expanduser().exists():
+            raise NotFound(f"There is no file {folder}", hint="Check its path.", code="no_file")
         if not folder.expanduser().is_file():
             require_folder(folder)
     with ExitStack() as stack:
@@ -127,10 +130,7 @@ def sync(
     delete: Annotated[
         bool, typer.Option("--delete", help="Delete pages even if most files are gone.")
     ] = False,
-    update_links: Annotated[
-        bool,
-        typer.Option("--update-links", help="Change links to renamed pages to the new name."),
-    ] = False,
+    update_links: UpdateLinks = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
     no_embed: NoEmbed = False,
@@ -226,7 +226,8 @@ def _print_and_embed(
 ) -> None:
     """Print the report, then embed what was imported; Ctrl-C says how to continue."""
     try:
-        _print_report(report, options, skipped)
+        unresolved = len({each.slug for each in brain.conflicts()} - set(report.conflicts))
+        _print_report(report, options, skipped, unresolved)
         if report.changes and options.embed and not options.dry_run:
             embedded = _embed(brain, options.quiet)
             if embedded and not (options.quiet or options.json):
@@ -251,14 +252,21 @@ def _embed(brain: Brain, quiet: bool) -> int:
         return 0
 
 
-def _print_report(report: ImportReport, options: ImportOptions, skipped: int) -> None:
-    """Print what was imported; flushed, since embedding may take minutes."""
+def _print_report(
+    report: ImportReport, options: ImportOptions, skipped: int, unresolved: int
+) -> None:
+    """Print what was imported; flushed, since embedding may take minutes.
+
+    `unresolved` is the number of conflicts that earlier runs found.
+    """
     if options.json:
         screen.write_json(import_report_document(report, dry_run=options.dry_run))
         sys.stdout.flush()
     else:
         if options.dry_run:
+            rows: list[tuple[str, str, str]]
             rows = [(change.action, change.slug, change.path) for change in report.changes]
+            rows += [("write", slug, "") for slug in report.written]
             screen.write_table(("Action", "Slug", "File"), rows, "Nothing would change.")
         for problem in report.problems:
             hint = f" ({problem.hint})" if problem.hint else ""
@@ -267,6 +275,10 @@ def _print_report(report: ImportReport, options: ImportOptions, skipped: int) ->
             start = "Dry run: " if options.dry_run else ""
             also = f" {counted(skipped, 'file')} skipped (not Markdown, or ignored)."
             screen.say(f"{start}{report.summary()}{also if skipped else ''}")
+            if report.without_file:
+                screen.say(report.without_file)
+            if unresolved:
+                screen.say(f"{counted(unresolved, 'earlier conflict')} left: gbrain conflicts")
 
 
 class Format(StrEnum):

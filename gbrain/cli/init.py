@@ -92,6 +92,8 @@ def demo(
         with Brain.open(path, make=True) as brain:
             report = brain.import_folder(SAMPLE)
             pages = report.count("create") + report.unchanged
+            # The files belong to the package: changes of the pages stay in the brain.
+            brain.forget_folder(SAMPLE)
             with show_progress("Embedding", quiet=False) as show:
                 brain.embed(progress=show)
             _print(f"A brain of {pages} sample pages, built offline in {path}\n")

@@ -19,6 +19,7 @@ from gbrain.cli.commands import (  # fmt: skip
     NoPager,
     Quiet,
     Slug,
+    UpdateLinks,
     examples,
     exit_if_nothing,
     number_option,
@@ -66,13 +67,15 @@ def put(
 ) -> None:
     """Write a page from a file or standard input.
 
-    The old text stays in its history.
+    The old text stays in its history. A slug or a path means exactly this page, which is created if
+    it does not exist. Any other name, such as "Alice Chen", is the title or an alias of a page.
     """
     if file is None and sys.stdin.isatty() and not quiet:
         screen.say("Type the page, then press Ctrl-D.")
     data = read_input(file)
     with open_brain(db, make=True) as brain:
-        known = None if data or str(file or "-") != "-" else brain.find(path_from_name(slug))
+        name = brain.slug_to_put(slug)
+        known = None if data or str(file or "-") != "-" else brain.find(path_from_name(name))
         if known and known.size:
             # The command before the pipe may have failed.
             raise BadPage(
@@ -179,7 +182,10 @@ def delete(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Delete a page and its file; its history is kept."""
+    """Delete a page and its file; its history is kept.
+
+    With config set use_trash on, the file goes to the trash of your system.
+    """
     with open_brain(db) as brain:
         gone = brain.delete(slug, expected_version=expected_version)
     if json:
@@ -189,10 +195,17 @@ def delete(
     report_file(gone.file, quiet=quiet, json=json)
 
 
-@command.command("rename", epilog=examples("gbrain rename ideas/first projects/first"))
+@command.command(
+    "rename",
+    epilog=examples(
+        "gbrain rename ideas/first projects/first",
+        "gbrain rename 'Alice Chen' people/alice-wu --update-links",
+    ),
+)
 def rename(
     slug: Slug,
     new_slug: Annotated[str, typer.Argument(metavar="NEW", help="New slug.")],
+    update_links: UpdateLinks = False,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
@@ -200,18 +213,24 @@ def rename(
     """Change a page's slug and move its file; its history is kept."""
     with open_brain(db) as brain:
         page = brain.get(slug)
-        links = brain.backlinks(page.slug)
+        before = brain.count_old_links()
         written = brain.rename(page.slug, new_slug)
+        updated = brain.update_links() if update_links else 0
+        left = brain.count_old_links() - before
+        # Without a folder there is nothing to sync.
+        name = written.slug
+        remedy = "sync" if brain.folder_roots() else f"rename {name} {name}"
     if json:
         document = {"from": page.slug, "to": written.slug, "version": written.version}
-        file = file_document(written.file)
-        screen.write_json({**document, "links_to_old_name": len(links), "file": file})
+        links = {"links_to_old_name": left.total(), "links_updated": updated}
+        screen.write_json({**document, **links, "file": file_document(written.file)})
     elif not quiet:
         screen.say(f"Renamed {page.slug} to {written.slug}, version {written.version}.")
-        if links:
-            linking = ", ".join(dict.fromkeys(link.slug for link in links))
+        if updated:
+            screen.say(f"{counted(updated, 'link')} updated.")
+        if left:
             screen.say(
-                f"{counted(len(links), 'link')} to {page.slug} left, on {linking}. To correct "
-                f"them, replace {page.slug} with {written.slug} there, e.g. with gbrain edit."
+                f"{counted(left.total(), 'link')} to the old name left, on {', '.join(left)}. "
+                f"gbrain {remedy} --update-links changes them."
             )
     report_file(written.file, quiet=quiet, json=json)

@@ -99,7 +99,8 @@ def done(
 ) -> None:
     """Tick tasks in their pages; nothing else in a page changes.
 
-    The number of a task stays the same until its text changes. gbrain undo SLUG unticks it.
+    The number of a task stays the same until its text or the slug of its page changes. gbrain undo
+    SLUG unticks it.
     """
     for number in numbers:
         if not (number.isascii() and number.isdecimal()):

@@ -19,6 +19,7 @@ from gbrain.messages import counted
 from gbrain.paths import make_folder
 from gbrain.store.atomic_files import (
     AtomicWrites,
+    TargetChanged,
     atomic_write,
     make_durable_folder,
     refuse_target,
@@ -93,8 +94,9 @@ def export_files(
                         if not force:
                             _refuse_unknown_file(connection, folder, path, existing)
                         elif files is page_texts:
+                            _refuse_without_text(path, existing)
                             _keep_file_text(database, path, existing, now)
-                    batch.write(target, data)
+                    batch.write(target, data, existing)
                     written += 1
                 exported[target] = (path, sha256(data).digest())
             except GbrainError as error:
@@ -147,6 +149,8 @@ def plan_export(
                     _refuse_brain(path, existing)
                     if not force:
                         _refuse_unknown_file(connection, folder, path, existing)
+                    elif files is page_texts:
+                        _refuse_without_text(path, existing)
             except GbrainError as error:
                 planned.append(PlannedFile("refuse", path, error.message))
             except OSError as error:
@@ -200,19 +204,26 @@ def _refuse_unknown_file(
 
 def _keep_file_text(database: Database, path: str, existing: bytes, now: str) -> None:
     """Store the text of a file that is about to be overwritten as a version of its page."""
-    if not existing.strip():
-        return
-    try:
-        if len(existing) > MAX_PAGE_BYTES:
-            raise ValueError
+    if existing.strip():
         with database.write_transaction() as connection:
             save_file_text(connection, slug_from_path(path), existing, now)
-    except ValueError:
-        raise GbrainError(
-            f"{path} is not text, so it cannot be kept in the history of its page",
-            hint="Move the file away, or export to another folder.",
-            code="file_changed",
-        ) from None
+
+
+def _refuse_without_text(path: str, existing: bytes) -> None:
+    """Raise GbrainError for a file that cannot become a version of its page."""
+    try:
+        existing.decode()
+    except UnicodeDecodeError:
+        reason = "is not UTF-8"
+    else:
+        if len(existing) <= MAX_PAGE_BYTES:
+            return
+        reason = "is too large"
+    raise GbrainError(
+        f"{path} {reason}, so the history of its page cannot keep it",
+        hint="Move the file away, or export to another folder.",
+        code="file_changed",
+    )
 
 
 def _changed_error(path: str) -> GbrainError:
@@ -330,6 +341,12 @@ def _make_root(folder: Path) -> Path:
 
 def _write_error(path: str, error: OSError, hint: str = _ONE_NOT_WRITTEN) -> GbrainError:
     """Return the error for a file that could not be written."""
+    if isinstance(error, TargetChanged):
+        return GbrainError(
+            f"{path} was changed meanwhile",
+            hint="gbrain sync imports the change; or run the command again.",
+            code="file_changed",
+        )
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return GbrainError(
         f"Cannot write {path}: {error.strerror}",

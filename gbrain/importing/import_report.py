@@ -31,7 +31,8 @@ class ImportReport:
     `merged` are pages that changed in the brain and in their file, `conflicts` those of them that
     could not be merged, `written` the pages whose file got the brain's text, by slug. A merged page
     is also among the changes, a conflict among the problems. `old_links` counts links to the old
-    names of renamed pages, `links_updated` those that got the new name.
+    names of renamed pages, `links_updated` those that got the new name. `without_file` says why new
+    pages are only in the brain, and what to do.
     """
 
     changes: list[PageChange] = field(default_factory=list)
@@ -43,6 +44,7 @@ class ImportReport:
     conflicts: list[str] = field(default_factory=list)
     old_links: int = 0
     links_updated: int = 0
+    without_file: str | None = None
 
     def count(self, action: Action) -> int:
         """Return the number of changes of one kind."""
@@ -94,3 +96,4 @@ class ImportReport:
         self.conflicts += other.conflicts
         self.links_updated += other.links_updated
         self.old_links = max(self.old_links, other.old_links)
+        self.without_file = self.without_file or other.without_file

@@ -33,6 +33,7 @@ from gbrain.store.folders import (
     folder_paths,
     list_folders,
     page_sources,
+    pages_ahead_of_files,
     refuse_nested_folder,
 )
 from gbrain.store.page_writer import write_page
@@ -58,6 +59,7 @@ def import_folder(
     dry_run: bool = False,
     changed: Collection[str] | None = None,
     write_files: bool = False,
+    use_trash: bool = False,
     progress: Progress = no_progress,
 ) -> ImportReport:
     """Import the pages of the folder `root` and report what changed.
@@ -68,7 +70,7 @@ def import_folder(
     what cannot be merged is reported, and the brain's text stays in the history. `overwrite` takes
     the file's text instead. With `changed`, only these files and folders, and new files, are read.
     `write_files` writes what changed in the brain to the files, and finishes what an earlier write
-    left undone.
+    left undone; `use_trash` moves the files of deleted pages to the trash.
     """
     report = ImportReport()
     _require_root(database, root)
@@ -77,8 +79,9 @@ def import_folder(
     paths, report.skipped = find_page_files(root, report.problems)
     _refuse_moved_folder(database, root, paths)
     folder = _register_folder(database, root, now, dry_run)
+    would_write = write_files and dry_run
     write_files = write_files and not dry_run
-    if write_files and _finish_removals(database, folder, report):
+    if write_files and _finish_removals(database, folder, report, use_trash):
         left = {problem.path for problem in report.problems if problem.code == "cannot_write"}
         paths = [path for path in find_page_files(root, [])[0] if path not in left]
     with database.read_transaction() as connection:
@@ -91,7 +94,7 @@ def import_folder(
     missing = [known for known in missing if known.slug in pages]
     if remove_missing and not remove_many and are_most_missing(missing, pages, folder):
         report.problems.append(many_missing(folder, missing, pages))
-        remove_missing = write_files = False
+        remove_missing = write_files = would_write = False
     batch = _Batch(database, now, report, dry_run, folder, overwrite)
     files = _files_to_parse(folder, paths, pages, report, changed, progress)
     for path, page in parse_files(str(root), files):
@@ -106,6 +109,8 @@ def import_folder(
         remove_pages(database, missing, now, report, dry_run, write_files)
     if write_files:
         _write_files(database, folder, now, report)
+    elif would_write:
+        _plan_writes(database, folder, report)
     return report
 
 
@@ -419,11 +424,13 @@ def _add_conflict(report: ImportReport, slug: str, path: str) -> None:
 # --- files that are behind the brain ---------------------------------------------------------
 
 
-def _finish_removals(database: Database, folder: Folder, report: ImportReport) -> bool:
+def _finish_removals(
+    database: Database, folder: Folder, report: ImportReport, use_trash: bool
+) -> bool:
     """Remove or move files of deleted and renamed pages; return whether there were any."""
     from gbrain.importing.write_through import finish_removals
 
-    done = finish_removals(database, folder)
+    done = finish_removals(database, folder, use_trash=use_trash)
     report.problems += [_not_written(folder, each) for each in done if each.outcome == "failed"]
     return bool(done)
 
@@ -442,6 +449,13 @@ def _write_files(database: Database, folder: Folder, now: str, report: ImportRep
             report.written.append(slug)
         if result.outcome == "merged":
             report.merged.append(slug)
+
+
+def _plan_writes(database: Database, folder: Folder, report: ImportReport) -> None:
+    """Add the pages that `_write_files` would write, apart from conflicts, where the file wins."""
+    with database.read_transaction() as connection:
+        ahead = {page.slug for page in pages_ahead_of_files(connection, folder)}
+    report.written += sorted((ahead | set(report.merged)) - set(report.conflicts))
 
 
 def _not_written(folder: Folder, result: FileResult) -> ImportProblem:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from errno import EACCES, EINVAL
 from pathlib import Path, PurePosixPath
 
 from gbrain.errors import GbrainError
 from gbrain.store.atomic_files import (
     TemporaryFile,
+    copy_attributes,
     flush_folder,
     make_durable_folder,
     refuse_target,
@@ -149,7 +149,7 @@ def replace_file(target: Path, expected: bytes, data: bytes) -> None:
     remove_leftovers(target.parent)
     with _temporary_beside(target, 0o600) as new, _second_name(target) as old:
         _write(new.handle, data)
-        _copy_attributes(target, new.path)
+        copy_attributes(target, new.path)
         if read_file(target) != expected:
             raise FileChanged
         _refuse_swapped_folder(target)
@@ -187,13 +187,32 @@ def move_file(source: Path, target: Path) -> bool:
     return True
 
 
-def remove_file(target: Path, expected: bytes) -> None:
-    """Remove a file that has the text `expected`; raise FileChanged if it has another."""
+def remove_file(target: Path, expected: bytes, *, use_trash: bool = False) -> None:
+    """Remove a file that has the text `expected`; raise FileChanged if it has another.
+
+    With `use_trash` it is moved to the trash of the system. Raises GbrainError if that fails.
+    """
     if read_file(target) != expected:
         raise FileChanged
     _refuse_swapped_folder(target)
-    os.unlink(target)
+    if use_trash:
+        _move_to_trash(target)
+    else:
+        os.unlink(target)
     flush_folder(target.parent)
+
+
+def _move_to_trash(file: Path) -> None:
+    import send2trash
+
+    try:
+        send2trash.send2trash(str(file))
+    except OSError as error:
+        raise GbrainError(
+            f"it cannot be moved to the trash ({error.strerror or error})",
+            hint="gbrain config set use_trash off removes files without it.",
+            code="no_trash",
+        ) from None
 
 
 @contextmanager
@@ -226,17 +245,3 @@ def _write(handle: int, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(handle)
-
-
-def _copy_attributes(source: Path, target: Path) -> None:
-    """Give the target the owner, mode and extended attributes of the source, and a new time."""
-    status = source.stat()
-    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-        try:
-            os.chown(target, status.st_uid, status.st_gid)
-        except PermissionError:
-            with suppress(PermissionError):
-                os.chown(target, -1, status.st_gid)
-    # After the owner: changing that clears some bits of the mode.
-    shutil.copystat(source, target)
-    os.utime(target)

@@ -24,6 +24,7 @@ from gbrain.store.folders import (
     FileResult,
     Folder,
     PageFile,
+    file_hashes,
     find_page_file,
     leave_folder,
     list_file_removals,
@@ -66,7 +67,7 @@ def write_page_file(database: Database, slug: str, now: str) -> FileResult | Non
     shown = str(Path(page.folder.root, page.path))
     try:
         for removal in _removals_to(database, page):
-            _remove_or_move(database, removal)
+            _remove_or_move(database, removal, use_trash=False)
         outcome = _write_until_in_step(database, slug, now)
     except (OSError, GbrainError) as error:
         return _failed_result(shown, error)
@@ -95,10 +96,10 @@ def _removals_to(database: Database, page: PageFile) -> list[FileRemoval]:
 def _failed_result(path: str, error: OSError | GbrainError) -> FileResult:
     """Return the result for a file that could not be written."""
     if isinstance(error, GbrainError):
-        reason = f"{error.message}. {error.hint}"
+        reason, hints = error.message, dict.fromkeys((error.hint, _SYNC_LATER))
     else:
-        reason = f"{error.strerror or error}. {_SYNC_LATER}"
-    return FileResult(path, "failed", f"Cannot write {path}: {reason}")
+        reason, hints = error.strerror or str(error), dict.fromkeys((_SYNC_LATER,))
+    return FileResult(path, "failed", f"Cannot write {path}: {reason}. {' '.join(hints)}")
 
 
 def _write_until_in_step(database: Database, slug: str, now: str) -> FileResult | None:
@@ -118,7 +119,8 @@ def _write_until_in_step(database: Database, slug: str, now: str) -> FileResult 
                     with database.write_transaction() as connection:
                         leave_folder(connection, page.page_id)
                     return None
-                _refuse_empty_folder(page)
+                if page.source_sha256 is not None:
+                    _refuse_empty_folder(page.folder.root)
                 page_files.create_file(target, data)
             elif sha256(existing).digest() not in (page.sha256, page.source_sha256):
                 done = _import_changed_file(database, page, existing, now) or done
@@ -148,11 +150,11 @@ def _is_left_out(page: PageFile) -> bool:
     return is_always_skipped(page.path) or is_ignored(Path(page.folder.root), page.path)
 
 
-def _refuse_empty_folder(page: PageFile) -> None:
-    """Raise GbrainError if the file was there before and now the whole folder is empty."""
-    if page.source_sha256 is not None and not os.listdir(page.folder.root):
+def _refuse_empty_folder(root: str) -> None:
+    """Raise GbrainError if a folder that had files is empty."""
+    if not os.listdir(root):
         raise GbrainError(
-            f"the folder {page.folder.root} is empty",
+            f"the folder {root} is empty",
             hint="Check that the disk is mounted.",
             code="vault_empty",
         )
@@ -184,26 +186,31 @@ def conflict_message(slug: str) -> str:
 # --- removals --------------------------------------------------------------------------------
 
 
-def remove_page_file(database: Database, folder_id: int, path: str) -> FileResult | None:
+def remove_page_file(
+    database: Database, folder_id: int, path: str, *, use_trash: bool
+) -> FileResult | None:
     """Remove the file of a page that was deleted; None if no removal is due."""
     with database.read_transaction() as connection:
         due = [r for r in list_file_removals(connection, folder_id) if r.path == path]
-    return _finish_removal(database, due[0]) if due else None
+    return _finish_removal(database, due[0], use_trash) if due else None
 
 
-def _finish_removal(database: Database, removal: FileRemoval) -> FileResult:
+def _finish_removal(database: Database, removal: FileRemoval, use_trash: bool) -> FileResult:
     path = str(Path(removal.folder.root, removal.path))
     try:
-        return replace(_remove_or_move(database, removal), path=path)
-    except (OSError, GbrainError) as error:
-        reason = error.message if isinstance(error, GbrainError) else error.strerror or error
-        return FileResult(path, "failed", f"Cannot delete {path}: {reason}. {_SYNC_DELETES}")
+        return replace(_remove_or_move(database, removal, use_trash), path=path)
+    except GbrainError as error:
+        reason = f"{error.message}. {error.hint}"
+    except OSError as error:
+        reason = f"{error.strerror or error}."
+    return FileResult(path, "failed", f"Cannot delete {path}: {reason} {_SYNC_DELETES}")
 
 
-def _remove_or_move(database: Database, removal: FileRemoval) -> FileResult:
+def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -> FileResult:
     """Move the file to the page's new path, or remove it if its text is in the history.
 
-    A text that the brain never had stays where it is; the next sync imports it.
+    A text that the brain never had stays where it is; the next sync imports it. `use_trash` moves
+    the file of a deleted page to the trash.
     """
     target = page_files.page_file(removal.folder.root, removal.path)
     # The file that a link leads to is another page's; a renamed page gets a file of its own.
@@ -215,6 +222,10 @@ def _remove_or_move(database: Database, removal: FileRemoval) -> FileResult:
             sha256(existing).digest() == removal.sha256
             or text_with_hash(connection, removal.page_id, sha256(existing).digest()) is not None
         )
+        has_other_files = bool(file_hashes(connection, removal.folder.root))
+    if existing is None and not was_link and has_other_files:
+        # Else the file would be there again, and its page, once the disk is mounted.
+        _refuse_empty_folder(removal.folder.root)
     done = FileResult("", "removed")
     if existing is not None:
         new = page_files.page_file(removal.folder.root, moved_to) if moved_to else None
@@ -222,7 +233,7 @@ def _remove_or_move(database: Database, removal: FileRemoval) -> FileResult:
             try:
                 if not known:
                     raise FileChanged
-                page_files.remove_file(target, existing)
+                page_files.remove_file(target, existing, use_trash=use_trash and new is None)
             except FileChanged:
                 message = "It was changed meanwhile, so it is kept; gbrain sync imports it."
                 done = FileResult("", "kept", message)
@@ -234,11 +245,11 @@ def _remove_or_move(database: Database, removal: FileRemoval) -> FileResult:
 # --- what was left unfinished ----------------------------------------------------------------
 
 
-def finish_removals(database: Database, folder: Folder) -> list[FileResult]:
+def finish_removals(database: Database, folder: Folder, *, use_trash: bool) -> list[FileResult]:
     """Finish moving and removing files of a folder; return the result for each."""
     with database.read_transaction() as connection:
         removals = list_file_removals(connection, folder.id)
-    return [_finish_removal(database, removal) for removal in removals]
+    return [_finish_removal(database, removal, use_trash) for removal in removals]
 
 
 def finish_writes(database: Database, folder: Folder, now: str) -> list[tuple[str, FileResult]]:

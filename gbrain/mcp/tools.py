@@ -45,8 +45,9 @@ class Tool(NamedTuple):
 
 
 NEW_SLUG = text_schema(
-    "Slug of the page as results give it, for example people/alice-chen. A file path such as "
-    "'People/Alice Chen.md' names the same page."
+    "Slug of the page as results give it, for example people/alice-chen, also of a new page. A "
+    "file path such as 'People/Alice Chen.md' names the same page, and so does a title or alias "
+    "that is not written like a slug, such as 'Alice Chen'."
 )
 SLUG = text_schema(
     "Slug of the page as results give it, for example people/alice-chen. Its title, an alias or "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,6 +21,10 @@ SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 _UNFINISHED = ".gbrain-new"
 # Younger files are never removed: a process in another container may be writing them.
 _ABANDONED_SECONDS = 3600.0
+
+
+class TargetChanged(OSError):
+    """The file was changed or created after its content was read."""
 
 
 class TemporaryFile:
@@ -159,6 +164,20 @@ def atomic_write(target: Path) -> Iterator[BinaryIO]:
     flush_folder(target.parent)
 
 
+def copy_attributes(source: Path, target: Path) -> None:
+    """Give the target the owner, mode and extended attributes of the source, and a new time."""
+    status = source.stat()
+    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        try:
+            os.chown(target, status.st_uid, status.st_gid)
+        except PermissionError:
+            with suppress(PermissionError):
+                os.chown(target, -1, status.st_gid)
+    # After the owner: changing that clears some bits of the mode.
+    shutil.copystat(source, target)
+    os.utime(target)
+
+
 class AtomicWrites:
     """Many atomic writes that share their flushes: one takes milliseconds, for any number of files.
 
@@ -167,7 +186,7 @@ class AtomicWrites:
 
     def __init__(self) -> None:
         self._files = ExitStack()
-        self._written: list[tuple[TemporaryFile, Path]] = []
+        self._written: list[tuple[TemporaryFile, Path, bytes | None]] = []
 
     def __len__(self) -> int:
         return len(self._written)
@@ -178,8 +197,11 @@ class AtomicWrites:
     def __exit__(self, *error: object) -> None:
         self._files.close()
 
-    def write(self, target: Path, data: bytes) -> None:
-        """Write what `target` shall contain to a temporary file; raise as `atomic_write` does."""
+    def write(self, target: Path, data: bytes, expected: bytes | None) -> None:
+        """Write what `target` shall contain to a temporary file; raise as `atomic_write` does.
+
+        `expected` is what it contains now, None if it does not exist.
+        """
         mode = _mode_of(target)
         temporary = self._files.enter_context(
             temporary_file(target.parent, 0o644 if mode is None else mode)
@@ -187,27 +209,43 @@ class AtomicWrites:
         with open(temporary.handle, "wb", closefd=False) as file:
             file.write(data)
         if mode is not None:
-            os.chmod(temporary.path, mode)
-        self._written.append((temporary, target))
+            copy_attributes(target, temporary.path)
+        self._written.append((temporary, target, expected))
 
     def publish(self) -> dict[Path, OSError]:
-        """Give all files their names; return the errors of those that could not get theirs."""
+        """Give all files their names; return the errors of those that could not get theirs.
+
+        A file that has been changed since it was read is left alone.
+        """
         failed: dict[Path, OSError] = {}
         # Data before names: else a power loss leaves empty files, which sync reads as edits.
         if hasattr(os, "sync"):
             os.sync()
-        for temporary, target in self._written:
+        for temporary, target, expected in self._written:
             try:
                 if not hasattr(os, "sync"):
                     os.fsync(temporary.handle)
-                temporary.replace(target)
+                _publish(temporary, target, expected)
             except OSError as error:
                 failed[target] = error
-        for folder in {target.parent for _, target in self._written}:
+        for folder in {target.parent for _, target, _ in self._written}:
             flush_folder(folder)
         self._written.clear()
         self._files.close()
         return failed
+
+
+def _publish(temporary: TemporaryFile, target: Path, expected: bytes | None) -> None:
+    """Give a file its name; raise TargetChanged if another program wrote the target meanwhile."""
+    if expected is not None:
+        if target.read_bytes() != expected:
+            raise TargetChanged
+        temporary.replace(target)
+        return
+    try:
+        temporary.place(target)
+    except FileExistsError:
+        raise TargetChanged from None
 
 
 def _mode_of(target: Path) -> int | None:

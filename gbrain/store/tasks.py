@@ -1,4 +1,7 @@
-"""List the tasks of all pages, each with a number that stays the same until its text changes.
+"""List the tasks of all pages, each with a number of its own.
+
+A number stays the same until the text of the task or the slug of its page changes, so that all
+copies of a folder have the same numbers.
 
 Tasks are read from the texts when they are asked for: 18,000 tasks on 5,000 pages take about a
 second, and a table of them would have to be updated with every page.

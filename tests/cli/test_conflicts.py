@@ -180,6 +180,15 @@ def test_a_week_with_a_vault_and_a_brain(run, brain_path, tmp_path: Path, editor
     assert run("edit", "projects/kitchen-garden").exit_code == 0
     assert "until five" in garden.read_text()
     assert "until June" in garden.read_text()
+    # While the editor is open, Obsidian saves another line.
+    editor(
+        f"file_text = open({str(garden)!r}).read().replace('until five', 'until six')\n"
+        f"open({str(garden)!r}, 'w').write(file_text)\n"
+        "text = text.replace('until June', 'until July')"
+    )
+    assert "both are kept" in run("edit", "projects/kitchen-garden").stderr
+    assert "until six" in garden.read_text()
+    assert "until July" in garden.read_text()
     # Wednesday: the page gets another name, its file too.
     assert run("rename", "projects/kitchen-garden", "Projects/Garden").exit_code == 0
     moved = vault / "Projects/Garden.md"

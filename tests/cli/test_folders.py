@@ -171,3 +171,27 @@ def test_put_says_which_slug_and_file_a_name_got(run, notes: Path, brain_path: P
     written = run("put", "Bad Slug!!", stdin=b"# X\n")
     assert written.stderr == (f"bad-slug: created, version 1\nIts file is {notes}/bad-slug.md.\n")
     assert (notes / "bad-slug.md").read_text() == "# X\n"
+
+
+def test_folders_takes_the_options_of_folders_list(run, notes: Path, tmp_path: Path) -> None:
+    assert run("folders", "--json").json == run("folders", "list", "--json").json
+    other = tmp_path / "other.db"
+    run("put", "a", "--db", other, stdin=b"# A\n")
+    assert run("folders", "--json", "--db", other).json == {"folders": []}
+    refused = run("folders", "--json", "forget", notes)
+    assert (refused.exit_code, refused.error["code"]) == (2, "usage")
+    assert run("folders", "--json").json["folders"][0]["folder"] == str(notes)
+
+
+def test_a_forgotten_folder_is_no_longer_the_default(run, notes: Path, tmp_path: Path) -> None:
+    other = tmp_path.resolve() / "other"
+    other.mkdir()
+    (other / "c.md").write_text("# C\n")
+    run("import", other, "--no-embed")
+    run("config", "set", "default_folder", other)
+    assert run("folders", "forget", other).stderr == (
+        f"Forgot {other}. 1 page of it stays in the brain.\n"
+        "New pages had their files there; default_folder is no longer set.\n"
+    )
+    run("put", "new", stdin=b"# New\n")
+    assert (notes / "new.md").exists()

@@ -318,8 +318,8 @@ def test_one_is_not_many(run, brain_path, tmp_path):
     assert run("backup", tmp_path / "copy").stderr.startswith("Copied 1 page, ")
     run("put", "b", stdin=b"# B\n")
     renamed = run("rename", "b", "c").stderr
-    assert "\n1 link to b left, on a. To correct them, replace b with c there" in renamed
-    assert renamed.endswith("there, e.g. with gbrain edit.\n")
+    assert "\n1 link to the old name left, on a. gbrain rename c c --update-links" in renamed
+    assert "\n1 link updated.\n" in run("rename", "c", "c", "--update-links").stderr
     assert run("embed", "a").stderr.startswith("1 chunk embedded (")
 
 

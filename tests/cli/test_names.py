@@ -111,6 +111,17 @@ def test_put_creates_a_page_whose_name_another_has(run, people):
     assert b"Szab" in run("get", "people/marta").stdout_bytes
 
 
+def test_put_reaches_the_page_with_a_title_or_alias(run, people):
+    put = run("put", "Priya Raman", "--json", stdin=b"---\naliases: [PR]\n---\n# Priya Raman\n")
+    assert (put.json["slug"], put.json["outcome"]) == ("people/priya-raman", "updated")
+    assert run("put", "PR", "--json", stdin=b"# Priya\n").json["slug"] == "people/priya-raman"
+    assert run("put", "Jonas", "--json", stdin=b"# ?\n").error["code"] == "ambiguous_name"
+    assert run("put", "Priya", "--json", stdin=b"").error["code"] == "empty_input"
+    assert run("put", "Priya.md", "--json", stdin=b"# P\n").json["slug"] == "priya"
+    assert run("put", "Nobody Yet", "--json", stdin=b"# N\n").json["slug"] == "nobody-yet"
+    assert run("list", "--json").json["total"] == len(PEOPLE) + 2
+
+
 def test_a_misspelt_name_writes_nothing_and_is_corrected(run, people):
     for words in (("delete", "Marta Sabo"), ("timeline-add", "Marta Sabo", "text")):
         answer = run(*words, "--json")

@@ -222,7 +222,9 @@ def test_it_is_told_that_the_file_of_a_page_is_behind(run, brain_path, tmp_path)
     (folder / "a.md").write_text("# A\n")
     run("import", str(folder), "--no-embed")
     run("config", "set", "write_through", "off")
-    behind = "The file still has the old text; gbrain export writes the new one."
+    behind = (
+        f"The file still has the old text; gbrain export {folder.resolve()} writes the new one."
+    )
     assert run("timeline-add", "a", "Met Bo").stderr.splitlines()[1:] == [behind]
     assert run("timeline-add", "a", "Met Bo").stderr.endswith("already there (version 2)\n")
     assert run("capture", "Met Cy", "--to", "a").stderr.splitlines()[1:] == [behind]

@@ -189,7 +189,7 @@ def test_undo_says_that_the_file_is_not_back(run, brain_path, tmp_path):
         run("import", tmp_path / name, "--no-embed")
     run("delete", "two")
     assert run("undo").stderr == (
-        "two: undeleted, version 2\nIt is only in the brain: several folders are imported. Choose "
+        "two: undeleted, version 2\nOnly in the brain so far: several folders are imported. Choose "
         "one with gbrain config set default_folder DIR, then gbrain sync.\n"
     )
     assert run("undo", "two").exit_code == 1

@@ -246,3 +246,43 @@ def test_a_symlink_at_the_temporary_file_is_not_followed(brain: Brain, tmp_path:
     brain.export(out)
     assert outside.read_bytes() == b"mine"
     assert (out / "a.md").read_bytes() == b"# A\n"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root may change owners")
+def test_the_owner_of_a_file_is_kept(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n")
+    os.chown(tmp_path / "a.md", 1234, 1235)
+    brain.import_folder(tmp_path)
+    brain.put("a", b"# New\n")
+    assert brain.export(tmp_path) == (1, 0)
+    status = (tmp_path / "a.md").stat()
+    assert (status.st_uid, status.st_gid) == (1234, 1235)
+
+
+def test_force_leaves_a_file_that_no_version_can_keep(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n")
+    brain.import_folder(tmp_path)
+    brain.put("a", b"# New\n")
+    (tmp_path / "a.md").write_bytes(b"\xff\xfe not UTF-8")
+    with pytest.raises(GbrainError, match=r"a\.md is not UTF-8, so the history .* left alone"):
+        brain.export(tmp_path, force=True)
+    assert [(file.action, file.path) for file in brain.plan_export(tmp_path, force=True)] == [
+        ("refuse", "a.md")
+    ]
+    assert (tmp_path / "a.md").read_bytes() == b"\xff\xfe not UTF-8"
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_file_saved_during_the_export_is_left_alone(
+    brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    file = tmp_path / "a.md"
+    if exists:
+        file.write_text("# A\n")
+        brain.import_folder(tmp_path)
+    brain.put("a", b"# New\n")
+    monkeypatch.setattr(os, "sync", lambda: file.write_text("# Saved meanwhile\n"))
+    with pytest.raises(GbrainError, match=r"a\.md was changed meanwhile and was left alone; 0"):
+        brain.export(tmp_path)
+    assert file.read_text() == "# Saved meanwhile\n"
+    assert everything(tmp_path) >= {"a.md"}

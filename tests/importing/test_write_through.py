@@ -186,11 +186,14 @@ def test_a_folder_that_nobody_named_here_is_not_written(brain: Brain, tmp_path: 
     written = brain.put("a", b"# New\n")
     assert written.file is not None
     assert f"gbrain sync {tmp_path}" in (written.file.message or "")
-    assert brain.put("b", b"# B\n").file is None
+    new = brain.put("b", b"# B\n").file
+    assert new is not None
+    assert f"gbrain sync {tmp_path}" in (new.message or "")
     brain.import_folder(tmp_path)
+    assert not (tmp_path / "b.md").exists()
     assert (tmp_path / "a.md").read_text() == "# A\n"
     brain.allow_writing(tmp_path)
-    assert brain.import_folder(tmp_path).written == ["a"]
+    assert brain.import_folder(tmp_path).written == ["a", "b"]
     assert (tmp_path / "a.md").read_text() == "# New\n"
 
 
@@ -370,7 +373,7 @@ def test_a_file_saved_in_the_last_moment_is_not_overwritten(
 ) -> None:
     file = notes / "a.md"
     theirs = "# A\n\none\n\ntwo\n\nTHREE\n"
-    real, calls = page_files._copy_attributes, []
+    real, calls = page_files.copy_attributes, []
 
     def save_meanwhile(source: Path, target: Path) -> None:
         real(source, target)
@@ -382,7 +385,7 @@ def test_a_file_saved_in_the_last_moment_is_not_overwritten(
                 (notes / "new").write_text(theirs)
                 (notes / "new").rename(file)
 
-    monkeypatch.setattr(page_files, "_copy_attributes", save_meanwhile)
+    monkeypatch.setattr(page_files, "copy_attributes", save_meanwhile)
     brain.put("a", b"# A\n\nONE\n\ntwo\n\nthree\n")
     assert calls
     assert file.read_text() == "# A\n\nONE\n\ntwo\n\nTHREE\n"
@@ -480,7 +483,7 @@ STEPS = {
     "before the file": (write_through, "write_page_file"),
     "reading the file": (page_files, "read_file"),
     "writing the file": (page_files, "_write"),
-    "before the rename": (page_files, "_copy_attributes"),
+    "before the rename": (page_files, "copy_attributes"),
     "after the rename": (page_files, "flush_folder"),
     "before the record": (write_through, "_record"),
     "moving": (page_files, "move_file"),
@@ -637,3 +640,24 @@ def test_no_text_is_written_to_a_swapped_folder(
         assert result is not None
         assert result.outcome == "failed"
     assert [file.read_bytes() for file in outside.iterdir()] == [b"", b""]
+
+
+def test_a_file_with_another_text_is_not_removed(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text("# Saved meanwhile\n")
+    with pytest.raises(page_files.FileChanged):
+        page_files.remove_file(file, b"# A\n")
+    assert file.read_text() == "# Saved meanwhile\n"
+
+
+def test_a_page_changed_in_the_brain_outlives_its_file(brain: Brain, notes: Path) -> None:
+    brain.set("write_through", "off")
+    brain.reload_settings()
+    brain.put("a", b"# Mine\n")
+    brain.set("write_through", "on")
+    brain.reload_settings()
+    (notes / "a.md").unlink()
+    (notes / "b.md").write_text("# B\n")
+    report = brain.import_folder(notes, remove_missing=True)
+    assert (report.problems, report.written) == ([], ["a"])
+    assert (notes / "a.md").read_text() == "# Mine\n"
