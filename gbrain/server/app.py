@@ -69,14 +69,7 @@ class Api:
             access: Access = request.scope["access"]
             if not route.writes:
                 return json_response(await self._call(route, request, access))
-            action = f"{route.method} {route.path.partition('/{')[0]}"
-            try:
-                document = await self._call(route, request, access)
-            except GbrainError as error:
-                given = dict(request.path_params)
-                self._audit.record_write(timestamp(), access.name, action, given, error)
-                raise
-            self._audit.record_write(timestamp(), access.name, action, document)
+            document = await self._call(route, request, access)
             if self.tools:
                 self.tools.start_embedding(document.get("slug"))
             return json_response(document)
@@ -93,9 +86,16 @@ class Api:
         arguments = await read_arguments(route, request)
         if route.compares_vectors and self.tools:
             await self.tools.wait_for_new_pages()
-        return await self._sessions.run(
-            access, lambda brain: route.run(brain, arguments), writes=route.writes
-        )
+
+        def run(brain: Brain) -> Document:
+            if not route.writes:
+                return route.run(brain, arguments)
+            action = f"{route.method} {route.path.partition('/{')[0]}"
+            with self._audit.recording(access.name, action, arguments) as done:
+                done.update(route.run(brain, arguments))
+            return done
+
+        return await self._sessions.run(access, run, writes=route.writes)
 
     async def image(self, request: Request) -> Response:
         """Answer with an image that a page shows, from the folder of the page."""
@@ -148,17 +148,16 @@ class HttpToolService(ToolService):
         access = _access(context)
         if tool.run in _TOOLS_WITH_VECTORS:
             await self.wait_for_new_pages()
-        try:
-            reply = await self._sessions.run(
-                access, lambda brain: tool.run(brain, arguments), writes=tool.writes
-            )
-        except GbrainError as error:
-            if tool.writes:
-                self._audit.record_write(timestamp(), access.name, tool.name, arguments, error)
-            raise
-        if tool.writes:
-            self._audit.record_write(timestamp(), access.name, tool.name, reply.document)
-        return reply
+
+        def call(brain: Brain) -> Reply:
+            if not tool.writes:
+                return tool.run(brain, arguments)
+            with self._audit.recording(access.name, tool.name, arguments) as done:
+                reply = tool.run(brain, arguments)
+                done.update(reply.document)
+            return reply
+
+        return await self._sessions.run(access, call, writes=tool.writes)
 
 
 _TOOLS_WITH_VECTORS = (handlers.query, handlers.ask, handlers.recall, handlers.explain)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+from gbrain.brain import timestamp
 from gbrain.errors import GbrainError
 from gbrain.output.json import Document, dumps
 from gbrain.paths import make_folder, state_folder
@@ -29,21 +32,34 @@ class AuditLog:
     def __init__(self, brain: str) -> None:
         self._file = audit_file(brain)
 
-    def record_write(
-        self, at: str, token: str, action: str, document: Document, error: GbrainError | None = None
-    ) -> None:
-        """Record a write by its document, or by its arguments if it failed with an error."""
+    @contextmanager
+    def recording(
+        self, token: str, action: str, arguments: Mapping[str, Any]
+    ) -> Iterator[Document]:
+        """Record the write that the block does; the block puts its document into the one yielded.
+
+        It is recorded on the thread that writes: the caller may be gone when the write is done.
+        """
+        document: Document = {}
+        try:
+            yield document
+        except GbrainError as error:
+            self._record(token, action, dict(arguments), error.code)
+            raise
+        self._record(token, action, document, "written")
+
+    def _record(self, token: str, action: str, document: Document, outcome: str) -> None:
         slug = document.get("slug") or document.get("name") or document.get("to")
         done = document.get("done")
         if isinstance(done, list) and done:
             slug = done[0]["slug"]
         entry = {
-            "at": at,
+            "at": timestamp(),
             "token": token,
             "action": action,
             "slug": str(slug)[:_MAX_SLUG_CHARACTERS] if slug is not None else None,
             "version": document.get("version"),
-            "outcome": error.code if error else "written",
+            "outcome": outcome,
         }
         try:
             self._append(f"{dumps(entry)}\n".encode("utf-8", "backslashreplace"))

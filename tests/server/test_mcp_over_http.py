@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
 
 from gbrain.mcp.tools import TOOLS
+from gbrain.server.audit import audit_file
 from gbrain.types import Scope
 
 MODES = ("auto", "legacy")
@@ -165,6 +166,26 @@ def test_a_cancelled_call_does_not_block_the_next(served) -> None:
     start = time.monotonic()
     assert served.get("/api/search?q=river")["results"]
     assert time.monotonic() - start < 15
+
+
+def test_a_write_whose_client_is_gone_is_recorded(served) -> None:
+    body = '{"content": "# Gone"}'
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
+        client.sendall(
+            f"PUT /api/pages/tests/gone HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+            f"Authorization: Bearer {served.token}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
+    deadline = time.monotonic() + 10
+    written, recorded = False, False
+    while not (written and recorded) and time.monotonic() < deadline:
+        time.sleep(0.05)
+        written = served.send("GET", "/api/pages/tests/gone").status == 200
+        with served.state() as identity:
+            log = audit_file(identity)
+            recorded = log.exists() and '"tests/gone"' in log.read_text()
+    # The request may be dropped before its turn; then it must not be in the log either.
+    assert written == recorded
 
 
 def test_mcp_answers_malformed_messages(served) -> None:
