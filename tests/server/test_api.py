@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -63,23 +62,18 @@ def without_times(value: Any) -> Any:
     return [without_times(inner) for inner in value] if isinstance(value, list) else value
 
 
-@pytest.fixture
-def same_brain(served, embedded_sample: Path, brain_path: Path) -> Path:
-    """A copy of the sample pages for the command line."""
-    return Path(shutil.copy(embedded_sample, brain_path))
-
-
 @pytest.mark.parametrize("path", list(SAME))
-def test_a_route_returns_the_document_of_its_command(served, run, same_brain, path: str) -> None:
-    ran = run(*SAME[path], "--json")
+def test_a_route_returns_the_document_of_its_command(served, run, path: str) -> None:
+    ran = run(*SAME[path], "--json", "--db", served.brain)
     assert ran.exit_code == 0, ran.stderr
     assert without_times(served.get(path)) == without_times(ran.json)
 
 
-def test_a_query_returns_the_document_of_the_command(served, run, same_brain) -> None:
+def test_a_query_returns_the_document_of_the_command(served, run) -> None:
     given = {"query": "who is lukewarm on cloud RAG?", "depth": "auto", "budget": 300, "limit": 2}
     answer = served.send("POST", "/api/query", given)
-    ran = run("query", given["query"], "--depth", "auto", "--budget", "300", "-n", "2", "--json")
+    options = ("--depth", "auto", "--budget", "300", "-n", "2", "--json", "--db", served.brain)
+    ran = run("query", given["query"], *options)
     assert answer.status == 200
     assert without_times(answer.json) == without_times(ran.json)
 
