@@ -165,6 +165,7 @@ export function drawGraph(host, { root, pages, links, left_out: leftOut }, open 
       const { x, y } = screenPlace(slug), size = radius(slug);
       return { left: x - size, right: x + size, top: y - size, bottom: y + size };
     });
+    const { width } = graph.getBoundingClientRect();
     const covers = (box, other) => other.left < box.right && box.left < other.right
       && other.top < box.bottom && box.top < other.bottom;
     for (const slug of hubsFirst) {
@@ -172,7 +173,8 @@ export function drawGraph(host, { root, pages, links, left_out: leftOut }, open 
       const { x, y } = screenPlace(slug), gap = radius(slug) + 2;
       const sides = [x + gap, x - gap - labelWidth].map((left) =>
         ({ left, right: left + labelWidth, top: y - 8, bottom: y + 8 }));
-      const side = sides.findIndex((box) => !taken.some((other) => covers(box, other)));
+      const side = sides.findIndex((box) => box.left > 0 && box.right < width
+        && !taken.some((other) => covers(box, other)));
       group.classList.toggle("unlabelled", side < 0);
       text.setAttribute("x", side === 1 ? -gap - 2 : gap + 2);
       text.setAttribute("text-anchor", side === 1 ? "end" : "start");
@@ -181,7 +183,7 @@ export function drawGraph(host, { root, pages, links, left_out: leftOut }, open 
   }
   function fit() {
     const { width, height } = graph.getBoundingClientRect();
-    const margins = width > 700 ? { left: 320, right: 160 } : { left: 30, right: 110 };
+    const margins = width > 1000 ? { left: 310, right: 130 } : { left: 60, right: 100 };
     view = fitView(places.length ? places : [{ x: 0, y: 0 }], width, height, margins);
     place();
     label();
