@@ -106,7 +106,8 @@ async function start() {
   addEventListener("keydown", onKey);
   search("");
   await Promise.all([route(), guard(loadFilters)]);
-  focusSearch();
+  // Not over a page that the address names: there, keys are commands.
+  if (!location.hash) focusSearch();
 }
 
 start();

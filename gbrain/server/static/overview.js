@@ -150,7 +150,7 @@ function contextText(chunks) {
     const title = chunks[number - 1]?.slug === chunk.slug ? "" : `## ${chunk.title}`;
     const [text, headings] = withoutTitle(chunk);
     const about = [headings.join(" > "), chunk.date].filter(Boolean).join(", ");
-    return [title, about && `(${about})`, text.trim(), chunk.citation].filter(Boolean).join("\n\n");
+    return [title, about && `(${about})`, text.replace(/^\n+|\n+$/g, ""), chunk.citation].filter(Boolean).join("\n\n");
   }).join("\n\n");
 }
 
