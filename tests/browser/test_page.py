@@ -214,7 +214,7 @@ def test_filters_narrow_the_list_and_the_hits(open_page: Open) -> None:
     page.click("text=Clear filters")
     page.fill(".filters label:has-text('from') input", "2026-10-01")
     page.dispatch_event(".filters label:has-text('from') input", "change")
-    page.wait_for_function("document.querySelectorAll('.hit').length < 15")
+    page.wait_for_function("() => document.querySelectorAll('.hit').length < 15")
     dates = [row.split(" · ")[-1] for row in page.locator(".where").all_inner_texts()]
     assert dates
     assert min(dates) >= "2026-10"
@@ -238,7 +238,7 @@ def test_links_lead_to_pages_and_back(open_page: Open) -> None:
 
 def test_images_are_shown_and_tasks_ticked(open_page: Open, served: Served) -> None:
     page = open_page("#/page/picture")
-    page.wait_for_function("document.querySelector('article img')?.naturalWidth === 3")
+    page.wait_for_function("() => document.querySelector('article img')?.naturalWidth === 3")
     page.wait_for_selector("article em:has-text('gone (There is no image')")
     page.check("li.task:has-text('buy rope') input")
     page.wait_for_selector("text=Task done.")
@@ -259,12 +259,13 @@ def test_a_graph_names_its_hubs(open_page: Open) -> None:
 
 
 def test_the_context_is_that_of_the_command(open_page: Open, served: Served) -> None:
+    # First the command: it embeds what other tests have written.
+    printed = served.run("query", "who looks after the storage engine", "--depth", "auto")
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     page.keyboard.type("who looks after the storage engine")
     page.click(".summary a:has-text('Context')")
     page.click("button:has-text('Copy'):enabled")
     page.wait_for_selector("text=Copied.")
-    printed = served.run("query", "who looks after the storage engine", "--depth", "auto")
     assert page.evaluate("navigator.clipboard.readText()") == printed.rstrip("\n")
 
 
@@ -412,7 +413,7 @@ def test_an_exported_site_can_be_searched_from_a_file(
     assert page.locator("#groups").is_hidden()
     page.fill("input", "picture")
     page.click("#results a >> nth=0")
-    page.wait_for_function("document.querySelector('img')?.naturalWidth === 3")
+    page.wait_for_function("() => document.querySelector('img')?.naturalWidth === 3")
     assert page.evaluate("getComputedStyle(document.body).maxWidth") != "none"
     page.goto((tmp_path / "site" / "pages" / "hostile.html").as_uri())
     assert page.evaluate("typeof hacked") == "undefined"

@@ -1,7 +1,7 @@
 // The page in the browser: which view is shown, and the keys that work everywhere.
 
 import { html, nothing, render } from "./vendor/lit-html/lit-html.js";
-import { startSession } from "./api.js";
+import { startSession } from "./requests.js";
 import { editorView, openEditor, save } from "./editor.js";
 import { finder, finderView, focusSearch, loadFilters, moveSelection, openSelected, search } from "./finder.js";
 import { graphView, openGraph } from "./graph_view.js";
@@ -105,9 +105,10 @@ async function start() {
   addEventListener("hashchange", route);
   addEventListener("keydown", onKey);
   search("");
-  await Promise.all([route(), guard(loadFilters)]);
   // Not over a page that the address names: there, keys are commands.
-  if (!location.hash) focusSearch();
+  if (!location.hash) requestAnimationFrame(focusSearch);
+  await route();
+  await guard(loadFilters);
 }
 
 start();

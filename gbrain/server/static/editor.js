@@ -4,7 +4,7 @@
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { live } from "./vendor/lit-html/directives/live.js";
 import { diffLines } from "./vendor/diff/diff/line.js";
-import { encodeSlug, get, put } from "./api.js";
+import { encodeSlug, get, put } from "./requests.js";
 import { address, go, guard, redraw, say } from "./screen.js";
 
 const draftKey = (slug) => `draft:${slug}`;

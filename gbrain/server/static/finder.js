@@ -3,15 +3,15 @@
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { live } from "./vendor/lit-html/directives/live.js";
 import { repeat } from "./vendor/lit-html/directives/repeat.js";
-import { get, post } from "./api.js";
+import { get, post } from "./requests.js";
 import { address, counted, go, guard, joined, redraw } from "./screen.js";
 
 // Typing rests: then the vector lane is asked as well.
 const REST_MS = 250;
 const PAGES_AT_ONCE = 100;
 const MAX_TAGS_OFFERED = 300;
-// A word of one letter starts too many others.
-const OPEN_WORD = /[\p{L}\p{N}]{2,}$/u;
+// The word being typed; one or two letters start too many words.
+const OPEN_WORD = /[\p{L}\p{N}]{3,}$/u;
 const PLAIN_QUERY = /^[\p{L}\p{N}\s,.'’?!-]*$/u;
 const LANES = { fts: "keyword", vector: "vector", graph: "graph", associative: "associative", rerank: "reranker" };
 const NO_FILTERS = { wing: "", tag: "", since: "", until: "" };
@@ -20,16 +20,18 @@ export const finder = {
   text: "", filters: { ...NO_FILTERS }, answer: null, pages: [], total: null, selected: 0,
   wings: [], tags: [], waiting: false,
 };
-let requests = new AbortController();
+// The number of the latest question: an answer to an earlier one is not shown over it.
+let turn = 0;
+let asking = false;
 let timer = 0;
+let bothLanes = Promise.resolve();
 
 export const currentFilters = () =>
   Object.fromEntries(Object.entries(finder.filters).filter(([, value]) => value));
 
 export async function loadFilters() {
-  const [stats, tags] = await Promise.all([get("/api/stats"), get("/api/tags")]);
-  finder.wings = stats.wings;
-  finder.tags = tags.tags.slice(0, MAX_TAGS_OFFERED);
+  finder.wings = (await get("/api/stats")).wings;
+  finder.tags = (await get("/api/tags")).tags.slice(0, MAX_TAGS_OFFERED);
   redraw();
 }
 
@@ -37,35 +39,49 @@ export async function loadFilters() {
 
 export function search(text) {
   finder.text = text;
-  requests.abort();
-  requests = new AbortController();
+  finder.waiting = Boolean(text.trim());
+  turn += 1;
   clearTimeout(timer);
-  if (!text.trim()) {
+  if (finder.waiting) {
+    const asked = turn;
+    guard(askKeywords);
+    timer = setTimeout(() => {
+      bothLanes = bothLanes.then(() => guard(() => askBoth(asked)));
+    }, REST_MS);
+  } else {
     finder.answer = null;
-    finder.waiting = false;
     guard(() => loadPages(0));
-    return;
   }
-  finder.waiting = true;
-  const { signal } = requests;
-  guard(() => askKeywords(text, signal));
-  timer = setTimeout(() => guard(() => askBoth(text, signal)), REST_MS);
   redraw();
 }
 
-async function askKeywords(text, signal) {
-  const q = PLAIN_QUERY.test(text) && OPEN_WORD.test(text) ? `${text}*` : text;
-  const answer = await get("/api/search", { q, ...currentFilters() }, signal);
-  if (finder.waiting) showAnswer({ ...answer, query: text });
+// One request at a time, always for the latest text: a slow server gets no queue of old ones.
+async function askKeywords() {
+  if (asking) return;
+  asking = true;
+  try {
+    for (let asked = 0; asked !== turn && finder.waiting;) {
+      asked = turn;
+      const { text } = finder;
+      const q = PLAIN_QUERY.test(text) && OPEN_WORD.test(text) ? `${text}*` : text;
+      const answer = await get("/api/search", { q, ...currentFilters() });
+      if (finder.waiting) showAnswer({ ...answer, query: text });
+    }
+  } finally {
+    asking = false;
+  }
 }
 
-async function askBoth(text, signal) {
+async function askBoth(asked) {
+  if (asked !== turn) return;
+  const { text } = finder;
   try {
-    const answer = await post("/api/query", { query: text, all: true, ...queryFilters() }, signal);
+    const answer = await post("/api/query", { query: text, all: true, ...queryFilters() });
+    if (asked !== turn) return;
     finder.waiting = false;
     showAnswer(answer);
   } finally {
-    if (!signal.aborted) finder.waiting = false;
+    if (asked === turn) finder.waiting = false;
     redraw();
   }
 }
@@ -86,9 +102,9 @@ function showAnswer(answer) {
 }
 
 async function loadPages(offset) {
-  const { signal } = requests;
-  const parameters = { limit: PAGES_AT_ONCE, offset, ...currentFilters() };
-  const found = await get("/api/pages", parameters, signal);
+  const asked = turn;
+  const found = await get("/api/pages", { limit: PAGES_AT_ONCE, offset, ...currentFilters() });
+  if (asked !== turn) return;
   finder.pages = offset ? [...finder.pages, ...found.pages] : found.pages;
   finder.total = found.total;
   if (!offset) finder.selected = -1;
@@ -154,10 +170,10 @@ function filtersView() {
       ${finder.wings.map((each) => html`
         <option value=${each.wing} ?selected=${each.wing === wing}>${each.wing} (${each.pages})</option>`)}
     </select>
-    <input list="tags" placeholder="Any tag" aria-label="Tag" .value=${live(tag)} @change=${change("tag")}>
+    <input list="tags" placeholder="Any tag" aria-label="Tag" .value=${tag} @change=${change("tag")}>
     <datalist id="tags">${finder.tags.map((each) => html`<option value=${each.tag}></option>`)}</datalist>
-    <label>from <input type="date" .value=${live(since)} @change=${change("since")}></label>
-    <label>to <input type="date" .value=${live(until)} @change=${change("until")}></label>
+    <label>from <input type="date" .value=${since} @change=${change("since")}></label>
+    <label>to <input type="date" .value=${until} @change=${change("until")}></label>
     ${wing || tag || since || until ? html`
       <button @click=${() => { finder.filters = { ...NO_FILTERS }; search(finder.text); }}>Clear filters</button>` : nothing}
   </div>`;

@@ -1,7 +1,7 @@
 // The graph around a page, or of all pages, in the page in the browser.
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { encodeSlug, get } from "./api.js";
+import { encodeSlug, get } from "./requests.js";
 import { drawGraph } from "./graph.js";
 import { pageBar } from "./page.js";
 import { address, go, redraw } from "./screen.js";

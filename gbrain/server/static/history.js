@@ -1,7 +1,7 @@
 // The versions of a page, and what changed between two of them.
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { encodeSlug, get } from "./api.js";
+import { encodeSlug, get } from "./requests.js";
 import { pageBar } from "./page.js";
 import { guard, moment, redraw } from "./screen.js";
 

@@ -1,7 +1,7 @@
 // Views of the whole brain: what today brings, open tasks, the timeline, and context for an LLM.
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { get, post } from "./api.js";
+import { get, post } from "./requests.js";
 import { currentFilters, finder, queryFilters } from "./finder.js";
 import { address, counted, guard, joined, redraw, say } from "./screen.js";
 

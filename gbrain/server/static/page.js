@@ -1,7 +1,7 @@
 // One page: its text with links, images and tasks, its facts, and what links to it.
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { encodeSlug, get, imageAddress, put } from "./api.js";
+import { encodeSlug, get, imageAddress, put } from "./requests.js";
 import { setFilter } from "./finder.js";
 import { address, counted, guard, joined, moment, redraw, say } from "./screen.js";
 import { draftOf, dropDraft } from "./editor.js";

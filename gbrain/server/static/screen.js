@@ -1,7 +1,7 @@
 // What all parts of the page share: drawing it again, messages, addresses, small formats.
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { encodeSlug } from "./api.js";
+import { encodeSlug } from "./requests.js";
 
 const TOAST_MS = 4000;
 
@@ -32,12 +32,11 @@ export function say(message) {
 export const toastView = () =>
   toast ? html`<div class="toast" role="status">${toast.message}</div>` : nothing;
 
-// Run work and show its error as a message; a request that was cancelled has none.
+// Run work and show its error as a message.
 export async function guard(work) {
   try {
     return await work();
   } catch (error) {
-    if (error.name === "AbortError") return undefined;
     if (!error.status && error.code !== "no_server") console.error(error);
     say([error.message, error.hint].filter(Boolean).join(" "));
     return undefined;

@@ -50,9 +50,8 @@ function keepToken(value) {
 // The path of a slug: its parts are encoded, the slashes between them are not.
 export const encodeSlug = (slug) => slug.split("/").map(encodeURIComponent).join("/");
 
-export const get = (path, parameters = {}, signal = undefined) =>
-  request("GET", `${path}${queryString(parameters)}`, undefined, signal);
-export const post = (path, body, signal = undefined) => request("POST", path, body, signal);
+export const get = (path, parameters = {}) => request("GET", `${path}${queryString(parameters)}`);
+export const post = (path, body) => request("POST", path, body);
 export const put = (path, body) => request("PUT", path, body);
 
 // Return the address of an image of the folder, as one that this page may show.
@@ -66,20 +65,18 @@ function queryString(parameters) {
   return known.length ? `?${new URLSearchParams(known)}` : "";
 }
 
-async function request(method, path, body, signal) {
-  return (await send(method, path, body, signal)).json();
+async function request(method, path, body) {
+  return (await send(method, path, body)).json();
 }
 
-async function send(method, path, body, signal) {
+async function send(method, path, body) {
   const headers = { Accept: "application/json" };
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const options = { method, headers, signal, body: body && JSON.stringify(body) };
   let answer;
   try {
-    answer = await fetch(path, options);
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
+    answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  } catch {
     const hint = "Start it again: gbrain ui";
     throw new ApiError(0, { code: "no_server", message: "The server does not answer.", hint });
   }
