@@ -336,7 +336,9 @@ def export(
         counts = {"written": written, "unchanged": same}
         screen.write_json({"folder": str(folder), "dry_run": False, **counts, "files": None})
     elif not quiet:
-        screen.say(f"{counted(written, 'page')} written to {folder}, {same} unchanged.")
+        # A site also has an index, a style sheet and images.
+        noun = "file" if format_ is Format.html else "page"
+        screen.say(f"{counted(written, noun)} written to {folder}, {same} unchanged.")
 
 
 def _plan_export(brain: Brain, folder: Path, format_: Format, force: bool) -> list[PlannedFile]:

@@ -23,7 +23,9 @@ function find(words) {
 }
 
 function snippet(text, words) {
-  const at = Math.max(fold(text).search(words.map((word) => word.replace(/\W/g, "\\$&")).join("|")) - 40, 0);
+  const found = fold(text).search(words.map((word) => word.replace(/\W/g, "\\$&")).join("|"));
+  // Back to the start of a word.
+  const at = found > 40 ? text.lastIndexOf(" ", found - 40) + 1 : 0;
   return `${at ? "… " : ""}${text.slice(at, at + SNIPPET_CHARACTERS)}${text.length > at + SNIPPET_CHARACTERS ? " …" : ""}`;
 }
 
