@@ -166,7 +166,7 @@ def test_the_fzf_recipe_searches_as_you_type(
         wait_for("## How we met")
         shell(f"{tmux} send-keys C-o")
         shell(f"{tmux} send-keys Enter")
-        wait_for("title: Alice Chen")
+        wait_for("people/alice-chen: unchanged")
     finally:
         shell(f"{tmux} kill-server")
 
