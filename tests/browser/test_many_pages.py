@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pytest
-
-from gbrain.brain import Brain
+from bench_cold import build
 
 PAGES = 50_000
 # On a quiet machine it is about 40 ms; a machine that does other work as well takes longer.
@@ -29,29 +27,11 @@ OBSERVE = """() => {
 }"""
 
 
-def fill(path: Path) -> None:
-    """Write the pages; their chunks have no vectors, which would take an hour."""
-    sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
-    from generated_notes import generate_pages
-
-    from gbrain.brain import timestamp
-    from gbrain.store.page_writer import write_page
-    from gbrain.text.page import parse_page
-
-    with Brain.open(path, make=True) as brain:
-        pages = list(generate_pages(ROOT / "fixtures", PAGES))
-        for start in range(0, PAGES, 1000):
-            with brain.database.write_transaction() as connection:
-                for name, text in pages[start : start + 1000]:
-                    write_page(connection, parse_page(name, text.encode()), timestamp())
-        brain.clear_jobs()
-
-
 @pytest.mark.slow
 def test_typing_is_quick_among_50_000_pages(
     serve: Callable[[Path, Path], Any], browser: Any, tmp_path: Path
 ) -> None:
-    fill(tmp_path / "brain.db")
+    build(ROOT / "fixtures", tmp_path / "brain.db", PAGES)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "last.md").write_text("# The last one\n")
     served = serve(tmp_path / "brain.db", tmp_path / "notes")
