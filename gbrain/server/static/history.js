@@ -27,9 +27,12 @@ export function historyView() {
   return html`${pageBar("history", shown.slug)}<div class="sheet">
     <ul class="versions" aria-label="Versions">${shown.versions.toReversed().map((each) => html`<li>
       <button aria-pressed=${each.version === shown.to} @click=${() => guard(() => choose(each.version))}
-        title="${each.bytes} bytes">${each.version} <small>${moment(each.written_at)}${each.ending ? ` ${each.ending}` : ""}</small></button></li>`)}</ul>
+        title="${each.bytes} bytes">${each.version} <small>${moment(each.written_at)}${endingOf(each)}</small></button></li>`)}</ul>
     <pre class="diff">${diffLinesView(shown.diff)}</pre></div>`;
 }
+
+// A version usually ends because a newer one replaced it; a page that was deleted is worth a word.
+const endingOf = ({ ending }) => (ending && ending !== "replaced" ? ` ${ending}` : "");
 
 // The first two lines name the versions, which the buttons do already.
 function diffLinesView(diff) {
