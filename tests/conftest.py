@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from typer.testing import CliRunner
 
 from gbrain.brain import Brain
 from gbrain.cli.app import app
 from gbrain.models import runtime, tokenizer
 from gbrain.models.embedder import OnnxEmbedder
+
+# How long an example takes says more about the machine than about the program.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 NOON = "2026-11-16T12:00:00"
 SAMPLE = Path(__file__).parent.parent / "gbrain" / "sample"

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from gbrain.output.schemas import document_by_command
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.S)
+# The recipe for tmux has its commands inside of quotation marks; it has a test of its own.
+BLOCKS = re.findall(r"(?<!tmux -->\n)```sh\n(.*?)```", README, re.S)
 
 
 def shown_commands() -> list[list[str]]:
@@ -133,6 +135,40 @@ def test_the_fzf_example_runs(shell, sample: Path, line: str) -> None:
     alice = shell(line, FZF_DEFAULT_OPTS="--filter=alice", EDITOR="true")
     assert alice.returncode == 0
     assert "lice" in alice.stdout
+
+
+@pytest.mark.skipif(
+    not (shutil.which("fzf") and shutil.which("tmux")), reason="fzf or tmux is not installed"
+)
+def test_the_fzf_recipe_searches_as_you_type(
+    shell, sample: Path, embedded_sample: Path, tmp_path: Path
+) -> None:
+    shutil.copy(embedded_sample, sample)
+    (recipe,) = re.findall(r"<!-- run: tmux -->\n```sh\n(.*?)```", README, re.S)
+    script = tmp_path / "recipe.sh"
+    script.write_text(recipe)
+    tmux = f"tmux -L gbrain-{os.getpid()} -f /dev/null"
+
+    def wait_for(text: str) -> str:
+        for _ in range(100):
+            shown = shell(f"{tmux} capture-pane -p").stdout
+            if text in shown:
+                return str(shown)
+            time.sleep(0.1)
+        raise AssertionError(f"{text!r} was not shown, but:\n{shown}")
+
+    started = shell(f"{tmux} new-session -d -x 150 -y 30 'EDITOR=cat sh {script}; sleep 60'")
+    assert started.returncode == 0
+    try:
+        wait_for("Alice Chen")
+        shell(f"{tmux} send-keys 'napki'")
+        assert "Alice Chen" in wait_for("1/1")
+        wait_for("## How we met")
+        shell(f"{tmux} send-keys C-o")
+        shell(f"{tmux} send-keys Enter")
+        wait_for("people/alice-chen: unchanged")
+    finally:
+        shell(f"{tmux} kill-server")
 
 
 def test_the_crontab_is_valid(shell, notes: Path, tmp_path: Path) -> None:

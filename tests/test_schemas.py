@@ -32,7 +32,7 @@ DAYS = ROOT / "fixtures" / "eval" / "allotments" / "days"
 LINES = DAYS.with_name("lines")
 
 # They print a shell script, a protocol and a guided tour.
-NO_DOCUMENT = {"completion", "serve", "demo"}
+NO_DOCUMENT = {"completion", "serve", "ui", "demo"}
 
 # Commands on the embedded sample pages, run in this order; `places` fills in the braces.
 CALLS = """

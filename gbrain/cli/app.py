@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "today": ("tasks", EVERYDAY),
     "tasks": ("tasks", EVERYDAY),
     "done": ("tasks", EVERYDAY),
+    "ui": ("ui", EVERYDAY),
     "import": ("import_export", EVERYDAY),
     "sync": ("import_export", EVERYDAY),
     "export": ("import_export", EVERYDAY),
@@ -91,7 +92,7 @@ OTHER_NAMES = {
     "find": "search", "ask": "query", "show": "get", "cat": "get", "ls": "list", "new": "edit",
     "add": "capture", "note": "capture", "rm": "delete", "remove": "delete", "mv": "rename",
     "todo": "tasks", "agenda": "today", "settings": "config", "info": "stats",
-    "help": "--help", "mcp": "serve", "start": "up", "stop": "down",
+    "help": "--help", "mcp": "serve", "start": "up", "stop": "down", "web": "ui", "browse": "ui",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from contextlib import ExitStack
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, NamedTuple
@@ -16,7 +17,7 @@ from gbrain.brain import Brain, default_path
 from gbrain.cli.commands import Db, Json, Module, Quiet, UpdateLinks, examples, open_brain
 from gbrain.cli.embedding import EMBED_LATER, embedded_share
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
-from gbrain.importing.export import PlannedFile
+from gbrain.importing.export import ExportFiles, PlannedFile
 from gbrain.importing.import_report import ImportReport
 from gbrain.importing.scan import ImportProblem, require_folder
 from gbrain.messages import counted
@@ -347,7 +348,9 @@ def export(
         counts = {"written": written, "unchanged": same}
         screen.write_json({"folder": str(folder), "dry_run": False, **counts, "files": None})
     elif not quiet:
-        screen.say(f"{counted(written, 'page')} written to {folder}, {same} unchanged.")
+        # A site also has an index, a style sheet and images.
+        noun = "file" if format_ is Format.html else "page"
+        screen.say(f"{counted(written, noun)} written to {folder}, {same} unchanged.")
 
 
 def _plan_export(brain: Brain, folder: Path, format_: Format, force: bool) -> list[PlannedFile]:
@@ -356,9 +359,7 @@ def _plan_export(brain: Brain, folder: Path, format_: Format, force: bool) -> li
         return brain.plan_jsonl_export(folder, force=force)
     if format_ is Format.md:
         return brain.plan_export(folder, force=force)
-    from gbrain.output.site import render_site
-
-    return brain.plan_export(folder, files=render_site, force=force)
+    return brain.plan_export(folder, files=_site_files(brain), force=force)
 
 
 def _print_plan(planned: list[PlannedFile], folder: Path, quiet: bool, as_json: bool) -> None:
@@ -390,9 +391,14 @@ def _export(
             return brain.export(folder, force=force, progress=show)
         if format_ is Format.json:
             return brain.export_jsonl(folder, force=force, progress=show), 0
-        from gbrain.output.site import render_site
+        return brain.export(folder, files=_site_files(brain), force=force, progress=show)
 
-        return brain.export(folder, files=render_site, force=force, progress=show)
+
+def _site_files(brain: Brain) -> ExportFiles:
+    """Return what makes the files of the HTML export, with the images of the user's folders."""
+    from gbrain.output.site import render_site
+
+    return partial(render_site, may_read=brain.is_known_folder)
 
 
 def _warn_of_ignored_files(brain: Brain) -> None:

@@ -29,11 +29,12 @@ from gbrain.cli.commands import (  # fmt: skip
     open_brain_as_of,
     with_options,
 )
-from gbrain.errors import GbrainError
+from gbrain.errors import GbrainError, UsageError
 from gbrain.output import screen
 from gbrain.output.answer_text import (
     answer_text,
     hidden_hits_notice,
+    hit_line,
     list_hits,
     named_page_notice,
     poor_answer_notice,
@@ -58,6 +59,9 @@ Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Add scores, lines and files (terminal).")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show what each stage of the search did.")]
+Tsv = Annotated[
+    bool, typer.Option("--tsv", help="Print a line per result, fields separated by tabs.")
+]
 
 
 class RenderOptions(NamedTuple):
@@ -73,6 +77,7 @@ class RenderOptions(NamedTuple):
     quiet: bool
     all: bool
     limit: int | None
+    tsv: bool
 
 
 @command.command(
@@ -93,11 +98,15 @@ def search(
     debug: Debug = False,
     no_pager: NoPager = False,
     quiet: Quiet = False,
+    tsv: Tsv = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Find pages by keyword."""
-    options = RenderOptions(json, verbose, debug, not no_pager, quiet, given["all"], given["limit"])
+    """Find pages by keyword.
+
+    With --tsv a line has slug, title, wing/room, date, line and snippet, for fzf and cut.
+    """
+    options = _render_options(given, json, verbose, debug, no_pager, quiet, tsv)
     _run(text, {**given, "mode": "bm25"}, tuple(given), as_of, exit_code, options, db)
 
 
@@ -120,18 +129,35 @@ def query(
     debug: Debug = False,
     no_pager: NoPager = False,
     quiet: Quiet = False,
+    tsv: Tsv = False,
     json: Json = False,
     db: Db = None,
 ) -> None:
     """Find pages by keyword and by meaning.
 
-    With --depth auto it prints text to answer from, for an LLM.
+    With --depth auto it prints text to answer from, for an LLM. With --tsv a line has slug, title,
+    wing/room, date, line and snippet, for fzf and cut.
     """
     from gbrain.models.runtime import keep_freed_memory
 
     keep_freed_memory()
-    options = RenderOptions(json, verbose, debug, not no_pager, quiet, given["all"], given["limit"])
+    options = _render_options(given, json, verbose, debug, no_pager, quiet, tsv)
     _run(text, given, tuple(given), as_of, exit_code, options, db)
+
+
+def _render_options(
+    given: Given,
+    json: bool,
+    verbose: bool,
+    debug: bool,
+    no_pager: bool,
+    quiet: bool,
+    tsv: bool,
+) -> RenderOptions:
+    if tsv and (json or given.get("depth")):
+        raise UsageError("--tsv cannot be combined with --json or --depth", hint="Use one of them.")
+    pager, limit = not no_pager, given["limit"]
+    return RenderOptions(json, verbose, debug, pager, quiet, given["all"], limit, tsv)
 
 
 def _run(
@@ -182,6 +208,10 @@ def _print_answer(
     """Print the answer; on a terminal also store the numbers of its hits, for `open`."""
     if answer.notice and not options.quiet:
         screen.say(answer.notice)
+    if options.tsv:
+        for hit in list_hits(answer, weak=options.all):
+            screen.write(hit_line(hit))
+        return
     if screen.on_terminal():
         chosen = options.limit or brain.stored_settings.get("default_limit")
         brief = not (chosen or options.all or answer.context)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from gbrain.errors import GbrainError
+from gbrain.importing.images import IMAGE_TYPES
 from gbrain.importing.page_files import FOLDER_MODE, target_path
 from gbrain.importing.scan import is_always_skipped
 from gbrain.messages import counted
@@ -40,13 +41,13 @@ from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 from gbrain.text.slug import PAGE_ENDINGS, slug_from_path
 from gbrain.types import Progress
 
-# Yields the path and text of each file to write, in order.
-ExportFiles = Callable[[sqlite3.Connection], Iterable[tuple[str, str]]]
+# Yields the path and content of each file to write, in order.
+ExportFiles = Callable[[sqlite3.Connection], Iterable[tuple[str, str | bytes]]]
 
 JSONL_FILE = "brain.ndjson"
-_WRITTEN_ENDINGS = (".html", ".ndjson")
+_WRITTEN_ENDINGS = (".html", ".css", ".ndjson", *IMAGE_TYPES)
 _ENDINGS = (*PAGE_ENDINGS, *_WRITTEN_ENDINGS)
-_SIGNATURE = r'<meta name="generator" content="gbrain \w+">\n'
+_SIGNATURE = r'<meta name="generator" content="gbrain \w+">\n|\A/\* gbrain \w+ \*/\n'
 # Below the number of files that a process may have open: 256 on some systems.
 _BATCH_FILES = 100
 _SQLITE_HEADER = b"SQLite format 3\0"
@@ -79,10 +80,10 @@ def export_files(
     unpublished: dict[Path, OSError] = {}
     with database.read_transaction() as connection, AtomicWrites() as batch:
         total = count_pages(connection)
-        for number, (path, text) in enumerate(files(connection), 1):
+        for number, (path, content) in enumerate(files(connection), 1):
             try:
                 target = _target_path(real_root, path)
-                data = (_sign_html(text) if path.endswith(".html") else text).encode()
+                data = _file_data(path, content)
                 if target.parent not in cleared:
                     remove_leftovers(target.parent)
                     cleared.add(target.parent)
@@ -136,11 +137,11 @@ def plan_export(
     root = folder.expanduser().resolve()
     planned = []
     with database.read_transaction() as connection:
-        for path, text in files(connection):
+        for path, content in files(connection):
             try:
                 target = target_path(root, path, _ENDINGS)
                 refuse_target(target)
-                data = (_sign_html(text) if path.endswith(".html") else text).encode()
+                data = _file_data(path, content)
                 existing = target.read_bytes() if target.is_file() else None
                 if existing == data:
                     planned.append(PlannedFile("unchanged", path))
@@ -182,9 +183,12 @@ def _refuse_unknown_file(
     connection: sqlite3.Connection, folder: Path, path: str, existing: bytes
 ) -> None:
     """Raise GbrainError for a file whose text was never in the brain or in an export."""
-    if path.endswith(".html"):
-        if existing.strip() and not _is_signed(existing):
+    if path.endswith((".html", ".css")):
+        if existing.strip() and not _is_signed(path, existing):
             raise _changed_error(path)
+    elif path.endswith(tuple(IMAGE_TYPES)):
+        # Its name is a hash of its content, so a file with other content is not an older export.
+        raise _changed_error(path)
     elif had_content(connection, slug_from_path(path), sha256(existing).digest()):
         return
     elif find_folder(connection, str(folder.expanduser().resolve())):
@@ -234,11 +238,18 @@ def _changed_error(path: str) -> GbrainError:
     )
 
 
-def _is_signed(existing: bytes) -> bool:
-    """Tell whether a web page comes unchanged from an export."""
+def _file_data(path: str, content: str | bytes) -> bytes:
+    """Return what to write to a file; web pages and style sheets are signed."""
+    if isinstance(content, bytes):
+        return content
+    return (_sign(path, content) if path.endswith((".html", ".css")) else content).encode()
+
+
+def _is_signed(path: str, existing: bytes) -> bool:
+    """Tell whether a web page or style sheet comes unchanged from an export."""
     text = existing.decode(errors="replace")
     unsigned = re.sub(_SIGNATURE, "", text, count=1)
-    return unsigned != text == _sign_html(unsigned)
+    return unsigned != text == _sign(path, unsigned)
 
 
 def _is_exported(connection: sqlite3.Connection, lines: Iterable[bytes]) -> bool:
@@ -270,9 +281,11 @@ def _is_exported(connection: sqlite3.Connection, lines: Iterable[bytes]) -> bool
     return True
 
 
-def _sign_html(text: str) -> str:
-    """Add a digest to a web page, which tells later whether the file is as gbrain wrote it."""
+def _sign(path: str, text: str) -> str:
+    """Add a digest to a file, which tells later whether the file is as gbrain wrote it."""
     digest = sha256(text.encode()).hexdigest()[:32]
+    if path.endswith(".css"):
+        return f"/* gbrain {digest} */\n{text}"
     return text.replace(
         "<head>\n", f'<head>\n<meta name="generator" content="gbrain {digest}">\n', 1
     )

@@ -108,6 +108,14 @@ def _hit_text(hit: Hit) -> str:
     return "\n".join(lines)
 
 
+def hit_line(hit: Hit) -> str:
+    """Return a hit as one line: slug, title, wing/room, date, line and snippet, between tabs."""
+    line = str(hit.chunk.lines[0]) if hit.chunk else ""
+    snippet = hit.snippet.replace(MARK_ON, "").replace(MARK_OFF, "")
+    fields = (hit.slug, hit.title, f"{hit.wing}/{hit.room}", hit.date or "", line, snippet)
+    return "\t".join(one_line(field) for field in fields)
+
+
 def context_text(context: Sequence[ContextChunk]) -> str:
     """Return the chunks as Markdown, each with a citation that `verify` accepts.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 from gbrain.messages import one_line
 from gbrain.output.json import Document, dumps
+from gbrain.output.page_html import read_static
 from gbrain.store.links import GraphPage, LinkGraph
 
 _TEMPLATE = Path(__file__).with_name("graph.html")
@@ -171,6 +173,11 @@ def graph_html(graph: LinkGraph, root: str | None) -> str:
     title = f"{titles[0] if titles else 'All pages'} · gbrain"
     # A page's text must not end the <script> element that contains it.
     data = dumps(graph_document(graph, root)).replace("<", "\\u003c").replace(">", "\\u003e")
-    before, _, rest = _TEMPLATE.read_text("utf-8").partition("@TITLE@")
-    between, _, after = rest.partition("@GRAPH@")
-    return before + escape(one_line(title)) + between + data.replace("&", "\\u0026") + after
+    parts = {
+        "TITLE": escape(one_line(title)),
+        "STYLE": read_static("style.css") + read_static("graph.css"),
+        "GRAPH": data.replace("&", "\\u0026"),
+        "SCRIPT": read_static("graph.js"),
+    }
+    # In one pass: a title may be the name of a part.
+    return re.sub(r"@([A-Z]+)@", lambda name: parts[name[1]], _TEMPLATE.read_text("utf-8"))

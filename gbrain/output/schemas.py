@@ -20,8 +20,9 @@ Schema = dict[str, Any]
 SCHEMA_FOLDER = Path(__file__).parent.parent / "schemas"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-# Documents that no command prints as its whole output: errors, and lines of long outputs.
-_OTHER_DOCUMENTS = ("error", "unanswered", "followed", "exported_page")
+# Documents that no command prints as its whole output: errors, lines of long outputs, and what only
+# the HTTP server answers.
+_OTHER_DOCUMENTS = ("error", "unanswered", "followed", "exported_page", "rendered")
 
 # How many levels of objects an outline describes.
 _OUTLINE_DEPTH = 2

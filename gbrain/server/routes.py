@@ -16,7 +16,7 @@ from gbrain.mcp.arguments import (
 from gbrain.output.json import Document
 from gbrain.output.schemas import Schema
 from gbrain.query_options import FILTERS, QUERY_OPTIONS, QueryOption
-from gbrain.server import handlers
+from gbrain.server import browser, handlers
 from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.text.query_terms import MAX_QUERY_CHARACTERS
 
@@ -179,6 +179,14 @@ ROUTES: tuple[ApiRoute, ...] = (
         arguments_schema(("slug",), slug=SLUG, expected_version=EXPECTED),
         handlers.delete,
         writes=True,
+    ),
+    ApiRoute(
+        "GET",
+        "/api/rendered/{slug:path}",
+        "Show the text of a page as HTML, with links as the page in the browser uses them.",
+        "rendered",
+        arguments_schema(("slug",), slug=SLUG),
+        browser.rendered,
     ),
     ApiRoute(
         "GET",

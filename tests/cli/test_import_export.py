@@ -224,10 +224,10 @@ def test_words_that_do_not_go_together(run, sample, words):
 
 def test_a_brain_as_web_pages(run, sample, tmp_path):
     written = run("export", tmp_path / "site", "--format", "html", "--json")
-    assert (written.json["written"], written.json["unchanged"]) == (30, 0)
+    assert (written.json["written"], written.json["unchanged"]) == (31, 0)
     assert "people/alice-chen.html" in (tmp_path / "site" / "index.html").read_text()
     again = run("export", tmp_path / "site", "--format", "html", "--json")
-    assert (again.json["written"], again.json["unchanged"]) == (0, 30)
+    assert (again.json["written"], again.json["unchanged"]) == (0, 31)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,8 @@ def test_an_export_leaves_files_it_did_not_write(run, sample, tmp_path, format_,
 @pytest.mark.parametrize(
     ("format_", "name", "old", "new"),
     [
-        ("html", "index.html", "<body>", "<body>My words"),
+        ("html", "index.html", "<h1>", "<h1>My words"),
+        ("html", "style.css", "--mark", "--my-mark"),
         ("json", "brain.ndjson", "# Alice Chen", "# Alice Jones"),
         ("json", "brain.ndjson", '"title": "Alice Chen"', '"title": "Alice Jones"'),
         ("json", "brain.ndjson", '"type": ', '"my_note": "call her", "type": '),

@@ -69,7 +69,7 @@ def test_subcommands_are_found() -> None:
 
 def test_every_command_has_json_output() -> None:
     without = {name for name in EVERY if "--json" not in options(name)}
-    assert without == {"serve", "demo", "completion"}, "a protocol, a tour and a shell script"
+    assert without == {"serve", "ui", "demo", "completion"}, "servers, a tour and a shell script"
 
 
 def test_the_help_of_an_option_says_its_default() -> None:
@@ -103,8 +103,8 @@ def test_every_command_with_messages_has_quiet() -> None:
     messages = {name for name in EVERY if {"say", "write_table", "show_progress"} & uses(name)}
     assert {"search", "list", "diff", "why", "jobs list", "sync"} <= messages
     loud = {name for name in messages if "--quiet" not in options(name)}
-    # The first four print nothing but their list; serve has a message for a person only.
-    assert loud == {"history", "profile list", "model list", "schema", "serve", "demo"}
+    # The first four print nothing but their list; serve and ui have a message for a person only.
+    assert loud == {"history", "profile list", "model list", "schema", "serve", "ui", "demo"}
 
 
 def test_every_command_with_a_pager_has_no_pager() -> None:

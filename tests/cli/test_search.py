@@ -22,6 +22,17 @@ def test_answers_as_they_were_looked_at(run, sample, golden):
     golden("search-nothing.json", run("search", "zzzz", "--json").stdout)
 
 
+@pytest.mark.parametrize("command", ["search", "query"])
+def test_tsv_prints_one_line_of_six_fields_per_hit(run, sample, command):
+    ran = run(command, "cloud retr*", "--tsv", *(("--mode", "bm25") if command == "query" else ()))
+    lines = [line.split("\t") for line in ran.stdout.splitlines()]
+    assert len(lines) == 2
+    assert {len(fields) for fields in lines} == {6}
+    assert lines[0][:5] == ["people/noor-haddad", "Noor Haddad", "people/profile", "2026-03", "33"]
+    assert "**" not in lines[0][5]
+    assert run(command, "cloud", "--tsv", "--json").exit_code == 2
+
+
 def test_nothing_found(run, sample):
     nothing = run("search", "zzzz")
     assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "Nothing found.\n")

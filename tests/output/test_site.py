@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -14,20 +15,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.output.site import MAX_RENDERED_CHARACTERS, render_site
+from gbrain.output.page_html import MAX_COLOURED_CHARACTERS, MAX_RENDERED_CHARACTERS
+from gbrain.output.site import render_site
 
 SIGNS = "<>&\"'[]()!`*_#|\\ \na:x/-~^%"
 
 
 def files(brain: Brain) -> dict[str, str]:
     with brain.database.read_transaction() as connection:
-        return dict(render_site(connection))
+        made = render_site(connection, brain.is_known_folder)
+        return {path: data for path, data in made if isinstance(data, str)}
+
+
+def images(brain: Brain) -> dict[str, bytes]:
+    with brain.database.read_transaction() as connection:
+        made = render_site(connection, brain.is_known_folder)
+        return {path: data for path, data in made if isinstance(data, bytes)}
 
 
 def body_of(brain: Brain, text: str) -> str:
     """What is made of a page's text, on one line."""
     brain.put("notes/page", text.encode())
-    shown = re.search(r"<main>\n(.*)</main>", files(brain)["pages/notes/page.html"], re.S)
+    shown = re.search(
+        r'<main class="text">\n(.*)</main>', files(brain)["pages/notes/page.html"], re.S
+    )
     assert shown
     return " ".join(shown[1].split())
 
@@ -45,13 +56,14 @@ class Reader(HTMLParser):
         self.elements.add(tag)
         self.links += [value or "" for name, value in attrs if name == "href"]
         assert all(name in ("href", "id", "class", "charset", "content", "http-equiv", "name",
-                            "title", "start", "style") for name, _ in attrs)  # fmt: skip
+                            "title", "start", "style", "rel", "type", "placeholder", "aria-label",
+                            "hidden", "open") for name, _ in attrs)  # fmt: skip
 
 
 def test_every_link_in_the_sample_has_a_target_file(sample: Path) -> None:
     with Brain.open(sample) as brain:
         made = files(brain)
-    assert len(made) == 30
+    assert len(made) == 31
     links = [(path, link) for path, text in made.items() for link in Reader(text).links]
     inside = [(path, link) for path, link in links if "://" not in link]
     assert len(inside) > 100
@@ -68,7 +80,7 @@ def test_every_link_in_the_sample_has_a_target_file(sample: Path) -> None:
          '<p><a href="../other/page.html#part-two">other page &gt; Part two</a></p>'),
         ("[x](../other/page.md#Part%20two)", '<p><a href="../other/page.html#part-two">x</a></p>'),
         ("[[other/page]]", '<p><a href="../other/page.html">Other Page</a></p>'),
-        ("- [ ] a\n- [x] b", "<ul> <li>☐ a</li> <li>☑ b</li> </ul>"),
+        ("- [ ] a\n- [x] b", '<ul> <li class="task">☐ a</li> <li class="task done">☑ b</li> </ul>'),
         ("[ ] a", "<p>[ ] a</p>"),
         ("See https://example.org/a?b=1&c.",
          '<p>See <a href="https://example.org/a?b=1&amp;c">https://example.org/a?b=1&amp;c</a>.</p>'),
@@ -92,6 +104,17 @@ def test_every_link_in_the_sample_has_a_target_file(sample: Path) -> None:
          '<blockquote class="callout"> <p><strong>Note</strong><br /> text</p> </blockquote>'),
         ("> [!note]", '<blockquote class="callout"> <p><strong>Note</strong></p> </blockquote>'),
         ("> plain", "<blockquote> <p>plain</p> </blockquote>"),
+        ("- 2026-04-03 — *Met* Ivy",
+         '<ul> <li class="entry"><time>2026-04-03</time> <em>Met</em> Ivy</li> </ul>'),
+        ("- **2026-04** | chat — Left",
+         '<ul> <li class="entry"><time>2026-04</time> chat — Left</li> </ul>'),
+        ("| a |\n|---|\n| [[other page]] |",
+         '<div class="table"><table> <thead> <tr> <th>a</th> </tr> </thead> <tbody> <tr> '
+         '<td><a href="../other/page.html">other page</a></td> </tr> </tbody> </table> </div>'),
+        ("```py\nx = \"<b>\"\n```",
+         '<pre><code class="language-py"><span class="n">x</span> <span class="o">=</span> '
+         '<span class="s2">"&lt;b&gt;"</span> </code></pre>'),
+        ("```<i>\nx\n```", '<pre><code class="language-&lt;i&gt;">x </code></pre>'),
     ],
 )  # fmt: skip
 def test_markdown_is_rendered_as_html(brain: Brain, text: str, expected: str) -> None:
@@ -112,6 +135,50 @@ def test_a_page_has_its_title_tags_and_backlinks(brain: Brain) -> None:
     assert '<a href="pages/a-%26-b.html">A &amp; b</a>' in made["index.html"]
 
 
+def test_the_index_groups_by_folder_and_the_journal_by_month(brain: Brain) -> None:
+    for slug in ("journal/2026-04-03", "journal/2026-04-09", "journal/2026-05-01"):
+        brain.put(slug, b"# Day\n")
+    brain.put("a/b/deep", b"# Deep\n")
+    brain.put("top", b"# Top\n")
+    groups = re.findall(r"<summary>(.*?) <small>(\d)", files(brain)["index.html"])
+    assert groups == [
+        ("2026-05", "1"), ("2026-04", "2"), ("Top of the folder", "1"), ("a/b", "1"),
+    ]  # fmt: skip
+
+
+def test_the_index_contains_the_text_of_pages_for_its_search(brain: Brain) -> None:
+    brain.put("a", b"# A\n\n**Bold** [[x]] </script><b> & more\n")
+    index = files(brain)["index.html"]
+    data = re.search(r'<script type="application/json" id="pages">(.*)</script>\n<script>', index)
+    assert data
+    assert json.loads(data[1]) == [["pages/a.html", "A", "", "A Bold x </script <b & more"]]
+
+
+def test_images_of_the_folder_are_part_of_the_site(brain: Brain, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    (notes / "sub" / "assets").mkdir(parents=True)
+    (notes / "sub" / "page.md").write_text(
+        "# P\n\n![a](assets/a%20b.png) ![[c.JPG|200]] ![d](../../out.png) ![e](e.png) ![f](no.png)"
+    )
+    (notes / "sub" / "assets" / "a b.png").write_bytes(b"one")
+    (notes / "c.JPG").write_bytes(b"two")
+    (tmp_path / "out.png").write_bytes(b"outside")
+    (notes / "sub" / "e.png").symlink_to(tmp_path / "out.png")
+    brain.import_folder(notes)
+    assert "<img" not in files(brain)["pages/sub/page.html"]
+    brain.allow_writing(notes)
+    page = files(brain)["pages/sub/page.html"]
+    found = images(brain)
+    assert sorted(found.values()) == [b"one", b"two"]
+    assert sorted(re.findall(r'<img src="../../(.*?)"', page)) == sorted(found)
+    assert "<em>d</em> <em>e</em> <em>f</em>" in page
+
+
+def test_long_code_is_not_coloured(brain: Brain) -> None:
+    shown = body_of(brain, f"```py\n{'x = 1;' * (MAX_COLOURED_CHARACTERS // 6 + 1)}\n```")
+    assert "<span" not in shown
+
+
 def test_a_huge_page_is_shown_as_plain_text(brain: Brain) -> None:
     shown = body_of(brain, "[<b>" * (MAX_RENDERED_CHARACTERS // 4 + 1))
     assert shown.startswith("<pre>[&lt;b&gt;[&lt;b&gt;")
@@ -127,9 +194,11 @@ def one_brain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
 @given(st.text(st.sampled_from(SIGNS), max_size=120))
 def test_page_text_never_becomes_active_html(one_brain: Brain, text: str) -> None:
     one_brain.put("page", f"x {text}".encode())
-    written = files(one_brain)
-    assert written
-    for page in written.values():
+    made = files(one_brain)
+    assert made.pop("style.css")
+    assert len(made) == 2
+    for page in made.values():
         read = Reader(page)
-        assert read.elements.isdisjoint(("script", "img", "iframe", "form", "object", "x"))
+        assert read.elements.isdisjoint(("img", "iframe", "form", "object", "x"))
+        assert page.count("<script") == (2 if "All pages</h1>" in page else 0)
         assert not any(link.lower().startswith("javascript") for link in read.links)

@@ -1,0 +1,54 @@
+"""`ui`: the brain as a page in the browser."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from gbrain.brain import Brain
+from gbrain.cli.commands import Db, Module, examples
+from gbrain.output import screen
+
+command = Module()
+
+
+@command.command(
+    "ui", epilog=examples("gbrain ui", "gbrain ui --port 8400", "gbrain ui --no-browser")
+)
+def ui(
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port (default: any free one).")
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, open no browser.")
+    ] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Let the page change nothing.")
+    ] = False,
+    db: Db = None,
+) -> None:
+    """Open the brain as a page in the browser.
+
+    Search as you type, read, edit, and see links and history. The page is served to this computer
+    only, until you press Ctrl-C, and it requests nothing from elsewhere. The address works once:
+    it contains a code that is valid for a minute.
+    """
+    open_brain = partial(Brain.open, db, read_only=read_only)
+    # A missing or damaged file is reported before a browser opens.
+    open_brain().close()
+    from gbrain.server.http import HttpOptions, Listening, serve_http
+
+    def announce(listening: Listening) -> None:
+        address = f"{listening.url}#code={listening.authenticator.issue_code()}"
+        screen.write(address)
+        opened = False
+        if not no_browser:
+            import webbrowser
+
+            opened = webbrowser.open(address)
+        what = "Press Ctrl-C to stop." if opened else "Open this address in your browser."
+        screen.say(what)
+
+    serve_http(open_brain, HttpOptions(port=port, read_only=read_only, load_model=True), announce)
