@@ -136,7 +136,7 @@ def test_the_wheel_installs_man_pages_and_completions() -> None:
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed")
-@pytest.mark.parametrize("width", ["80", "200"])
+@pytest.mark.parametrize("width", ["80", pytest.param("200", marks=pytest.mark.slow)])
 def test_man_renders_the_pages_without_warnings(width: str) -> None:
     pages = sorted(MAN.rglob("*.[15]"))
     shown = subprocess.run(
