@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -17,12 +17,15 @@ from gbrain.text.timeline import entry_day
 
 # Longer pages are shown as plain text: rendering them takes seconds.
 MAX_RENDERED_CHARACTERS = 200_000
-# Colouring takes about a second for each 500,000 characters; a block this long is a listing.
-MAX_COLOURED_CHARACTERS = 20_000
-# Named one by one: some of Pygments' other lexers take quadratic time for a text made to slow them.
+# A block of hostile code this long takes up to 0.3 s to colour, and all of a page at most four
+# times that; the rest of its code stays plain.
+MAX_COLOURED_CHARACTERS = 5_000
+MAX_COLOURED_PAGE_CHARACTERS = 20_000
+# Named one by one: a page chooses the language, and Pygments' lexers for C, C++, Java, Kotlin,
+# Make, Nix and TypeScript are slow for some texts (2,000 newlines as Java: 0.3 s).
 _COLOURED_LANGUAGES = frozenset(
-    "bash c console cpp css diff docker go html ini java javascript js json kotlin lua make "
-    "nix php py python rb ruby rust sh shell sql swift toml ts typescript xml yaml yml zsh".split()
+    "bash console css diff docker go html ini javascript js json lua php py python rb ruby rust "
+    "sh shell sql swift toml xml yaml yml zsh".split()
 )
 _LONGEST_LANGUAGE_NAME = 20
 
@@ -70,6 +73,7 @@ def render_page(renderer: Any, markup: PageMarkup, body: str, structure: Structu
     """Return the HTML of a page's body, without `%%comments%%`."""
     if len(body) > MAX_RENDERED_CHARACTERS:
         return f"<pre>{escape(body)}</pre>"
+    renderer.options["highlight"] = _code_colouring()
     return str(renderer.render(_hide_comments(body, structure), {"markup": markup}))
 
 
@@ -96,8 +100,7 @@ def markdown_renderer() -> Any:
     """Return a Markdown renderer that links pages and shows HTML tags in a page as text."""
     from markdown_it import MarkdownIt
 
-    options = {"html": False, "maxNesting": MAX_NESTING_DEPTH, "highlight": _coloured_code}
-    renderer = MarkdownIt("commonmark", options)
+    renderer = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING_DEPTH})
     renderer.enable(["table", "strikethrough"])
     renderer.inline.ruler.before("link", "wiki_link", _parse_wiki_link)
     renderer.core.ruler.push("adapt_tokens", _adapt_tokens)
@@ -109,14 +112,24 @@ def markdown_renderer() -> Any:
     return renderer
 
 
-def _coloured_code(code: str, language: str, _: str) -> str:
-    """Return code as HTML with the classes of Pygments; "" leaves it to the caller."""
-    name = language.lower()[:_LONGEST_LANGUAGE_NAME]
-    if name not in _COLOURED_LANGUAGES or len(code) > MAX_COLOURED_CHARACTERS:
-        return ""
-    from pygments import highlight
+def _code_colouring() -> Callable[[str, str, str], str]:
+    """Return a function that colours the code of one page, until its limit is reached.
 
-    return str(highlight(code, _lexer(name), _formatter()))
+    It returns HTML with the classes of Pygments, or "", which leaves the code as it is.
+    """
+    left = MAX_COLOURED_PAGE_CHARACTERS
+
+    def colour(code: str, language: str, _: str) -> str:
+        nonlocal left
+        name = language.lower()[:_LONGEST_LANGUAGE_NAME]
+        if name not in _COLOURED_LANGUAGES or len(code) > min(left, MAX_COLOURED_CHARACTERS):
+            return ""
+        from pygments import highlight
+
+        left -= len(code)
+        return str(highlight(code, _lexer(name), _formatter()))
+
+    return colour
 
 
 @cache

@@ -11,7 +11,7 @@ import pytest
 from bench_cold import build
 
 PAGES = 50_000
-# On a quiet machine it is about 40 ms; a machine that does other work as well takes longer.
+# It was 94 ms on two cores with a load of 9.
 MAX_KEYSTROKE_MS = 400
 ROOT = Path(__file__).parents[2]
 
@@ -58,5 +58,5 @@ def test_typing_is_quick_among_50_000_pages(
     assert median(times) < MAX_KEYSTROKE_MS
     page.evaluate("location.hash = '#/graph'")
     page.wait_for_selector(".graph .node:not(.unlabelled)")
-    assert 50 < page.locator(".graph .node").count() <= 150
+    assert 50 < page.locator(".graph .node:not(.missing)").count() <= 150
     context.close()

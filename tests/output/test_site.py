@@ -177,6 +177,11 @@ def test_images_of_the_folder_are_part_of_the_site(brain: Brain, tmp_path: Path)
 def test_long_code_is_not_coloured(brain: Brain) -> None:
     shown = body_of(brain, f"```py\n{'x = 1;' * (MAX_COLOURED_CHARACTERS // 6 + 1)}\n```")
     assert "<span" not in shown
+    block = f"```py\n{'x = 1;' * (MAX_COLOURED_CHARACTERS // 6 - 1)}\n```\n\n"
+    shown = body_of(brain, block * 8)
+    assert [part.count("<span") > 0 for part in shown.split("<pre>")[1:]] == [True] * 4 + [
+        False
+    ] * 4
 
 
 def test_a_huge_page_is_shown_as_plain_text(brain: Brain) -> None:
