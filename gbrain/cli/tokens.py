@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,9 +20,9 @@ command = Module()
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 
-def list_default() -> None:
-    """List the tokens of the default brain."""
-    list_()
+def list_default(*, quiet: bool, json: bool, db: Path | None) -> None:
+    """List the tokens."""
+    list_(quiet=quiet, json=json, db=db)
 
 
 tokens = command.group(

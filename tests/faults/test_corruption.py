@@ -62,12 +62,16 @@ class SoundBrain:
 
     def __init__(self, folder: Path, embedded: Path | None = None) -> None:
         self.folder, self.brain = folder, folder / "brain.db"
-        self.notes = SAMPLE
+        self.notes = folder / "notes"
         self._outputs: dict[str, str] = {}
+        # Commands may write to the folder: not to that of the package.
+        shutil.copytree(SAMPLE, self.notes)
         if embedded:
             shutil.copyfile(embedded, self.brain)
         with Brain.open(self.brain, make=True) as brain:
-            brain.import_folder(SAMPLE)
+            if embedded:
+                brain.move_folder(SAMPLE, self.notes)
+            brain.import_folder(self.notes)
             for number in range(4):
                 text = f"# Often\n\nWritten {number} times.\n\n{'word ' * 900}"
                 brain.put("own/often", text.encode())

@@ -128,7 +128,7 @@ def test_other_users_can_never_read_written_files(tmp_path: Path) -> None:
     assert not open_folders
     assert writable_by_others(tmp_path) == set()
     exported = {path.suffix for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    assert exported == {".md", ".ndjson", ".html"}
+    assert exported == {".css", ".md", ".ndjson", ".html"}
 
 
 def _is_open(folder: Path) -> bool:

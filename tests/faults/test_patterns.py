@@ -16,6 +16,7 @@ from patterns import FoundPattern, attacks, nested_repeats, patterns
 
 # Built from constants of the package, or from a text of limited length.
 BUILT_AT_RUN_TIME = {
+    "gbrain.store.keyword_index: f'(?<!\\\\w){word}(?!\\\\w)'",
     "gbrain.store.vocabulary: f'(?i)\\\\b{start}[^\\\\W_]*'",
     "gbrain.text.foreign_dates: f'\\\\b{phrase}\\\\b'",
     "gbrain.text.date_questions: pattern",
