@@ -8,12 +8,14 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from gbrain.errors import UsageError
 
@@ -258,10 +260,16 @@ def _escape_characters(error: UnicodeError) -> tuple[str, int]:
     return "".join(f"\\u{high:02x}{low:02x}" for high, low in pairs), error.end
 
 
+@cache
+def program() -> Any:
+    """Return the program with its commands; building it takes milliseconds."""
+    return get_command(app)
+
+
 def run_command(words: list[str]) -> int:
     """Run the command and return its exit code; an unexpected error is reported in one line."""
     try:
-        app(words)
+        program().main(words)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except Exception as error:

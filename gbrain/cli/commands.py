@@ -68,6 +68,7 @@ class Module:
 
     def __init__(self) -> None:
         self._apps: dict[str, typer.Typer] = {}
+        self._built: dict[str, Any] = {}
 
     def command(self, name: str, epilog: str | None = None) -> Callable[[Any], Any]:
         """Register a function as the command `name`; `epilog` contains its examples."""
@@ -118,9 +119,11 @@ class Module:
         return app
 
     def __call__(self, name: str) -> Any:
-        command = get_command(self._apps[name])
-        command.name = name
-        return command
+        # A warm process runs the same commands many times.
+        if name not in self._built:
+            self._built[name] = get_command(self._apps[name])
+            self._built[name].name = name
+        return self._built[name]
 
 
 def _unwrap(text: str | None) -> str:

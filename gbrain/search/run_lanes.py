@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
@@ -211,9 +211,7 @@ def _run_vector(
     # Only scans use the second connection; the associative lane always makes one more.
     scanned = text in inputs.scans and "associative" not in lanes
     with (
-        nullcontext(inputs.connection)
-        if scanned
-        else closing(inputs.database.open_second_connection())
+        nullcontext(inputs.connection) if scanned else inputs.database.second_connection()
     ) as second:
         connections = (inputs.connection, second)
 

@@ -52,9 +52,11 @@ def term_offsets(
 ) -> dict[int, tuple[str, list[int]]]:
     """Return, by chunk, its text and the byte offsets in it at which a term occurs."""
     ids = json.dumps(list(chunk_ids))
+    # With the plus FTS5 goes through the matches once. Without it, it looks up each row by itself:
+    # of 700 rows on 162,000 chunks that takes 17 ms a term instead of 4.
     rows = connection.execute(
         "SELECT rowid, highlight(chunks_fts, 2, ?, '') FROM chunks_fts WHERE chunks_fts MATCH ? "
-        "AND rowid IN (SELECT value FROM json_each(?))",
+        "AND +rowid IN (SELECT value FROM json_each(?))",
         (MARK_ON, fts_expression((term,)), ids),
     )
     found: dict[int, tuple[str, list[int]]] = {}
@@ -137,7 +139,7 @@ def _chunks_with_term(
     ids = json.dumps(list(chunk_ids))
     matched = connection.execute(
         "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? "
-        "AND rowid IN (SELECT value FROM json_each(?))",
+        "AND +rowid IN (SELECT value FROM json_each(?))",
         (fts_expression((term,)), ids),
     )
     yield from (row[0] for row in matched)

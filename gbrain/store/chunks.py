@@ -52,6 +52,16 @@ def read_chunks(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dic
     return {row[0]: _from_row(row) for row in rows}
 
 
+def read_chunk_texts(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, str]:
+    """Return the texts of the chunks with these ids, by id."""
+    return dict(
+        connection.execute(
+            "SELECT id, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(chunk_ids)),),
+        ).fetchall()
+    )
+
+
 def first_chunk(connection: sqlite3.Connection, page_id: int) -> StoredChunk | None:
     """Return the page's first chunk; None if it has none."""
     row = connection.execute(

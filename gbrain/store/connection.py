@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from gbrain.errors import BadBrain
@@ -56,6 +56,7 @@ class Database:
         self._write_error = read_only_error(path)
         self._identity = _file_identity(path)
         self._reopened = 0
+        self._spare_connections: list[sqlite3.Connection] = []
         if not self.read_only:
             try:
                 refuse_hard_links(path)
@@ -172,11 +173,35 @@ class Database:
             return connection
 
     @contextmanager
+    def second_connection(self) -> Iterator[sqlite3.Connection]:
+        """Yield another connection to read with on another thread; the next call may get it again.
+
+        Opening and closing one takes as long as a small query.
+        """
+        try:
+            # Without locks, what a connection has in its cache may be of an older file.
+            if self._stamp is not None:
+                raise IndexError
+            connection = self._spare_connections.pop()
+        except IndexError:
+            connection = self.open_second_connection()
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        if self._stamp is None:
+            self._spare_connections.append(connection)
+        else:
+            connection.close()
+
+    @contextmanager
     def second_read_transaction(self) -> Iterator[sqlite3.Connection]:
         """Yield a second connection inside a read transaction, for use on another thread."""
-        with closing(self.open_second_connection()) as connection:
+        with self.second_connection() as connection:
             connection.execute("BEGIN")
             yield connection
+            connection.execute("ROLLBACK")
 
     @property
     def in_transaction(self) -> bool:
@@ -199,7 +224,9 @@ class Database:
 
     def close(self) -> None:
         """Close the connection. An open transaction is rolled back."""
-        self.connection.close()
+        for connection in (*self._spare_connections, self.connection):
+            connection.close()
+        self._spare_connections.clear()
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection]:

@@ -14,7 +14,7 @@ _KANA_OR_HAN = "[\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 _PIECES = (
     "[\u3005-\u3007\u3400-\u9fff\uf900-\ufaff]+[\u3041-\u309f]?|[\u30a1-\u30ff]+|[\u3041-\u309f]+"
 )
-_LAST_LATIN_LETTER = "\u024f"
+_OTHER_LETTERS = re.compile(r"[^\W\d_\u0000-\u024f]")
 _PAIRED = "[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 
 # A word of up to four characters is looked up whole; in Japanese, kana separate up to three.
@@ -45,8 +45,8 @@ def is_mostly_latin(text: str) -> bool:
     """Tell whether at most half of the letters are of another alphabet than the Latin one."""
     if text.isascii():
         return True
-    letters = [letter for letter in text if letter.isalpha()]
-    return 2 * sum(letter > _LAST_LATIN_LETTER for letter in letters) <= len(letters)
+    others = len(_OTHER_LETTERS.findall(text))
+    return not others or 2 * others <= sum(map(str.isalpha, text))
 
 
 def split_unspaced(word: str) -> list[str]:

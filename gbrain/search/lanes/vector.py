@@ -6,7 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
-from gbrain.store.chunks import read_chunks
+from gbrain.store.chunks import read_chunk_texts
 from gbrain.store.pages import slugs_by_id
 from gbrain.store.ranking_data import packaged_model_is_active
 from gbrain.store.vectors import VectorSpace, approximate_cosines, exact_cosines, slots_in_scope
@@ -82,11 +82,11 @@ def _lower_unreadable(
     The packaged model knows English: to it, Chinese text is a row of unknown tokens, which is as
     similar to "todo" as to any other short query.
     """
-    stored = read_chunks(connection, [chunk.chunk_id for chunk in best.values()])
+    texts = read_chunk_texts(connection, [chunk.chunk_id for chunk in best.values()])
     unreadable = {
         page_id
         for page_id, chunk in best.items()
-        if chunk.chunk_id in stored and not is_mostly_latin(stored[chunk.chunk_id].text)
+        if not is_mostly_latin(texts.get(chunk.chunk_id, ""))
     }
     lowest = min(
         (chunk.score for page_id, chunk in best.items() if page_id not in unreadable), default=None
