@@ -77,6 +77,10 @@ class OpenBrain:
             brain.close()
 
 
+class TooBusy(Exception):
+    """A call before this one takes too long to wait for it."""
+
+
 class Session:
     """Runs calls one after the other, in the order they arrive.
 
@@ -91,9 +95,15 @@ class Session:
         self._turn = anyio.Lock()
         self._began = 0.0
 
-    async def run(self, work: Callable[[Brain], T], *, writes: bool) -> T:
-        """Wait for the calls before this one, and return the result of `work` with the brain."""
-        async with self._turn:
+    async def run(
+        self, work: Callable[[Brain], T], *, writes: bool, patience: float | None = None
+    ) -> T:
+        """Wait for the calls before this one, and return the result of `work` with the brain.
+
+        With `patience`, TooBusy is raised once one of those takes longer than so many seconds.
+        """
+        await self._wait_in_line(patience)
+        try:
             self._began = anyio.current_time()
             current = self._current
             self._abandoned = [brain for brain in self._abandoned if brain.busy]
@@ -105,14 +115,29 @@ class Session:
                 self._abandoned.append(current)
                 self._current = OpenBrain(self._open)
                 raise
+        finally:
+            self._turn.release()
 
-    async def wait_for_turn(self, seconds: float) -> bool:
-        """Wait until no call runs; return False once one has run for longer than `seconds`."""
-        while self._turn.locked():
-            if anyio.current_time() - self._began > seconds:
-                return False
-            await anyio.sleep(seconds / 20)
-        return True
+    async def _wait_in_line(self, patience: float | None) -> None:
+        """Acquire the turn, in the order in which calls arrive."""
+        if patience is None:
+            await self._turn.acquire()
+            return
+        has_turn = False
+
+        async def watch(scope: anyio.CancelScope, seconds: float) -> None:
+            while anyio.current_time() - self._began <= seconds:
+                await anyio.sleep(seconds / 10)
+            scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            if self._turn.locked():
+                group.start_soon(watch, group.cancel_scope, patience)
+            await self._turn.acquire()
+            has_turn = True
+            group.cancel_scope.cancel()
+        if not has_turn:
+            raise TooBusy
 
     async def release(self) -> None:
         """Close the brain until the next call."""

@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.brain_session import MAX_ABANDONED_CALLS, OpenBrain, Session
+from gbrain.brain_session import MAX_ABANDONED_CALLS, OpenBrain, Session, TooBusy
 from gbrain.errors import NotFound
 
 
@@ -191,6 +191,39 @@ def test_a_cancelled_write_is_finished_first(session: Session) -> None:
         assert brain is slow.brain
 
     run(test)
+
+
+def test_an_impatient_call_does_not_wait_for_a_long_one(session: Session) -> None:
+    slow = Slow()
+
+    async def test(group) -> None:
+        group.start_soon(run_in_scope, session, slow, anyio.CancelScope())
+        await wait_until_begun(slow)
+        with pytest.raises(TooBusy):
+            await session.run(lambda brain: brain, writes=False, patience=0.05)
+        slow.end.set()
+        brain = await session.run(lambda brain: brain, writes=False, patience=30)
+        assert brain is slow.brain
+
+    run(test)
+
+
+def test_patient_calls_run_in_the_order_of_their_arrival(session: Session) -> None:
+    slow, order = Slow(), []
+
+    async def call(number: int) -> None:
+        await session.run(lambda brain: order.append(number), writes=False, patience=30)
+
+    async def test(group) -> None:
+        group.start_soon(run_in_scope, session, slow, anyio.CancelScope())
+        await wait_until_begun(slow)
+        for number in range(5):
+            group.start_soon(call, number)
+            await anyio.sleep(0.01)
+        slow.end.set()
+
+    run(test)
+    assert order == [0, 1, 2, 3, 4]
 
 
 def test_the_number_of_abandoned_calls_is_bounded(session: Session) -> None:
