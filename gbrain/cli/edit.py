@@ -100,8 +100,8 @@ def edit(
 ) -> None:
     """Edit a page in your editor, or create a new one.
 
-    SLUG may be the title, an alias or the file name of a page. To create a page with a name that
-    another page has, give its path: gbrain edit ideas/marta, or gbrain edit marta.md.
+    SLUG may be the title, an alias or the file name of a page. If another page already has the name
+    of a new one, give the new page's path: gbrain edit ideas/marta, or gbrain edit marta.md.
     """
     with open_brain(db, make=True) as brain:
         page = brain.find(slug)

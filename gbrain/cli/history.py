@@ -174,8 +174,8 @@ def undo(
     """Take back the last change of a page.
 
     The change may be an edit, a rename or a deletion. The earlier text becomes a new version, so
-    nothing is lost. Undoing again goes one change further back. A page that is new and has no file
-    is deleted; the next undo brings it back.
+    nothing is lost. Undoing again goes one change further back. Undoing the creation of a page
+    that has no file deletes it; undo again to bring it back.
     """
     with open_brain(db) as brain:
         done = brain.undo(slug, redo=redo)

@@ -29,7 +29,7 @@ from gbrain.text.slug import is_page_file
 command = Module()
 
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="If page and file both changed, use the file.")
+    bool, typer.Option("--overwrite", help="Take the file's text instead of merging.")
 ]
 NoEmbed = Annotated[
     bool, typer.Option("--no-embed", help="Skip embedding; gbrain embed does it later.")
@@ -320,9 +320,9 @@ def export(
     """Write every page to a file, byte for byte.
 
     A file that you changed since it was imported, or that gbrain did not write, is left alone and
-    reported. You may export into the folder that the pages came from: the next sync finds nothing
-    to do. --force overwrites such files; the old text of a Markdown file is kept in the history of
-    its page.
+    reported. --force overwrites it; the old text of a Markdown file is kept in the history of its
+    page. You may export into the folder that the pages came from: the next sync finds nothing to
+    do.
 
     --dry-run lists the files that would be written, replaced or refused. Export removes no file.
 

@@ -54,19 +54,19 @@ def serve(
     ] = None,
     behind_proxy: Annotated[
         bool,
-        typer.Option("--behind-proxy", help="A proxy in front does TLS: allow any address."),
+        typer.Option("--behind-proxy", help="Any address without --cert: a proxy has TLS."),
     ] = False,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", metavar="NAME", help="Answer to this name, too; repeatable."),
+        typer.Option("--allow-host", metavar="NAME", help="Accept this host name too; repeatable."),
     ] = None,
     db: Db = None,
 ) -> None:
     """Give an AI agent access to the brain (MCP server).
 
     It speaks the Model Context Protocol (MCP) on standard input and output. With --http it answers
-    over HTTP instead: MCP at /mcp, the JSON documents of the commands below /api. Every request
-    needs a token that gbrain token add makes.
+    over HTTP instead: MCP at /mcp, and under /api the JSON that commands print with --json. Every
+    request needs a token that gbrain token add makes.
     """
     open_brain = partial(Brain.open, db, read_only=read_only)
     # A missing or damaged file is reported before the protocol starts.

@@ -68,13 +68,14 @@ def selftest(
     """Test the search with questions made from your pages.
 
     The first run is saved, and later runs are compared with it. If results got worse, the command
-    lists the questions that lost and exits with 1. --keep saves the new run instead. For cron, use
-    --quiet: it prints nothing unless results got worse.
+    lists the questions that lost and exits with 1. With --keep, later runs are compared with this
+    run. For cron, use --quiet: it prints nothing unless results got worse.
 
     Most questions ask for one page, for example by a heading, by a word that only this page
     contains, or by the date of a timeline entry; some have a typo or other words than the page. A
-    question about a word that no page contains must get the verdict nothing, or a partial verdict
-    that names the word. Some ask for new notes, which are added to a temporary copy of the brain.
+    question about a word that no page contains must get the verdict "nothing", or "partial" with
+    that word named. Some ask for notes that are written to a temporary copy of the brain; your
+    brain does not change.
 
     The score (nDCG@10) is 1 if the right page always comes first, and 0 if it is never among the
     first ten. Results count as worse if the score drops by more than --tolerance and the drop is
@@ -138,9 +139,9 @@ def tune_(
 ) -> None:
     """Find the search settings that suit this brain best.
 
-    It asks questions with known answers under about fifty combinations of settings, which merge
-    keyword and vector results differently. The score (nDCG@10) is 1 if the right page always comes
-    first. Nothing changes without --apply.
+    It asks questions with known answers with about fifty combinations of settings. Each merges
+    keyword and vector results in another way. The score (nDCG@10) is 1 if the right page always
+    comes first. Nothing changes without --apply.
 
     To measure the gain fairly, the questions are split into parts. Each part is scored with the
     settings that were best for the other parts (cross-validation). --apply saves the best settings

@@ -63,8 +63,7 @@ def add(
 ) -> None:
     """Add a token and print its secret, which is shown only this once.
 
-    For a token with --wing or --slug-prefix other pages do not exist: it can neither find, read nor
-    write them.
+    A token with --wing or --slug-prefix can find, read and write only those pages.
     """
     if wing is not None and slug_prefix is not None:
         raise UsageError("--wing and --slug-prefix cannot be combined", hint="Use one of them.")

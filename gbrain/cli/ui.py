@@ -32,8 +32,8 @@ def ui(
     """Open the brain as a page in the browser.
 
     Search as you type, read, edit, and see links and history. The page is served to this computer
-    only, until you press Ctrl-C, and it requests nothing from elsewhere. The address works once:
-    it contains a code that is valid for a minute.
+    only, until you press Ctrl-C, and it requests nothing from elsewhere. Open the
+    address within a minute; it works only once.
     """
     open_brain = partial(Brain.open, db, read_only=read_only)
     # A missing or damaged file is reported before a browser opens.
