@@ -84,7 +84,7 @@ def _request(brain: Path, kind: str) -> list[tuple[bytes, bytes]]:
 def _start(brain: Path, idle_minutes: float | None) -> tuple[subprocess.Popen[bytes], Path]:
     log = state_folder() / "warm.log"
     make_folder(log.parent)
-    idle = [] if idle_minutes is None else ["--idle", f"{idle_minutes:g}m"]
+    idle = [] if idle_minutes is None else ["--idle", f"{round(60 * idle_minutes)}s"]
     handle = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
     try:
         started = subprocess.Popen(

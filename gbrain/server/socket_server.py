@@ -62,7 +62,9 @@ class SocketServer:
         self._stopping = anyio.Event()
 
     async def serve(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Take commands until told to stop or unused for long; follow a file that is replaced.
+        """Run commands until `stop`, or until none came for `idle_seconds`.
+
+        If the brain file is replaced, it listens for the new one.
 
         Raises AlreadyWarm if another process listens for the brain.
         """

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 from gbrain.errors import BadBrain, Conflict, GbrainError, NotFound, UsageError
 from gbrain.messages import did_you_mean, similar_names
 from gbrain.paths import make_folder, state_folder
+from gbrain.text.durations import parse_duration
 from gbrain.types import Scope
 
 SECRET_PREFIX = "gbrain_"
@@ -117,17 +117,15 @@ def revoke_token(brain: str, name: str) -> Token:
     )
 
 
-_UNITS = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "m": 30 * 86_400, "y": 365 * 86_400}
-
-
 def expiry(lifetime: str, now: datetime) -> str:
-    """Return the time after a lifetime such as 12h, 90d, 6w, 3m or 1y, as tokens store it."""
-    match = re.fullmatch(r"([0-9]{1,5}) ?([hdwmy])", lifetime.strip().lower())
-    if match is None or not int(match[1]):
-        raise UsageError(f"{lifetime!r} is not a lifetime", hint="For example: --expires 90d")
-    end = now.timestamp() + int(match[1]) * _UNITS[match[2]]
+    """Return the time after a lifetime such as 12h, 90d, 6w or 1y, as tokens store it."""
+    seconds = parse_duration(lifetime)
+    if not seconds:
+        raise UsageError(
+            f"{lifetime!r} is not a lifetime", hint="For example: --expires 90d, or 12h"
+        )
     try:
-        moment = datetime.fromtimestamp(end, UTC)
+        moment = datetime.fromtimestamp(now.timestamp() + seconds, UTC)
     except (OverflowError, ValueError, OSError):
         raise UsageError(f"{lifetime} is too long", hint="For example: --expires 90d") from None
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
