@@ -5,8 +5,8 @@
 
 MODEL is the name of a packaged model or the folder of another one; a folder of E5 without a
 gbrain.json is read with its prefixes and mean pooling (default: the packaged models). Each language
-is a small vault of its notes and the English ones; --together asks all questions on one vault of all
-notes. --keep keeps the brains in FOLDER for a later run. The lists are in fixtures/languages.
+is a small vault of its notes and the English ones; --together asks all questions on one vault of
+all notes. --keep keeps the brains in FOLDER for later runs. The lists are in fixtures/languages.
 """
 
 from __future__ import annotations
