@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,9 @@ from gbrain.brain import Brain
 from gbrain.cli.app import app
 from gbrain.models import runtime, tokenizer
 from gbrain.models.embedder import OnnxEmbedder
+
+if TYPE_CHECKING:
+    from postgres_server import Server
 
 # How long an example takes says more about the machine than about the program.
 settings.register_profile("untimed", deadline=None)
@@ -188,3 +192,44 @@ def embedded(embedded_sample: Path, brain_path: Path) -> Path:
     """Return the path of this test's brain, with the sample pages and their vectors."""
     shutil.copy(embedded_sample, brain_path)
     return brain_path
+
+
+# --- PostgreSQL ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """Start a PostgreSQL server for this process, or use the one that $GBRAIN_TEST_PG names."""
+    from postgres_server import FAST, given_server, start_server
+
+    given = given_server()
+    if given:
+        yield given
+        return
+    with start_server(**FAST, shared_buffers="32MB", max_connections="60") as server:
+        yield server
+
+
+@pytest.fixture
+def new_database(
+    postgres_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], str]]:
+    """`new_database()` creates an empty database for this test and returns its name."""
+    made: list[str] = []
+    if postgres_server.password:
+        monkeypatch.setenv("PGPASSWORD", postgres_server.password)
+
+    def make() -> str:
+        made.append(f"gbrain_test_{uuid4().hex[:12]}")
+        postgres_server.execute(f"CREATE DATABASE {made[-1]}")
+        return made[-1]
+
+    yield make
+    for name in made:
+        postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def server_url(postgres_server: Server, new_database: Callable[[], str]) -> str:
+    """Return the URL of an empty database of this test."""
+    return postgres_server.socket_url(new_database())

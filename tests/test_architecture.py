@@ -47,7 +47,8 @@ NEIGHBOURS_ALLOWED = {
 }
 
 HEAVY = tuple(
-    "numpy onnxruntime tokenizers sqlite_utils mcp starlette uvicorn yaml watchfiles".split()
+    "numpy onnxruntime tokenizers sqlite_utils mcp starlette uvicorn yaml watchfiles "
+    "psycopg".split()
 )
 FOR_SCREENS = ("rich", "markdown_it")
 # Compiling the patterns of the page parser takes longer than a search.

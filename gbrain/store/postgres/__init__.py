@@ -1,0 +1,1 @@
+"""The shared store on PostgreSQL: all SQL that is not SQLite's."""

@@ -1,0 +1,90 @@
+"""The URL of a shared store: what it may contain, and how it is shown. Loads no driver."""
+
+from __future__ import annotations
+
+import os
+import re
+from urllib.parse import parse_qsl, unquote
+
+from gbrain.errors import UsageError
+
+_SCHEMES = ("postgresql://", "postgres://")
+_SECRET_PARAMETERS = ("password", "sslpassword")
+# A shorter password would blank out ordinary words of a message.
+_MIN_REDACTED_CHARACTERS = 4
+_PASSWORD_IN_URL = r"(?i)(postgres(?:ql)?://[^\s:/@?]*:)\S*(?=@)"
+_PASSWORD_PARAMETER = r"(?i)\b((?:ssl)?password=)('[^']*'|[^\s&]+)"
+
+
+def is_server_url(text: str) -> bool:
+    """Tell whether a brain is named by the URL of a PostgreSQL server and not by a path."""
+    return text.lower().startswith(_SCHEMES)
+
+
+def check_url(url: str) -> str:
+    """Return the URL of a shared store; raise UsageError if it is none or has a password in it."""
+    if not is_server_url(url):
+        raise UsageError(
+            f"{redact(url)} is not the URL of a PostgreSQL database",
+            hint="Write postgresql://host/database or postgresql://user@host:port/database.",
+        )
+    if any(ord(char) < 33 or ord(char) == 127 for char in url):
+        raise UsageError(
+            "The URL contains a space or a control character",
+            hint="Write %20 for a space in a name.",
+        )
+    user = _authority(url).rpartition("@")[0]
+    names = {name.lower() for name, _ in _parameters(url)}
+    if ":" in user or names.intersection(_SECRET_PARAMETERS):
+        raise UsageError(
+            f"The URL contains a password: {redact(url)}",
+            hint="Leave it out of the URL, and put it into ~/.pgpass (a line "
+            "host:port:database:user:password, mode 0600), $PGPASSWORD or a service file.",
+            code="password_in_url",
+        )
+    return url
+
+
+def url_parameters(url: str) -> dict[str, str]:
+    """Return the parameters after the question mark of a URL."""
+    return dict(_parameters(url))
+
+
+def url_hosts(url: str) -> list[str]:
+    """Return the hosts that a URL names, its parameters included; empty for the default host."""
+    hosts = []
+    for part in _authority(url).rpartition("@")[2].split(","):
+        host = part[1:].partition("]")[0] if part.startswith("[") else part.partition(":")[0]
+        hosts.append(unquote(host))
+    given = url_parameters(url)
+    for name in ("host", "hostaddr"):
+        hosts += given.get(name, "").split(",")
+    return [host for host in hosts if host]
+
+
+def redact(text: str) -> str:
+    """Return a message without passwords: those in URLs and parameters, and $PGPASSWORD."""
+    text = re.sub(_PASSWORD_IN_URL, r"\1***", text)
+    text = re.sub(_PASSWORD_PARAMETER, r"\1***", text)
+    secret = os.environ.get("PGPASSWORD", "")
+    return text.replace(secret, "***") if len(secret) >= _MIN_REDACTED_CHARACTERS else text
+
+
+def _authority(url: str) -> str:
+    """Return user, host and port of a URL.
+
+    An unescaped slash or question mark in a password ends it early; then it is all before the last
+    @, so that the password is noticed.
+    """
+    rest = url.partition("://")[2]
+    authority, rest_of_path = re.split(r"(?=[/?#])|$", rest, maxsplit=1)
+    port = authority.rpartition(":")[2]
+    if "@" not in authority and ":" in authority:
+        early_end = "@" in rest_of_path.partition("?")[0] or not port.isdecimal()
+        if early_end and "@" in rest_of_path:
+            return rest
+    return authority
+
+
+def _parameters(url: str) -> list[tuple[str, str]]:
+    return parse_qsl(url.partition("?")[2], keep_blank_values=True)

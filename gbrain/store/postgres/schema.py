@@ -1,0 +1,179 @@
+"""The tables of a shared store, in a schema of their own, and the rights of readers and writers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
+
+from gbrain.errors import GbrainError
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+    from gbrain.store.postgres.connection import Row
+
+SHARED_SCHEMA_VERSION = 1
+
+# `state` has one row. Who writes pages locks it and takes the next sequence numbers, so their order
+# is the order of commits, and a reader that knows one number has seen all below it.
+TABLES: LiteralString = """
+CREATE SCHEMA IF NOT EXISTS gbrain;
+CREATE TABLE gbrain.state (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    schema_version integer NOT NULL,
+    identity text NOT NULL,
+    sequence bigint NOT NULL,
+    vector_sequence bigint NOT NULL
+);
+CREATE TABLE gbrain.pages (
+    slug text COLLATE "C" PRIMARY KEY,
+    path text COLLATE "C" NOT NULL,
+    version integer NOT NULL,
+    sequence bigint NOT NULL,
+    deleted boolean NOT NULL,
+    author text NOT NULL,
+    written_at timestamptz NOT NULL DEFAULT now(),
+    sha256 bytea NOT NULL,
+    content text NOT NULL
+);
+CREATE UNIQUE INDEX pages_sequence ON gbrain.pages (sequence);
+CREATE TABLE gbrain.versions (
+    slug text COLLATE "C" NOT NULL,
+    version integer NOT NULL,
+    path text COLLATE "C" NOT NULL,
+    sequence bigint NOT NULL,
+    deleted boolean NOT NULL,
+    author text NOT NULL,
+    written_at timestamptz NOT NULL,
+    sha256 bytea NOT NULL,
+    content text NOT NULL,
+    PRIMARY KEY (slug, version)
+);
+CREATE TABLE gbrain.models (
+    id integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    identity text NOT NULL UNIQUE,
+    dimension integer NOT NULL
+);
+"""
+
+# Without pgvector pages are shared, and every machine embeds them itself. The type names no
+# dimension, because models differ in it.
+VECTOR_TABLES: LiteralString = """
+CREATE TABLE gbrain.vectors (
+    model integer NOT NULL REFERENCES gbrain.models (id),
+    hash bytea NOT NULL,
+    vector halfvec NOT NULL,
+    PRIMARY KEY (model, hash)
+);
+"""
+
+
+class SharedState(NamedTuple):
+    """The state of a shared store: the last sequence numbers of its pages and its vectors."""
+
+    schema_version: int
+    identity: str
+    sequence: int
+    vector_sequence: int
+    has_vectors: bool
+
+
+_SELECT_STATE: LiteralString = (
+    "SELECT schema_version, identity, sequence, vector_sequence, "
+    "to_regclass('gbrain.vectors') IS NOT NULL FROM gbrain.state"
+)
+
+
+def find_state(cursor: Cursor[Row]) -> SharedState | None:
+    """Return the state of the store; None if the database has no brain yet.
+
+    Raises GbrainError if a newer gbrain created it.
+    """
+    found = cursor.execute("SELECT to_regclass('gbrain.state')").fetchone()
+    if found is None or found[0] is None:
+        return None
+    return _read_state(cursor, _SELECT_STATE)
+
+
+def lock_state(cursor: Cursor[Row]) -> SharedState:
+    """Lock the row of the state until the transaction ends, and return it."""
+    return _read_state(cursor, _SELECT_STATE + " FOR UPDATE")
+
+
+def _read_state(cursor: Cursor[Row], statement: LiteralString) -> SharedState:
+    row = cursor.execute(statement).fetchone()
+    if row is None:
+        raise GbrainError(
+            "The shared brain has no row in gbrain.state",
+            hint="Restore the database from a backup.",
+            code="damaged",
+        )
+    state = SharedState(*row)
+    if state.schema_version > SHARED_SCHEMA_VERSION:
+        raise GbrainError(
+            f"The shared brain was written by a newer gbrain (schema {state.schema_version}, "
+            f"this program knows {SHARED_SCHEMA_VERSION})",
+            hint="Upgrade gbrain on this machine.",
+            code="brain_too_new",
+        )
+    return state
+
+
+def create_tables(cursor: Cursor[Row]) -> SharedState:
+    """Create the tables of a shared store unless they exist, and return its state."""
+    # Two machines may push first at the same time.
+    cursor.execute("SELECT pg_advisory_xact_lock(hashtext('gbrain'))")
+    state = find_state(cursor)
+    if state is not None:
+        return state
+    from uuid import uuid4
+
+    cursor.execute(TABLES)
+    if _create_extension(cursor):
+        cursor.execute(VECTOR_TABLES)
+    cursor.execute(
+        "INSERT INTO gbrain.state (schema_version, identity, sequence, vector_sequence) "
+        "VALUES (%s, %s, 0, 0)",
+        (SHARED_SCHEMA_VERSION, uuid4().hex),
+    )
+    return lock_state(cursor)
+
+
+def _create_extension(cursor: Cursor[Row]) -> bool:
+    """Return whether pgvector can be used, after creating it if this user may."""
+    import psycopg
+
+    try:
+        with cursor.connection.transaction():
+            cursor.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise GbrainError(
+            "This database has no pgvector yet, and your role may not add it",
+            hint="Let its owner run: CREATE EXTENSION vector;",
+            code="no_pgvector",
+        ) from error
+    except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
+        # The server was installed without it.
+        return False
+    # The search path of this transaction was chosen before the extension existed.
+    cursor.execute(
+        "SELECT set_config('search_path', 'pg_catalog, gbrain, ' || quote_ident(nspname), true) "
+        "FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'"
+    )
+    return True
+
+
+def role_sql(reader: str, writer: str) -> str:
+    """Return the SQL that gives one role the rights of a reader and another those of a writer.
+
+    A writer can add versions, but neither change nor remove them.
+    """
+    read, write = (f'"{name.replace(chr(34), chr(34) * 2)}"' for name in (reader, writer))
+    return f"""\
+GRANT USAGE ON SCHEMA gbrain TO {read}, {write};
+GRANT SELECT ON ALL TABLES IN SCHEMA gbrain TO {read}, {write};
+GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA gbrain TO {write};
+REVOKE UPDATE, DELETE ON gbrain.versions FROM {write};
+REVOKE DELETE ON gbrain.pages FROM {write};
+REVOKE INSERT, DELETE ON gbrain.state FROM {write};
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA gbrain TO {write};
+"""

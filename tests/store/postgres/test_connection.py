@@ -1,0 +1,179 @@
+"""Connecting to a server: encryption, what errors say, timeouts and poolers."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gbrain.errors import GbrainError
+from gbrain.store.postgres import connection as connection_module
+from gbrain.store.postgres.connection import (
+    Refused,
+    SharedStore,
+    Unreachable,
+    connection_options,
+)
+
+if TYPE_CHECKING:
+    from postgres_server import Server
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql:///db",
+        "postgresql://localhost/db",
+        "postgresql://127.0.0.1:5433/db",
+        "postgresql://[::1]/db",
+        "postgresql://%2Frun%2Fpostgresql/db",
+    ],
+)
+def test_this_machine_needs_no_encryption(url: str) -> None:
+    assert "sslmode" not in connection_options(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://db.example.org/db",
+        "postgresql://localhost,db.example.org/db",
+        "postgresql:///db?host=db.example.org",
+        "postgresql://localhost/db?hostaddr=192.0.2.1",
+    ],
+)
+def test_other_machines_must_prove_their_name(url: str) -> None:
+    options = connection_options(url)
+    assert options["sslmode"] == "verify-full"
+    assert options["sslrootcert"]
+
+
+def test_the_url_can_opt_out_of_verification() -> None:
+    assert connection_options("postgresql://h.example.org/d?sslmode=require")["sslmode"] == (
+        "require"
+    )
+
+
+def test_the_environment_can_opt_out_of_verification(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGSSLMODE", "disable")
+    assert connection_options("postgresql://h.example.org/d")["sslmode"] == "disable"
+
+
+def test_a_service_file_names_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    services = tmp_path / "services.conf"
+    services.write_text("[near]\nhost=localhost\n[far]\nhost=db.example.org\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(services))
+    monkeypatch.delenv("PGSERVICE", raising=False)
+    assert "sslmode" not in connection_options("postgresql:///?service=near")
+    assert connection_options("postgresql:///?service=far")["sslmode"] == "verify-full"
+
+
+def test_a_wrong_password_is_refused(
+    postgres_server: Server, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", "wrong-password")
+    with pytest.raises(Refused) as raised:
+        SharedStore(postgres_server.url(new_database()))
+    assert "wrong-password" not in raised.value.full_message
+    assert "~/.pgpass" in raised.value.hint
+
+
+def test_a_missing_database_is_refused(
+    postgres_server: Server, new_database: Callable[[], str]
+) -> None:
+    new_database()
+    with pytest.raises(Refused, match="does not exist") as raised:
+        SharedStore(postgres_server.socket_url("missing"))
+    assert "createdb" in raised.value.hint
+
+
+def test_a_server_without_encryption_is_refused_elsewhere(
+    postgres_server: Server, new_database: Callable[[], str]
+) -> None:
+    url = postgres_server.url(new_database())
+    with pytest.raises(Refused, match="SSL") as raised:
+        SharedStore(f"{url}?sslmode=verify-full&sslrootcert=system")
+    assert "sslmode=disable" in raised.value.hint
+
+
+def test_a_closed_port_is_unreachable() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with pytest.raises(Unreachable):
+        SharedStore(f"postgresql://user@127.0.0.1:{port}/db")
+
+
+def test_an_unknown_host_is_unreachable() -> None:
+    with pytest.raises(Unreachable):
+        SharedStore("postgresql://host.invalid/db?sslmode=disable")
+
+
+def test_a_server_that_says_nothing_is_given_up(
+    server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "TRANSACTION_SECONDS", 0.3)
+    with (
+        SharedStore(server_url) as store,
+        pytest.raises(Unreachable),
+        store.transaction() as cursor,
+    ):
+        cursor.execute("SELECT pg_sleep(20)")
+
+
+def test_a_connection_that_the_server_ends_is_unreachable(
+    postgres_server: Server, server_url: str
+) -> None:
+    with SharedStore(server_url) as store:
+        pid = store.connection.info.backend_pid
+        postgres_server.execute(f"SELECT pg_terminate_backend({pid})")
+        with pytest.raises(Unreachable), store.transaction() as cursor:
+            cursor.execute("SELECT 1")
+
+
+def test_settings_end_with_the_transaction(server_url: str) -> None:
+    with SharedStore(server_url) as store:
+        show = "SELECT current_setting('search_path'), current_setting('lock_timeout')"
+        before = store.connection.execute(show).fetchone()
+        with store.transaction() as cursor:
+            cursor.execute(show)
+            assert cursor.fetchone() != before
+        assert store.connection.execute(show).fetchone() == before
+
+
+def test_no_statement_is_prepared(server_url: str) -> None:
+    with SharedStore(server_url) as store:
+        for _ in range(12):
+            with store.transaction() as cursor:
+                cursor.execute("SELECT %s::text", ("again",))
+        found = store.connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()
+        assert found == (0,)
+
+
+def test_an_error_of_the_server_quotes_no_values(server_url: str) -> None:
+    with SharedStore(server_url) as store:
+        with store.transaction() as cursor:
+            cursor.execute("CREATE TABLE public.t (a text PRIMARY KEY)")
+            cursor.execute("INSERT INTO public.t VALUES ('private words')")
+        with pytest.raises(GbrainError) as raised, store.transaction() as cursor:
+            cursor.execute("INSERT INTO public.t VALUES ('private words')")
+        assert "private words" not in raised.value.full_message
+
+
+def test_a_second_thread_does_not_disturb_the_first(server_url: str) -> None:
+    results = []
+
+    def work(number: int) -> None:
+        with SharedStore(server_url) as store, store.transaction() as cursor:
+            results.append(cursor.execute("SELECT %s::int", (number,)).fetchone())
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [(0,), (1,), (2,), (3,)]
