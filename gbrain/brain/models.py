@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from time import time
@@ -130,20 +131,38 @@ class ModelMethods(BrainFile):
         return active
 
     def models(self) -> list[ModelRow]:
-        """Return all models the brain knows."""
+        """Return all models the brain knows, and the packaged ones that are installed."""
+        from gbrain.models.catalog import packaged_models
         from gbrain.store import models
 
         self.active_model()
+        with self.database.read_transaction() as connection:
+            known = models.list_models(connection)
+        for spec in () if self.read_only else packaged_models():
+            if spec.identity not in {row.identity for row in known}:
+                self._add_packaged(spec)
         with self.database.read_transaction() as connection:
             return models.list_models(connection)
 
     def model(self, name: str) -> ModelRow:
         """Return the model called `name`; NotFound lists the names there are."""
+        from gbrain.models.catalog import OPTIONAL_MODELS, packaged_model
         from gbrain.store import models
 
         self.active_model()
         with self.database.read_transaction() as connection:
+            known = {row.name for row in models.list_models(connection)}
+        if name not in known and name in OPTIONAL_MODELS:
+            self._add_packaged(packaged_model(name))
+        with self.database.read_transaction() as connection:
             return models.require_model(connection, name)
+
+    def _add_packaged(self, spec: ModelSpec) -> None:
+        """Register a packaged model, unless another model has its name."""
+        from gbrain.errors import Conflict
+
+        with suppress(Conflict):
+            self.add_model(spec, packaged=True)
 
     def model_spec(self, model: ModelRow) -> ModelSpec:
         """Return what is needed to open a model.

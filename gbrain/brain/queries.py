@@ -124,10 +124,10 @@ class QueryMethods(ModelMethods):
 
     def _embed_query(self, text: str) -> Floats:
         text = text[:_MAX_EMBEDDED_CHARACTERS]
-        # The packaged model ranks better with the mean of both readings; others may need a prefix.
-        if self.active_model().folder is None:
-            return self.embedder.embed_query_averaged(text)
-        return self.embedder.embed_query(text)
+        embedder = self.embedder
+        if embedder.spec.average_query:
+            return embedder.embed_query_averaged(text)
+        return embedder.embed_query(text)
 
     def _embed_new_chunks(self, trace: Trace) -> Backlog:
         backlog = self.backlog()

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from gbrain.errors import ModelUnavailable
 from gbrain.models.files import TOKENIZER_FILE, read_json
+from gbrain.models.piece_table import PIECES_FILE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 PACKAGED_MODEL = "bge-small-en-v1.5"
+# Models in wheels of their own, by the name of the package that contains their files.
+OPTIONAL_MODELS = {"multilingual-e5-small": "gbrain_multilingual_e5_small"}
+INSTALL_OPTIONAL = "pip install 'gbrain[languages]'"
 PACKAGED_RERANKER = "ms-marco-MiniLM-L-12-v2"
 DESCRIPTION_FILE = "gbrain.json"
 # Another file name, so that a reranker is never mistaken for an embedding model.
@@ -37,6 +41,8 @@ class ModelSpec(NamedTuple):
 
     `max_tokens` includes special tokens. `fused` says that the graph in the file is already
     optimised, so that opening it skips that step. `files` lists the recorded size and hash of each.
+    `average_query` says that queries are found best by the mean of their vectors with and without
+    the prefix.
     """
 
     name: str
@@ -51,6 +57,7 @@ class ModelSpec(NamedTuple):
     fused: bool = False
     model_file: str = "model.onnx"
     files: tuple[ModelFile, ...] = ()
+    average_query: bool = False
 
     @property
     def identity(self) -> str:
@@ -61,7 +68,12 @@ class ModelSpec(NamedTuple):
         parts = [
             EMBEDDING_RECIPE,
             self.sha256,
-            sorted([file.path, file.sha256] for file in self.files if file.path != self.model_file),
+            # A table of pieces is made from the tokenizer and gives the same ids.
+            sorted(
+                [file.path, file.sha256]
+                for file in self.files
+                if file.path not in (self.model_file, PIECES_FILE)
+            ),
             self.pooling,
             self.normalize,
             self.query_prefix,
@@ -81,6 +93,7 @@ class ModelSpec(NamedTuple):
             "dimension": self.dimension,
             "max_tokens": self.max_tokens,
             "fused": self.fused,
+            "average_query": self.average_query,
             "files": {
                 file.path: {"bytes": file.size, "sha256": file.sha256} for file in self.files
             },
@@ -104,15 +117,43 @@ class Embedder(Protocol):
 
 def packaged_model(name: str = PACKAGED_MODEL) -> ModelSpec:
     """Return the packaged model with this name, without checking its files."""
-    here = Path(__file__).parent
-    described = read_json(here / name / DESCRIPTION_FILE) if name == Path(name).name else None
-    if described is None:
-        known = sorted(path.parent.name for path in here.glob(f"*/{DESCRIPTION_FILE}"))
+    folder = _packaged_folder(name)
+    described = read_json(folder / DESCRIPTION_FILE) if folder else None
+    if folder is None or described is None:
+        if name in OPTIONAL_MODELS:
+            raise ModelUnavailable(
+                f"The model {name} is not installed.", hint=f"Install it: {INSTALL_OPTIONAL}"
+            )
+        known = ", ".join(spec.name for spec in packaged_models())
         raise ModelUnavailable(
             f"No model named {name} ships with gbrain.",
-            hint=f"Packaged: {', '.join(known) or 'none; reinstall gbrain'}.",
+            hint=f"Packaged: {known or 'none; reinstall gbrain'}.",
         )
-    return spec_from_description(described, here / name)
+    return spec_from_description(described, folder)
+
+
+def packaged_models() -> list[ModelSpec]:
+    """Return the packaged models that are installed, the default one first."""
+    folders = {name: _packaged_folder(name) for name in (PACKAGED_MODEL, *OPTIONAL_MODELS)}
+    return [
+        packaged_model(name)
+        for name, folder in folders.items()
+        if folder and (folder / DESCRIPTION_FILE).is_file()
+    ]
+
+
+def _packaged_folder(name: str) -> Path | None:
+    """Return the folder of a packaged model: in gbrain itself, or else that of its own wheel."""
+    folder = Path(__file__).parent / name
+    if name != folder.name:
+        return None
+    if name in OPTIONAL_MODELS and not folder.is_dir():
+        from importlib.util import find_spec
+
+        found = find_spec(OPTIONAL_MODELS[name])
+        places = found.submodule_search_locations if found else None
+        return Path(next(iter(places))) if places else None
+    return folder
 
 
 def packaged_reranker() -> ModelSpec:
@@ -191,6 +232,7 @@ def spec_from_description(described: Mapping[str, Any], folder: Path) -> ModelSp
         folder=folder,
         normalize=described.get("normalize", True) is not False,
         fused=described.get("fused", False) is True,
+        average_query=described.get("average_query", False) is True,
         model_file=model_file,
         files=files,
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gbrain.errors import ModelUnavailable
-from gbrain.models.files import TOKENIZER_FILE, check_sizes
-from gbrain.models.runtime import Transformer, open_session_and_tokenizer, usable_cores
+from gbrain.models.files import check_sizes
+from gbrain.models.runtime import Transformer, open_session_and, usable_cores
 from gbrain.models.tokenizer import ModelTokenizer
 from gbrain.threads import BackgroundCall
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # Texts read ahead of the vector that is returned next: enough to keep the threads busy while the
 # caller writes, few enough to bound memory.
 MAX_QUEUED_PER_THREAD = 16
-# After this many texts a packed session saves more time than opening it takes.
+# After this many texts a packed session and the library's tokenizer save more time than opening
+# them takes.
 PACK_AFTER_TEXTS = 64
 
 
@@ -43,11 +44,10 @@ class OnnxEmbedder:
         check_sizes(spec)
         self.spec = spec
         self._model = spec.folder / spec.model_file
-        session, tokenizer = open_session_and_tokenizer(
-            self._model, spec.folder / TOKENIZER_FILE, fused=spec.fused
+        session, self._tokens = open_session_and(
+            self._model, lambda: ModelTokenizer.open(spec), fused=spec.fused
         )
         self._network = Transformer(session, self._model)
-        self._tokens = ModelTokenizer(tokenizer, spec.max_tokens)
         self._threads = threads or usable_cores()
         self._embedded_chunks = 0
         self._pool: ThreadPoolExecutor | None = None
@@ -76,9 +76,7 @@ class OnnxEmbedder:
             for text in texts:
                 self._embedded_chunks += 1
                 if self._embedded_chunks == PACK_AFTER_TEXTS:
-                    self._network = Transformer.open(
-                        self._model, fused=self.spec.fused, packed=True
-                    )
+                    self._prepare_for_many_texts()
                 pending.append(pool.submit(self._embed, self.spec.passage_prefix + text))
                 while pending and (pending[0].done() or len(pending) >= max_pending):
                     yield pending.popleft().result()
@@ -104,6 +102,15 @@ class OnnxEmbedder:
 
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gbrain-embed")
         return self._pool
+
+    def _prepare_for_many_texts(self) -> None:
+        session, self._tokens = open_session_and(
+            self._model,
+            lambda: ModelTokenizer.open(self.spec, for_many_texts=True),
+            fused=self.spec.fused,
+            packed=True,
+        )
+        self._network = Transformer(session, self._model)
 
     def _embed(self, text: str) -> NDArray[np.float32]:
         import numpy as np

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gbrain.errors import ModelUnavailable
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+T = TypeVar("T")
 
 LOG_FATAL_ONLY = 4
 # glibc's mallopt parameters M_TRIM_THRESHOLD and M_MMAP_THRESHOLD.
@@ -81,6 +82,13 @@ def open_session_and_tokenizer(
     model: Path, tokenizer: Path, *, fused: bool, packed: bool = False
 ) -> tuple[OnnxSession, Tokenizer]:
     """Open a session and a tokenizer in parallel, in little more time than the session needs."""
+    return open_session_and(model, lambda: open_tokenizer(tokenizer), fused=fused, packed=packed)
+
+
+def open_session_and(
+    model: Path, open_other: Callable[[], T], *, fused: bool, packed: bool = False
+) -> tuple[OnnxSession, T]:
+    """Open a session on a second thread while `open_other` runs; return both results."""
     # Opening a session runs without the GIL, importing the library does not: import it first.
     _import_onnxruntime()
     outcome: list[OnnxSession | ModelUnavailable] = []
@@ -94,7 +102,7 @@ def open_session_and_tokenizer(
     thread = Thread(target=load, name="gbrain-open-model")
     thread.start()
     try:
-        opened = open_tokenizer(tokenizer)
+        opened = open_other()
     finally:
         thread.join()
     session = outcome[0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gbrain.models.catalog import PACKAGED_MODEL
 from gbrain.models.files import TOKENIZER_FILE
+from gbrain.models.piece_table import open_table
 from gbrain.models.runtime import open_tokenizer
 
 if TYPE_CHECKING:
@@ -26,30 +27,46 @@ MAX_SLICE_CHARACTERS = 1 << 16
 class ModelTokenizer:
     """A model's tokenizer; opening one loads neither numpy nor the network."""
 
-    def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
-        self._tokenizer = tokenizer
-        self._before, self._after = _special_ids(tokenizer)
+    def __init__(
+        self,
+        encode: Callable[[str], list[int]],
+        around: tuple[list[int], list[int]],
+        max_tokens: int,
+    ) -> None:
+        """Split with `encode`; `around` are the special tokens before and after a text."""
+        self._encode = encode
+        self._before, self._after = around
         self._window_tokens = max(1, max_tokens - len(self._before) - len(self._after))
 
     @classmethod
-    def open(cls, spec: ModelSpec) -> ModelTokenizer:
-        """Open the tokenizer of a model without its network."""
-        return cls(open_tokenizer(spec.folder / TOKENIZER_FILE), spec.max_tokens)
+    def open(cls, spec: ModelSpec, *, for_many_texts: bool = False) -> ModelTokenizer:
+        """Open the tokenizer of a model without its network.
+
+        `for_many_texts` opens the library's, which is slow to open for some models.
+        """
+        table = None if for_many_texts else open_table(spec.folder)
+        if table:
+            return cls(table.encode, (table.before, table.after), spec.max_tokens)
+        tokenizer = open_tokenizer(spec.folder / TOKENIZER_FILE)
+
+        def encode(text: str) -> list[int]:
+            ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+            return ids
+
+        return cls(encode, _special_ids(tokenizer), spec.max_tokens)
 
     def count(self, text: str) -> int:
         """Return how many tokens the text has, without special tokens."""
-        encode = self._tokenizer.encode
-        return sum(len(encode(part, add_special_tokens=False)) for part in split_text(text))
+        return sum(len(self._encode(part)) for part in split_text(text))
 
     def windows(self, text: str) -> Iterator[list[int]]:
         """Yield the token ids of the text in as few windows as possible, in order.
 
         The windows differ in length by at most one token; each has the special tokens around it.
         """
-        encode = self._tokenizer.encode
         ids: list[int] = []
         for part in split_text(text):
-            ids.extend(encode(part, add_special_tokens=False).ids)
+            ids.extend(self._encode(part))
         windows = max(1, -(-len(ids) // self._window_tokens))
         for number in range(windows):
             start, end = len(ids) * number // windows, len(ids) * (number + 1) // windows

@@ -49,7 +49,8 @@ def damage(folder: Path, how: str) -> None:
 
 def test_the_packaged_model_is_there_and_intact(run, brain_path):
     run("init")
-    (model,) = run("model", "list", "--json").json["models"]
+    model, other = run("model", "list", "--json").json["models"]
+    assert (other["name"], other["active"]) == ("multilingual-e5-small", False)
     assert model == {
         "name": "bge-small-en-v1.5",
         "active": True,
@@ -61,7 +62,10 @@ def test_the_packaged_model_is_there_and_intact(run, brain_path):
         "max_tokens": 512,
         "folder": None,
     }
-    assert run("model", "list").stdout == "*\tbge-small-en-v1.5\t384\t512\tcls\n"
+    assert run("model", "list").stdout.splitlines() == [
+        "*\tbge-small-en-v1.5\t384\t512\tcls",
+        "\tmultilingual-e5-small\t384\t512\tmean",
+    ]
     assert run("model", "verify", "--json").json["ok"] is True
     assert run("model", "verify").stderr == "The files of bge-small-en-v1.5 are unchanged.\n"
 
@@ -71,6 +75,7 @@ def test_a_model_of_ones_own_beside_the_packaged_one(run, moved):
     assert {name: model["active"] for name, model in named.items()} == {
         "bge-small-en-v1.5": False,
         "mine": True,
+        "multilingual-e5-small": False,
     }
     assert (named["mine"]["folder"], named["mine"]["max_tokens"]) == (str(moved), 256)
     assert run("query", "wading bird", "--json").json["results"][0]["slug"] == "birds"

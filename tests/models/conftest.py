@@ -25,3 +25,10 @@ def embedder(spec: ModelSpec) -> Iterator[OnnxEmbedder]:
     opened = OnnxEmbedder(spec)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def multilingual() -> Iterator[OnnxEmbedder]:
+    opened = OnnxEmbedder(packaged_model("multilingual-e5-small"))
+    yield opened
+    opened.close()

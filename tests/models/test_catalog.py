@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gbrain.errors import ModelUnavailable
+from gbrain.models import catalog
 from gbrain.models.catalog import (
+    DESCRIPTION_FILE,
+    OPTIONAL_MODELS,
     PACKAGED_MODEL,
     ModelSpec,
     packaged_model,
+    packaged_models,
     spec_from_description,
     spec_from_folder,
 )
@@ -274,7 +280,7 @@ def test_a_real_model_without_configuration(tmp_path: Path, spec: ModelSpec) -> 
         max_tokens=512,
     )
     assert described.dimension == 384
-    assert described == spec._replace(folder=tmp_path, fused=False)
+    assert described == spec._replace(folder=tmp_path, fused=False, average_query=False)
     assert described.identity == spec.identity
 
 
@@ -296,3 +302,40 @@ def test_the_catalog_loads_nothing_heavy() -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_the_model_for_other_languages_is_found_in_its_place_or_its_wheel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "multilingual-e5-small"
+    assert [spec.name for spec in packaged_models()] == [PACKAGED_MODEL, name]
+    in_place = packaged_model(name)
+    verify_hashes(in_place)
+    # As a wheel without the model: its folder is not beside this module.
+    (tmp_path / "models").mkdir()
+    shutil.copytree(packaged_model().folder, tmp_path / "models" / PACKAGED_MODEL)
+    monkeypatch.setattr(catalog, "__file__", str(tmp_path / "models" / "catalog.py"))
+    assert [spec.name for spec in packaged_models()] == [PACKAGED_MODEL]
+    with pytest.raises(ModelUnavailable, match="not installed") as missing:
+        packaged_model(name)
+    assert "gbrain[languages]" in missing.value.hint
+    wheel = tmp_path / "site" / OPTIONAL_MODELS[name]
+    wheel.mkdir(parents=True)
+    shutil.copy(in_place.folder / DESCRIPTION_FILE, wheel)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert packaged_model(name) == in_place._replace(folder=wheel)
+
+
+def test_the_main_wheel_leaves_the_second_model_to_its_own() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    folder = packaged_model("multilingual-e5-small").folder
+    own = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
+    wheel, own_wheel = (
+        document["tool"]["hatch"]["build"]["targets"]["wheel"] for document in (project, own)
+    )
+    assert folder.relative_to(ROOT).as_posix() in wheel["exclude"]
+    assert {"LICENSE", "PROVENANCE.md", DESCRIPTION_FILE} <= set(own_wheel["only-include"])
+    assert {file.path for file in packaged_models()[1].files} <= set(own_wheel["only-include"])
+    assert own_wheel["sources"] == {"": OPTIONAL_MODELS["multilingual-e5-small"]}
+    (required,) = project["project"]["optional-dependencies"]["languages"]
+    assert required.startswith(own["project"]["name"])

@@ -46,6 +46,21 @@ def test_vectors_are_those_of_the_original_model(embedder: OnnxEmbedder) -> None
     assert np.mean(cosines) >= 0.995
 
 
+def test_multilingual_vectors_are_those_of_the_original_model(multilingual: OnnxEmbedder) -> None:
+    lines = (REFERENCE.parent / "multilingual.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 32
+    cosines = []
+    for row in map(json.loads, lines):
+        prefix = next(p for p in ("query: ", "passage: ") if row["text"].startswith(p))
+        text = row["text"].removeprefix(prefix)
+        is_query = prefix == multilingual.spec.query_prefix
+        vector = multilingual.embed_query(text) if is_query else passage(multilingual, text)
+        expected = np.array(row["vector"])
+        cosines.append(vector @ expected / np.linalg.norm(expected))
+    assert min(cosines) >= 0.98
+    assert np.mean(cosines) >= 0.99
+
+
 def test_the_reference_counts_the_same_tokens(embedder: OnnxEmbedder) -> None:
     lines = REFERENCE.read_text(encoding="utf-8").splitlines()
     assert lines

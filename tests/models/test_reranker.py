@@ -47,7 +47,7 @@ def test_the_packaged_files_are_the_described_ones() -> None:
 def test_it_is_not_offered_as_an_embedding_model() -> None:
     with pytest.raises(ModelUnavailable) as refused:
         packaged_model("ms-marco-MiniLM-L-12-v2")
-    assert refused.value.hint == "Packaged: bge-small-en-v1.5."
+    assert refused.value.hint == "Packaged: bge-small-en-v1.5, multilingual-e5-small."
 
 
 def test_scores_are_those_of_the_unquantised_model(encoder: CrossEncoder) -> None:
