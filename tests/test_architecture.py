@@ -22,6 +22,7 @@ RANKS = (
     ("query_options",),
     ("store", "models"),
     ("search", "importing"),
+    ("remotes",),
     ("brain",),
     ("evaluate", "as_of", "ask", "brain_session", "limited"),
     ("output",),

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from gbrain.brain.base import BrainFile, timestamp
+from gbrain.brain.base import timestamp
+from gbrain.brain.pages import PageMethods
 from gbrain.errors import NotFound
 from gbrain.types import Progress, no_progress
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from gbrain.store.page_writer import WriteResult
 
 
-class ImportExportMethods(BrainFile):
+class ImportExportMethods(PageMethods):
     """Import pages from files, export them to files."""
 
     def import_folder(
@@ -150,15 +151,21 @@ class ImportExportMethods(BrainFile):
         return report
 
     def _write_files(self, slugs: Iterable[str], report: ImportReport) -> None:
+        """Write pages to their files, and add what was written to the report."""
+        created = [change.slug for change in report.changes if change.action == "create"]
+        self.write_files(slugs, created, report)
+
+    def write_files(
+        self, slugs: Iterable[str], created: Iterable[str], report: ImportReport
+    ) -> None:
         """Write pages to their files, and add what was written to the report.
 
-        New pages without a folder wait for one.
+        Those of them that were `created` and have no folder wait for one.
         """
         from gbrain.importing.scan import ImportProblem
         from gbrain.importing.write_through import write_page_file
         from gbrain.store.folders import find_page_file, wait_for_folder
 
-        created = [change.slug for change in report.changes if change.action == "create"]
         with self.database.write_transaction() as connection:
             without = [slug for slug in created if not find_page_file(connection, slug)]
             report.without_file = self.why_without_file(connection) if without else None
@@ -191,7 +198,7 @@ class ImportExportMethods(BrainFile):
         return import_page_file(self.database, page, timestamp())
 
     def conflicts(self) -> list[PageConflict]:
-        """Return the pages that could not be merged with their file, by slug."""
+        """Return the pages that could not be merged with their file or a remote, by slug."""
         from gbrain.store.conflicts import list_conflicts
 
         with self.database.read_transaction() as connection:
@@ -212,20 +219,34 @@ class ImportExportMethods(BrainFile):
                 )
             return conflicts.conflict_texts(connection, conflict)
 
-    def resolve_conflict(self, slug: str, data: bytes, texts: ConflictTexts) -> WriteResult:
-        """Write the text that resolves a conflict; raise Conflict if the page changed since."""
-        from gbrain.store import conflicts, page_writer, pages
+    def resolve_conflict(self, slug: str, data: bytes | None, texts: ConflictTexts) -> WriteResult:
+        """Write the text that resolves a conflict; None deletes the page.
+
+        Raises Conflict if the page changed since.
+        """
+        from gbrain.store import conflicts, page_writer, pages, remote_conflicts
         from gbrain.text.page import parse_page
+
+        if data is None:
+            deleted = self.delete(slug, expected_version=texts.current)
+            assert texts.remote is not None
+            with self.database.write_transaction() as connection:
+                remote_conflicts.remove_remote_conflict(connection, slug, texts.remote)
+            return deleted
+        content = data
 
         def write(connection: sqlite3.Connection) -> WriteResult:
             known = pages.require_page(connection, slug)
             written = page_writer.write_page(
                 connection,
-                parse_page(known.path, data),
+                parse_page(known.path, content),
                 timestamp(),
                 expected_version=texts.current,
             )
-            conflicts.remove_conflict(connection, known.id, texts.version)
+            if texts.remote:
+                remote_conflicts.remove_remote_conflict(connection, slug, texts.remote)
+            else:
+                conflicts.remove_conflict(connection, known.id, texts.version)
             return written
 
         return self.change_page(write)

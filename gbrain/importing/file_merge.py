@@ -50,7 +50,7 @@ def plan_import(
     if same_path and (page.sha256 == base or later):
         # A version after the last common text: a write that was killed before it was recorded.
         return ImportPlan("ahead", page, known)
-    merged = _merge(
+    merged = merge_page(
         page,
         text_with_hash(connection, known.id, base) if base else None,
         page_text(connection, known.id),
@@ -58,8 +58,11 @@ def plan_import(
     return ImportPlan("merge" if merged else "conflict", page, known, merged)
 
 
-def _merge(page: Page, base: str | None, brain: str) -> Page | None:
-    """Return the merged page; None if the texts, or the front matter of the result, conflict."""
+def merge_page(page: Page, base: str | None, brain: str) -> Page | None:
+    """Return a page merged with the brain's text of it, whose last common text was `base`.
+
+    Returns None if the texts, or the front matter of the result, conflict.
+    """
     from gbrain.text.merge import merge_texts
 
     merged = merge_texts(base, brain, page.text)

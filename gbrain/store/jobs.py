@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gbrain.store.vectors import VectorSpace
@@ -183,6 +183,19 @@ def sample_embedded(
     return [
         (EmbeddingJob(row[0], row[1], tuple(json.loads(row[2])), *row[3:5]), row[5]) for row in rows
     ]
+
+
+def hashes_without_vector(
+    connection: sqlite3.Connection, space: VectorSpace, hashes: Iterable[bytes]
+) -> list[bytes]:
+    """Return those of the hashes for which there is no vector."""
+    known = f"SELECT 1 FROM {space.vectors} WHERE model_id = {space.model_id} AND hash = ?"
+    return [digest for digest in hashes if not connection.execute(known, (digest,)).fetchone()]
+
+
+def queued_hashes(connection: sqlite3.Connection) -> list[bytes]:
+    """Return the hashes of all texts that wait to be embedded."""
+    return [row[0] for row in connection.execute("SELECT hash FROM embedding_jobs")]
 
 
 def finish_jobs(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> None:

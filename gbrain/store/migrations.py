@@ -12,6 +12,7 @@ from gbrain.store.schema import (
     TABLES_1,
     TABLES_2,
     TABLES_6,
+    TABLES_7,
     VECTOR_TABLES,
 )
 from gbrain.store.vectors import all_spaces, create_vector_tables
@@ -59,6 +60,11 @@ def migrate(connection: sqlite3.Connection) -> None:
     def sixth(db: Database) -> None:
         _run(db, TABLES_6)
         db.conn.execute("PRAGMA user_version = 6")
+
+    @steps(name="0007_remotes")
+    def seventh(db: Database) -> None:
+        _run(db, TABLES_7)
+        db.conn.execute("PRAGMA user_version = 7")
 
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")

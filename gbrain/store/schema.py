@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 # Tables whose rows follow from the texts of pages and can be rebuilt from them.
 DERIVED_TABLES = ("names", "tags", "links", "chunks", "page_questions")
@@ -229,6 +229,39 @@ CREATE TABLE conflicts (
 ) WITHOUT ROWID;
 """
 
+# Shared stores that the brain is connected to; for each page what it and the remote had in common
+# last (no hash: deleted), with the model whose vectors the remote has; pages that did not merge.
+TABLES_7 = """
+CREATE TABLE remotes (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    url TEXT NOT NULL,
+    identity TEXT,
+    parts TEXT,
+    sequence INTEGER NOT NULL DEFAULT 0,
+    vector_sequence INTEGER NOT NULL DEFAULT 0,
+    pulled_at TEXT,
+    added_at TEXT NOT NULL
+);
+CREATE TABLE remote_pages (
+    remote_id INTEGER NOT NULL REFERENCES remotes(id) ON DELETE CASCADE,
+    slug TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    sha256 BLOB,
+    vectors INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (remote_id, slug)
+) WITHOUT ROWID;
+CREATE TABLE remote_conflicts (
+    remote_id INTEGER NOT NULL REFERENCES remotes(id) ON DELETE CASCADE,
+    slug TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    version INTEGER,
+    base_sha256 BLOB,
+    found_at TEXT NOT NULL,
+    PRIMARY KEY (remote_id, slug)
+) WITHOUT ROWID;
+"""
+
 # Vectors of one dimension: exact ones by slot, and the small codes that a query scans, about a
 # thousand in each row.
 VECTOR_TABLES = """
@@ -284,7 +317,7 @@ def _own_statements(names: Iterable[str]) -> list[str]:
     # SQLite stores the statement without these words.
     vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "")
     of_models = "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
-    script = TABLES_1 + TABLES_2 + TABLES_6 + of_models
+    script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + of_models
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 
 

@@ -36,7 +36,8 @@ def test_conflicts_are_listed_until_they_are_resolved(run, conflict: Path, edito
     listed = run("conflicts", "--json").json
     assert listed["total"] == 1
     assert listed["conflicts"][0] | {"found_at": ""} == {
-        "slug": "a", "path": "a.md", "version": 2, "found_at": "",
+        "slug": "a", "path": "a.md", "version": 2, "found_at": "", "remote": None,
+        "kind": "both_changed",
     }  # fmt: skip
     assert run("conflicts").stdout.split("\t")[:2] == ["a", "2"]
     assert run("get", "a", "--version", "2").stdout == "# A\n\nmine\n\ntwo\n"

@@ -261,7 +261,7 @@ class TwoWriters(RuleBasedStateMachine):
 
         def resolve() -> None:
             texts = self.brain.conflict_texts(slug)
-            chosen = texts.file if keep_file else texts.brain
+            chosen = texts.theirs if keep_file else texts.brain
             self.brain.resolve_conflict(slug, chosen.encode(), texts)
 
         self.act(kill, resolve)

@@ -1,0 +1,262 @@
+"""`Brain` methods for remotes: shared stores on PostgreSQL that several machines pull and push."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gbrain.brain.base import timestamp
+from gbrain.brain.import_export import ImportExportMethods
+from gbrain.brain.models import ModelMethods
+from gbrain.errors import GbrainError, UsageError
+from gbrain.types import Progress, Scope, no_progress
+
+if TYPE_CHECKING:
+    from gbrain.remotes.contact import Contact
+    from gbrain.remotes.pull import LocalFiles, PullReport
+    from gbrain.remotes.push import PushReport
+    from gbrain.store.models import ModelRow
+    from gbrain.store.remotes import Remote
+
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+
+
+class RemoteStatus(NamedTuple):
+    """The state of a remote: pages that wait to be pushed and to be pulled, and conflicts.
+
+    `to_pull` is None if the server did not answer, and `error` says why.
+    """
+
+    remote: Remote
+    to_push: int
+    to_pull: int | None
+    conflicts: list[str]
+    error: GbrainError | None = None
+
+
+class RemoteMethods(ModelMethods, ImportExportMethods):
+    """Connect the brain to shared stores, pull from them and push to them."""
+
+    def remotes(self) -> list[Remote]:
+        """Return the remotes of the brain in the order they were added."""
+        from gbrain.store.remotes import list_remotes
+
+        with self.database.read_transaction() as connection:
+            return list_remotes(connection)
+
+    def remote(self, name: str | None = None) -> Remote:
+        """Return the remote called `name`, or the only one; raise NotFound or Conflict."""
+        from gbrain.store.remotes import find_remote
+
+        with self.database.read_transaction() as connection:
+            return find_remote(connection, name)
+
+    def add_remote(self, name: str, url: str) -> bool:
+        """Connect the brain to the shared store at `url`; return whether the name is new.
+
+        The server is not asked yet. Raises UsageError for a URL with a password in it.
+        """
+        from gbrain.store.postgres.address import check_url
+        from gbrain.store.remotes import add_remote
+        from gbrain.trust import is_trusted, remember_trusted
+
+        check_url(url)
+        if not re.fullmatch(_NAME, name):
+            raise UsageError(
+                f"{name!r} cannot be the name of a remote",
+                hint="Use letters, digits, dots and dashes, for example team.",
+            )
+        with self.database.write_transaction() as connection:
+            is_new = add_remote(connection, name, url, timestamp())
+        if not is_trusted(self.identity(), _trust_key(url)):
+            remember_trusted(self.identity(), _trust_key(url))
+        return is_new
+
+    def remove_remote(self, name: str) -> int:
+        """Forget a remote and return how many pages were waiting to be pushed to it.
+
+        No page is changed, neither here nor there.
+        """
+        from gbrain.remotes.push import count_waiting
+        from gbrain.store.remotes import remove_remote
+
+        remote = self.remote(name)
+        waiting = count_waiting(self.database, remote)
+        with self.database.write_transaction() as connection:
+            remove_remote(connection, remote)
+        return waiting
+
+    def count_waiting(self, name: str | None = None) -> int:
+        """Return how many pages wait to be pushed."""
+        from gbrain.remotes.push import count_waiting
+
+        return count_waiting(self.database, self.remote(name))
+
+    def remote_status(self, name: str | None = None) -> RemoteStatus:
+        """Return what would be pushed and pulled; an unreachable server is no error."""
+        from gbrain.remotes.push import count_waiting
+        from gbrain.store.postgres.pages import count_changes
+        from gbrain.store.remote_conflicts import list_remote_conflicts
+
+        remote = self.remote(name)
+        waiting = count_waiting(self.database, remote)
+        with self.database.read_transaction() as connection:
+            conflicts = [each.slug for each in list_remote_conflicts(connection, remote.id)]
+        try:
+            with self._contact(remote) as contact, contact.store.transaction() as cursor:
+                changes = count_changes(cursor, remote.sequence)
+        except GbrainError as error:
+            return RemoteStatus(remote, waiting, None, conflicts, error)
+        return RemoteStatus(contact.remote, waiting, changes, conflicts)
+
+    def pull(self, name: str | None = None, *, progress: Progress = no_progress) -> PullReport:
+        """Bring what changed on a remote into the brain, merged with what changed here."""
+        with self._contact(self.remote(name)) as contact:
+            return self.pull_from(contact, progress=progress)
+
+    def pull_from(self, contact: Contact, *, progress: Progress = no_progress) -> PullReport:
+        """Pull through a connection that is open."""
+        from gbrain.remotes.pull import pull_changes
+
+        return pull_changes(
+            self.database,
+            contact,
+            timestamp(),
+            model=self._shared_model(contact),
+            files=self._local_files(),
+            after_batch=self._write_pulled_files,
+            progress=progress,
+        )
+
+    def push(
+        self,
+        name: str | None = None,
+        *,
+        wing: str | None = None,
+        slug_prefix: str | None = None,
+        everything: bool = False,
+        progress: Progress = no_progress,
+    ) -> PushReport:
+        """Write what changed here to a remote, merged with what changed there.
+
+        A first push with `wing` or `slug_prefix` shares only that part of the brain from then on,
+        and later ones add to it; `everything` shares all pages.
+        """
+        remote = self.remote(name)
+        with self._contact(remote, create=True) as contact:
+            return self.push_to(
+                contact,
+                wing=wing,
+                slug_prefix=slug_prefix,
+                everything=everything,
+                progress=progress,
+            )
+
+    def push_to(
+        self,
+        contact: Contact,
+        *,
+        wing: str | None = None,
+        slug_prefix: str | None = None,
+        everything: bool = False,
+        progress: Progress = no_progress,
+    ) -> PushReport:
+        """Push through a connection that is open."""
+        from gbrain.remotes.push import push_changes
+
+        remote = self._choose_parts(contact.remote, wing, slug_prefix, everything)
+        return push_changes(
+            self.database,
+            contact._replace(remote=remote),
+            timestamp(),
+            platform.node() or "unknown",
+            scope=Scope(wing=wing, slug_prefix=slug_prefix),
+            model=self._shared_model(contact),
+            files=self._local_files(),
+            after_merge=self._write_pulled_files,
+            progress=progress,
+        )
+
+    def _choose_parts(
+        self, remote: Remote, wing: str | None, slug_prefix: str | None, everything: bool
+    ) -> Remote:
+        """Record which parts of the brain are shared from now on."""
+        from gbrain.store.remotes import SharedPart, has_shared_pages, set_parts
+
+        parts = remote.parts
+        if everything:
+            parts = None
+        elif wing or slug_prefix:
+            part = SharedPart(wing, slug_prefix)
+            with self.database.read_transaction() as connection:
+                shares_all = parts is None and has_shared_pages(connection, remote)
+            if not shares_all and part not in (parts or ()):
+                parts = (*(parts or ()), part)
+        if parts != remote.parts:
+            with self.database.write_transaction() as connection:
+                set_parts(connection, remote, parts)
+        return remote._replace(parts=parts)
+
+    @contextmanager
+    def _contact(self, remote: Remote, *, create: bool = False) -> Iterator[Contact]:
+        """Connect to a remote that the user added on this machine."""
+        from gbrain.remotes.contact import open_remote
+        from gbrain.store.postgres.address import redact
+        from gbrain.trust import is_trusted
+
+        if not is_trusted(self.identity(), _trust_key(remote.url)):
+            raise GbrainError(
+                f"This brain names the remote {remote.name}, which you have not added on this "
+                "computer",
+                hint=f"If you trust it: gbrain remote add {remote.name} {redact(remote.url)}",
+                code="remote_not_trusted",
+            )
+        with open_remote(self.database, remote, create=create) as contact:
+            yield contact
+
+    def _shared_model(self, contact: Contact) -> ModelRow | None:
+        """Return the model whose vectors are exchanged; None if the server has no pgvector."""
+        return self.active_model() if contact.state.has_vectors else None
+
+    def _local_files(self) -> LocalFiles:
+        from gbrain.remotes.pull import LocalFiles
+
+        return LocalFiles(self.new_page_folder, self.may_write)
+
+    def _write_pulled_files(self, report: PullReport) -> None:
+        """Write pages that were pulled to their files, as for other writes.
+
+        What cannot be written now is written by the next sync.
+        """
+        from gbrain.importing.import_report import ImportReport
+        from gbrain.importing.write_through import remove_page_file
+
+        for file in report.removed_files:
+            remove_page_file(
+                self.database, file.folder_id, file.path, use_trash=self.settings.use_trash
+            )
+        changed = [*report.changed, *report.conflicts]
+        if changed and self.folder_count():
+            written = ImportReport()
+            self.write_files(changed, report.created, written)
+            report.file_problems += written.problems
+
+    def folder_count(self) -> int:
+        """Return how many folders of notes the brain has."""
+        from gbrain.store.folders import list_folders
+
+        with self.database.read_transaction() as connection:
+            return len(list_folders(connection))
+
+
+def _trust_key(url: str) -> str:
+    return f"remote {url}"
+
+
+def clone_path(path: Path) -> Path:
+    """Return the name that a brain has while it is cloned."""
+    return path.with_name(f"{path.name}.cloning")

@@ -1,0 +1,70 @@
+"""Open the shared store of a remote, and check that it is the one the brain knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from gbrain.errors import GbrainError
+from gbrain.store.connection import Database
+from gbrain.store.postgres.address import redact
+from gbrain.store.postgres.connection import SharedStore
+from gbrain.store.postgres.schema import SharedState, create_tables, find_state
+from gbrain.store.remotes import Remote, set_identity
+
+
+class Contact(NamedTuple):
+    """An open remote: the brain's record of it, the connection, and the state found there."""
+
+    remote: Remote
+    store: SharedStore
+    state: SharedState
+
+
+@contextmanager
+def open_remote(database: Database, remote: Remote, *, create: bool = False) -> Iterator[Contact]:
+    """Connect to a remote; `create` makes the tables of a shared brain in an empty database.
+
+    Raises GbrainError if there is no shared brain, or another or an older one than before.
+    """
+    with SharedStore(remote.url) as store:
+        with store.transaction() as cursor:
+            state = find_state(cursor)
+        if state is None and create and remote.identity is None:
+            with store.transaction() as cursor:
+                state = create_tables(cursor)
+        state = check_state(remote, state)
+        if remote.identity is None:
+            with database.write_transaction() as connection:
+                set_identity(connection, remote, state.identity)
+            remote = remote._replace(identity=state.identity)
+        yield Contact(remote, store, state)
+
+
+def check_state(remote: Remote, state: SharedState | None) -> SharedState:
+    """Return the state of a remote's shared brain; raise GbrainError if it is not the known one."""
+    server = redact(remote.url)
+    if state is None and remote.identity is None:
+        raise GbrainError(
+            f"There is no shared brain in {server} yet",
+            hint=f"gbrain push {remote.name} creates it, on a machine that has the notes.",
+            code="no_shared_brain",
+        )
+    reconnect = (
+        f"If that is right, connect again: gbrain remote remove {remote.name}, then gbrain remote "
+        "add. The next pull compares all pages and loses none."
+    )
+    if state is None or (remote.identity and state.identity != remote.identity):
+        raise GbrainError(
+            f"{server} has {'no' if state is None else 'another'} shared brain than before",
+            hint=reconnect,
+            code="other_shared_brain",
+        )
+    if state.sequence < remote.sequence:
+        raise GbrainError(
+            f"{server} is older than this brain knows it: it was restored from a backup",
+            hint=reconnect,
+            code="older_shared_brain",
+        )
+    return state
