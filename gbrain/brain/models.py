@@ -15,7 +15,7 @@ from gbrain.store import settings
 from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
-    from gbrain.importing.embed_worker import EmbedReport
+    from gbrain.importing.embed_worker import EmbedLimits, EmbedReport
     from gbrain.models.catalog import ModelSpec
     from gbrain.models.embedder import OnnxEmbedder
     from gbrain.models.reranker import CrossEncoder
@@ -212,18 +212,65 @@ class ModelMethods(BrainFile):
 
                 remember_trusted(settings.brain_identity(connection), _trust_key(spec))
 
-    def use_model(self, name: str) -> ModelRow:
-        """Make a known model the active one and queue the chunks it has no vectors for."""
+    def use_model(self, name: str, *, trial: bool = False) -> ModelRow:
+        """Make a known model the active one at once and queue the chunks it has no vectors for.
+
+        A `trial` changes neither the next model nor the one that `undo_switch` goes back to.
+        """
         from gbrain.store import jobs, models
 
         with self.database.write_transaction() as connection:
             model = models.require_model(connection, name)
-            models.activate_model(connection, model)
+            models.activate_model(connection, model, timestamp(), trial=trial)
             jobs.enqueue_missing(connection, model.space, timestamp())
+        self._close_embedder()
+        return model
+
+    def start_switch(self, name: str) -> ModelRow:
+        """Make a model the next one: `embed` makes it active as soon as it has all vectors."""
+        from gbrain.store import models
+
+        model = self.model(name)
+        with self.database.write_transaction() as connection:
+            models.set_role(connection, "next", model, timestamp())
+        return model
+
+    def next_model(self) -> tuple[ModelRow, int] | None:
+        """Return the model that the brain is switching to, and how many vectors it lacks."""
+        from gbrain.store import jobs, models
+
+        with self.database.read_transaction() as connection:
+            model = models.model_in_role(connection, "next")
+            return (model, len(jobs.missing_hashes(connection, model.space))) if model else None
+
+    def undo_switch(self) -> ModelRow:
+        """End a switch that is not finished, or go back to the model before the last switch.
+
+        Return the model that is active then. Vectors of the other model are kept.
+        """
+        from gbrain.errors import NotFound
+        from gbrain.store import models
+
+        with self.database.write_transaction() as connection:
+            if models.model_in_role(connection, "next"):
+                models.set_role(connection, "next", None, timestamp())
+                active = models.active_model(connection)
+                if active:
+                    return active
+            previous = models.model_in_role(connection, "previous")
+        if previous is None:
+            raise NotFound(
+                "No other model was active before",
+                hint="gbrain model list shows the models.",
+                code="no_model",
+            )
+        return self.use_model(previous.name)
+
+    def _close_embedder(self) -> None:
         if self._embedder:
             self._embedder.close()
             self._embedder = None
-        return model
+        self._tokens = None
 
     def remove_model(self, model: ModelRow) -> int:
         """Remove a model and its vectors; return how many vectors there were."""
@@ -241,7 +288,11 @@ class ModelMethods(BrainFile):
         max_seconds: float | None = None,
         progress: Progress = no_progress,
     ) -> EmbedReport:
-        """Embed the chunks that are due, of one page or all; `everything` also retries failures."""
+        """Embed the chunks that are due, of one page or all; `everything` also retries failures.
+
+        Without a page, a switch of models goes on as well, and the next model becomes active when
+        it has all vectors.
+        """
         from gbrain.importing.embed_worker import EmbedLimits, embed_due_chunks
         from gbrain.store import jobs, pages
 
@@ -255,7 +306,7 @@ class ModelMethods(BrainFile):
         if everything or page_id is not None:
             with self.database.write_transaction() as connection:
                 jobs.enqueue_missing(connection, space, timestamp(), page_id)
-        return embed_due_chunks(
+        report = embed_due_chunks(
             self.database,
             space,
             lambda: self._embedder_of(model),
@@ -263,6 +314,42 @@ class ModelMethods(BrainFile):
             limits=EmbedLimits(limit, max_seconds),
             progress=progress,
         )
+        if page_id is None:
+            left = EmbedLimits(
+                None if limit is None else limit - report.done,
+                None if max_seconds is None else max_seconds - report.seconds,
+            )
+            self._continue_switch(report, left, progress)
+        return report
+
+    def _continue_switch(
+        self, report: EmbedReport, limits: EmbedLimits, progress: Progress
+    ) -> None:
+        """Embed for the next model, make it active if it is complete, and add to the report."""
+        from gbrain.importing.embed_worker import embed_next_model
+        from gbrain.store import models
+
+        with self.database.read_transaction() as connection:
+            model = models.model_in_role(connection, "next")
+        if model is None:
+            return
+        more = embed_next_model(
+            self.database,
+            model.space,
+            lambda: self._embedder_of(model),
+            limits=limits,
+            progress=progress,
+        )
+        report.done += more.done
+        report.left += more.left
+        report.seconds += more.seconds
+        with self.database.write_transaction() as connection:
+            finished = models.finish_switch(connection, timestamp())
+            following = models.model_in_role(connection, "next")
+        report.switched_to = finished.name if finished else None
+        report.switching_to = following.name if following else None
+        if finished:
+            self._tokens = None
 
     def count_foreign_vectors(self, *, repair: bool = False) -> tuple[int, int]:
         """Embed a sample of chunks again; return how many had other vectors, of how many.

@@ -65,15 +65,9 @@ def embed(
             hint="gbrain embed --all embeds all pages.",
         )
     with open_brain(db) as brain:
-        try:
-            with show_progress("Embedding", quiet=quiet or json) as show:
-                result = brain.embed(
-                    slug, everything=all_, limit=limit, max_seconds=max_seconds, progress=show
-                )
-        except KeyboardInterrupt:
-            if not quiet:
-                screen.say(embedded_share(brain))
-            raise
+        result = embed_with_progress(
+            brain, slug, everything=all_, limit=limit, max_seconds=max_seconds, quiet=quiet or json
+        )
         failed = brain.count_failed_jobs()
     if json:
         screen.write_json(_document(result, failed))
@@ -85,6 +79,27 @@ def embed(
                 f"{counted(failed, 'chunk')} could not be embedded; gbrain jobs list shows why."
             )
         raise typer.Exit(1)
+
+
+def embed_with_progress(
+    brain: Brain,
+    slug: str | None = None,
+    *,
+    everything: bool = False,
+    limit: int | None = None,
+    max_seconds: float | None = None,
+    quiet: bool,
+) -> EmbedReport:
+    """Embed what is due and show progress; an interrupt says how much is done."""
+    try:
+        with show_progress("Embedding", quiet=quiet) as show:
+            return brain.embed(
+                slug, everything=everything, limit=limit, max_seconds=max_seconds, progress=show
+            )
+    except KeyboardInterrupt:
+        if not quiet:
+            screen.say(embedded_share(brain))
+        raise
 
 
 def _document(result: EmbedReport, failed: int) -> dict[str, int | float]:
@@ -100,6 +115,11 @@ def _document(result: EmbedReport, failed: int) -> dict[str, int | float]:
 def embedded_share(brain: Brain) -> str:
     """Return how much of the brain is embedded after an interruption, and how to continue."""
     waiting, chunks = brain.backlog()
+    following = brain.next_model()
+    if following and not waiting:
+        model, lacking = following
+        left = counted(lacking, "chunk")
+        return f"{left} still to embed with {model.name}; run gbrain embed to continue."
     if not waiting:
         return "Everything is embedded."
     # Rounded down: 99.9 % is not all.
@@ -111,7 +131,8 @@ def _summary(result: EmbedReport) -> str:
     """Return how many chunks a run embedded, how fast, and how many are left."""
     rate = f" ({result.done / result.seconds:.0f} per second)" if result.done else ""
     left = f" {result.left} left." if result.left else ""
-    return f"{counted(result.done, 'chunk')} embedded{rate}.{left}"
+    switched = f" {result.switched_to} is now the active model." if result.switched_to else ""
+    return f"{counted(result.done, 'chunk')} embedded{rate}.{left}{switched}"
 
 
 jobs = command.group(

@@ -16,6 +16,8 @@ from gbrain.output.screen import show_progress
 from gbrain.store.models import ModelRow
 
 if TYPE_CHECKING:
+    from gbrain.brain import Brain
+    from gbrain.evaluate.model_switch import ModelSwitch
     from gbrain.search.rerank.learned import TrainingResult
 
 command = Module()
@@ -31,23 +33,36 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Model; gbrain model l
 
 @model.command("list", epilog=examples("gbrain model list"))
 def list_(json: Json = False, db: Db = None) -> None:
-    """List the models; * marks the active one."""
+    """List the models; * marks the active one, > the one that is being embedded."""
+    from gbrain.models.catalog import INSTALL_OPTIONAL, OPTIONAL_MODELS
+
     with open_brain(db) as brain:
         known = brain.models()
+        following = brain.next_model()
+    next_id = following[0].id if following else None
     if json:
-        screen.write_json({"models": [_document(row) for row in known]})
+        screen.write_json({"models": [_document(row, next_id) for row in known]})
         return
     rows = [
-        ("*" if row.active else "", row.name, row.dimension, row.max_tokens, row.pooling)
-        for row in known
+        (_mark(row, next_id), row.name, row.dimension, row.max_tokens, row.pooling) for row in known
     ]
     screen.write_table(("", "Model", "Dimension", "Tokens", "Pooling"), rows, "No models.")
+    if following:
+        lacking = counted(following[1], "chunk")
+        screen.say(f"{following[0].name}: {lacking} still to embed; gbrain embed continues.")
+    for name in OPTIONAL_MODELS.keys() - {row.name for row in known}:
+        screen.say(f"For notes in other languages there is {name}: {INSTALL_OPTIONAL}")
 
 
-def _document(row: ModelRow) -> Document:
+def _mark(row: ModelRow, next_id: int | None) -> str:
+    return "*" if row.active else ">" if row.id == next_id else ""
+
+
+def _document(row: ModelRow, next_id: int | None = None) -> Document:
     return {
         "name": row.name,
         "active": row.active,
+        "next": row.id == next_id,
         "sha256": row.sha256,
         "pooling": row.pooling,
         "query_prefix": row.query_prefix,
@@ -137,10 +152,20 @@ def add(
 
 @model.command(
     "use",
-    epilog=examples("gbrain model use e5-small && gbrain embed", "gbrain model use e5-small --yes"),
+    epilog=examples(
+        "gbrain model use multilingual-e5-small",
+        "gbrain model use --undo",
+        "gbrain model use e5-small --yes",
+    ),
 )
 def use(
-    name: Name,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Model; gbrain model list shows them."),
+    ] = None,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Go back to the model that was active before.")
+    ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Use it even if results get worse.")
     ] = False,
@@ -152,24 +177,51 @@ def use(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Make a model the active one; the vectors of other models are kept.
+    """Embed your notes with a model and make it the active one.
+
+    Until all notes are embedded, queries use the model that was active before. If the command is
+    interrupted, gbrain embed continues. The vectors of other models are kept, so that --undo and a
+    later switch embed nothing again.
 
     If all notes are already embedded with the model, it is first compared with the active one on
     questions made from your pages, and refused if results get worse. Otherwise the results of the
-    active model are saved; run gbrain embed, then gbrain selftest to compare.
+    active model are saved; gbrain selftest compares with them.
     """
-    from gbrain.evaluate.model_switch import ModelSwitch, switch_model
-
+    if undo == bool(name):
+        raise UsageError(
+            "Name a model, or use --undo" if not name else "--undo takes no model",
+            hint="gbrain model list shows the models.",
+        )
     with open_brain(db) as brain:
-        before = brain.active_model()
-        if selftest:
-            with show_progress("Asking", quiet=quiet or json) as show:
-                switched = switch_model(brain, name, force=yes, progress=show)
+        if name:
+            _use(brain, name, yes, selftest, quiet=quiet, json=json)
         else:
-            switched = ModelSwitch(brain.use_model(name), used=True)
+            row = brain.undo_switch()
+            if json:
+                screen.write_json({**_document(row), "active": True, "selftest": None})
+            elif not quiet:
+                screen.say(f"{row.name} is the active model.")
+
+
+def _use(brain: Brain, name: str, yes: bool, selftest: bool, *, quiet: bool, json: bool) -> None:
+    """Switch to a model, embed for it if that is needed, and say what happened."""
+    from gbrain.cli.embedding import embed_with_progress
+    from gbrain.evaluate.model_switch import start_switch, switch_model
+
+    before = brain.active_model()
+    if selftest:
+        with show_progress("Asking", quiet=quiet or json) as show:
+            switched = switch_model(brain, name, force=yes, progress=show)
+    else:
+        switched = start_switch(brain, name)
     change = switched.report.changes[0] if switched.report and switched.report.changes else None
     result = f"nDCG@10 {change.before:.3f} → {change.now:.3f}" if change else ""
-    if not switched.used:
+    active = switched.used
+    if switched.next:
+        if not quiet and not json:
+            screen.say(f"Queries use {before.name} until all notes are embedded with {name}.")
+        active = embed_with_progress(brain, quiet=quiet or json).switched_to == name
+    elif not active:
         raise GbrainError(
             f"Results get worse with {name}: {result} on questions made from your pages. "
             f"{before.name} is still the active model",
@@ -178,13 +230,25 @@ def use(
         )
     if json:
         compared = {"before": change.before, "now": change.now} if change else None
-        screen.write_json({**_document(switched.model), "active": True, "selftest": compared})
+        document = _document(switched.model, None if active else switched.model.id)
+        screen.write_json({**document, "active": active, "selftest": compared})
     elif not quiet:
-        screen.say(f"{name} is now the active model{f' ({result})' if result else ''}.")
-        if change is None:
-            selftest_hint = f", then gbrain selftest to compare with {before.name}"
-            later = selftest_hint if switched.baseline_saved else ""
-            screen.say(f"Run gbrain embed to compute the missing vectors{later}.")
+        _say_switched(brain, switched, before.name, active=active, result=result)
+
+
+def _say_switched(
+    brain: Brain, switched: ModelSwitch, before: str, *, active: bool, result: str
+) -> None:
+    name = switched.model.name
+    if not active:
+        screen.say(f"{before} is still the active model; gbrain embed continues.")
+        return
+    screen.say(f"{name} is now the active model{f' ({result})' if result else ''}.")
+    if brain.backlog().waiting:
+        screen.say("Run gbrain embed to compute the missing vectors.")
+    elif switched.next:
+        compare = f" gbrain selftest compares with {before}." if switched.baseline_saved else ""
+        screen.say(f"gbrain model use --undo goes back.{compare}")
 
 
 @model.command("remove", epilog=examples("gbrain model remove e5-small"))
@@ -192,6 +256,9 @@ def remove(name: Name, quiet: Quiet = False, json: Json = False, db: Db = None) 
     """Remove a model and its vectors."""
     with open_brain(db) as brain:
         row = brain.model(name)
+        following = brain.next_model()
+        if following and following[0].id == row.id:
+            brain.undo_switch()
         if row.active:
             raise UsageError(
                 f"{name} is the active model",

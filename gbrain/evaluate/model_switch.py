@@ -59,12 +59,14 @@ def measure_change(
 class ModelSwitch(NamedTuple):
     """The outcome of a switch to `model`.
 
-    `report` compares both models if the new one has all its vectors. Otherwise `baseline_saved`
-    says that the old model's results are the baseline for a later self-test.
+    `report` compares both models if the new one has all its vectors. Otherwise the model is `next`:
+    it becomes active when all chunks are embedded, and `baseline_saved` says that the old model's
+    results are the baseline for a later self-test.
     """
 
     model: models.ModelRow
     used: bool
+    next: bool = False
     report: SelftestReport | None = None
     baseline_saved: bool = False
 
@@ -77,28 +79,40 @@ def switch_model(
     limit: int = QUESTIONS_PER_KIND,
     progress: Progress = no_progress,
 ) -> ModelSwitch:
-    """Make `name` the active model, unless results get worse and `force` is not set."""
-    old = brain.active_model()
+    """Make `name` the active model, unless results get worse and `force` is not set.
+
+    A model that lacks vectors becomes the next one: `Brain.embed` makes it active when it has them.
+    """
+    old, new = brain.active_model(), brain.model(name)
     with brain.database.read_transaction() as connection:
-        new = models.require_model(connection, name)
-        had_vectors = has_vectors(connection, old.space)
-        complete = has_all_vectors(connection, new.space)
-    if new.id == old.id or not had_vectors:
-        return ModelSwitch(brain.use_model(name), used=True)
-    if not complete:
-        saved = _save_current_results(brain, limit, progress)
-        return ModelSwitch(brain.use_model(name), used=True, baseline_saved=saved)
+        measurable = has_all_vectors(connection, new.space) and has_vectors(connection, old.space)
+        known = new.id != old.id and has_vectors(connection, old.space)
+    if not measurable or not known:
+        saved = known and _save_current_results(brain, limit, progress)
+        return start_switch(brain, name)._replace(baseline_saved=saved)
     used = False
     try:
         report = measure_change(
-            brain, lambda: brain.use_model(name), limit=limit, progress=progress
+            brain, lambda: brain.use_model(name, trial=True), limit=limit, progress=progress
         )
         used = force or report is None or not report.worse
     finally:
         # Also after an interrupt: a model that was only measured must not stay active.
-        if not used:
-            brain.use_model(old.name)
-    return ModelSwitch(new, used, report)
+        brain.use_model(old.name, trial=True)
+    if used:
+        brain.use_model(name)
+    return ModelSwitch(new, used, report=report)
+
+
+def start_switch(brain: Brain, name: str) -> ModelSwitch:
+    """Make `name` the active model, or the next one if the old one has vectors that it lacks."""
+    old, new = brain.active_model(), brain.model(name)
+    with brain.database.read_transaction() as connection:
+        had_vectors = has_vectors(connection, old.space)
+        complete = has_all_vectors(connection, new.space)
+    if new.id == old.id or complete or not had_vectors:
+        return ModelSwitch(brain.use_model(name), used=True)
+    return ModelSwitch(brain.start_switch(name), used=False, next=True)
 
 
 def _save_current_results(brain: Brain, limit: int, progress: Progress) -> bool:

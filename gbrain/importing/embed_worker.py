@@ -8,13 +8,16 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from random import Random
 from time import monotonic, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gbrain.errors import ModelUnavailable
 from gbrain.store import jobs, vectors
 from gbrain.store.connection import Database
 from gbrain.store.jobs import Backlog, DuePage, EmbeddingJob
+from gbrain.store.models import model_in_role
 from gbrain.store.usage_log import try_write
 from gbrain.store.vectors import VectorSpace
 from gbrain.text.chunking import embedding_text
@@ -23,6 +26,8 @@ from gbrain.types import Progress, no_progress
 if TYPE_CHECKING:
     from gbrain.models.catalog import Embedder
     from gbrain.store.vectors import Floats
+
+T = TypeVar("T")
 
 _BATCH_CHUNKS = 64
 # Rounding changes the cosine of equal vectors by less than 0.001; two models' were at 0.8.
@@ -43,12 +48,18 @@ class EmbedLimits:
 
 @dataclass(slots=True)
 class EmbedReport:
-    """What a run did: chunks embedded, vectors pruned, jobs still due, seconds taken."""
+    """What a run did: chunks embedded, vectors pruned, jobs still due, seconds taken.
+
+    `switched_to` is the model that became active because it now has all vectors; `switching_to` is
+    the one that still lacks some.
+    """
 
     done: int = 0
     pruned: int = 0
     left: int = 0
     seconds: float = 0.0
+    switched_to: str | None = None
+    switching_to: str | None = None
 
 
 def embed_due_chunks(
@@ -92,6 +103,97 @@ def embed_due_chunks(
             result.pruned = vectors.remove_orphaned_vectors(connection, space)
     result.seconds = monotonic() - began
     return result
+
+
+def embed_next_model(
+    database: Database,
+    space: VectorSpace,
+    open_model: Callable[[], Embedder],
+    *,
+    limits: EmbedLimits = EmbedLimits(),
+    progress: Progress = no_progress,
+) -> EmbedReport:
+    """Embed all chunks for the model that a brain is switching to, and report the numbers.
+
+    The work is what has no vector yet, so a run that is killed loses at most one batch. Runs at the
+    same time take it in different orders, and skip what another has stored.
+    """
+    result, began = EmbedReport(), monotonic()
+    while missing := _read(database, lambda connection: jobs.missing_hashes(connection, space)):
+        Random(os.getpid()).shuffle(missing)
+        total = result.done + len(missing)
+        if limits.jobs is not None:
+            missing = missing[: limits.jobs - result.done]
+        batches = [missing[n : n + _BATCH_CHUNKS] for n in range(0, len(missing), _BATCH_CHUNKS)]
+        taken: deque[EmbeddingJob] = deque()
+
+        def texts(
+            batches: list[list[bytes]] = batches, taken: deque[EmbeddingJob] = taken
+        ) -> Iterator[str]:
+            for batch in batches:
+                if limits.seconds is not None and monotonic() - began >= limits.seconds:
+                    return
+                for job in _read(database, partial(_still_missing, space=space, hashes=batch)):
+                    taken.append(job)
+                    yield _text(job)
+
+        done = 0
+        for stored in _store_as_embedded(database, space, open_model(), texts(), taken):
+            done += stored
+            result.done += stored
+            progress(result.done, max(total, result.done))
+        if not done or (limits.jobs is not None and result.done >= limits.jobs):
+            break
+    result.left = len(_read(database, lambda connection: jobs.missing_hashes(connection, space)))
+    result.seconds = monotonic() - began
+    return result
+
+
+def _still_missing(
+    connection: sqlite3.Connection, space: VectorSpace, hashes: Sequence[bytes]
+) -> list[EmbeddingJob]:
+    """Return the texts without a vector; none after the switch was undone."""
+    following = model_in_role(connection, "next")
+    if following is None or following.space != space:
+        return []
+    return jobs.read_missing(connection, space, hashes)
+
+
+def _store_as_embedded(
+    database: Database,
+    space: VectorSpace,
+    model: Embedder,
+    texts: Iterator[str],
+    taken: deque[EmbeddingJob],
+) -> Iterator[int]:
+    """Store vectors in batches; yield how many after each. A failure comes after what is done."""
+    batch: list[tuple[bytes, Floats]] = []
+
+    def store() -> int:
+        with database.write_transaction() as connection:
+            # The model may have been removed meanwhile.
+            if space in vectors.all_spaces(connection):
+                vectors.store_vectors(connection, space, batch)
+        stored = len(batch)
+        batch.clear()
+        return stored
+
+    try:
+        for vector in model.embed_chunks(texts):
+            batch.append((taken.popleft().hash, vector))
+            if len(batch) == _BATCH_CHUNKS:
+                yield store()
+    except ModelUnavailable:
+        if batch:
+            yield store()
+        raise
+    if batch:
+        yield store()
+
+
+def _read(database: Database, read: Callable[[sqlite3.Connection], list[T]]) -> list[T]:
+    with database.read_transaction() as connection:
+        return read(connection)
 
 
 def embed_before_query(

@@ -117,8 +117,12 @@ def skip_sync(connection: sqlite3.Connection) -> None:
 
 
 def drop_embedding_jobs(connection: sqlite3.Connection) -> None:
-    """Empty the embedding queue of a copy: its jobs are for the pages of today."""
+    """Empty the embedding queue of a copy: its jobs are for the pages of today.
+
+    A switch to another model is for the brain of today too.
+    """
     connection.execute("DELETE FROM embedding_jobs")
+    connection.execute("DELETE FROM learned WHERE name = 'next model'")
 
 
 def find_rollbacks(connection: sqlite3.Connection, day: str, moment: str) -> Iterator[PageRollback]:

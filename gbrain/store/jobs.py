@@ -117,6 +117,31 @@ def enqueue_missing(
     )
 
 
+def missing_hashes(connection: sqlite3.Connection, space: VectorSpace) -> list[bytes]:
+    """Return the hashes of the chunk texts that have no vector in `space`, queued or not."""
+    rows = connection.execute(
+        "SELECT DISTINCT hash FROM chunks WHERE NOT EXISTS "
+        f"(SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = ? AND v.hash = chunks.hash)",
+        (space.model_id,),
+    )
+    return [row[0] for row in rows]
+
+
+def read_missing(
+    connection: sqlite3.Connection, space: VectorSpace, hashes: Sequence[bytes]
+) -> list[EmbeddingJob]:
+    """Return those of the chunk texts that still have no vector in `space`."""
+    wanted = ", ".join("?" * len(hashes))
+    rows = connection.execute(
+        "SELECT hash, title, heading_path, chunks.date, text FROM chunks "
+        f"JOIN pages ON pages.id = page_id WHERE hash IN ({wanted}) AND NOT EXISTS "
+        f"(SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = ? AND v.hash = chunks.hash) "
+        "GROUP BY hash",
+        (*hashes, space.model_id),
+    )
+    return [EmbeddingJob(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) for row in rows]
+
+
 def pages_with_due_jobs(connection: sqlite3.Connection, now: float) -> list[DuePage]:
     """Return the pages that have due jobs, in no order."""
     rows = connection.execute(

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from time import time_ns
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gbrain.errors import Conflict, NotFound
-from gbrain.store.vectors import VectorSpace, create_vector_tables, remove_all_vectors
+from gbrain.store.vectors import (
+    VectorSpace,
+    create_vector_tables,
+    has_all_vectors,
+    remove_all_vectors,
+)
+
+# `next` is embedding and becomes active when it has all vectors, `previous` was active before.
+Role = Literal["next", "previous"]
 
 
 class ModelRow(NamedTuple):
@@ -116,10 +124,50 @@ def save_files_stamp(connection: sqlite3.Connection, model: ModelRow, stamp: str
     )
 
 
-def activate_model(connection: sqlite3.Connection, model: ModelRow) -> None:
-    """Make this the active model, and clear the embedding queue."""
+def activate_model(
+    connection: sqlite3.Connection, model: ModelRow, now: str, *, trial: bool = False
+) -> None:
+    """Make this the active model, and clear the embedding queue.
+
+    Unless it is a `trial`, this ends a switch to another one and remembers the one before.
+    """
+    before = active_model(connection)
+    if not trial:
+        if before and before.id != model.id:
+            set_role(connection, "previous", before, now)
+        set_role(connection, "next", None, now)
     connection.execute("UPDATE embedding_models SET active = (id = ?)", (model.id,))
     connection.execute("DELETE FROM embedding_jobs")
+
+
+def model_in_role(connection: sqlite3.Connection, role: Role) -> ModelRow | None:
+    """Return the model that has a role in a switch of models; None if none has."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM embedding_models "
+        "WHERE identity = (SELECT value FROM learned WHERE name = ?)",
+        (f"{role} model",),
+    ).fetchone()
+    return _from_row(row) if row else None
+
+
+def set_role(connection: sqlite3.Connection, role: Role, model: ModelRow | None, now: str) -> None:
+    """Give a role in a switch of models to a model, or to none."""
+    if model is None:
+        connection.execute("DELETE FROM learned WHERE name = ?", (f"{role} model",))
+    else:
+        connection.execute(
+            "INSERT OR REPLACE INTO learned (name, made_at, value) VALUES (?, ?, ?)",
+            (f"{role} model", now, model.identity),
+        )
+
+
+def finish_switch(connection: sqlite3.Connection, now: str) -> ModelRow | None:
+    """Make the next model active if it has all vectors; return it then, else None."""
+    model = model_in_role(connection, "next")
+    if model is None or not has_all_vectors(connection, model.space):
+        return None
+    activate_model(connection, model, now)
+    return model
 
 
 def remove_model(connection: sqlite3.Connection, model: ModelRow) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gbrain.models import catalog
 from gbrain.models.catalog import packaged_model
 
 DAMAGES = ("missing", "truncated", "altered", "no tokenizer", "no folder")
@@ -54,6 +55,7 @@ def test_the_packaged_model_is_there_and_intact(run, brain_path):
     assert model == {
         "name": "bge-small-en-v1.5",
         "active": True,
+        "next": False,
         "sha256": packaged_model().sha256,
         "pooling": "cls",
         "query_prefix": packaged_model().query_prefix,
@@ -83,9 +85,9 @@ def test_a_model_of_ones_own_beside_the_packaged_one(run, moved):
 
 def test_vectors_are_kept_until_the_model_is_removed(run, moved):
     run("model", "use", "bge-small-en-v1.5")
-    assert run("embed", "--json").json["embedded"] == 2
+    assert run("embed", "--all", "--json").json["embedded"] == 0
     run("model", "use", "mine")
-    assert run("embed", "--json").json["embedded"] == 0
+    assert run("embed", "--all", "--json").json["embedded"] == 0
     refused = run("model", "remove", "mine", "--json")
     assert (refused.exit_code, refused.error["code"]) == (2, "usage")
     run("model", "use", "bge-small-en-v1.5")
@@ -97,15 +99,41 @@ def test_vectors_are_kept_until_the_model_is_removed(run, moved):
 def test_models_are_compared_on_the_brains_own_questions(run, moved):
     switched = run("model", "use", "bge-small-en-v1.5")
     assert switched.stderr.splitlines() == [
+        "Queries use mine until all notes are embedded with bge-small-en-v1.5.",
         "bge-small-en-v1.5 is now the active model.",
-        "Run gbrain embed to compute the missing vectors, then gbrain selftest to compare with "
-        "mine.",
+        "gbrain model use --undo goes back. gbrain selftest compares with mine.",
     ]
-    run("embed", "--quiet")
     assert run("selftest", "--json").json["baseline"]["state"]["model"] == "mine"
     assert run("model", "use", "mine", "--json").json["selftest"] == {"before": 1.0, "now": 1.0}
     unmeasured = run("model", "use", "bge-small-en-v1.5", "--no-selftest", "--json").json
     assert (unmeasured["active"], unmeasured["selftest"]) == (True, None)
+
+
+def test_undo_goes_back_without_embedding_again(run, moved):
+    assert run("model", "use", "bge-small-en-v1.5", "--quiet").exit_code == 0
+    undone = run("model", "use", "--undo", "--json").json
+    assert (undone["name"], undone["active"]) == ("mine", True)
+    assert run("embed", "--all", "--json").json["embedded"] == 0
+    assert run("model", "use", "--undo").stderr == "bge-small-en-v1.5 is the active model.\n"
+    for words in (("--undo", "mine"), ()):
+        assert run("model", "use", *words, "--json").error["code"] == "usage"
+
+
+def test_undo_without_an_earlier_model_is_refused(run, brain_path):
+    run("init")
+    assert run("model", "use", "--undo", "--json").error["code"] == "no_model"
+
+
+def test_a_model_that_is_not_installed_says_what_to_install(run, brain_path, monkeypatch):
+    run("init")
+    folder = catalog._packaged_folder
+    monkeypatch.setattr(
+        catalog, "_packaged_folder", lambda name: folder(name) if "bge" in name else None
+    )
+    refused = run("model", "use", "multilingual-e5-small", "--json")
+    assert (refused.exit_code, refused.error["code"]) == (1, "model_unavailable")
+    assert "pip install 'gbrain[languages]'" in refused.error["hint"]
+    assert "pip install 'gbrain[languages]'" in run("model", "list").stderr
 
 
 def test_a_model_that_answers_worse_is_used_only_on_demand(run, moved, brain_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
+from gbrain.errors import NotFound
 from gbrain.evaluate.model_switch import measure_change, switch_model
 from gbrain.evaluate.selftest import load_baseline
 from gbrain.models.catalog import packaged_model, spec_from_folder
@@ -94,8 +95,9 @@ def test_an_empty_brain_is_changed_without_a_measurement(tmp_path: Path) -> None
 
 def test_a_model_without_vectors_keeps_the_old_baseline(brain: Brain, other: str) -> None:
     switched = switch_model(brain, other, limit=FEW)
-    assert (switched.used, switched.baseline_saved, switched.report) == (True, True, None)
-    assert brain.active_model().name == other
+    assert (switched.used, switched.next, switched.baseline_saved) == (False, True, True)
+    assert switched.report is None
+    assert brain.active_model().name == PACKAGED
     kept = load_baseline(brain)
     assert kept is not None
     assert kept.state.model == PACKAGED
@@ -121,6 +123,8 @@ def test_a_worse_model_is_used_only_with_force(brain: Brain, other: str) -> None
     assert switched.report.worse
     assert not switched.used
     assert brain.active_model().name == PACKAGED
+    with pytest.raises(NotFound):
+        brain.undo_switch()
     assert switch_model(brain, other, force=True, limit=FEW).used
     assert brain.active_model().name == other
 
