@@ -22,6 +22,8 @@ PACKAGED_RERANKER = "ms-marco-MiniLM-L-12-v2"
 DESCRIPTION_FILE = "gbrain.json"
 # Another file name, so that a reranker is never mistaken for an embedding model.
 RERANKER_DESCRIPTION_FILE = "reranker.json"
+# Directions that tell languages apart, which are removed from every vector: rows of float32.
+LANGUAGE_DIRECTIONS_FILE = "language_directions.f32"
 MODEL_PATHS = ("model.onnx", "onnx/model.onnx")
 POOLINGS = ("cls", "mean")
 # Part of every identity: increase it when the same files and settings give different vectors.

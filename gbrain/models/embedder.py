@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gbrain.errors import ModelUnavailable
+from gbrain.models.catalog import LANGUAGE_DIRECTIONS_FILE
 from gbrain.models.files import check_sizes
 from gbrain.models.runtime import Transformer, open_session_and, usable_cores
 from gbrain.models.tokenizer import ModelTokenizer
@@ -33,7 +34,8 @@ class OnnxEmbedder:
 
     In a quantised network the texts of a batch change each other's vectors, so texts are never
     batched. A text longer than `spec.max_tokens` is embedded as windows of equal length, and its
-    vector is the direction of the sum of their unit vectors.
+    vector is the direction of the sum of their unit vectors. If the model has language directions,
+    they are removed: a question is then as close to notes in other languages as to its own.
     """
 
     def __init__(self, spec: ModelSpec, threads: int | None = None) -> None:
@@ -51,6 +53,7 @@ class OnnxEmbedder:
         self._threads = threads or usable_cores()
         self._embedded_chunks = 0
         self._pool: ThreadPoolExecutor | None = None
+        self._language_directions = _read_language_directions(spec)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return the vector of a query, with the query prefix; shape (dimension,)."""
@@ -122,6 +125,10 @@ class OnnxEmbedder:
             total += _unit(pooled) if self.spec.normalize else pooled
             count += 1
         vector = _unit(total) if self.spec.normalize else total / count
+        directions = self._language_directions
+        if directions is not None:
+            vector = vector - (directions @ vector) @ directions
+            vector = _unit(vector) if self.spec.normalize else vector
         return vector.astype(np.float32)
 
     def _pooled_vector(self, ids: list[int]) -> NDArray[np.float64]:
@@ -142,6 +149,21 @@ class OnnxEmbedder:
                 hint="Its files may be damaged; gbrain model verify checks them.",
             )
         return pooled
+
+
+def _read_language_directions(spec: ModelSpec) -> NDArray[np.float64] | None:
+    """Return the orthonormal rows that tell languages apart; None if the model has no such file."""
+    if not any(file.path == LANGUAGE_DIRECTIONS_FILE for file in spec.files):
+        return None
+    import numpy as np
+
+    rows = np.fromfile(spec.folder / LANGUAGE_DIRECTIONS_FILE, dtype="<f4")
+    if not rows.size or rows.size % spec.dimension:
+        raise ModelUnavailable(
+            f"{LANGUAGE_DIRECTIONS_FILE} of {spec.name} has no rows of {spec.dimension} numbers.",
+            hint="Its files may be damaged; gbrain model verify checks them.",
+        )
+    return rows.reshape(-1, spec.dimension).astype(np.float64)
 
 
 def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from gbrain.config import Settings
 from gbrain.search.boosts import QUESTIONS
 from gbrain.store.ranking_data import (
     approximate_page_count,
-    packaged_model_is_active,
+    english_model_is_active,
     term_statistics,
 )
 from gbrain.text.query_terms import is_stop_term
@@ -195,7 +195,7 @@ def grade_answer(
         settings,
         title=hits[0].title if hits else None,
         short_circuit=short_circuit,
-        calibrated=packaged_model_is_active(connection) and not has_unspaced_script(query.text),
+        calibrated=english_model_is_active(connection) and not has_unspaced_script(query.text),
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gbrain.errors import ModelUnavailable
-from gbrain.models.catalog import ModelSpec
+from gbrain.models.catalog import LANGUAGE_DIRECTIONS_FILE, ModelSpec
 from gbrain.models.embedder import MAX_QUEUED_PER_THREAD, PACK_AFTER_TEXTS, OnnxEmbedder
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +49,8 @@ def test_vectors_are_those_of_the_original_model(embedder: OnnxEmbedder) -> None
 def test_multilingual_vectors_are_those_of_the_original_model(multilingual: OnnxEmbedder) -> None:
     lines = (REFERENCE.parent / "multilingual.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 32
+    file = multilingual.spec.folder / LANGUAGE_DIRECTIONS_FILE
+    directions = np.fromfile(file, dtype="<f4").reshape(-1, 384)
     cosines = []
     for row in map(json.loads, lines):
         prefix = next(p for p in ("query: ", "passage: ") if row["text"].startswith(p))
@@ -56,9 +58,19 @@ def test_multilingual_vectors_are_those_of_the_original_model(multilingual: Onnx
         is_query = prefix == multilingual.spec.query_prefix
         vector = multilingual.embed_query(text) if is_query else passage(multilingual, text)
         expected = np.array(row["vector"])
+        expected -= (directions @ expected) @ directions
         cosines.append(vector @ expected / np.linalg.norm(expected))
     assert min(cosines) >= 0.98
     assert np.mean(cosines) >= 0.99
+
+
+def test_a_question_is_close_to_its_answer_in_another_language(
+    multilingual: OnnxEmbedder,
+) -> None:
+    question = multilingual.embed_query("how much is the rent")
+    answer = passage(multilingual, "Die Kaltmiete beträgt 870 Euro im Monat.")
+    other = passage(multilingual, "How much flour the pancakes need is on the packet.")
+    assert question @ answer > question @ other
 
 
 def test_the_reference_counts_the_same_tokens(embedder: OnnxEmbedder) -> None:

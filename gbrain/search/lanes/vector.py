@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gbrain.config import Settings
 from gbrain.store.chunks import read_chunk_texts
 from gbrain.store.pages import slugs_by_id
-from gbrain.store.ranking_data import packaged_model_is_active
+from gbrain.store.ranking_data import english_model_is_active
 from gbrain.store.vectors import VectorSpace, approximate_cosines, exact_cosines, slots_in_scope
 from gbrain.text.unspaced import is_mostly_latin
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
@@ -58,7 +58,7 @@ def search(
             best.setdefault(chunk.page_id, chunk)
         if len(best) >= pool:
             break
-    if packaged_model_is_active(connection) and is_mostly_latin(query.semantic_text):
+    if english_model_is_active(connection) and is_mostly_latin(query.semantic_text):
         chunks, best = _lower_unreadable(connection, chunks, best)
     slugs = slugs_by_id(connection, best)
     ranked = sorted(best.values(), key=lambda chunk: (-chunk.score, slugs[chunk.page_id]))
