@@ -193,7 +193,7 @@ def _run_vector(
     inputs: LaneInputs, space: VectorSpace, weights: Mapping[str, float]
 ) -> dict[str, LaneResult]:
     """Run the vector and the associative lane, those that are on."""
-    from gbrain.store.vectors import approximate_cosines
+    from gbrain.store.vector_scan import approximate_cosines
 
     lanes: dict[str, Callable[..., LaneResult]] = {}
     if weights["vector"] > 0:

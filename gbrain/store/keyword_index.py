@@ -73,15 +73,6 @@ def pages_with_exact_words(
     }
 
 
-def scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: int) -> bool:
-    """Return whether more than `pages` pages are in scope."""
-    within = page_condition(scope)
-    found = connection.execute(
-        f"SELECT 1 FROM pages WHERE {within.sql} LIMIT 1 OFFSET ?", (*within.values, pages)
-    )
-    return found.fetchone() is not None
-
-
 def matching_pages(
     connection: sqlite3.Connection, match: str, scope: Scope, *, small_scope: bool
 ) -> list[int]:

@@ -94,6 +94,15 @@ def pages_in_scope(
     return {row[0] for row in rows}
 
 
+def scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: int) -> bool:
+    """Return whether more than `pages` pages are in scope."""
+    within = page_condition(scope)
+    found = connection.execute(
+        f"SELECT 1 FROM pages WHERE {within.sql} LIMIT 1 OFFSET ?", (*within.values, pages)
+    )
+    return found.fetchone() is not None
+
+
 def days_condition(since: str | None, until: str | None) -> Condition:
     """Return the condition for pages that have a date, or a dated chunk, in the range."""
     days = (since or _ANY_DAY[0], until or _ANY_DAY[1])
@@ -109,6 +118,18 @@ def chunk_condition(scope: Scope) -> Condition:
     pages, days = page_condition(scope), chunk_days_condition(scope)
     sql = f"chunks.page_id IN (SELECT pages.id FROM pages WHERE {pages.sql}) AND {days.sql}"
     return Condition(sql, (*pages.values, *days.values))
+
+
+def chunk_row_condition(scope: Scope) -> Condition:
+    """Return the condition of `chunk_condition`, in the form for few rows that are known.
+
+    Each row looks up its page, instead of listing all pages in scope first.
+    """
+    pages, days = page_condition(scope), chunk_days_condition(scope)
+    if not pages.values:
+        return days
+    page = f"SELECT 1 FROM pages WHERE pages.id = chunks.page_id AND {pages.sql}"
+    return Condition(f"EXISTS ({page}) AND {days.sql}", (*pages.values, *days.values))
 
 
 def chunk_days_condition(scope: Scope) -> Condition:

@@ -1,7 +1,8 @@
-"""Vectors of embedding models: exact ones by slot, and packed codes that are scanned for a query.
+"""Store and read the vectors of embedding models: exact ones by slot, and packed codes.
 
 A code is a vector in 8-bit steps with a scale, 4 + dimension bytes. A row (segment) has 1,024
 codes, so that a query reads a few large blobs; writing a vector changes only its own bytes there.
+`vector_scan.py` scans them for a query.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gbrain.errors import BadBrain, GbrainError
 from gbrain.store.schema import VECTOR_TABLES
-from gbrain.store.scope import chunk_condition
-from gbrain.threads import BackgroundCall
+from gbrain.store.scope import chunk_condition, chunk_row_condition
 from gbrain.types import Scope, ScoredChunk
 
 if TYPE_CHECKING:
@@ -210,46 +210,8 @@ def remove_orphaned_vectors(connection: sqlite3.Connection, space: VectorSpace) 
     return len(orphans)
 
 
-def approximate_cosines(
-    connections: tuple[sqlite3.Connection, sqlite3.Connection], space: VectorSpace, query: Floats
-) -> Floats:
-    """Return the approximate cosine of each slot's vector with `query`; 0 for a free slot.
-
-    Each connection scans every other segment, in a separate thread.
-    """
-    import numpy as np
-
-    last = (
-        connections[0]
-        .execute(
-            f"SELECT coalesce(max(segment), -1) FROM {space.codes} WHERE model_id = ?",
-            (space.model_id,),
-        )
-        .fetchone()[0]
-    )
-    scores = np.zeros((last + 1) * SEGMENT_SLOTS, np.float32)
-
-    def scan(connection: sqlite3.Connection, turn: int) -> None:
-        work = np.empty((SEGMENT_SLOTS, space.dimension), np.float32)
-        for segment, codes in connection.execute(
-            f"SELECT segment, codes FROM {space.codes} "
-            "WHERE model_id = ? AND segment % 2 = ? AND segment <= ?",
-            (space.model_id, turn, last),
-        ):
-            _check_size(codes, SEGMENT_SLOTS * (4 + space.dimension))
-            rows = np.frombuffer(codes, np.uint8).reshape(SEGMENT_SLOTS, 4 + space.dimension)
-            np.copyto(work, rows[:, 4:].view(np.int8), casting="unsafe")
-            scale = rows[:, :4].copy().view(np.float32).ravel()
-            scores[segment * SEGMENT_SLOTS : (segment + 1) * SEGMENT_SLOTS] = (work @ query) * scale
-
-    other = BackgroundCall(lambda: scan(connections[1], 1)) if last > 0 else None
-    scan(connections[0], 0)
-    if other:
-        other.result()
-    return scores
-
-
-def _check_size(blob: object, size: int) -> None:
+def check_size(blob: object, size: int) -> None:
+    """Raise BadBrain if a value read from a vector table is not a blob of this size."""
     if not isinstance(blob, bytes) or len(blob) != size:
         raise BadBrain(
             "The brain's vectors are damaged",
@@ -282,7 +244,7 @@ def vectors_at(
         (space.model_id, json.dumps([int(slot) for slot in slots])),
     ).fetchall()
     for _, vector in rows:
-        _check_size(vector, 2 * space.dimension)
+        check_size(vector, 2 * space.dimension)
     packed = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
     return [row[0] for row in rows], packed.reshape(-1, space.dimension).astype(np.float32)
 
@@ -300,7 +262,7 @@ def vectors_by_hash(
             (space.model_id, digest),
         ).fetchone()
         if row:
-            _check_size(row[0], 2 * space.dimension)
+            check_size(row[0], 2 * space.dimension)
             found.append((digest, np.frombuffer(row[0], np.float16).astype(np.float32)))
     return found
 
@@ -330,21 +292,21 @@ def exact_cosines(
     scope: Scope,
 ) -> list[ScoredChunk]:
     """Return the chunks in `scope` stored in `slots`, by cosine with `query`, best first."""
-    used, vectors = vectors_at(connection, space, slots)
-    if not used:
-        return []
-    cosine_of = dict(zip(used, (vectors @ query).tolist(), strict=True))
-    chosen = json.dumps(used)
-    # One statement for all slots, so that the pages in scope are looked up once.
-    within = chunk_condition(scope)
-    narrowed = "" if scope.unlimited else f"AND {within.sql}"
+    import numpy as np
+
+    within = chunk_row_condition(scope)
+    rows = connection.execute(
+        f"SELECT chunks.id, chunks.page_id, v.vector FROM {space.vectors} AS v "
+        "CROSS JOIN chunks ON chunks.hash = v.hash WHERE v.model_id = ? "
+        f"AND v.slot IN (SELECT value FROM json_each(?)) AND {within.sql}",
+        (space.model_id, json.dumps([int(slot) for slot in slots]), *within.values),
+    ).fetchall()
+    for row in rows:
+        check_size(row[2], 2 * space.dimension)
+    packed = np.frombuffer(b"".join(row[2] for row in rows), np.float16)
+    cosines = packed.reshape(-1, space.dimension).astype(np.float32) @ query
     found = [
-        ScoredChunk(chunk_id, page_id, cosine_of[slot])
-        for chunk_id, page_id, slot in connection.execute(
-            f"SELECT chunks.id, chunks.page_id, v.slot FROM {space.vectors} AS v "
-            "CROSS JOIN chunks ON chunks.hash = v.hash WHERE v.model_id = ? "
-            f"AND v.slot IN (SELECT value FROM json_each(?)) {narrowed}",
-            (space.model_id, chosen, *(within.values if narrowed else ())),
-        )
+        ScoredChunk(chunk_id, page_id, cosine)
+        for (chunk_id, page_id, _), cosine in zip(rows, cosines.tolist(), strict=True)
     ]
     return sorted(found, key=lambda chunk: (-chunk.score, chunk.chunk_id))

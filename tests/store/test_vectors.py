@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gbrain.brain import Brain
-from gbrain.store import vectors
+from gbrain.store import vector_scan, vectors
 from gbrain.store.vectors import SEGMENT_SLOTS, VectorSpace
 from gbrain.types import Scope
 
@@ -84,7 +84,7 @@ def scan(brain: Brain, space: VectorSpace, query: Floats) -> Floats:
         brain.database.read_transaction() as connection,
         closing(brain.database.open_second_connection()) as second,
     ):
-        return vectors.approximate_cosines((connection, second), space, query)
+        return vector_scan.approximate_cosines((connection, second), space, query)
 
 
 def test_a_scan_gives_approximate_cosines(brain: Brain, space: VectorSpace) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
 from gbrain.search.lanes import vector
-from gbrain.store.vectors import VectorSpace, approximate_cosines, vectors_at
+from gbrain.store.vector_scan import approximate_cosines
+from gbrain.store.vectors import VectorSpace, slots_in_scope, vectors_at
 from gbrain.types import LaneResult, Query
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def search(
     import numpy as np
 
     scores = scan() if scan else approximate_cosines(connections, space, embedded)
-    slots = vector.slots_to_score(connections[0], space, query, len(scores))
+    slots = np.arange(len(scores))
+    if not query.scope.unlimited:
+        slots = np.unique(np.array(slots_in_scope(connections[0], space, query.scope), np.int64))
+        slots = slots[slots < len(scores)]
     if len(slots) > _MEMORY_VECTORS:
         slots = slots[np.argpartition(-scores[slots], _MEMORY_VECTORS)[:_MEMORY_VECTORS]]
     _, memory = vectors_at(connections[0], space, slots)

@@ -12,6 +12,7 @@ from gbrain.config import Settings
 from gbrain.store import keyword_index
 from gbrain.store.pages import slugs_by_id
 from gbrain.store.ranking_data import approximate_page_count
+from gbrain.store.scope import scope_has_more_than
 from gbrain.text.query_terms import fts_expression, may_begin_compound
 from gbrain.text.unspaced import has_unspaced_script, looser_forms
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
@@ -257,7 +258,7 @@ def _score_pages_and_chunks(
     small_scope = (
         common
         and not scope.unlimited
-        and not keyword_index.scope_has_more_than(connection, scope, _MAX_SCORED_PAGES)
+        and not scope_has_more_than(connection, scope, _MAX_SCORED_PAGES)
     )
     narrower = query.fts_expression
     if common and not small_scope and not narrower:

@@ -9,7 +9,9 @@ from gbrain.config import Settings
 from gbrain.store.chunks import read_chunk_texts
 from gbrain.store.pages import slugs_by_id
 from gbrain.store.ranking_data import english_model_is_active
-from gbrain.store.vectors import VectorSpace, approximate_cosines, exact_cosines, slots_in_scope
+from gbrain.store.scope import scope_has_more_than
+from gbrain.store.vector_scan import approximate_cosines, code_cosines
+from gbrain.store.vectors import VectorSpace, exact_cosines, slots_in_scope
 from gbrain.text.unspaced import is_mostly_latin
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
 
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 # Vectors scored exactly for each page of the pool. With ten, the first ten pages were those of an
 # exact search.
 _EXACT_PER_PAGE = 10
+
+# The slots of a scope with at most this many pages are listed, which takes as long as a scan of
+# 150,000 codes. For a larger one all codes are scanned, and the best are looked up in the scope.
+_MAX_LISTED_PAGES = 2000
 
 
 def search(
@@ -46,12 +52,11 @@ def search(
     """
     connection = connections[0]
     pool = settings.lane_pool(lane, query.limit)
-    scores = scan() if scan else approximate_cosines(connections, space, embedded)
-    slots = slots_to_score(connection, space, query, len(scores))
     chunks: list[ScoredChunk] = []
     best: dict[int, ScoredChunk] = {}
     # One long page can fill the first batch: go on until the pool is full.
-    for batch in _best_first(scores, slots, _EXACT_PER_PAGE * pool):
+    scan = scan or (lambda: approximate_cosines(connections, space, embedded))
+    for batch in _likely_slots(connection, space, embedded, query, _EXACT_PER_PAGE * pool, scan):
         found = exact_cosines(connection, space, embedded, batch, query.scope)
         chunks += found
         for chunk in found:
@@ -103,26 +108,41 @@ def _lower_unreadable(
     return lowered, {page_id: lower(chunk) for page_id, chunk in best.items()}
 
 
-def slots_to_score(
-    connection: sqlite3.Connection, space: VectorSpace, query: Query, count: int
-) -> Slots:
-    """Return which of the first `count` slots are in scope."""
+def _likely_slots(
+    connection: sqlite3.Connection,
+    space: VectorSpace,
+    embedded: Floats,
+    query: Query,
+    stride: int,
+    scan: Scan,
+) -> Iterator[Slots]:
+    """Yield slots in batches, best first; `stride` is the size of the first batch.
+
+    All slots of the scope are among them, and perhaps others.
+    """
     import numpy as np
 
-    if query.scope.unlimited:
-        return np.arange(count)
-    slots = np.unique(np.array(slots_in_scope(connection, space, query.scope), np.int64))
-    return slots[slots < count]
+    scope = query.scope
+    if scope.unlimited or scope_has_more_than(connection, scope, _MAX_LISTED_PAGES):
+        scores = scan()
+        yield from _best_first(scores, np.arange(len(scores)), stride)
+        return
+    slots = np.unique(np.array(slots_in_scope(connection, space, scope), np.int64))
+    if len(slots) <= stride:
+        yield slots
+        return
+    for places in _best_first(
+        code_cosines(connection, space, embedded, slots), np.arange(len(slots)), stride
+    ):
+        yield slots[places]
 
 
 def _best_first(scores: Floats, slots: Slots, stride: int) -> Iterator[Slots]:
-    """Yield the slots in batches of `stride`, best first; only later batches are sorted."""
+    """Yield the slots in batches, best first; each batch has twice the size of the one before."""
     import numpy as np
 
-    if len(slots) > stride:
+    while len(slots) > stride:
         first = np.argpartition(-scores[slots], stride)[:stride]
         yield slots[first]
-        slots = np.delete(slots, first)
-    order = slots[np.argsort(-scores[slots], kind="stable")]
-    for start in range(0, len(order), stride):
-        yield order[start : start + stride]
+        slots, stride = np.delete(slots, first), 2 * stride
+    yield slots

@@ -133,6 +133,25 @@ def test_a_small_wing_is_searched_completely(drawn: Drawn) -> None:
     assert {page.slug.split("/")[0] for page in found.pages} == {"rare"}
 
 
+@pytest.mark.parametrize(
+    ("scope", "pages"),
+    [(Scope(slug_prefix="general/1"), 1099), (Scope(wing="general"), 4950)],
+    ids=["listed", "scanned"],
+)
+def test_a_larger_scope_is_searched_completely(drawn: Drawn, scope: Scope, pages: int) -> None:
+    query = units(1, 64, seed=3)[0]
+    slugs = drawn.brain.database.connection.execute("SELECT id, slug FROM pages").fetchall()
+    prefix = scope.slug_prefix or "general/"
+    inside = [page_id - 1 for page_id, slug in slugs if slug.startswith(prefix)]
+    assert len(inside) == pages
+    scores = np.full(5000, -9, np.float32)
+    scores[inside] = drawn.rows[inside] @ query
+    found = drawn.search(query, scope)
+    assert recall(found, scores) == 1
+    assert len(found.pages) == SETTINGS.candidate_pool
+    assert {page.page_id - 1 for page in found.pages} <= set(inside)
+
+
 def test_excluded_pages_make_room_for_the_next(drawn: Drawn) -> None:
     query = units(1, 64, seed=4)[0]
     best, *others = [page.slug for page in drawn.search(query).pages]

@@ -1,0 +1,99 @@
+"""Find the slots whose vectors are similar to a query: scan the packed codes of all or some."""
+
+from __future__ import annotations
+
+import sqlite3
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from gbrain.store.vectors import SEGMENT_SLOTS, VectorSpace, check_size
+from gbrain.threads import BackgroundCall
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gbrain.store.vectors import Floats
+
+    Slots = NDArray[np.int64]
+
+# Codes turned into float32 at once: the copy fits into the cache of a processor core.
+_CODES_AT_ONCE = 512
+
+
+def approximate_cosines(
+    connections: tuple[sqlite3.Connection, sqlite3.Connection], space: VectorSpace, query: Floats
+) -> Floats:
+    """Return the approximate cosine of each slot's vector with `query`; 0 for a free slot.
+
+    Each connection scans every other segment, in a separate thread.
+    """
+    import numpy as np
+
+    last = (
+        connections[0]
+        .execute(
+            f"SELECT coalesce(max(segment), -1) FROM {space.codes} WHERE model_id = ?",
+            (space.model_id,),
+        )
+        .fetchone()[0]
+    )
+    scores = np.zeros((last + 1) * SEGMENT_SLOTS, np.float32)
+
+    def scan(connection: sqlite3.Connection, turn: int) -> None:
+        for segment, codes in connection.execute(
+            f"SELECT segment, codes FROM {space.codes} "
+            "WHERE model_id = ? AND segment % 2 = ? AND segment <= ?",
+            (space.model_id, turn, last),
+        ):
+            check_size(codes, SEGMENT_SLOTS * (4 + space.dimension))
+            first = segment * SEGMENT_SLOTS
+            scores[first : first + SEGMENT_SLOTS] = _score_codes(codes, query)
+
+    other = BackgroundCall(lambda: scan(connections[1], 1)) if last > 0 else None
+    scan(connections[0], 0)
+    if other:
+        other.result()
+    return scores
+
+
+def code_cosines(
+    connection: sqlite3.Connection, space: VectorSpace, query: Floats, slots: Slots
+) -> Floats:
+    """Return the approximate cosines of the vectors in ascending `slots`; 0 without a code."""
+    import numpy as np
+
+    width = 4 + space.dimension
+    rowids = dict(
+        connection.execute(
+            f"SELECT segment, rowid FROM {space.codes} WHERE model_id = ?", (space.model_id,)
+        ).fetchall()
+    )
+    codes = []
+    for segment, wanted in groupby(slots.tolist(), key=lambda slot: slot // SEGMENT_SLOTS):
+        if segment not in rowids:
+            codes += [bytes(width) for _ in wanted]
+            continue
+        with connection.blobopen(space.codes, "codes", rowids[segment], readonly=True) as blob:
+            for slot in wanted:
+                blob.seek(slot % SEGMENT_SLOTS * width)
+                code = blob.read(width)
+                check_size(code, width)
+                codes.append(code)
+    return _score_codes(b"".join(codes), query) if codes else np.zeros(0, np.float32)
+
+
+def _score_codes(codes: bytes, query: Floats) -> Floats:
+    """Return the cosines of packed codes with `query`."""
+    import numpy as np
+
+    rows = np.frombuffer(codes, np.uint8).reshape(-1, 4 + len(query))
+    scores = np.empty(len(rows), np.float32)
+    work = np.empty((min(len(rows), _CODES_AT_ONCE), len(query)), np.float32)
+    for start in range(0, len(rows), _CODES_AT_ONCE):
+        some = rows[start : start + _CODES_AT_ONCE]
+        steps = work[: len(some)]
+        np.copyto(steps, some[:, 4:].view(np.int8), casting="unsafe")
+        np.dot(steps, query, out=scores[start : start + len(some)])
+    scores *= rows[:, :4].copy().view(np.float32).ravel()
+    return scores
