@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
 from gbrain.store.chunks import DatedChunk, chunks_inside, latest_pages_inside
-from gbrain.store.keyword_index import matching_pages
+from gbrain.store.keyword_index import any_page_matches
 from gbrain.text.date_questions import split_question
 from gbrain.text.query_terms import fts_expression, is_stop_term, parse_terms
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
@@ -94,7 +94,7 @@ def _names_only_notes(
     """Tell whether the terms only say that something was written, and no page in scope has them."""
     if not all(len(t.words) == 1 and t.words[0].casefold() in _NOTE_WORDS for t in terms):
         return False
-    return not matching_pages(connection, fts_expression(terms), scope, small_scope=False)
+    return not any_page_matches(connection, fts_expression(terms), scope)
 
 
 def list_period(connection: sqlite3.Connection, asked: TimeAsked, settings: Settings) -> LaneResult:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from gbrain.store.scope import chunk_inside_condition, inside_condition, page_condition
 from gbrain.store.vectors import active_space
+from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.snippet import MARK_OFF, MARK_ON
 from gbrain.types import Chunk, ChunkKind, Scope
 
@@ -23,6 +24,10 @@ _COLUMNS = (
     "id, page_id, section, part, kind, heading_path, date, byte_start, byte_stop, first_line, "
     "last_line, hash, text"
 )
+
+
+# Bits of a chunk's id that count the chunks of one page, where ids follow from those of pages.
+CHUNK_ID_BITS = 16
 
 
 class StoredChunk(NamedTuple):
@@ -110,6 +115,11 @@ def last_chunk_id(connection: sqlite3.Connection) -> int:
     return number
 
 
+def first_chunk_id(page_id: int) -> int:
+    """Return the first of the ids that follow from that of a page, for a page of another brain."""
+    return page_id << CHUNK_ID_BITS
+
+
 def mark_matches(connection: sqlite3.Connection, chunk_id: int, match: str) -> str | None:
     """Return the chunk's text with matched words between marks; None if nothing matches."""
     row = connection.execute(
@@ -127,10 +137,12 @@ def replace_chunks(
     chunks: Iterable[Chunk],
     *,
     fresh: bool,
+    first_id: int | None = None,
 ) -> None:
     """Store the page's chunks; unchanged ones keep their id.
 
-    `fresh` says that the page has no chunks yet.
+    `fresh` says that the page has no chunks yet. New chunks get ids from `first_id` on, by default
+    those after the last one.
     """
     stored = {} if fresh else _stored_by_content(connection, page_id)
     added, moved = [], []
@@ -151,7 +163,8 @@ def replace_chunks(
         _unindex(connection, gone)
         connection.executemany("DELETE FROM chunks WHERE id = ?", [(number,) for number in gone])
         connection.executemany(f"UPDATE chunks SET {_SET_POSITION} WHERE id = ?", moved)
-    numbered = [(number, *row) for number, row in enumerate(added, last_chunk_id(connection) + 1)]
+    first_id = last_chunk_id(connection) + 1 if first_id is None else first_id
+    numbered = [(number, *row) for number, row in enumerate(added, first_id)]
     connection.executemany(
         "INSERT INTO chunks (id, page_id, section, part, byte_start, byte_stop, first_line, "
         "last_line, kind, date, first_day, last_day, hash, heading_path, text) "
@@ -260,6 +273,7 @@ def chunks_inside(
     return [DatedChunk(*row) for row in rows]
 
 
+@asks_whole_brain
 def latest_pages_inside(
     connection: sqlite3.Connection, scope: Scope, limit: int
 ) -> list[tuple[int, str, str]]:

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from gbrain.store.scope import chunk_days_condition, page_condition
+from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.slug import fold_name, normalise_unicode
 from gbrain.types import Scope, ScoredChunk, Term
@@ -20,16 +21,30 @@ _MAX_SUBSTRINGS = 100
 
 def count_pages_with(connection: sqlite3.Connection, terms: Iterable[Term]) -> list[int]:
     """Return the number of pages that contain each term, in the order of the terms."""
-    count = "SELECT count(*) FROM pages_fts WHERE pages_fts MATCH ?"
-    return [connection.execute(count, (fts_expression((term,)),)).fetchone()[0] for term in terms]
+    return [count_matches(connection, "pages", fts_expression((term,))) for term in terms]
+
+
+@asks_whole_brain
+def count_matches(
+    connection: sqlite3.Connection, index: str, match: str, most: int | None = None
+) -> int:
+    """Return how many pages, chunks or pages with questions match, counting at most `most`."""
+    table = {"pages": "pages_fts", "chunks": "chunks_fts", "questions": "questions_fts"}[index]
+    matching = f"FROM {table} WHERE {table} MATCH ?"
+    found = (
+        connection.execute(f"SELECT count(*) {matching}", (match,))
+        if most is None
+        else connection.execute(
+            f"SELECT count(*) FROM (SELECT 1 {matching} LIMIT ?)", (match, most)
+        )
+    )
+    count: int = found.fetchone()[0]
+    return count
 
 
 def any_page_contains(connection: sqlite3.Connection, terms: tuple[Term, ...]) -> bool:
     """Return whether some page contains one of the terms."""
-    found = connection.execute(
-        "SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT 1", (fts_expression(terms),)
-    )
-    return found.fetchone() is not None
+    return count_matches(connection, "pages", fts_expression(terms), 1) > 0
 
 
 def page_contains(connection: sqlite3.Connection, page_id: int, term: Term) -> bool:
@@ -92,6 +107,12 @@ def matching_pages(
     return [row[0] for row in rows]
 
 
+@asks_whole_brain
+def any_page_matches(connection: sqlite3.Connection, match: str, scope: Scope) -> bool:
+    """Return whether some page in scope matches."""
+    return bool(matching_pages(connection, match, scope, small_scope=False))
+
+
 def score_pages(
     connection: sqlite3.Connection,
     match: str,
@@ -152,6 +173,7 @@ def score_chunks(
     return [ScoredChunk(*row) for row in rows]
 
 
+@asks_whole_brain
 def score_questions(
     connection: sqlite3.Connection, match: str, scope: Scope, limit: int
 ) -> dict[int, float]:
@@ -166,6 +188,7 @@ def score_questions(
     return dict(rows.fetchall())
 
 
+@asks_whole_brain
 def has_questions(connection: sqlite3.Connection) -> bool:
     """Tell whether any page has questions; a read-only brain with schema 1 has no table of them."""
     table = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'page_questions'")
@@ -174,6 +197,7 @@ def has_questions(connection: sqlite3.Connection) -> bool:
     )
 
 
+@asks_whole_brain
 def pages_asked(connection: sqlite3.Connection, text: str) -> dict[int, str]:
     """Return the slugs of the pages of which `text` is a question, by page id.
 
@@ -197,11 +221,7 @@ def pages_asked(connection: sqlite3.Connection, text: str) -> dict[int, str]:
 
 def any_question_contains(connection: sqlite3.Connection, term: Term) -> bool:
     """Return whether a stored question contains the term."""
-    found = connection.execute(
-        "SELECT 1 FROM questions_fts WHERE questions_fts MATCH ? LIMIT 1",
-        (fts_expression((term,)),),
-    )
-    return found.fetchone() is not None
+    return count_matches(connection, "questions", fts_expression((term,)), 1) > 0
 
 
 def pages_with_substrings(
@@ -248,6 +268,7 @@ def chunks_with_substrings(
     )
 
 
+@asks_whole_brain
 def latest_pages(connection: sqlite3.Connection, scope: Scope, limit: int) -> list[int]:
     """Return the ids of the pages in scope, the latest date first, ties by slug."""
     within = page_condition(scope)
@@ -258,6 +279,7 @@ def latest_pages(connection: sqlite3.Connection, scope: Scope, limit: int) -> li
     return [row[0] for row in rows]
 
 
+@asks_whole_brain
 def count_chunks(connection: sqlite3.Connection) -> int:
     """Return the number of chunks in the brain."""
     total: int = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
@@ -266,11 +288,7 @@ def count_chunks(connection: sqlite3.Connection) -> int:
 
 def count_chunks_with(connection: sqlite3.Connection, term: Term) -> int:
     """Return the number of chunks that contain a term."""
-    found = connection.execute(
-        "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (fts_expression((term,)),)
-    )
-    total: int = found.fetchone()[0]
-    return total
+    return count_matches(connection, "chunks", fts_expression((term,)))
 
 
 def pages_with(connection: sqlite3.Connection, term: Term, page_ids: Iterable[int]) -> set[int]:

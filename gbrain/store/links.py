@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gbrain.store.pages import KIND_ORDER, StoredPage, find_page, slugs_by_id
+from gbrain.store.whole_brain import asks_whole_brain
 
 
 class LinkRow(NamedTuple):
@@ -73,6 +74,7 @@ def list_dangling_links(connection: sqlite3.Connection) -> list[tuple[str, int, 
     return rows.fetchall()
 
 
+@asks_whole_brain
 def linked_pages(connection: sqlite3.Connection, page_id: int) -> list[int]:
     """Return the ids of pages that a page links to, in page order."""
     rows = connection.execute(
@@ -81,6 +83,7 @@ def linked_pages(connection: sqlite3.Connection, page_id: int) -> list[int]:
     return list(dict.fromkeys(row[0] for row in rows if row[0] is not None))
 
 
+@asks_whole_brain
 def links_between(
     connection: sqlite3.Connection, page_ids: Iterable[int], most: int
 ) -> list[tuple[int, int]]:

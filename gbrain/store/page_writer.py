@@ -41,6 +41,7 @@ def write_page(
     from_file: bool = False,
     renames: str | None = None,
     enqueue: bool = True,
+    new_id: int | None = None,
 ) -> WriteResult:
     """Create or update a page, and keep its previous text as a version.
 
@@ -48,6 +49,7 @@ def write_page(
     folder of a page that is new or renamed: its file is then to be written, or moved. `from_file`
     says that the text is that of the file. `renames` is the previous slug. A caller that writes
     many pages can leave out `enqueue` and queue their chunks for embedding once at the end.
+    `new_id` is the id of a new page, whose chunks are numbered from `first_chunk_id(new_id)`.
     """
     old = find_page(connection, renames or page.slug)
     current = old.version if old else 0
@@ -123,7 +125,7 @@ def write_page(
             "date, first_day, last_day, sha256, bytes, vault_id, source_sha256, updated_at, tags, "
             "aliases, meta, front_matter, compiled_truth, timeline, version, created_at, id) "
             f"VALUES ({', '.join('?' * (len(shared) + 3))})",
-            (*shared, version, now, holder[0] if holder else None),
+            (*shared, version, now, new_id or (holder[0] if holder else None)),
         )
         assert cursor.lastrowid is not None
         page_id = cursor.lastrowid
@@ -134,8 +136,9 @@ def write_page(
     )
     write_names_tags_links(connection, page_id, page)
     chunks.replace_chunks(
-        connection, page_id, page.title, page.chunks, fresh=old is None or retitled
-    )
+        connection, page_id, page.title, page.chunks, fresh=old is None or retitled,
+        first_id=new_id and chunks.first_chunk_id(new_id),
+    )  # fmt: skip
     replace_questions(connection, page_id, page, fresh=old is None)
     if enqueue:
         chunks.enqueue_page(connection, page_id, now)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from gbrain.errors import BadPage, NotFound
 from gbrain.messages import did_you_mean, similar_names
 from gbrain.store.scope import page_condition
+from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.slug import fold_name, is_page_file, slug_from_path
 from gbrain.types import Scope
 
@@ -289,17 +290,18 @@ class NamedPage(NamedTuple):
 
 def find_by_name(connection: sqlite3.Connection, key: str) -> list[NamedPage]:
     """Return the pages with the folded name `key`, each once, the most specific kind first."""
-    rows = connection.execute(
-        f"SELECT page_id, slug, kind, key FROM names JOIN pages ON pages.id = page_id "
-        f"WHERE key = ? ORDER BY {KIND_ORDER}, slug",
-        (key,),
-    )
     found: dict[int, NamedPage] = {}
-    for row in rows:
-        found.setdefault(row[0], NamedPage(*row))
+    for named in sorted(find_by_names(connection, (key,)), key=_kind_and_slug):
+        found.setdefault(named.page_id, named)
     return list(found.values())
 
 
+def _kind_and_slug(named: NamedPage) -> tuple[int, str]:
+    order = ("slug", "title", "name")
+    return order.index(named.kind) if named.kind in order else len(order), named.slug
+
+
+@asks_whole_brain
 def find_by_names(connection: sqlite3.Connection, keys: Iterable[str]) -> list[NamedPage]:
     """Return the pages with one of the folded names `keys`, one entry for each match."""
     rows = connection.execute(
@@ -310,6 +312,7 @@ def find_by_names(connection: sqlite3.Connection, keys: Iterable[str]) -> list[N
     return [NamedPage(*row) for row in rows]
 
 
+@asks_whole_brain
 def find_similar_names(connection: sqlite3.Connection, key: str, letters: int) -> list[NamedPage]:
     """Return names of similar length that start or end with the same `letters` letters as `key`."""
     found: list[NamedPage] = []

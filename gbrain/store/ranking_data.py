@@ -8,6 +8,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gbrain.store.keyword_index import count_matches
+from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query_terms import fts_expression, fts_whole_term
 from gbrain.text.unspaced import has_unspaced_script, looser_forms
 from gbrain.types import BoostData, Term, TermStatistics
@@ -18,6 +20,7 @@ _MAX_TERMS = 32
 _ENGLISH_MODEL = "bge-small-en-v1.5"
 
 
+@asks_whole_brain
 def approximate_page_count(connection: sqlite3.Connection) -> int:
     """Return the highest page id, about the number of pages; counting would read them all."""
     return connection.execute("SELECT coalesce(max(id), 0) FROM pages").fetchone()[0] or 0
@@ -68,10 +71,7 @@ def _one_term(
     connection: sqlite3.Connection, term: Term, page_id: int, chunk_ids: str, pages: int
 ) -> TermStatistics:
     match = fts_whole_term(term)
-    counted: int = connection.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? LIMIT ?)",
-        (match, _MAX_COUNTED_PAGES),
-    ).fetchone()[0]
+    counted = count_matches(connection, "pages", match, _MAX_COUNTED_PAGES)
     if counted == _MAX_COUNTED_PAGES:
         counted = max(counted, int(math.sqrt(_MAX_COUNTED_PAGES * pages)))
     contained = _contain(connection, term, chunk_ids)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
 SCHEMA_VERSION = 7
+# How the keyword indexes read text: words are stemmed, case and accents do not count.
+KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 # Tables whose rows follow from the texts of pages and can be rebuilt from them.
 DERIVED_TABLES = ("names", "tags", "links", "chunks", "page_questions")

@@ -9,6 +9,7 @@ from datetime import date
 from typing import NamedTuple
 
 from gbrain.messages import similar_names
+from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query import fts_tree, has_only_words
 from gbrain.text.query_terms import fts_term
 from gbrain.text.query_tree import day_before, wanted_terms
@@ -269,9 +270,15 @@ def unmatched_filters(connection: sqlite3.Connection, scope: Scope) -> Iterator[
     for kind, value in [*wanted, *(("tag", tag) for tag in scope.tags)]:
         if value is None:
             continue
-        counts = dict(connection.execute(_VALUES[kind]).fetchall())
+        counts = filter_values(connection, kind)
         if value.lower() not in map(str.lower, counts):
             yield f"There is no {kind} {value}{_suggestions(value, counts)}."
+
+
+@asks_whole_brain
+def filter_values(connection: sqlite3.Connection, kind: str) -> dict[str, int]:
+    """Return how many pages have each wing, room, type or tag."""
+    return dict(connection.execute(_VALUES[kind]).fetchall())
 
 
 def _suggestions(value: str, counts: dict[str, int]) -> str:

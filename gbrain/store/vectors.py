@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from gbrain.errors import BadBrain, GbrainError
 from gbrain.store.schema import VECTOR_TABLES
 from gbrain.store.scope import chunk_condition, chunk_row_condition
+from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.types import Scope, ScoredChunk
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def all_spaces(connection: sqlite3.Connection) -> list[VectorSpace]:
     return [VectorSpace(model_id, int(dimension)) for model_id, dimension in rows]
 
 
+@asks_whole_brain
 def has_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
     """Return whether `space` has at least one vector."""
     found = connection.execute(
@@ -267,6 +269,7 @@ def vectors_by_hash(
     return found
 
 
+@asks_whole_brain
 def chunk_vectors(
     connection: sqlite3.Connection, space: VectorSpace, chunk_ids: Iterable[int]
 ) -> dict[int, Floats]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from collections.abc import Sequence
 from heapq import nlargest
 from itertools import pairwise
 from typing import NamedTuple
 
+from gbrain.store.schema import KEYWORD_TOKENIZER
+from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.similarity import dice, edit_distance, jaccard, trigrams
 from gbrain.text.slug import fold_name
 
@@ -56,12 +59,13 @@ def find_similar_word(
         return None
     stem = _stem(connection, meant)
     similar = _most_similar(connection, meant, stem, starts_one_edit_away(meant))
-    if similar is None or similar.likeness < least or _in_front_matter(connection, word):
+    if similar is None or similar.likeness < least or in_front_matter(connection, word):
         return None
     return similar
 
 
-def _in_front_matter(connection: sqlite3.Connection, word: str) -> bool:
+@asks_whole_brain
+def in_front_matter(connection: sqlite3.Connection, word: str) -> bool:
     """Tell whether a page has the word in its front matter, which is not in the keyword index."""
     found = connection.execute(
         "SELECT 1 FROM pages WHERE front_matter LIKE '%' || ? || '%' LIMIT 1", (word,)
@@ -89,8 +93,7 @@ def _stem(connection: sqlite3.Connection, word: str) -> str:
     """Return the stem of a word as the keyword index stores it."""
     # Temporary tables: the brain file is not written.
     connection.execute(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.misspelt "
-        "USING fts5(word, tokenize = 'porter unicode61')"
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.misspelt USING fts5(word, {KEYWORD_TOKENIZER})"
     )
     connection.execute(
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.misspelt_terms USING fts5vocab(misspelt, row)"
@@ -105,16 +108,7 @@ def _most_similar(
     connection: sqlite3.Connection, word: str, stem: str, starts: list[str]
 ) -> SimilarWord | None:
     """Return the most similar word that starts with one of `starts`, by spelling or by stem."""
-    for form in ("row", "instance"):
-        connection.execute(
-            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary_{form} "
-            f"USING fts5vocab(main, pages_fts, {form})"
-        )
-    terms = connection.execute(
-        "SELECT term, doc FROM json_each(?) AS start CROSS JOIN temp.vocabulary_row "
-        "ON term >= start.value AND term < start.value || ?",
-        (json.dumps(starts), _LAST_CHARACTER),
-    ).fetchall()
+    terms = stems_from(connection, starts)
     word_trigrams, forms = trigrams(word), (_letter_pairs(word), _letter_pairs(stem))
     likely = nlargest(
         _MAX_STEMS,
@@ -129,6 +123,41 @@ def _most_similar(
     ]
     alike = [one for one in similar if _similar_length(one.word, word)]
     return max(alike, key=_similarity, default=None)
+
+
+@asks_whole_brain
+def stems_from(connection: sqlite3.Connection, starts: Sequence[str]) -> list[tuple[str, int]]:
+    """Return the stems with one of the starts, and how many pages have each."""
+    _open_vocabulary(connection, "row")
+    return connection.execute(
+        "SELECT term, doc FROM json_each(?) AS start CROSS JOIN temp.vocabulary_row "
+        "ON term >= start.value AND term < start.value || ?",
+        (json.dumps(starts), _LAST_CHARACTER),
+    ).fetchall()
+
+
+@asks_whole_brain
+def texts_with_stem(connection: sqlite3.Connection, term: str, most: int) -> list[str]:
+    """Return the texts of up to `most` columns of pages that have a stem."""
+    _open_vocabulary(connection, "instance")
+    places = connection.execute(
+        "SELECT DISTINCT doc, col FROM temp.vocabulary_instance WHERE term = ? LIMIT ?",
+        (term, most),
+    ).fetchall()
+    return [
+        text
+        for page_id, column in places
+        for (text,) in connection.execute(
+            f'SELECT "{column}" FROM pages WHERE id = ?', (page_id,)
+        ).fetchall()
+    ]
+
+
+def _open_vocabulary(connection: sqlite3.Connection, form: str) -> None:
+    connection.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary_{form} "
+        f"USING fts5vocab(main, pages_fts, {form})"
+    )
 
 
 def _similar_length(one: str, other: str) -> bool:
@@ -158,15 +187,9 @@ def _letter_pairs(word: str) -> frozenset[str]:
 
 def _spelling(connection: sqlite3.Connection, term: str, word_trigrams: frozenset[str]) -> str:
     """Return the most similar word with this stem, as the first few pages with it write it."""
-    places = connection.execute(
-        "SELECT DISTINCT doc, col FROM temp.vocabulary_instance WHERE term = ? LIMIT ?",
-        (term, _MAX_PLACES),
-    ).fetchall()
     words: set[str] = set()
     # The last letter of a stem can differ from that of the word: happi, happy.
     start = re.escape(term[: max(3, len(term) - 1)])
-    for page_id, column in places:
-        row = connection.execute(f'SELECT "{column}" FROM pages WHERE id = ?', (page_id,))
-        for (text,) in row.fetchall():
-            words.update(map(fold_name, re.findall(rf"(?i)\b{start}[^\W_]*", text)))
+    for text in texts_with_stem(connection, term, _MAX_PLACES):
+        words.update(map(fold_name, re.findall(rf"(?i)\b{start}[^\W_]*", text)))
     return max(words or {term}, key=lambda word: (jaccard(word_trigrams, trigrams(word)), word))

@@ -13,6 +13,7 @@ from gbrain.store import keyword_index
 from gbrain.store.pages import slugs_by_id
 from gbrain.store.ranking_data import approximate_page_count
 from gbrain.store.scope import scope_has_more_than
+from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query_terms import fts_expression, may_begin_compound
 from gbrain.text.unspaced import has_unspaced_script, looser_forms
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
@@ -58,7 +59,7 @@ def search(
     questions = settings.hypothetical_questions != "off" and keyword_index.has_questions(connection)
     pool = settings.lane_pool("fts", query.limit)
     if query.terms:
-        scores, chunks = _score_pages_and_chunks(connection, query, counts, settings)
+        scores, chunks = score_pages_and_chunks(connection, query, counts, settings)
         for chunk in chunks:
             if chunk.page_id not in best:
                 best[chunk.page_id] = chunk.chunk_id
@@ -248,7 +249,8 @@ def _add(scores: dict[int, float], more: Mapping[int, float], weight: float = 1.
         scores[page_id] = scores.get(page_id, 0.0) + weight * score
 
 
-def _score_pages_and_chunks(
+@asks_whole_brain
+def score_pages_and_chunks(
     connection: sqlite3.Connection, query: Query, counts: Sequence[int], settings: Settings
 ) -> tuple[dict[int, float], list[ScoredChunk]]:
     """Return the scores of the best pages by id, and the best chunks, best first."""

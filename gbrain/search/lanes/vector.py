@@ -12,6 +12,7 @@ from gbrain.store.ranking_data import english_model_is_active
 from gbrain.store.scope import scope_has_more_than
 from gbrain.store.vector_scan import approximate_cosines, code_cosines
 from gbrain.store.vectors import VectorSpace, exact_cosines, slots_in_scope
+from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.unspaced import is_mostly_latin
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
 
@@ -52,17 +53,11 @@ def search(
     """
     connection = connections[0]
     pool = settings.lane_pool(lane, query.limit)
-    chunks: list[ScoredChunk] = []
-    best: dict[int, ScoredChunk] = {}
-    # One long page can fill the first batch: go on until the pool is full.
     scan = scan or (lambda: approximate_cosines(connections, space, embedded))
-    for batch in _likely_slots(connection, space, embedded, query, _EXACT_PER_PAGE * pool, scan):
-        found = exact_cosines(connection, space, embedded, batch, query.scope)
-        chunks += found
-        for chunk in found:
-            best.setdefault(chunk.page_id, chunk)
-        if len(best) >= pool:
-            break
+    chunks = find_nearest(connection, space, embedded, query, pool, scan)
+    best: dict[int, ScoredChunk] = {}
+    for chunk in chunks:
+        best.setdefault(chunk.page_id, chunk)
     if english_model_is_active(connection) and is_mostly_latin(query.semantic_text):
         chunks, best = _lower_unreadable(connection, chunks, best)
     slugs = slugs_by_id(connection, best)
@@ -77,6 +72,31 @@ def search(
         min((chunk.score for chunk in best.values()), default=None),
         overflow=pages[pool:],
     )
+
+
+@asks_whole_brain
+def find_nearest(
+    connection: sqlite3.Connection,
+    space: VectorSpace,
+    embedded: Floats,
+    query: Query,
+    pool: int,
+    scan: Scan,
+) -> list[ScoredChunk]:
+    """Return the chunks in scope that are most similar, of at least `pool` pages if there are any.
+
+    A page's most similar chunk comes first of its chunks.
+    """
+    chunks: list[ScoredChunk] = []
+    pages: set[int] = set()
+    # One long page can fill the first batch: go on until the pool is full.
+    for batch in _likely_slots(connection, space, embedded, query, _EXACT_PER_PAGE * pool, scan):
+        found = exact_cosines(connection, space, embedded, batch, query.scope)
+        chunks += found
+        pages.update(chunk.page_id for chunk in found)
+        if len(pages) >= pool:
+            break
+    return chunks
 
 
 def _lower_unreadable(
