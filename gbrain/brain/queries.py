@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gbrain.search.rerank.scores import RerankResources
     from gbrain.store.jobs import Backlog
     from gbrain.store.usage_log import HitLocation, TrainingExample
-    from gbrain.store.vectors import Floats
+    from gbrain.store.vector_space import Floats
 
 # The model needs seconds for a longer text.
 _MAX_EMBEDDED_CHARACTERS = 4_000

@@ -22,7 +22,7 @@ from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.store.jobs import Backlog
-    from gbrain.store.vectors import Floats
+    from gbrain.store.vector_space import Floats
 
 # Stored with the settings of a dataset's brain: the digest of the code that built its pages.
 _BUILT_BY = "evaluation_made_by"

@@ -19,13 +19,13 @@ from gbrain.store.connection import Database
 from gbrain.store.jobs import Backlog, DuePage, EmbeddingJob
 from gbrain.store.models import model_in_role
 from gbrain.store.usage_log import try_write
-from gbrain.store.vectors import VectorSpace
+from gbrain.store.vector_space import VectorSpace
 from gbrain.text.chunking import embedding_text
 from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from gbrain.models.catalog import Embedder
-    from gbrain.store.vectors import Floats
+    from gbrain.store.vector_space import Floats
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from gbrain.store.vectors import active_space, chunk_vectors
 from gbrain.types import Ranked
 
 if TYPE_CHECKING:
-    from gbrain.store.vectors import Floats
+    from gbrain.store.vector_space import Floats
 
 Similarity = Callable[[Ranked, Ranked], float]
 

@@ -22,7 +22,7 @@ from gbrain.types import LaneResult, Mode, Query
 
 if TYPE_CHECKING:
     from gbrain.store.jobs import Backlog
-    from gbrain.store.vectors import Floats, VectorSpace
+    from gbrain.store.vector_space import Floats, VectorSpace
 
 # A query with more unknown words than this is about something new, not misspelt.
 _MAX_MISSPELT_WORDS = 2

@@ -85,12 +85,16 @@ def _temporary_folder() -> str:
 def _drop_orphans(database: Database) -> tuple[int, int]:
     """Drop vectors and jobs whose chunk text is on no page; return how many of each."""
     from gbrain.store.jobs import drop_orphaned_jobs
+    from gbrain.store.vector_bits import rebuild_bits
     from gbrain.store.vectors import all_spaces, remove_orphaned_vectors
 
     with database.write_transaction() as connection:
         vectors = sum(
             remove_orphaned_vectors(connection, space) for space in all_spaces(connection)
         )
+        # The texts may be others than when their mean was taken.
+        for space in all_spaces(connection):
+            rebuild_bits(connection, space)
         changes = connection.total_changes
         drop_orphaned_jobs(connection)
         return vectors, connection.total_changes - changes

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.store.pages import StoredPage, page_body, require_page
 from gbrain.store.scope import page_condition
-from gbrain.store.vectors import VectorSpace, vectors_at
+from gbrain.store.vector_space import VectorSpace
+from gbrain.store.vectors import vectors_at
 from gbrain.text.similarity import (
     distinctive_phrases,
     have_different_dates,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gbrain.store.vectors import Floats
+    from gbrain.store.vector_space import Floats
 
     Integers = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gbrain.store.vectors import VectorSpace
+from gbrain.store.vector_space import VectorSpace
 
 # PROC_PID_INIT_INO in Linux: the ids of processes outside of any container.
 _FIRST_NAMESPACE = "4026531836"

@@ -7,6 +7,7 @@ from contextlib import closing
 
 from gbrain.store.schema import (
     APPLICATION_ID,
+    INDEXES_8,
     RENAMED_SETTINGS_3,
     SCHEMA_VERSION,
     TABLES_1,
@@ -15,6 +16,7 @@ from gbrain.store.schema import (
     TABLES_7,
     VECTOR_TABLES,
 )
+from gbrain.store.vector_bits import rebuild_bits
 from gbrain.store.vectors import all_spaces, create_vector_tables
 
 
@@ -65,6 +67,14 @@ def migrate(connection: sqlite3.Connection) -> None:
     def seventh(db: Database) -> None:
         _run(db, TABLES_7)
         db.conn.execute("PRAGMA user_version = 7")
+
+    @steps(name="0008_days_and_bits")
+    def eighth(db: Database) -> None:
+        _run(db, INDEXES_8)
+        for space in all_spaces(db.conn):
+            create_vector_tables(db.conn, space.dimension)
+            rebuild_bits(db.conn, space)
+        db.conn.execute("PRAGMA user_version = 8")
 
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")

@@ -7,12 +7,8 @@ from time import time_ns
 from typing import Any, Literal, NamedTuple
 
 from gbrain.errors import Conflict, NotFound
-from gbrain.store.vectors import (
-    VectorSpace,
-    create_vector_tables,
-    has_all_vectors,
-    remove_all_vectors,
-)
+from gbrain.store.vector_space import VectorSpace
+from gbrain.store.vectors import create_vector_tables, has_all_vectors, remove_all_vectors
 
 # `next` is embedding and becomes active when it has all vectors, `previous` was active before.
 Role = Literal["next", "previous"]

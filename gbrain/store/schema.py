@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 # How the keyword indexes read text: words are stemmed, case and accents do not count.
 KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
@@ -264,8 +264,8 @@ CREATE TABLE remote_conflicts (
 ) WITHOUT ROWID;
 """
 
-# Vectors of one dimension: exact ones by slot, and the small codes that a query scans, about a
-# thousand in each row.
+# Vectors of one dimension: exact ones by slot, the small codes that a query scans, about a thousand
+# in each row, and in a large brain one bit for each number of a code.
 VECTOR_TABLES = """
 CREATE TABLE IF NOT EXISTS page_embeddings_vec_{dim} (
     model_id INTEGER NOT NULL REFERENCES embedding_models(id),
@@ -281,6 +281,18 @@ CREATE TABLE IF NOT EXISTS page_embeddings_codes_{dim} (
     codes BLOB NOT NULL,
     PRIMARY KEY (model_id, segment)
 );
+CREATE TABLE IF NOT EXISTS page_embeddings_bits_{dim} (
+    model_id INTEGER NOT NULL REFERENCES embedding_models(id),
+    segment INTEGER NOT NULL,
+    bits BLOB NOT NULL,
+    PRIMARY KEY (model_id, segment)
+);
+"""
+
+# Indexes that contain all that a filter by date reads.
+INDEXES_8 = """
+CREATE INDEX chunks_days ON chunks(first_day, last_day, page_id) WHERE first_day IS NOT NULL;
+CREATE INDEX pages_days ON pages(first_day, last_day) WHERE first_day IS NOT NULL;
 """
 
 # Keywords with which a table definition can compute a value or depend on another table.
@@ -319,7 +331,7 @@ def _own_statements(names: Iterable[str]) -> list[str]:
     # SQLite stores the statement without these words.
     vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "")
     of_models = "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
-    script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + of_models
+    script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + INDEXES_8 + of_models
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 
 

@@ -1,21 +1,21 @@
-"""Find the slots whose vectors are similar to a query: scan the packed codes of all or some."""
+"""Find the vectors most similar to a query: all or some of the codes, then the exact vectors."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gbrain.store.vectors import SEGMENT_SLOTS, VectorSpace, check_size
+from gbrain.store.scope import chunk_row_condition
+from gbrain.store.vector_bits import likely_slots
+from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size
 from gbrain.threads import BackgroundCall
+from gbrain.types import Scope, ScoredChunk
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from gbrain.store.vectors import Floats
-
-    Slots = NDArray[np.int64]
+    from gbrain.store.vector_space import Floats, Slots
 
 # Codes turned into float32 at once: the copy fits into the cache of a processor core.
 _CODES_AT_ONCE = 512
@@ -83,6 +83,23 @@ def code_cosines(
     return _score_codes(b"".join(codes), query) if codes else np.zeros(0, np.float32)
 
 
+def nearest_slots(
+    connection: sqlite3.Connection, space: VectorSpace, query: Floats, count: int
+) -> Slots | None:
+    """Return `count` slots with the highest approximate cosines, found by their bits first.
+
+    None if the brain has too few vectors for that, or no bits.
+    """
+    import numpy as np
+
+    slots = likely_slots(connection, space, query, count)
+    if slots is None:
+        return None
+    cosines = code_cosines(connection, space, query, slots)
+    best: Slots = slots[np.argpartition(-cosines, count)[:count]]
+    return best
+
+
 def _score_codes(codes: bytes, query: Floats) -> Floats:
     """Return the cosines of packed codes with `query`."""
     import numpy as np
@@ -97,3 +114,31 @@ def _score_codes(codes: bytes, query: Floats) -> Floats:
         np.dot(steps, query, out=scores[start : start + len(some)])
     scores *= rows[:, :4].copy().view(np.float32).ravel()
     return scores
+
+
+def exact_cosines(
+    connection: sqlite3.Connection,
+    space: VectorSpace,
+    query: Floats,
+    slots: Iterable[int],
+    scope: Scope,
+) -> list[ScoredChunk]:
+    """Return the chunks in `scope` stored in `slots`, by cosine with `query`, best first."""
+    import numpy as np
+
+    within = chunk_row_condition(scope)
+    rows = connection.execute(
+        f"SELECT chunks.id, chunks.page_id, v.vector FROM {space.vectors} AS v "
+        "CROSS JOIN chunks ON chunks.hash = v.hash WHERE v.model_id = ? "
+        f"AND v.slot IN (SELECT value FROM json_each(?)) AND {within.sql}",
+        (space.model_id, json.dumps([int(slot) for slot in slots]), *within.values),
+    ).fetchall()
+    for row in rows:
+        check_size(row[2], 2 * space.dimension)
+    packed = np.frombuffer(b"".join(row[2] for row in rows), np.float16)
+    cosines = packed.reshape(-1, space.dimension).astype(np.float32) @ query
+    found = [
+        ScoredChunk(chunk_id, page_id, cosine)
+        for (chunk_id, page_id, _), cosine in zip(rows, cosines.tolist(), strict=True)
+    ]
+    return sorted(found, key=lambda chunk: (-chunk.score, chunk.chunk_id))

@@ -11,50 +11,18 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING
 
-from gbrain.errors import BadBrain, GbrainError
+from gbrain.errors import GbrainError
 from gbrain.store.schema import VECTOR_TABLES
-from gbrain.store.scope import chunk_condition, chunk_row_condition
+from gbrain.store.scope import chunk_condition
+from gbrain.store.vector_bits import remove_bits, write_bits
+from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size
 from gbrain.store.whole_brain import asks_whole_brain
-from gbrain.types import Scope, ScoredChunk
+from gbrain.types import Scope
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-
-SEGMENT_SLOTS = 1024
-
-
-class _SpaceNumbers(NamedTuple):
-    model_id: int
-    dimension: int
-
-
-class VectorSpace(_SpaceNumbers):
-    """The tables that store the vectors of one model."""
-
-    __slots__ = ()
-
-    def __new__(cls, model_id: int, dimension: int) -> Self:
-        # Both become part of SQL, and a crafted file could have anything in their place.
-        if not isinstance(model_id, int) or not isinstance(dimension, int):
-            raise BadBrain(
-                "The brain's record of its model is damaged",
-                hint="gbrain doctor shows what is wrong; gbrain restore FILE restores a backup.",
-                code="damaged",
-            )
-        return super().__new__(cls, model_id, dimension)
-
-    @property
-    def vectors(self) -> str:
-        return f"page_embeddings_vec_{self.dimension}"
-
-    @property
-    def codes(self) -> str:
-        return f"page_embeddings_codes_{self.dimension}"
+    from gbrain.store.vector_space import Floats
 
 
 def create_vector_tables(connection: sqlite3.Connection, dimension: int) -> None:
@@ -183,6 +151,7 @@ def _write_codes(
             for slot in slots:
                 blob.seek(slot % SEGMENT_SLOTS * width)
                 blob.write(codes[slot])
+    write_bits(connection, space, codes)
 
 
 def remove_all_vectors(connection: sqlite3.Connection, space: VectorSpace) -> int:
@@ -191,6 +160,7 @@ def remove_all_vectors(connection: sqlite3.Connection, space: VectorSpace) -> in
         f"DELETE FROM {space.vectors} WHERE model_id = ?", (space.model_id,)
     ).rowcount
     connection.execute(f"DELETE FROM {space.codes} WHERE model_id = ?", (space.model_id,))
+    remove_bits(connection, space)
     return deleted
 
 
@@ -210,17 +180,6 @@ def remove_orphaned_vectors(connection: sqlite3.Connection, space: VectorSpace) 
     )
     _write_codes(connection, space, dict.fromkeys(orphans, bytes(4 + space.dimension)))
     return len(orphans)
-
-
-def check_size(blob: object, size: int) -> None:
-    """Raise BadBrain if a value read from a vector table is not a blob of this size."""
-    if not isinstance(blob, bytes) or len(blob) != size:
-        raise BadBrain(
-            "The brain's vectors are damaged",
-            hint="gbrain doctor --repair queues them for embedding again; "
-            "gbrain query --mode bm25 works without them.",
-            code="damaged",
-        )
 
 
 def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Scope) -> list[int]:
@@ -285,31 +244,3 @@ def chunk_vectors(
     used, vectors = vectors_at(connection, space, slot_of.values())
     row_of = {slot: row for row, slot in enumerate(used)}
     return {chunk: vectors[row_of[slot]] for chunk, slot in slot_of.items() if slot in row_of}
-
-
-def exact_cosines(
-    connection: sqlite3.Connection,
-    space: VectorSpace,
-    query: Floats,
-    slots: Iterable[int],
-    scope: Scope,
-) -> list[ScoredChunk]:
-    """Return the chunks in `scope` stored in `slots`, by cosine with `query`, best first."""
-    import numpy as np
-
-    within = chunk_row_condition(scope)
-    rows = connection.execute(
-        f"SELECT chunks.id, chunks.page_id, v.vector FROM {space.vectors} AS v "
-        "CROSS JOIN chunks ON chunks.hash = v.hash WHERE v.model_id = ? "
-        f"AND v.slot IN (SELECT value FROM json_each(?)) AND {within.sql}",
-        (space.model_id, json.dumps([int(slot) for slot in slots]), *within.values),
-    ).fetchall()
-    for row in rows:
-        check_size(row[2], 2 * space.dimension)
-    packed = np.frombuffer(b"".join(row[2] for row in rows), np.float16)
-    cosines = packed.reshape(-1, space.dimension).astype(np.float32) @ query
-    found = [
-        ScoredChunk(chunk_id, page_id, cosine)
-        for (chunk_id, page_id, _), cosine in zip(rows, cosines.tolist(), strict=True)
-    ]
-    return sorted(found, key=lambda chunk: (-chunk.score, chunk.chunk_id))

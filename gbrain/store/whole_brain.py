@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gbrain.config import Settings
     from gbrain.store.pages import NamedPage
-    from gbrain.store.vectors import Floats, VectorSpace
+    from gbrain.store.vector_space import Floats, VectorSpace
     from gbrain.types import Query, Scope, ScoredChunk
 
 P = ParamSpec("P")

@@ -27,9 +27,9 @@ from gbrain.importing.embed_worker import (
     embed_due_chunks,
 )
 from gbrain.models.catalog import ModelSpec
-from gbrain.store import jobs, vectors
+from gbrain.store import jobs, vector_scan
 from gbrain.store.jobs import Backlog
-from gbrain.store.vectors import VectorSpace
+from gbrain.store.vector_space import VectorSpace
 from gbrain.types import Scope
 
 DIMENSION = 16
@@ -331,7 +331,7 @@ def test_each_vector_belongs_to_its_own_text(brain: Brain, model: Hashed) -> Non
     space = brain.active_model().space
     with brain.database.read_transaction() as connection:
         query = model.embed_query("page7\nwords 7")
-        best = vectors.exact_cosines(connection, space, query, range(70), Scope())[0]
+        best = vector_scan.exact_cosines(connection, space, query, range(70), Scope())[0]
     assert best.page_id == brain.get("page7").id
     assert best.score == pytest.approx(1, abs=1e-3)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gbrain.brain import Brain
 from gbrain.store import vector_scan, vectors
-from gbrain.store.vectors import SEGMENT_SLOTS, VectorSpace
+from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace
 from gbrain.types import Scope
 
 DIMENSION = 32
@@ -100,7 +100,7 @@ def test_a_brain_without_vectors_scans_nothing(brain: Brain, space: VectorSpace)
     assert len(scan(brain, space, units(1)[0])) == 0
     with brain.database.read_transaction() as connection:
         assert not vectors.has_vectors(connection, space)
-        assert vectors.exact_cosines(connection, space, units(1)[0], [0, 1], Scope()) == []
+        assert vector_scan.exact_cosines(connection, space, units(1)[0], [0, 1], Scope()) == []
 
 
 def test_a_zero_vector_has_cosine_0(brain: Brain, space: VectorSpace) -> None:
@@ -161,8 +161,10 @@ def test_exact_scores_are_best_first_and_within_the_scope(brain: Brain, space: V
     hold(brain, range(50))
     query = units(1, seed=8)[0]
     with brain.database.read_transaction() as connection:
-        found = vectors.exact_cosines(connection, space, query, range(50), Scope())
-        nobody = vectors.exact_cosines(connection, space, query, range(50), Scope(wing="elsewhere"))
+        found = vector_scan.exact_cosines(connection, space, query, range(50), Scope())
+        nobody = vector_scan.exact_cosines(
+            connection, space, query, range(50), Scope(wing="elsewhere")
+        )
     assert [chunk.score for chunk in found] == sorted((c.score for c in found), reverse=True)
     assert [c.score for c in found] == pytest.approx(sorted(rows @ query, reverse=True), abs=1e-3)
     assert nobody == []

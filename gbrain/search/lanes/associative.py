@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from gbrain.config import Settings
 from gbrain.search.lanes import vector
 from gbrain.store.vector_scan import approximate_cosines
-from gbrain.store.vectors import VectorSpace, slots_in_scope, vectors_at
+from gbrain.store.vector_space import VectorSpace
+from gbrain.store.vectors import slots_in_scope, vectors_at
 from gbrain.types import LaneResult, Query
 
 if TYPE_CHECKING:
-    from gbrain.store.vectors import Floats
+    from gbrain.store.vector_space import Floats
 
 # Vectors to recall from. Softmax gives distant vectors little weight, and all vectors together
 # would pull every query towards their mean.

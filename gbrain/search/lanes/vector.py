@@ -10,8 +10,14 @@ from gbrain.store.chunks import read_chunk_texts
 from gbrain.store.pages import slugs_by_id
 from gbrain.store.ranking_data import english_model_is_active
 from gbrain.store.scope import scope_has_more_than
-from gbrain.store.vector_scan import approximate_cosines, code_cosines
-from gbrain.store.vectors import VectorSpace, exact_cosines, slots_in_scope
+from gbrain.store.vector_scan import (
+    approximate_cosines,
+    code_cosines,
+    exact_cosines,
+    nearest_slots,
+)
+from gbrain.store.vector_space import VectorSpace
+from gbrain.store.vectors import slots_in_scope
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.unspaced import is_mostly_latin
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gbrain.store.vectors import Floats
+    from gbrain.store.vector_space import Floats
 
     Slots = NDArray[np.int64]
     Scan = Callable[[], Floats]
@@ -144,8 +150,14 @@ def _likely_slots(
 
     scope = query.scope
     if scope.unlimited or scope_has_more_than(connection, scope, _MAX_LISTED_PAGES):
+        nearest = nearest_slots(connection, space, embedded, stride) if scope.unlimited else None
+        if nearest is not None:
+            yield nearest
         scores = scan()
-        yield from _best_first(scores, np.arange(len(scores)), stride)
+        others = np.arange(len(scores))
+        yield from _best_first(
+            scores, others if nearest is None else np.delete(others, nearest), stride
+        )
         return
     slots = np.unique(np.array(slots_in_scope(connection, space, scope), np.int64))
     if len(slots) <= stride:

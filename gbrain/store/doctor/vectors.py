@@ -9,13 +9,9 @@ from pathlib import Path
 
 from gbrain.store import chunks, jobs
 from gbrain.store.doctor.findings import Examination
-from gbrain.store.vectors import (
-    SEGMENT_SLOTS,
-    VectorSpace,
-    active_space,
-    all_spaces,
-    remove_orphaned_vectors,
-)
+from gbrain.store.vector_bits import count_wrong_segments, rebuild_bits
+from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace
+from gbrain.store.vectors import active_space, all_spaces, remove_orphaned_vectors
 
 # How far from 1 the length of a vector may be: rounding to 16 bits changes it by less than 0.001.
 _LENGTH_TOLERANCE = 0.01
@@ -82,6 +78,9 @@ def unusable_vectors(examination: Examination) -> Counter[str]:
             found[problem] += rows.fetchone()[0]
     if examination.full:
         found.update(problem for _, _, problem in _wrong_vectors(connection))
+        found["segments with the bits of other codes"] = sum(
+            count_wrong_segments(connection, space) for space in all_spaces(connection)
+        )
     return +found
 
 
@@ -95,6 +94,8 @@ def drop_unusable(examination: Examination) -> None:
         connection.execute(
             f"DELETE FROM {space.vectors} WHERE model_id = ? AND slot = ?", (space.model_id, slot)
         )
+    for space in all_spaces(connection):
+        rebuild_bits(connection, space)
 
 
 def _pages_without_vectors(connection: sqlite3.Connection) -> list[int]:

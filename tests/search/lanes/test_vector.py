@@ -17,7 +17,7 @@ from gbrain.importing.embed_worker import embed_due_chunks
 from gbrain.models.embedder import OnnxEmbedder
 from gbrain.search.lanes import vector
 from gbrain.store import vectors
-from gbrain.store.vectors import VectorSpace
+from gbrain.store.vector_space import VectorSpace
 from gbrain.types import LaneResult, Query, Scope
 
 SAMPLE = Path(__file__).parents[3] / "gbrain" / "sample"

@@ -80,7 +80,8 @@ def embedded(path: Path) -> None:
     """Give every chunk a vector of a model with four dimensions."""
     import numpy as np
 
-    from gbrain.store.vectors import VectorSpace, create_vector_tables, store_vectors
+    from gbrain.store.vector_space import VectorSpace
+    from gbrain.store.vectors import create_vector_tables, store_vectors
 
     with closing(Database(path)) as database, database.write_transaction() as connection:
         connection.execute(
