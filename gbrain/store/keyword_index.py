@@ -95,7 +95,7 @@ def matching_pages(
 
     For a small scope its pages are listed first; for others each match is checked on its own.
     """
-    within = page_condition(scope)
+    within = page_condition(scope, by_row=not small_scope)
     inside = (
         f"+rowid IN (SELECT id FROM pages WHERE {within.sql})"
         if small_scope
@@ -178,7 +178,7 @@ def score_questions(
     connection: sqlite3.Connection, match: str, scope: Scope, limit: int
 ) -> dict[int, float]:
     """Return the pages in scope whose stored questions match, by id with BM25, best first."""
-    within = page_condition(scope)
+    within = page_condition(scope, by_row=True)
     rows = connection.execute(
         "SELECT rowid, -bm25(questions_fts) AS score FROM questions_fts "
         "WHERE questions_fts MATCH ? AND EXISTS (SELECT 1 FROM pages "

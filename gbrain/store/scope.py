@@ -37,8 +37,12 @@ class Condition(NamedTuple):
     values: tuple[str, ...]
 
 
-def page_condition(scope: Scope) -> Condition:
-    """Return the condition that a row of `pages` must meet to be in scope."""
+def page_condition(scope: Scope, *, by_row: bool = False) -> Condition:
+    """Return the condition that a row of `pages` must meet to be in scope.
+
+    With `by_row` it is in the form for few rows that are known: it looks up the tags and chunks of
+    each, where it would list those of all pages in scope first.
+    """
     clauses: list[str] = []
     values: list[str] = []
 
@@ -53,13 +57,18 @@ def page_condition(scope: Scope) -> Condition:
     if scope.type is not None:
         require("pages.type = ? COLLATE NOCASE", scope.type)
     for tag in scope.tags:
-        require("pages.id IN (SELECT page_id FROM tags WHERE tag = ?)", tag)
+        require(
+            "EXISTS (SELECT 1 FROM tags WHERE tag = ? AND page_id = pages.id)"
+            if by_row
+            else "pages.id IN (SELECT page_id FROM tags WHERE tag = ?)",
+            tag,
+        )
     if scope.slug_prefix is not None:
         # A range instead of LIKE, so that the index on slugs is used and nothing is a wildcard.
         require("pages.slug >= ?", scope.slug_prefix)
         require("pages.slug < ?", scope.slug_prefix + "\U0010ffff")
     if scope.since or scope.until:
-        days = days_condition(scope.since, scope.until)
+        days = days_condition(scope.since, scope.until, by_row=by_row)
         require(days.sql, *days.values)
     if scope.periods:
         chunks, own = inside_condition("d", scope.periods), inside_condition("p", scope.periods)
@@ -87,7 +96,7 @@ def pages_in_scope(
     connection: sqlite3.Connection, page_ids: Iterable[int], scope: Scope
 ) -> set[int]:
     """Return which of the pages exist and are in scope."""
-    within = page_condition(scope)
+    within = page_condition(scope, by_row=True)
     rows = connection.execute(
         f"SELECT id FROM pages WHERE id IN (SELECT value FROM json_each(?)) AND {within.sql}",
         (json.dumps(list(page_ids)), *within.values),
@@ -97,19 +106,29 @@ def pages_in_scope(
 
 def scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: int) -> bool:
     """Return whether more than `pages` pages are in scope."""
-    within = page_condition(scope)
+    for tag in scope.tags:
+        tagged = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1 OFFSET ?"
+        if connection.execute(tagged, (tag, pages)).fetchone() is None:
+            return False
+    # Where all tags are common, enough pages are found before all of their pages would be listed.
+    within = page_condition(scope, by_row=bool(scope.tags))
     found = connection.execute(
         f"SELECT 1 FROM pages WHERE {within.sql} LIMIT 1 OFFSET ?", (*within.values, pages)
     )
     return found.fetchone() is not None
 
 
-def days_condition(since: str | None, until: str | None) -> Condition:
+def days_condition(since: str | None, until: str | None, *, by_row: bool = False) -> Condition:
     """Return the condition for pages that have a date, or a dated chunk, in the range."""
     days = (since or _ANY_DAY[0], until or _ANY_DAY[1])
+    dated = (
+        "EXISTS (SELECT 1 FROM chunks AS d WHERE d.page_id = pages.id "
+        if by_row
+        else "pages.id IN (SELECT d.page_id FROM chunks AS d WHERE 1 "
+    )
     return Condition(
-        "((pages.last_day >= ? AND pages.first_day <= ?) OR EXISTS (SELECT 1 FROM chunks AS d "
-        "WHERE d.page_id = pages.id AND d.last_day >= ? AND d.first_day <= ?))",
+        "((pages.last_day >= ? AND pages.first_day <= ?) "
+        f"OR {dated} AND d.last_day >= ? AND d.first_day <= ?))",
         days + days,
     )
 
@@ -126,7 +145,7 @@ def chunk_row_condition(scope: Scope) -> Condition:
 
     Each row looks up its page, instead of listing all pages in scope first.
     """
-    pages, days = page_condition(scope), chunk_days_condition(scope)
+    pages, days = page_condition(scope, by_row=True), chunk_days_condition(scope)
     if not pages.values:
         return days
     page = f"SELECT 1 FROM pages WHERE pages.id = chunks.page_id AND {pages.sql}"

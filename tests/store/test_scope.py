@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
+from gbrain.store.scope import pages_in_scope, scope_has_more_than
 from gbrain.text.query import parse_query
 from gbrain.types import Scope
 
@@ -71,6 +72,11 @@ def test_a_filter_selects_the_same_pages_in_list_and_search(
 ) -> None:
     assert {page.slug for page in filled.list(scope)[0]} == slugs
     assert {hit.slug for hit in filled.search("river walk", scope=scope).hits} == slugs
+    with filled.database.read_transaction() as connection:
+        names = dict(connection.execute("SELECT id, slug FROM pages").fetchall())
+        assert {names[page_id] for page_id in pages_in_scope(connection, names, scope)} == slugs
+        assert not scope_has_more_than(connection, scope, len(slugs))
+        assert not slugs or scope_has_more_than(connection, scope, len(slugs) - 1)
 
 
 def test_a_boolean_in_front_matter_is_matched_as_true(filled: Brain) -> None:

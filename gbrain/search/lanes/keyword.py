@@ -263,8 +263,10 @@ def score_pages_and_chunks(
         and not scope_has_more_than(connection, scope, _MAX_SCORED_PAGES)
     )
     narrower = query.fts_expression
+    scored_terms = any_term
     if common and not small_scope and not narrower:
         narrower = _rare_terms_expression(connection, query.terms, counts)
+        scored_terms = fts_expression(_without_common(connection, query.terms, counts))
 
     def pages_in_scope(match: str) -> list[int] | None:
         if scope.unlimited:
@@ -276,8 +278,9 @@ def score_pages_and_chunks(
                    settings.timeline_weight, settings.tags_weight,
                    settings.aliases_weight)  # fmt: skip
         limit = _SCORED_PER_PAGE * pool
+        match = scored_terms if narrower else any_term
         return keyword_index.score_pages(
-            connection, any_term, weights, limit, page_ids=pages, also_match=narrower
+            connection, match, weights, limit, page_ids=pages, also_match=narrower
         )
 
     pages = pages_in_scope(narrower or any_term)
@@ -289,13 +292,27 @@ def score_pages_and_chunks(
         scores = score(pages, narrower)
     chunks = keyword_index.score_chunks(
         connection,
-        any_term,
+        scored_terms if narrower else any_term,
         settings.title_weight,
         _CHUNKS_PER_PAGE * pool,
         page_ids=list(scores) if narrower else pages,
         scope=scope,
     )
     return scores, chunks
+
+
+def _without_common(
+    connection: sqlite3.Connection, terms: tuple[Term, ...], page_counts: Sequence[int]
+) -> tuple[Term, ...]:
+    """Return the terms that less than half of the pages contain; all if these are fewer than two.
+
+    To BM25 the others are worth nothing, and reading where they occur takes most of the time.
+    """
+    pages = approximate_page_count(connection)
+    rare = tuple(
+        term for term, count in zip(terms, page_counts, strict=True) if count and 2 * count < pages
+    )
+    return rare if len(rare) > 1 else terms
 
 
 def _rare_terms_expression(
