@@ -398,11 +398,11 @@ class Settings:
         0.5, "Share of its page's score that is added to the value of a chunk", low=0, high=5
     )
     answer_bonus: float = _setting(
-        0.7, "How much to favour text right after a question, such as the reply in a chat; 0 is "
+        0.5, "How much to favour text right after a question, such as the reply in a chat; 0 is "
         "off", low=0, high=5,
     )  # fmt: skip
     context_floor: float = _setting(
-        0.028, "Stop when 1,000 more tokens would have less than this share of the answer; higher "
+        0.0095, "Stop when 1,000 more tokens would have less than this share of the answer; higher "
         "prints less", low=0, high=1000,
     )  # fmt: skip
 

@@ -61,8 +61,9 @@ _BYTES_OF_FLOOR = 4000
 # Text below its headings from this length is left out if another page has the same text.
 _MIN_REPEATED_BYTES = 40
 
-# Tokens of context when the verdict is that no page answers the query.
-_MAX_TOKENS_WITHOUT_ANSWER = 500
+# Tokens of context when the verdict is that no page answers the query: a few lines to see that it
+# is right. Of 250 everyday questions 3 that are graded wrongly lose their answer, against 500.
+_MAX_TOKENS_WITHOUT_ANSWER = 200
 
 # A linked page is one hop further away than a neighbour.
 _HOP = 0.5
