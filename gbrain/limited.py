@@ -108,7 +108,12 @@ class LimitedBrain(Brain):
 
     # --- writing -----------------------------------------------------------------------------
 
-    def change_page(self, change: Callable[[sqlite3.Connection], WriteResult]) -> WriteResult:
+    def change_page(
+        self,
+        change: Callable[[sqlite3.Connection], WriteResult],
+        *,
+        expected_version: int | None = None,
+    ) -> WriteResult:
         raise store.outside_error("This change")
 
     def put(

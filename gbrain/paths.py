@@ -27,7 +27,14 @@ def resolve_brain(given: str | Path | None = None) -> Path:
     """Return the real path of a brain (default: the default one), without symbolic links.
 
     SQLite keeps the log beside the file that a link points to, so every path is resolved first.
+    Raises UsageError for the URL of a server.
     """
+    named = str(brain_path(Path(given) if given else None))
+    if named.startswith(("postgresql:/", "postgres:/")):
+        raise UsageError(
+            "The URL of a shared brain cannot be used here",
+            hint="Give the URL with --db to a command, or clone it: gbrain clone URL FILE.",
+        )
     return Path(os.path.realpath(brain_path(Path(given) if given else None)))
 
 
@@ -51,6 +58,15 @@ def make_folder(folder: Path, mode: int = 0o700) -> None:
         if not parent.exists():
             parent.mkdir(mode, exist_ok=True)
     folder.mkdir(mode, exist_ok=True)
+
+
+def replicas_folder() -> Path:
+    """Return the folder for the replicas of shared brains; it may not exist yet.
+
+    Not in the cache: a replica may have pages that wait to be pushed.
+    """
+    others = {name: value for name, value in os.environ.items() if name != "GBRAIN_DB"}
+    return Path(default_brain(others)).parent / "replicas"
 
 
 def state_folder() -> Path:

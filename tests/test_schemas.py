@@ -128,6 +128,16 @@ status
 up
 status
 down
+remote add team {server}
+remote list
+push
+push
+pull
+remote status
+clone team {folder}/clone.db
+sync --remote team
+remote roles
+remote remove team
 stats
 doctor
 doctor --full --verbose
@@ -184,7 +194,7 @@ def check(document: Any, name: str) -> None:
 
 
 @pytest.fixture
-def places(tmp_path: Path, embedded: Path, monkeypatch) -> dict[str, Path]:
+def places(tmp_path: Path, embedded: Path, server_url: str, monkeypatch) -> dict[str, Path | str]:
     """Return the paths that the calls use; the editor changes nothing."""
     monkeypatch.setenv("EDITOR", "true")
     page = tmp_path / "page.md"
@@ -200,6 +210,7 @@ def places(tmp_path: Path, embedded: Path, monkeypatch) -> dict[str, Path]:
         "awkward": ROOT / "fixtures" / "awkward",
         "days": DAYS,
         "lines": LINES,
+        "server": server_url,
     }
 
 

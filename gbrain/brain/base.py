@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -85,15 +85,35 @@ class BrainFile:
 
     # --- pages and their files ---------------------------------------------------------------
 
-    def change_page(self, change: Callable[[sqlite3.Connection], WriteResult]) -> WriteResult:
+    @contextmanager
+    def check_on_server(
+        self, expected_version: int | None
+    ) -> Iterator[Callable[[sqlite3.Connection, str], None]]:
+        """Yield a function that is called with a page just written, before the write is committed.
+
+        For the replica of a shared brain it lets the server check the expected version.
+        """
+        yield lambda connection, slug: None
+
+    def change_page(
+        self,
+        change: Callable[[sqlite3.Connection], WriteResult],
+        *,
+        expected_version: int | None = None,
+    ) -> WriteResult:
         """Run a write of one page in a transaction, then update its file.
 
-        Every method that changes a page does it through here.
+        Every method that changes a page does it through here. `expected_version` is the one that
+        `change` checks.
         """
         from gbrain.store.folders import FileResult, find_page_file, wait_for_folder
 
-        with self.database.write_transaction() as connection:
+        with (
+            self.check_on_server(expected_version) as check,
+            self.database.write_transaction() as connection,
+        ):
             written = change(connection)
+            check(connection, written.slug)
             page = find_page_file(connection, written.slug)
             reason = None
             if page is None and written.outcome == "created":

@@ -53,7 +53,8 @@ class PageMethods(BrainFile):
                 timestamp(),
                 expected_version=expected_version,
                 folder_id=folder_id,
-            )
+            ),
+            expected_version=expected_version,
         )
 
     def capture(
@@ -178,7 +179,10 @@ class PageMethods(BrainFile):
         """Delete a page and its file; the text stays in the page's history."""
         from gbrain.store import folders, page_writer
 
-        with self.database.write_transaction() as connection:
+        with (
+            self.check_on_server(expected_version) as check,
+            self.database.write_transaction() as connection,
+        ):
             slug = pages.resolve_slug(connection, name)
             page = folders.find_page_file(connection, slug)
             with_file = page is not None and self.may_write(page.folder.root)
@@ -189,6 +193,7 @@ class PageMethods(BrainFile):
                 expected_version=expected_version,
                 with_file=with_file,
             )
+            check(connection, slug)
         file = None
         if page and with_file:
             from gbrain.importing.write_through import remove_page_file

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.brain.base import timestamp
 from gbrain.brain.import_export import ImportExportMethods
 from gbrain.brain.models import ModelMethods
 from gbrain.errors import GbrainError, UsageError
+from gbrain.paths import replicas_folder
 from gbrain.types import Progress, Scope, no_progress
 
 if TYPE_CHECKING:
@@ -173,13 +174,42 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
             self.database,
             contact._replace(remote=remote),
             timestamp(),
-            platform.node() or "unknown",
+            _machine_name(),
             scope=Scope(wing=wing, slug_prefix=slug_prefix),
             model=self._shared_model(contact),
             files=self._local_files(),
             after_merge=self._write_pulled_files,
             progress=progress,
         )
+
+    @contextmanager
+    def check_on_server(
+        self, expected_version: int | None
+    ) -> Iterator[Callable[[sqlite3.Connection, str], None]]:
+        """Yield a function that writes a page just written here to the server first.
+
+        Only for a replica, and only if there is a version to check. The server refuses a page that
+        changed there. If it cannot be reached, the version was checked here, and the page waits.
+        """
+        if expected_version is None or self.path.parent != replicas_folder():
+            yield lambda connection, slug: None
+            return
+        from gbrain.remotes.push import push_written_page
+        from gbrain.store.postgres.connection import Unreachable
+
+        with ExitStack() as stack:
+            try:
+                contact = stack.enter_context(self._contact(self.remote()))
+            except Unreachable:
+                yield lambda connection, slug: None
+                return
+            # Not through this brain, which may be limited to some of the pages.
+            with RemoteMethods.open(self.path) as whole:
+                whole.pull_from(contact)
+                whole.push_to(contact)
+            yield lambda connection, slug: push_written_page(
+                connection, contact, slug, _machine_name()
+            )
 
     def _choose_parts(
         self, remote: Remote, wing: str | None, slug_prefix: str | None, everything: bool
@@ -257,6 +287,5 @@ def _trust_key(url: str) -> str:
     return f"remote {url}"
 
 
-def clone_path(path: Path) -> Path:
-    """Return the name that a brain has while it is cloned."""
-    return path.with_name(f"{path.name}.cloning")
+def _machine_name() -> str:
+    return platform.node() or "unknown"

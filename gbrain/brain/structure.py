@@ -84,7 +84,8 @@ class StructureMethods(BrainFile):
             lambda connection: add_timeline_entry(
                 connection, pages.resolve_slug(connection, name), day, text, source, timestamp(),
                 expected_version=expected_version,
-            )
+            ),
+            expected_version=expected_version,
         )  # fmt: skip
 
     def supersede(self, old: str, new: str) -> tuple[WriteResult, str]:

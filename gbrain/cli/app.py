@@ -18,8 +18,10 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from gbrain.errors import UsageError
+from gbrain.server.client import brain_option
 
 EVERYDAY, PAGES, STRUCTURE, QUALITY = "Everyday", "Pages", "Structure", "Quality"
+SHARING = "Several machines"
 MAINTENANCE, AGENTS, START = "Settings and maintenance", "Agents", "First steps"
 
 # Each command with its module in gbrain/cli and its panel in --help. A module is loaded only when
@@ -56,6 +58,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backlinks": ("structure", STRUCTURE),
     "graph": ("structure", STRUCTURE),
     "why": ("provenance", STRUCTURE),
+    "remote": ("remotes", SHARING),
+    "clone": ("remotes", SHARING),
+    "pull": ("remotes", SHARING),
+    "push": ("remotes", SHARING),
     "explain": ("search", QUALITY),
     "eval": ("evaluation", QUALITY),
     "selftest": ("selftest", QUALITY),
@@ -131,6 +137,15 @@ class Program(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         words = sys.argv[1:] if args is None else list(args)
         self.json_wanted, self.words = "--json" in words, words
+        named = brain_option(words) or os.environ.get("GBRAIN_DB", "")
+        if named.lower().startswith(("postgresql://", "postgres://")):
+            from gbrain.cli.shared_brain import run_on_replica
+
+            return run_on_replica(named, words, lambda own: self._run(own, *rest, **extra))
+        return self._run(words, *rest, **extra)
+
+    def _run(self, words: list[str], *rest: Any, **extra: Any) -> Any:
+        self.words = words
         return super().main(words, *rest, **{**extra, "prog_name": "gbrain"})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -178,7 +193,7 @@ def root(
     ctx: typer.Context,
     db: Annotated[
         Path | None,
-        typer.Option("--db", metavar="FILE", help="Use this brain file instead of your own."),
+        typer.Option("--db", metavar="FILE", help="Use this brain file or shared brain (a URL)."),
     ] = None,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:

@@ -144,7 +144,7 @@ def number_option(*flags: str, help: str, low: int = 1, high: int = 10**9) -> An
 
 Db = Annotated[
     Path | None,
-    typer.Option("--db", metavar="FILE", help="Use this brain file instead of your own."),
+    typer.Option("--db", metavar="FILE", help="Use this brain file or shared brain (a URL)."),
 ]
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Slug, title or alias of a page.")]
 PageOrAll = Annotated[

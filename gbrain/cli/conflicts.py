@@ -40,11 +40,12 @@ def conflicts(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """List pages that could not be merged with their file or with a remote.
+    """List pages that could not be merged.
 
-    The same lines changed on both sides. With a file, the page now has the file's text and the
-    brain's text is kept as the version that is listed. With a remote, the page has the brain's
-    text and the remote's is that version; the page is not pushed. gbrain resolve merges the two.
+    A page and its file, or a page here and on a remote, changed in the same place. With a file, the
+    page now has the file's text and the brain's text is kept as the version that is listed. With a
+    remote, the page has the brain's text and the remote's is that version; the page is not pushed.
+    gbrain resolve merges the two.
     """
     with open_brain(db) as brain:
         found = brain.conflicts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -19,7 +20,8 @@ UNLIMITED = 10**9
 
 
 def report(error: GbrainError, *, as_json: bool) -> None:
-    """Print an error and its hint to standard error."""
+    """Print an error and its hint to standard error, without passwords."""
+    error = _redact(error)
     if as_json:
         from gbrain.output.json import error_document
 
@@ -29,6 +31,15 @@ def report(error: GbrainError, *, as_json: bool) -> None:
 
     print(f"Error: {without_newlines(error.message)}", file=sys.stderr)
     print(f"Hint: {without_newlines(error.hint)}", file=sys.stderr)
+
+
+def _redact(error: GbrainError) -> GbrainError:
+    """Return the error without the password of a URL, which a user may have typed anywhere."""
+    if not re.search(r"(?i)postgres|password", error.message + error.hint):
+        return error
+    from gbrain.store.postgres.address import redact
+
+    return GbrainError(redact(error.message), hint=redact(error.hint), code=error.code)
 
 
 def explain_error(error: Exception, ctx: Any, arguments: Sequence[str]) -> GbrainError | None:

@@ -14,7 +14,16 @@ from typing import Annotated, NamedTuple
 import typer
 
 from gbrain.brain import Brain, default_path
-from gbrain.cli.commands import Db, Json, Module, Quiet, UpdateLinks, examples, open_brain
+from gbrain.cli.commands import (
+    Db,
+    Json,
+    Module,
+    Quiet,
+    UpdateLinks,
+    examples,
+    open_brain,
+    refuse_together,
+)
 from gbrain.cli.embedding import EMBED_LATER, embedded_share
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
 from gbrain.importing.export import ExportFiles, PlannedFile
@@ -118,7 +127,10 @@ def import_(
 
 
 @command.command(
-    "sync", epilog=examples("gbrain sync", "gbrain sync --dry-run", "gbrain sync --watch")
+    "sync",
+    epilog=examples(
+        "gbrain sync", "gbrain sync --dry-run", "gbrain sync --watch", "gbrain sync --remote team"
+    ),
 )
 def sync(
     folders: Annotated[
@@ -131,6 +143,10 @@ def sync(
     delete: Annotated[
         bool, typer.Option("--delete", help="Delete pages even if most files are gone.")
     ] = False,
+    remote: Annotated[
+        str | None,
+        typer.Option("--remote", metavar="REMOTE", help="Then pull from REMOTE and push to it."),
+    ] = None,
     update_links: UpdateLinks = False,
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
@@ -157,6 +173,8 @@ def sync(
             "--watch and --dry-run cannot be combined",
             hint="gbrain sync --dry-run shows what would change now.",
         )
+    refuse_together({"--watch": watch, "--remote": remote is not None})
+    refuse_together({"--dry-run": dry_run, "--remote": remote is not None})
     options = ImportOptions(
         overwrite=overwrite,
         dry_run=dry_run,
@@ -166,11 +184,12 @@ def sync(
         remove_many=delete,
         update_links=update_links,
     )
+    failed = False
     with open_brain(db) as brain:
         for folder in folders or () if not dry_run else ():
             brain.allow_writing(folder)
         roots = folders or [Path(root) for root in brain.folder_roots()]
-        if not roots:
+        if not roots and remote is None:
             raise NotFound(
                 "No folder has been imported yet",
                 hint="gbrain import DIR imports one.",
@@ -178,12 +197,15 @@ def sync(
             )
         if not watch:
             report = _import_folders(brain, roots, options, remove_missing=True)
-            _print_and_embed(brain, report, options)
+            if remote is None:
+                _print_and_embed(brain, report, options)
+            else:
+                failed = _exchange(brain, remote, report, options)
     if watch:
         from gbrain.cli.sync_watch import FolderWatch
 
         FolderWatch(db, options).run(roots)
-    elif report.problems:
+    elif report.problems or failed:
         raise typer.Exit(1)
 
 
@@ -238,6 +260,34 @@ def _print_and_embed(
             imported = report.count("create") + report.count("update")
             screen.say(f"{counted(imported, 'note')} imported. {embedded_share(brain)}")
         raise
+
+
+def _exchange(brain: Brain, remote: str, report: ImportReport, options: ImportOptions) -> bool:
+    """Pull from a remote, embed, and push to it; return whether pages are left that do not merge.
+
+    Embedded before the push, so that no other machine has to.
+    """
+    from gbrain.cli.remotes import print_pull, print_push
+    from gbrain.output.remotes import pull_document, push_document
+
+    quiet = options.quiet or options.json
+    if not options.json:
+        _print_report(report, options, 0, 0)
+    with show_progress("Pulling", quiet=quiet) as show:
+        pulled = brain.pull(remote, progress=show)
+    if not options.json:
+        print_pull(pulled, quiet=options.quiet)
+    if options.embed:
+        _embed(brain, quiet)
+    with show_progress("Pushing", quiet=quiet) as show:
+        pushed = brain.push(remote, progress=show)
+    if options.json:
+        document = import_report_document(report, dry_run=False)
+        document |= {"pulled": pull_document(pulled), "pushed": push_document(pushed)}
+        screen.write_json(document)
+    else:
+        print_push(pushed, quiet=options.quiet)
+    return bool(pushed.conflicts or pulled.refused or pushed.refused)
 
 
 def _embed(brain: Brain, quiet: bool) -> int:

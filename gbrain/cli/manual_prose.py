@@ -90,8 +90,11 @@ PROGRAM: tuple[Section, ...] = (
 )
 
 ENVIRONMENT = """
-    `GBRAIN_DB` :: The brain file, if `--db` is not given. With either of them the program needs no
-    home folder.
+    `GBRAIN_DB` :: The brain file, or the URL of a shared brain, if `--db` is not given. With the
+    path of a file the program needs no home folder.
+
+    `PGPASSWORD`, `PGSERVICE` :: The password and the service of remotes, as for other programs that
+    use PostgreSQL. The password is better kept in ~/.pgpass.
 
     `GBRAIN_NOW` :: An ISO time that replaces the current time, for example to read relative dates.
 

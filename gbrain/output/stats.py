@@ -211,7 +211,7 @@ def overview_lines(path: Path, stats: Stats, now: datetime) -> list[str]:
     lines = [shorten_path(path), " · ".join([counted(stats.pages, "page"), _embedded_share(stats)])]
     if stats.newest:
         last = stats.newest[0]
-        lines.append(f"Last change {_ago(last.updated_at, now)}: {one_line(last.title)}")
+        lines.append(f"Last change {time_ago(last.updated_at, now)}: {one_line(last.title)}")
     return lines
 
 
@@ -224,7 +224,8 @@ def _embedded_share(stats: Stats) -> str:
     return f"{percent} % of {counted(stats.chunks, 'chunk')} embedded"
 
 
-def _ago(written: str, now: datetime) -> str:
+def time_ago(written: str, now: datetime) -> str:
+    """Return how long ago a stored time was: `3 hours ago`."""
     try:
         moment = datetime.fromisoformat(written)
     except ValueError:

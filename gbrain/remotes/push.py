@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from gbrain.remotes.contact import Contact
 from gbrain.remotes.pull import LocalFiles, PullReport, RefusedPage, apply_rows
 from gbrain.store.connection import Database
 from gbrain.store.models import ModelRow
+from gbrain.store.pages import find_page, page_text
 from gbrain.store.postgres.pages import PushedPage, PushResult, pages_by_slug, push_pages
 from gbrain.store.postgres.vectors import ModelKey, push_vectors
 from gbrain.store.remote_conflicts import list_remote_conflicts
@@ -20,11 +22,13 @@ from gbrain.store.remotes import (
     PageBase,
     Remote,
     WaitingPage,
+    page_bases,
     page_chunk_hashes,
     page_contents,
     pages_without_shared_vectors,
     raise_version,
     record_bases,
+    record_pushed,
     record_shared_vectors,
     waiting_pages,
 )
@@ -158,9 +162,40 @@ def _push_batch(
     ]
     with database.write_transaction() as connection:
         record_bases(connection, contact.remote, bases)
+        record_pushed(connection, contact.remote, result.after, len(result.written))
         for slug, base in bases:
             raise_version(connection, slug, base.version)
     return result
+
+
+def push_written_page(
+    connection: sqlite3.Connection, contact: Contact, slug: str, machine: str
+) -> None:
+    """Push a page that was just written, inside of its transaction, unless it changed there.
+
+    Raises Conflict if it did: then neither side has the new text. If this process is killed after
+    the store has committed, the next pull brings the text.
+    """
+    remote = contact.remote
+    page = find_page(connection, slug)
+    base = page_bases(connection, remote, [slug]).get(slug)
+    number = base.version if base else 0
+    pushed = PushedPage(slug, f"{slug}.md", number + 1, number, b"", None)
+    if page:
+        text = page_text(connection, page.id)
+        pushed = PushedPage(slug, page.path, page.version, number, page.sha256, text)
+    with contact.store.transaction() as cursor:
+        result = push_pages(cursor, [pushed], machine)
+    if result.behind:
+        raise Conflict(
+            f"{slug} was changed on the server meanwhile",
+            hint=f"Read it again with gbrain get {slug} and repeat your change.",
+            code="version_conflict",
+        )
+    version = {**result.same, **result.written}[slug]
+    record_bases(connection, remote, [(slug, PageBase(version, page.sha256 if page else None))])
+    record_pushed(connection, remote, result.after, len(result.written))
+    raise_version(connection, slug, version)
 
 
 def _count(report: PushReport, pages: Sequence[PushedPage], result: PushResult) -> None:

@@ -16,6 +16,7 @@ from gbrain.errors import BadBrain, NotFound
 from gbrain.store.atomic_files import (
     SQLITE_SUFFIXES,
     TemporaryFile,
+    flush_folder,
     is_open_here,
     make_durable_folder,
     remove_second_names,
@@ -44,6 +45,20 @@ def place_brain(temporary: TemporaryFile, path: Path) -> None:
             raise FileExistsError(path)
         _set_logs_aside(path)
         temporary.place(path)
+
+
+def rename_brain(old: Path, path: Path) -> None:
+    """Give a brain that no program has open the name `path`; raise FileExistsError if that exists.
+
+    Its log is written into the file first.
+    """
+    open_exclusive(old, _LOCK_TIMEOUT_SECONDS).close()
+    with _lock_folder(path.parent):
+        if os.path.lexists(path):
+            raise FileExistsError(path)
+        _set_logs_aside(path)
+        os.rename(old, path)
+    flush_folder(path.parent)
 
 
 def replace_brain(temporary: TemporaryFile, path: Path) -> None:

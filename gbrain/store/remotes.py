@@ -157,6 +157,17 @@ def record_pulled(connection: sqlite3.Connection, remote: Remote, sequence: int)
     )
 
 
+def record_pushed(connection: sqlite3.Connection, remote: Remote, after: int, count: int) -> None:
+    """Record that the `count` changes after a sequence number are our own.
+
+    They need not be pulled if everything before them was.
+    """
+    connection.execute(
+        "UPDATE remotes SET sequence = ? WHERE id = ? AND sequence = ?",
+        (after + count, remote.id, after),
+    )
+
+
 def record_complete_pull(
     connection: sqlite3.Connection, remote: Remote, vector_sequence: int, now: str
 ) -> None:

@@ -90,6 +90,7 @@ def test_the_main_page_has_what_a_manual_has() -> None:
 
 # Set for other programs, agreed on with the shells' own scripts, or no variables at all.
 NOT_READ = {"_GBRAIN_COMPLETE", "LESS", "LESSCHARSET", "ORT_DISABLE_TELEMETRY"}
+NOT_READ |= {"FATAL", "SCRAM"}
 NOT_READ |= {"AF_UNIX", "COLUMNS", "LINES", "SC_PAGE_SIZE", "SO_PEERCRED"}
 NOT_READ |= {
     "OPENBLAS_NUM_THREADS",

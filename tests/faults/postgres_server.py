@@ -25,6 +25,7 @@ from typing import Any
 from urllib.parse import quote
 
 import psycopg
+from psycopg import connect
 
 # Nobody's work is lost when a test server loses power.
 FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
@@ -60,7 +61,7 @@ class Server:
     def execute(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run one statement as the superuser; return its rows."""
         url = self.socket_url(database)
-        with psycopg.connect(url, autocommit=True, password=self.password or "") as connection:
+        with connect(url, autocommit=True, password=self.password or "") as connection:
             cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
@@ -112,7 +113,7 @@ def given_server() -> Server | None:
     url = os.environ.get("GBRAIN_TEST_PG")
     if not url:
         return None
-    with psycopg.connect(url, autocommit=True) as connection:
+    with connect(url, autocommit=True) as connection:
         info = connection.info
         over_socket = info.host.startswith("/")
         return Server(

@@ -48,12 +48,14 @@ class PushedPage(NamedTuple):
 class PushResult(NamedTuple):
     """What a push did: the version of each written page there, and what was not written.
 
-    `same` had the same text there already. `behind` changed there since the base.
+    `same` had the same text there already. `behind` changed there since the base. The sequence
+    numbers of what was written follow `after`.
     """
 
     written: dict[str, int]
     same: dict[str, int]
     behind: list[str]
+    after: int
 
 
 _COLUMNS: LiteralString = (
@@ -136,7 +138,7 @@ def push_pages(cursor: Cursor[Row], pages: Sequence[PushedPage], machine: str) -
     _write_rows(cursor, ready, written, state.sequence, machine)
     if ready:
         cursor.execute("UPDATE gbrain.state SET sequence = %s", (state.sequence + len(ready),))
-    return PushResult(written, same, behind)
+    return PushResult(written, same, behind, state.sequence)
 
 
 def _save_versions(cursor: Cursor[Row], slugs: list[str]) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gbrain.store.postgres.connection import Row
 
 SHARED_SCHEMA_VERSION = 1
+_APOSTROPHE = "'"
 
 # `state` has one row. Who writes pages locks it and takes the next sequence numbers, so their order
 # is the order of commits, and a reader that knows one number has seen all below it.
@@ -165,10 +166,17 @@ def _create_extension(cursor: Cursor[Row]) -> bool:
 def role_sql(reader: str, writer: str) -> str:
     """Return the SQL that gives one role the rights of a reader and another those of a writer.
 
-    A writer can add versions, but neither change nor remove them.
+    Roles that do not exist are created, for others to be members of. A writer can add versions, but
+    neither change nor remove them.
     """
-    read, write = (f'"{name.replace(chr(34), chr(34) * 2)}"' for name in (reader, writer))
+    read, write = (_quote(name, '"') for name in (reader, writer))
+    created = "".join(
+        f"IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = {_quote(name, _APOSTROPHE)}) "
+        f"THEN CREATE ROLE {quoted}; END IF; "
+        for name, quoted in ((reader, read), (writer, write))
+    )
     return f"""\
+DO {_quote(f"BEGIN {created}END", _APOSTROPHE)};
 GRANT USAGE ON SCHEMA gbrain TO {read}, {write};
 GRANT SELECT ON ALL TABLES IN SCHEMA gbrain TO {read}, {write};
 GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA gbrain TO {write};
@@ -177,3 +185,8 @@ REVOKE DELETE ON gbrain.pages FROM {write};
 REVOKE INSERT, DELETE ON gbrain.state FROM {write};
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA gbrain TO {write};
 """
+
+
+def _quote(name: str, sign: str) -> str:
+    """Return a name in quotation marks of SQL."""
+    return sign + name.replace(sign, sign * 2) + sign

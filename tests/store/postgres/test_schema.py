@@ -115,10 +115,11 @@ def roles(postgres_server: Server, new_database: Callable[[], str]) -> Iterator[
     owner = postgres_server.socket_url(database)
     with SharedStore(owner) as store, store.transaction() as cursor:
         create_tables(cursor)
-    for name in names.values():
-        postgres_server.execute(f"CREATE ROLE {name} LOGIN")
     with psycopg.connect(owner, autocommit=True) as connection:
-        connection.execute(role_sql(names["reader"], names["writer"]).encode())
+        for _ in range(2):
+            connection.execute(role_sql(names["reader"], names["writer"]).encode())
+    for name in names.values():
+        postgres_server.execute(f"ALTER ROLE {name} LOGIN")
     urls = {kind: postgres_server.socket_url(database, user=name) for kind, name in names.items()}
     yield {"owner": owner, **urls}
     for name in names.values():
@@ -174,7 +175,21 @@ def test_a_writer_cannot_change_history(roles: dict[str, str]) -> None:
                 cursor.execute(statement.encode())
 
 
-def test_roles_with_odd_names_are_quoted() -> None:
-    sql = role_sql('a"; DROP TABLE x; --', "b c")
-    assert '"a""; DROP TABLE x; --"' in sql
-    assert '"b c"' in sql
+def test_roles_with_odd_names_are_quoted(postgres_server: Server, server_url: str) -> None:
+    names = ('a"; DROP SCHEMA gbrain CASCADE; --', "b' c $$ END; --")
+    with SharedStore(server_url) as store, store.transaction() as cursor:
+        create_tables(cursor)
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        try:
+            connection.execute(role_sql(*names).encode())
+            found = connection.execute(
+                "SELECT rolname FROM pg_roles WHERE rolname = ANY(%s)", (list(names),)
+            )
+            assert {row[0] for row in found} == set(names)
+        finally:
+            for name in names:
+                quoted = name.replace('"', '""')
+                connection.execute(f'DROP OWNED BY "{quoted}"'.encode())
+                connection.execute(f'DROP ROLE "{quoted}"'.encode())
+    with SharedStore(server_url) as store, store.transaction() as cursor:
+        assert find_state(cursor) is not None

@@ -1,0 +1,91 @@
+"""Replicas: brains that are made from a shared store, and the one that stands for its URL."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from gbrain.brain import Brain
+from gbrain.errors import Conflict, GbrainError
+from gbrain.paths import make_folder, replicas_folder
+from gbrain.remotes.pull import PullReport
+from gbrain.store.atomic_files import SQLITE_SUFFIXES
+from gbrain.store.brain_files import rename_brain
+from gbrain.store.postgres.address import check_url, redact
+from gbrain.types import Progress, no_progress
+
+# The name of the remote in a brain that was cloned from a URL.
+DEFAULT_REMOTE = "origin"
+
+
+def clone_brain(
+    url: str, path: Path, name: str = DEFAULT_REMOTE, *, progress: Progress = no_progress
+) -> PullReport:
+    """Create a brain at `path` with all pages of a shared store.
+
+    It gets its name when it is complete. A clone that was interrupted continues where it was.
+    Raises Conflict if there is a file already.
+    """
+    check_url(url)
+    part = path.with_name(f"{path.name}.cloning")
+    if path.exists():
+        raise Conflict(
+            f"{path} already exists",
+            hint=f"gbrain pull --db {path} brings it up to date. Else choose another name.",
+            code="exists",
+        )
+    was_there = part.exists()
+    try:
+        with Brain.open(part, make=True) as brain:
+            _refuse_other_clone(brain, part, url)
+            brain.add_remote(name, url)
+            report = brain.pull(name, progress=progress)
+    except GbrainError:
+        if not was_there and not _has_pages(part):
+            _remove(part)
+        raise
+    try:
+        rename_brain(part, path)
+    except FileExistsError:
+        raise Conflict(
+            f"{path} was created meanwhile", hint=f"The clone is in {part}.", code="exists"
+        ) from None
+    return report
+
+
+def _refuse_other_clone(brain: Brain, part: Path, url: str) -> None:
+    """Raise Conflict for the unfinished clone of another store."""
+    known = [remote.url for remote in brain.remotes()]
+    if known and known != [url]:
+        raise Conflict(
+            f"{part} is the unfinished clone of {redact(known[0])}",
+            hint="Delete that file, or choose another name.",
+            code="exists",
+        )
+
+
+def _has_pages(part: Path) -> bool:
+    with suppress(GbrainError), Brain.open(part, read_only=True) as brain:
+        return brain.list(limit=1)[1] > 0
+    return False
+
+
+def _remove(part: Path) -> None:
+    for ending in ("", *SQLITE_SUFFIXES):
+        with suppress(FileNotFoundError):
+            os.unlink(f"{part}{ending}")
+
+
+def replica_path(url: str) -> Path:
+    """Return the path of the replica that stands for the URL of a shared store."""
+    return replicas_folder() / f"{sha256(check_url(url).encode()).hexdigest()[:16]}.db"
+
+
+def make_replica(url: str, *, progress: Progress = no_progress) -> Path:
+    """Create the replica of a shared store and return its path."""
+    path = replica_path(url)
+    make_folder(path.parent)
+    clone_brain(url, path, progress=progress)
+    return path

@@ -1,0 +1,184 @@
+"""Run a command on a shared brain: `--db postgresql://…` means a replica of it on this machine.
+
+The replica is pulled first, the command runs on it as on any brain, and what it wrote is pushed.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gbrain.brain import Brain, clock
+from gbrain.brain.replicas import make_replica, replica_path
+from gbrain.cli.errors import report
+from gbrain.cli.remotes import print_push
+from gbrain.errors import GbrainError
+from gbrain.messages import counted
+from gbrain.output import screen
+from gbrain.output.screen import show_progress
+from gbrain.output.stats import time_ago
+from gbrain.store.postgres.address import check_url, redact
+from gbrain.store.postgres.connection import Unreachable
+
+# Commands that do not use the pages of a brain, or that pull and push themselves.
+_WITHOUT_PAGES = frozenset(("clone", "completion", "init", "pull", "push", "remote", "schema"))
+# Commands that run until they are stopped.
+_LONG = frozenset(("serve", "ui"))
+_SYNC_SECONDS = 5.0
+
+
+def run_on_replica(url: str, words: Sequence[str], run: Callable[[list[str]], Any]) -> Any:
+    """Run a command with the replica of the shared brain at `url` instead of `url`."""
+    quiet = not {"--quiet", "-q", "--json"}.isdisjoint(words)
+    command = _command(words)
+    if (
+        command is None
+        or "--no-replica" in words
+        or not {"-h", "--help", "--version"}.isdisjoint(words)
+    ):
+        return run(list(words))
+    try:
+        check_url(url)
+        path = replica_path(url)
+        own = _replace_option(words, url, str(path))
+        if command in _WITHOUT_PAGES:
+            if not path.exists():
+                make_replica(url)
+            return run(own)
+        online = _pull(url, path, checked="--expected-version" in _names(words), quiet=quiet)
+    except GbrainError as error:
+        report(error, as_json="--json" in words)
+        raise SystemExit(error.exit_code) from None
+    is_long = command in _LONG or (command == "sync" and "--watch" in words)
+    with _sync_in_background(url, path) if is_long else _nothing():
+        code = _exit_code(run, own)
+    raise SystemExit(_push(url, path, online=online, quiet=quiet) or code)
+
+
+def _command(words: Sequence[str]) -> str | None:
+    """Return the command: the first word that is neither --db nor its value."""
+    plain = [word for word in words[:3] if not word.startswith("--db=")]
+    if plain[:1] == ["--db"]:
+        plain = plain[2:]
+    return plain[0] if plain and not plain[0].startswith("-") else None
+
+
+def _names(words: Sequence[str]) -> set[str]:
+    return {word.partition("=")[0] for word in words}
+
+
+def _replace_option(words: Sequence[str], url: str, path: str) -> list[str]:
+    """Return the words with the path of the replica as the value of --db."""
+    own: list[str] = []
+    for word in words:
+        if word == f"--db={url}":
+            own.append(f"--db={path}")
+        elif word == url and own and own[-1] == "--db":
+            own.append(path)
+        else:
+            own.append(word)
+    return own if own != list(words) else ["--db", path, *words]
+
+
+def _exit_code(run: Callable[[list[str]], Any], words: list[str]) -> int:
+    try:
+        run(words)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    return 0
+
+
+def _pull(url: str, path: Path, *, checked: bool, quiet: bool) -> bool:
+    """Bring the replica up to date; return False if the server cannot be reached.
+
+    There must be a replica then, and no version to check. Raises GbrainError otherwise.
+    """
+    if not path.exists():
+        with show_progress("Fetching the shared brain", quiet=quiet) as show:
+            make_replica(url, progress=show)
+        return True
+    with Brain.open(path) as brain:
+        try:
+            brain.pull()
+        except Unreachable as error:
+            if checked:
+                raise Unreachable(
+                    f"{error.message}, so the expected version cannot be checked there",
+                    hint="Nothing was written. Without --expected-version the change waits to be "
+                    "pushed, and is merged then.",
+                ) from None
+            known = brain.remote().pulled_at
+            age = time_ago(known, clock()) if known else "an unknown time"
+            screen.say(f"{error.message}. Using the copy on this computer, last pulled {age}.")
+            return False
+    return True
+
+
+def _push(url: str, path: Path, *, online: bool, quiet: bool) -> int:
+    """Push what the command wrote; return 1 if something could not be merged, else 0."""
+    try:
+        with Brain.open(path) as brain:
+            waiting = brain.count_waiting()
+            if not waiting:
+                return 0
+            if online:
+                try:
+                    pushed = brain.push()
+                except Unreachable as error:
+                    screen.say(f"{error.message}.")
+                else:
+                    if pushed.conflicts or pushed.refused or pushed.merged:
+                        print_push(pushed, quiet=quiet)
+                    return 1 if pushed.conflicts or pushed.refused else 0
+    except GbrainError as error:
+        report(error, as_json="--json" in sys.argv)
+        return error.exit_code
+    verb = "waits" if waiting == 1 else "wait"
+    screen.say(
+        f"{counted(waiting, 'changed page')} {verb} to be pushed: gbrain push --db {redact(url)}"
+    )
+    return 0
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _sync_in_background(url: str, path: Path) -> Iterator[None]:
+    """Pull and push every few seconds while a long command runs."""
+    done = threading.Event()
+
+    def work() -> None:
+        reachable = True
+        while not done.wait(_SYNC_SECONDS):
+            try:
+                with Brain.open(path) as brain:
+                    found = brain.pull().conflicts
+                    # Without the rights of a writer there is nothing to push.
+                    found += brain.push().conflicts if brain.count_waiting() else []
+                for slug in found:
+                    screen.say(f"{slug} has a conflict with the server and is not pushed.")
+            except Unreachable as error:
+                if reachable:
+                    screen.say(f"{error.message}. Changes wait to be pushed.")
+                reachable = False
+            except GbrainError as error:
+                screen.say(redact(error.full_message))
+            else:
+                if not reachable:
+                    screen.say(f"{redact(url)} answers again.")
+                reachable = True
+
+    thread = threading.Thread(target=work, daemon=True, name="gbrain-sync")
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(_SYNC_SECONDS)
