@@ -144,13 +144,15 @@ class Scope(NamedTuple):
 class Term(NamedTuple):
     """A word or phrase of a query; `words` must be adjacent and in this order.
 
-    With `prefix`, the word matches all words that start with it. `synonyms` match as well.
+    With `prefix`, the word matches all words that start with it. `synonyms` match as well, and so
+    do `forms`, other forms of the word that pages contain.
     """
 
     words: tuple[str, ...]
     prefix: bool = False
     quoted: bool = False
     synonyms: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
 
 
 class Clause(NamedTuple):

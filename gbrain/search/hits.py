@@ -9,8 +9,7 @@ from gbrain.store.chunks import StoredChunk, first_chunk, mark_matches, read_chu
 from gbrain.store.pages import page_labels
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.slug import fold_name
-from gbrain.text.snippet import MARK_OFF, MARK_ON, build_snippet
-from gbrain.text.unspaced import has_unspaced_script
+from gbrain.text.snippet import build_snippet
 from gbrain.types import Hit, HitChunk, Query, Ranked
 
 
@@ -36,7 +35,7 @@ def build_hits(
         if chunk is None or opening:
             chunk = first_chunk(connection, page.page_id)
         marked = mark_matches(connection, chunk.id, match) if chunk and match else None
-        text = marked or (_mark_unspaced(chunk.text, query) if chunk else "")
+        text = marked or (chunk.text if chunk else "")
         hits.append(
             Hit(
                 rank=len(hits) + 1,
@@ -69,15 +68,6 @@ def _chunk_to_show(connection: sqlite3.Connection, page: Ranked, query: Query) -
     if every_term and mark_matches(connection, keyword, every_term):
         return keyword
     return vector.chunk_id
-
-
-def _mark_unspaced(text: str, query: Query) -> str:
-    """Return the text with the words of scripts without spaces marked, which FTS5 does not find."""
-    words = {word for term in query.terms for word in term.words if has_unspaced_script(word)}
-    for word in words:
-        if not any(word in other for other in words - {word}):
-            text = text.replace(word, f"{MARK_ON}{word}{MARK_OFF}")
-    return text
 
 
 def _asks_only_for(title: str, query: Query) -> bool:

@@ -33,6 +33,7 @@ from gbrain.search.run_lanes import (
     run_lanes,
     wants_vectors,
 )
+from gbrain.search.term_forms import expand_terms
 from gbrain.search.threshold import (
     ThresholdResult,
     apply_noise,
@@ -132,6 +133,8 @@ def run_query(
     with database.read_transaction() as connection:
         version = database.data_version()
         match = _match_name(connection, query, plan, trace)
+        if not _is_answered(match, plan):
+            query = expand_terms(connection, query)
     # Outside of a transaction, since it writes. Only writes of others change `data_version`.
     backlog = None
     if not _is_answered(match, plan) and wants_vectors(

@@ -143,7 +143,7 @@ def _word_reasons(
     count = sum(fact.in_top_hit for fact in facts)
     contains = f"it contains {count} of {len(facts)} words, {covered:.0%} by weight"
     known = {fact.word for fact in facts if fact.pages}
-    nowhere = [word for word in missing if word not in known and not has_unspaced_script(word)]
+    nowhere = [word for word in missing if word not in known]
     if missing and len(nowhere) == len(missing):
         return [f"no page mentions {', '.join(nowhere)}", contains]
     absent = [f"it does not mention {', '.join(missing)}"] if missing else []

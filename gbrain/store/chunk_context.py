@@ -13,7 +13,7 @@ from gbrain.store.links import linked_pages
 from gbrain.store.scope import pages_in_scope
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.snippet import MARK_ON
-from gbrain.text.unspaced import has_unspaced_script
+from gbrain.text.unspaced import plain_text
 from gbrain.types import Role, Scope, Term
 
 
@@ -61,18 +61,10 @@ def term_offsets(
     )
     found: dict[int, tuple[str, list[int]]] = {}
     for chunk_id, marked in rows:
-        *before, last = marked.split(MARK_ON)
+        *before, last = plain_text(marked).split(MARK_ON)
         offsets = list(accumulate(len(text.encode()) for text in before))
         if offsets:
             found[chunk_id] = ("".join((*before, last)), offsets)
-    if any(map(has_unspaced_script, term.words)):
-        written = " ".join(term.words)
-        for chunk_id, text in connection.execute(
-            "SELECT id, text FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
-            "AND instr(text, ?) > 0",
-            (ids, written),
-        ):
-            found[chunk_id] = (text, [len(text[: text.index(written)].encode())])
     return found
 
 
@@ -143,10 +135,3 @@ def _chunks_with_term(
         (fts_expression((term,)), ids),
     )
     yield from (row[0] for row in matched)
-    if any(map(has_unspaced_script, term.words)):
-        written = connection.execute(
-            "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
-            "AND instr(text, ?) > 0",
-            (ids, " ".join(term.words)),
-        )
-        yield from (row[0] for row in written)

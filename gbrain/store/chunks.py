@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from gbrain.store import indexed_text
 from gbrain.store.scope import chunk_inside_condition, inside_condition, page_condition
 from gbrain.store.vectors import active_space
 from gbrain.store.whole_brain import asks_whole_brain
-from gbrain.text.snippet import MARK_OFF, MARK_ON
+from gbrain.text.snippet import MARK_OFF, MARK_ON, extend_marks
+from gbrain.text.unspaced import plain_text
 from gbrain.types import Chunk, ChunkKind, Scope
 
 _SET_POSITION = (
@@ -127,7 +129,7 @@ def mark_matches(connection: sqlite3.Connection, chunk_id: int, match: str) -> s
         "WHERE chunks_fts MATCH ? AND rowid = ?",
         (MARK_ON, MARK_OFF, match, chunk_id),
     ).fetchone()
-    return row[0] if row else None
+    return extend_marks(plain_text(row[0])) if row else None
 
 
 def replace_chunks(
@@ -160,7 +162,7 @@ def replace_chunks(
             moved.append((*position, chunk_id))
     gone = [chunk_id for same in stored.values() for chunk_id, _ in same]
     if not fresh:
-        _unindex(connection, gone)
+        indexed_text.remove_chunks(connection, gone)
         connection.executemany("DELETE FROM chunks WHERE id = ?", [(number,) for number in gone])
         connection.executemany(f"UPDATE chunks SET {_SET_POSITION} WHERE id = ?", moved)
     first_id = last_chunk_id(connection) + 1 if first_id is None else first_id
@@ -171,17 +173,13 @@ def replace_chunks(
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         numbered,
     )
-    # Row by row: with INSERT … SELECT, FTS5 writes a tiny segment for every statement.
-    connection.executemany(
-        "INSERT INTO chunks_fts (rowid, title, heading_path, text) VALUES (?, ?, ?, ?)",
-        [(row[0], title, row[-2], row[-1]) for row in numbered],
-    )
+    indexed_text.add_chunks(connection, [(row[0], title, row[-2], row[-1]) for row in numbered])
 
 
 def remove_chunks(connection: sqlite3.Connection, page_id: int) -> None:
     """Remove all chunks of a page; call this before the page's title changes."""
     ids = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
-    _unindex(connection, [row[0] for row in ids])
+    indexed_text.remove_chunks(connection, [row[0] for row in ids])
     connection.execute("DELETE FROM chunks WHERE page_id = ?", (page_id,))
 
 
@@ -218,15 +216,6 @@ def _stored_by_content(
 @lru_cache(256)
 def _heading_path_json(heading_path: tuple[str, ...]) -> str:
     return json.dumps(heading_path, ensure_ascii=False)
-
-
-def _unindex(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
-    """Remove chunks from the keyword index, while their rows still have the indexed text."""
-    connection.executemany(
-        "INSERT INTO chunks_fts (chunks_fts, rowid, title, heading_path, text) "
-        "SELECT 'delete', id, title, heading_path, text FROM chunk_search WHERE id = ?",
-        [(chunk_id,) for chunk_id in chunk_ids],
-    )
 
 
 def _enqueue(connection: sqlite3.Connection, which: str, value: int | str, now: str) -> None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from gbrain.store.scope import chunk_days_condition, page_condition
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.slug import fold_name, normalise_unicode
+from gbrain.text.unspaced import index_text, plain_text
 from gbrain.types import Scope, ScoredChunk, Term
 
 # The plus before rowid keeps SQLite from running the match once for each of the rows.
 _ROW_IN_JSON = "+rowid IN (SELECT value FROM json_each(?))"
-# Substrings looked for in one statement, each in three columns: SQLite limits both.
-_MAX_SUBSTRINGS = 100
 
 
 def count_pages_with(connection: sqlite3.Connection, terms: Iterable[Term]) -> list[int]:
@@ -210,12 +209,12 @@ def pages_asked(connection: sqlite3.Connection, text: str) -> dict[int, str]:
         "SELECT pages.id, slug, page_questions.questions FROM questions_fts "
         "JOIN page_questions ON page_id = questions_fts.rowid JOIN pages ON pages.id = page_id "
         "WHERE questions_fts MATCH ? ORDER BY slug",
-        (f'"{wanted}"',),
+        (f'"{index_text(wanted)}"',),
     )
     return {
         page_id: slug
         for page_id, slug, questions in rows
-        if wanted in map(fold_name, questions.splitlines())
+        if wanted in map(fold_name, plain_text(questions).splitlines())
     }
 
 
@@ -224,48 +223,30 @@ def any_question_contains(connection: sqlite3.Connection, term: Term) -> bool:
     return count_matches(connection, "questions", fts_expression((term,)), 1) > 0
 
 
-def pages_with_substrings(
-    connection: sqlite3.Connection, words: Sequence[str], scope: Scope
-) -> dict[str, dict[int, int]]:
-    """Return for each word the pages in scope that contain it as a substring, by id.
+def pages_with_text(connection: sqlite3.Connection, text: str, scope: Scope) -> dict[int, float]:
+    """Return the pages in scope that contain a text, such as a symbol that FTS5 does not index.
 
-    The value is 1 for a word in the title or in the text, 2 for both. No index is used: every page
-    is read once.
+    The value is 1 for a text in the title or in the body, 2 for both. Every page is read.
     """
     within = page_condition(scope)
-    one = "(instr(title, ?) > 0) + (instr(compiled_truth, ?) > 0 OR instr(timeline, ?) > 0)"
-    found: dict[str, dict[int, int]] = {word: {} for word in words}
-    for start in range(0, len(words), _MAX_SUBSTRINGS):
-        some = words[start : start + _MAX_SUBSTRINGS]
-        columns = [word for word in some for _ in range(3)]
-        rows = connection.execute(
-            f"SELECT id, {', '.join([one] * len(some))} FROM pages WHERE {within.sql}",
-            (*columns, *within.values),
-        )
-        for page_id, *places in rows:
-            for word, count in zip(some, places, strict=True):
-                if count:
-                    found[word][page_id] = count
-    return found
-
-
-def chunks_with_substrings(
-    connection: sqlite3.Connection, word_weights: Mapping[str, float], page_ids: Iterable[int]
-) -> list[ScoredChunk]:
-    """Return the pages' chunks that contain some of the words, by the sum of their weights."""
     rows = connection.execute(
-        "SELECT id, page_id, text FROM chunks WHERE page_id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(page_ids)),),
+        "SELECT id, (instr(title, ?) > 0) + (instr(compiled_truth, ?) > 0 "
+        f"OR instr(timeline, ?) > 0) AS places FROM pages WHERE places AND {within.sql}",
+        (text, text, text, *within.values),
     )
-    scored = (
-        ScoredChunk(
-            chunk_id, page_id, sum(weight for word, weight in word_weights.items() if word in text)
-        )
-        for chunk_id, page_id, text in rows
+    return dict(rows.fetchall())
+
+
+def chunks_with_text(
+    connection: sqlite3.Connection, text: str, page_ids: Iterable[int]
+) -> list[ScoredChunk]:
+    """Return the pages' chunks that contain a text, in the order of their ids; each scores 1."""
+    rows = connection.execute(
+        "SELECT id, page_id FROM chunks WHERE page_id IN (SELECT value FROM json_each(?)) "
+        "AND instr(text, ?) > 0 ORDER BY id",
+        (json.dumps(list(page_ids)), text),
     )
-    return sorted(
-        (chunk for chunk in scored if chunk.score), key=lambda chunk: (-chunk.score, chunk.chunk_id)
-    )
+    return [ScoredChunk(chunk_id, page_id, 1.0) for chunk_id, page_id in rows]
 
 
 @asks_whole_brain

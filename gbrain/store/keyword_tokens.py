@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Sequence
 
 from gbrain.store.schema import KEYWORD_TOKENIZER
+from gbrain.text.unspaced import index_text
 
 _ASCII_WORD = re.compile("[0-9A-Za-z]+")
 # Stems kept for the next texts; a brain of 50,000 pages has 130,000 words.
@@ -61,7 +62,7 @@ class KeywordTokenizer:
 
     def _read(self, texts: Iterable[str]) -> list[Words]:
         """Return the words of each text as FTS5 reads them."""
-        rows = list(enumerate(texts))
+        rows = list(enumerate(map(index_text, texts)))
         found: list[list[tuple[int, str]]] = [[] for _ in rows]
         if not rows:
             return []

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import BadPage, GbrainError
+from gbrain.store import indexed_text
 from gbrain.store.brain_files import FileStamp
 from gbrain.store.chunks import last_chunk_id
 from gbrain.store.connection import Database
@@ -186,12 +187,7 @@ def _copy_page(source: sqlite3.Connection, target: sqlite3.Connection, page_id: 
     ).lastrowid
     assert number is not None
     page = dict(zip(_PAGE_COLUMNS.split(", "), row, strict=True))
-    target.execute(
-        "INSERT INTO pages_fts (rowid, title, slug, compiled_truth, timeline, tags, aliases) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (number, *(page[name] for name in
-         ("title", "slug", "compiled_truth", "timeline", "tags", "aliases"))),
-    )  # fmt: skip
+    indexed_text.add_page(target, number, [page[name] for name in indexed_text.PAGE_COLUMNS])
     for table, columns in (
         ("names", "key, kind, reversed"),
         ("tags", "tag"),
@@ -217,10 +213,7 @@ def _copy_page(source: sqlite3.Connection, target: sqlite3.Connection, page_id: 
         f"VALUES (?, ?, {_marks(_CHUNK_COLUMNS)})",
         numbered,
     )
-    target.executemany(
-        "INSERT INTO chunks_fts (rowid, title, heading_path, text) VALUES (?, ?, ?, ?)",
-        [(row[0], page["title"], *row[-2:]) for row in numbered],
-    )
+    indexed_text.add_chunks(target, [(row[0], page["title"], *row[-2:]) for row in numbered])
     return number
 
 

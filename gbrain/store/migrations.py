@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 
 from gbrain.store.schema import (
@@ -14,6 +15,7 @@ from gbrain.store.schema import (
     TABLES_2,
     TABLES_6,
     TABLES_7,
+    TABLES_9,
     VECTOR_TABLES,
 )
 from gbrain.store.vector_bits import rebuild_bits
@@ -25,6 +27,8 @@ def migrate(connection: sqlite3.Connection) -> None:
     from sqlite_utils import Database, Migrations
 
     steps = Migrations("gbrain")
+    # Work on the rows of an older brain: it uses the tables of today, so it follows all steps.
+    work: list[Callable[[sqlite3.Connection], None]] = []
 
     @steps(name="0001_first")
     def first(db: Database) -> None:
@@ -47,7 +51,7 @@ def migrate(connection: sqlite3.Connection) -> None:
         if db.conn.execute("SELECT 1 FROM pages").fetchone():
             from gbrain.store import reparse
 
-            reparse.reparse_dates(db.conn)
+            work.append(reparse.reparse_dates)
         db.conn.execute("PRAGMA user_version = 4")
 
     @steps(name="0005_authored_questions")
@@ -55,7 +59,7 @@ def migrate(connection: sqlite3.Connection) -> None:
         if db.conn.execute("SELECT 1 FROM pages").fetchone():
             from gbrain.store import page_writer
 
-            page_writer.add_questions(db.conn)
+            work.append(page_writer.add_questions)
         db.conn.execute("PRAGMA user_version = 5")
 
     @steps(name="0006_files")
@@ -76,10 +80,21 @@ def migrate(connection: sqlite3.Connection) -> None:
             rebuild_bits(db.conn, space)
         db.conn.execute("PRAGMA user_version = 8")
 
+    @steps(name="0009_scripts_without_spaces")
+    def ninth(db: Database) -> None:
+        _run(db, TABLES_9)
+        if db.conn.execute("SELECT 1 FROM pages").fetchone():
+            from gbrain.store import indexed_text
+
+            indexed_text.index_older_brain(db.conn)
+        db.conn.execute("PRAGMA user_version = 9")
+
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")
     try:
         steps.apply(Database(connection))
+        for change_rows in work:
+            change_rows(connection)
         # A damaged header can have any number; applied migrations are recorded in a table.
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")

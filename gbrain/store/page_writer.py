@@ -9,12 +9,13 @@ from typing import Literal
 
 from gbrain.config import Settings
 from gbrain.errors import Conflict
-from gbrain.store import chunks
+from gbrain.store import chunks, indexed_text
 from gbrain.store.folders import FileResult, add_file_removal, take_file_removal
 from gbrain.store.history import last_deleted, last_version, save_version
 from gbrain.store.pages import StoredPage, find_page, require_page
 from gbrain.text.page import QuestionSource, authored_questions, derive_questions
 from gbrain.text.slug import fold_name
+from gbrain.text.unspaced import index_text
 from gbrain.types import Page
 
 
@@ -101,7 +102,7 @@ def write_page(
     retitled = old is not None and old.title != page.title
     if old:
         save_version(connection, old, now, "renamed" if renames else "replaced")
-        _unindex(connection, old.id)
+        indexed_text.remove_page(connection, old.id)
         if retitled:
             chunks.remove_chunks(connection, old.id)
         connection.execute(
@@ -129,10 +130,10 @@ def write_page(
         )
         assert cursor.lastrowid is not None
         page_id = cursor.lastrowid
-    connection.execute(
-        "INSERT INTO pages_fts (rowid, title, slug, compiled_truth, timeline, tags, aliases) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (page_id, page.title, page.slug, page.compiled_truth, page.timeline, tags, aliases),
+    indexed_text.add_page(
+        connection,
+        page_id,
+        (page.title, page.slug, page.compiled_truth, page.timeline, tags, aliases),
     )
     write_names_tags_links(connection, page_id, page)
     chunks.replace_chunks(
@@ -174,16 +175,6 @@ def write_names_tags_links(connection: sqlite3.Connection, page_id: int, page: P
     )  # fmt: skip
 
 
-def _unindex(connection: sqlite3.Connection, page_id: int) -> None:
-    """Remove the page from the keyword index, while its row still has the indexed text."""
-    connection.execute(
-        "INSERT INTO pages_fts (pages_fts, rowid, title, slug, compiled_truth, timeline, tags, "
-        "aliases) SELECT 'delete', id, title, slug, compiled_truth, timeline, tags, aliases "
-        "FROM pages WHERE id = ?",
-        (page_id,),
-    )
-
-
 def delete_page(
     connection: sqlite3.Connection,
     slug: str,
@@ -212,7 +203,7 @@ def delete_page(
 
 def remove_page_rows(connection: sqlite3.Connection, page_id: int) -> None:
     """Remove a page and all that is derived from it; its versions stay."""
-    _unindex(connection, page_id)
+    indexed_text.remove_page(connection, page_id)
     chunks.remove_chunks(connection, page_id)
     remove_questions(connection, page_id)
     connection.execute("DELETE FROM pages WHERE id = ?", (page_id,))
@@ -299,6 +290,6 @@ def _store_questions(
         questions += derive_questions(title, wing, sources)
     if not questions:
         return
-    row = (page_id, "\n".join(questions))
+    row = (page_id, index_text("\n".join(questions)))
     connection.execute("INSERT INTO page_questions (page_id, questions) VALUES (?, ?)", row)
     connection.execute("INSERT INTO questions_fts (rowid, questions) VALUES (?, ?)", row)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from gbrain.store.keyword_index import count_matches
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query_terms import fts_expression, fts_whole_term
-from gbrain.text.unspaced import has_unspaced_script, looser_forms
 from gbrain.types import BoostData, Term, TermStatistics
 
 # Counting stops here, so that a common word does not cost more than a rare one.
@@ -41,30 +40,16 @@ def term_statistics(
 ) -> tuple[TermStatistics, ...]:
     """Return for each term about how many pages have it, and whether the page's chunks do.
 
-    Without `chunk_ids`, all chunks of the page count. A term of a script without spaces is divided
-    into parts if the chunks contain some of them.
+    Without `chunk_ids`, all chunks of the page count.
     """
     chosen = json.dumps(sorted(chunk_ids) or _all_chunk_ids(connection, page_id))
-    return tuple(
-        _one_term(connection, part, page_id, chosen, pages)
-        for term in terms[:_MAX_TERMS]
-        for part in _parts(connection, term, chosen)
-    )
+    return tuple(_one_term(connection, term, page_id, chosen, pages) for term in terms[:_MAX_TERMS])
 
 
 def _all_chunk_ids(connection: sqlite3.Connection, page_id: int) -> list[int]:
     """Return the ids of a page's chunks."""
     rows = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
     return [row[0] for row in rows]
-
-
-def _parts(connection: sqlite3.Connection, term: Term, chunk_ids: str) -> Sequence[Term]:
-    """Return the parts of an unspaced term, or the term alone if it has none or all are missing."""
-    unspaced = not term.quoted and has_unspaced_script(term.words[0])
-    if not unspaced or _contain(connection, term, chunk_ids):
-        return (term,)
-    parts = [Term((part,)) for part in looser_forms(term.words[0])]
-    return parts if any(_contain(connection, part, chunk_ids) for part in parts) else (term,)
 
 
 def _one_term(
@@ -90,12 +75,6 @@ def _contain(connection: sqlite3.Connection, term: Term, chunk_ids: str) -> bool
         f"SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid {within} LIMIT 1",
         (fts_whole_term(term), chunk_ids),
     ).fetchone()
-    if found is None and any(map(has_unspaced_script, term.words)):
-        found = connection.execute(
-            "SELECT 1 FROM chunks JOIN pages ON pages.id = page_id "
-            f"WHERE chunks.id {within} AND instr(title || text, ?) > 0 LIMIT 1",
-            (chunk_ids, " ".join(term.words)),
-        ).fetchone()
     return found is not None
 
 

@@ -6,12 +6,14 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 # How the keyword indexes read text: words are stemmed, case and accents do not count.
 KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
 # Tables whose rows follow from the texts of pages and can be rebuilt from them.
-DERIVED_TABLES = ("names", "tags", "links", "chunks", "page_questions")
+DERIVED_TABLES = (
+    "names", "tags", "links", "spaced_pages", "spaced_chunks", "chunks", "page_questions",
+)  # fmt: skip
 
 # Small columns first and long texts last, so that listing pages never reads their text.
 TABLES_1 = """
@@ -264,6 +266,46 @@ CREATE TABLE remote_conflicts (
 ) WITHOUT ROWID;
 """
 
+# Texts in scripts without spaces, as the keyword indexes get them (text/unspaced.py): FTS5 compares
+# an index with the texts of its view, and marks matches in them. Others are indexed as they are.
+TABLES_9 = """
+CREATE TABLE spaced_pages (
+    page_id INTEGER PRIMARY KEY REFERENCES pages(id) ON DELETE CASCADE,
+    title TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    compiled_truth TEXT NOT NULL,
+    timeline TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    aliases TEXT NOT NULL
+);
+CREATE TABLE spaced_chunks (
+    chunk_id INTEGER PRIMARY KEY REFERENCES chunks(id) ON DELETE CASCADE,
+    title TEXT NOT NULL,
+    heading_path TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE VIEW page_search AS
+    SELECT pages.id AS id, coalesce(spaced.title, pages.title) AS title,
+    coalesce(spaced.slug, pages.slug) AS slug,
+    coalesce(spaced.compiled_truth, pages.compiled_truth) AS compiled_truth,
+    coalesce(spaced.timeline, pages.timeline) AS timeline,
+    coalesce(spaced.tags, pages.tags) AS tags, coalesce(spaced.aliases, pages.aliases) AS aliases
+    FROM pages LEFT JOIN spaced_pages AS spaced ON spaced.page_id = pages.id;
+DROP VIEW chunk_search;
+CREATE VIEW chunk_search AS
+    SELECT chunks.id AS id, coalesce(spaced.title, pages.title) AS title,
+    coalesce(spaced.heading_path, chunks.heading_path) AS heading_path,
+    coalesce(spaced.text, chunks.text) AS text
+    FROM chunks JOIN pages ON pages.id = chunks.page_id
+    LEFT JOIN spaced_chunks AS spaced ON spaced.chunk_id = chunks.id;
+DROP TABLE pages_fts;
+CREATE VIRTUAL TABLE pages_fts USING fts5(
+    title, slug, compiled_truth, timeline, tags, aliases,
+    content='page_search', content_rowid='id', tokenize='porter unicode61'
+);
+INSERT INTO pages_fts (pages_fts, rank) VALUES ('hashsize', 16777216);
+"""
+
 # Vectors of one dimension: exact ones by slot, the small codes that a query scans, about a thousand
 # in each row, and in a large brain one bit for each number of a code.
 VECTOR_TABLES = """
@@ -331,7 +373,7 @@ def _own_statements(names: Iterable[str]) -> list[str]:
     # SQLite stores the statement without these words.
     vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "")
     of_models = "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
-    script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + INDEXES_8 + of_models
+    script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + INDEXES_8 + TABLES_9 + of_models
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 
 

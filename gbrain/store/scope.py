@@ -12,9 +12,8 @@ from gbrain.messages import similar_names
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query import fts_tree, has_only_words
 from gbrain.text.query_terms import fts_term
-from gbrain.text.query_tree import day_before, wanted_terms
-from gbrain.text.unspaced import has_unspaced_script
-from gbrain.types import Clause, Scope, Term
+from gbrain.text.query_tree import day_before
+from gbrain.types import Clause, Scope
 
 # The last day of the longest month is so many days after its first.
 MAX_VAGUE_DAYS = 30
@@ -183,12 +182,12 @@ def chunk_inside_condition(periods: tuple[tuple[str, str], ...]) -> Condition:
 
 def clause_condition(tree: Clause) -> Condition:
     """Return the condition that a row of `pages` must meet to match a query tree."""
-    if has_only_words(tree) and not any(_is_unspaced(term) for term in wanted_terms(tree)):
+    if has_only_words(tree):
         return Condition(_KEYWORD_MATCH, (fts_tree(tree),))
     if tree.kind == "field":
         return _field_condition(tree)
     if tree.term:
-        return _term_condition(tree.term, fts_term(tree.term, strict=True), _TEXT_COLUMNS)
+        return Condition(_KEYWORD_MATCH, (fts_term(tree.term, strict=True),))
     if tree.kind == "not":
         unwanted = clause_condition(tree.operands[0])
         # NULL: a page without a type or date does not have the unwanted one.
@@ -237,27 +236,12 @@ def _json_path(key: str) -> str:
 
 def _field_condition(field: Clause) -> Condition:
     if field.term:
-        match = f"title : ({fts_term(field.term, strict=True)})"
-        return _term_condition(field.term, match, ("title",))
+        return Condition(_KEYWORD_MATCH, (f"title : ({fts_term(field.term, strict=True)})",))
     if field.name == "after":
         return days_condition(field.value, None)
     if field.name == "before":
         return days_condition(None, day_before(field.value))
     return Condition(f"({_FIELD_CONDITIONS[field.name]})", (field.value,))
-
-
-def _term_condition(term: Term, match: str, columns: tuple[str, ...]) -> Condition:
-    """Match a term in the keyword index, or as text in a script without spaces between words."""
-    matched = Condition(_KEYWORD_MATCH, (match,))
-    if not _is_unspaced(term):
-        return matched
-    text = " ".join(term.words)
-    inside = [Condition(f"instr(pages.{column}, ?) > 0", (text,)) for column in columns]
-    return _join(" OR ", [matched, *inside])
-
-
-def _is_unspaced(term: Term) -> bool:
-    return any(map(has_unspaced_script, term.words))
 
 
 def _join(operator: str, conditions: list[Condition]) -> Condition:

@@ -12,7 +12,7 @@ from gbrain.text.stop_words import (
     question_stop_words,
     strip_elision,
 )
-from gbrain.text.unspaced import has_unspaced_script, split_unspaced
+from gbrain.text.unspaced import has_unspaced_script, index_text, is_function_word, split_unspaced
 from gbrain.types import Term
 
 # A longer text is not a question, and one phrase of all of it would exhaust memory.
@@ -136,7 +136,8 @@ def _strip_punctuation(word: str) -> str:
 def is_stop_term(term: Term, stop_words: Collection[str] = STOP_WORDS) -> bool:
     """Tell whether a term is a stop word without synonyms."""
     plain = len(term.words) == 1 and not term.prefix and not term.synonyms
-    return plain and is_stop_word(term.words[0], stop_words)
+    word = term.words[0]
+    return plain and (is_stop_word(word, stop_words) or is_function_word(word))
 
 
 def may_be_misspelt(term: Term) -> bool:
@@ -188,16 +189,18 @@ def _any_of(phrases: list[str]) -> str:
 
 def _spellings(term: Term) -> list[str]:
     whole = _quote(" ".join(term.words)) + ("*" if term.prefix else "")
-    return [whole, *map(_quote, term.synonyms)]
+    return [whole, *map(_quote, (*term.synonyms, *term.forms))]
 
 
 def _compound_words(term: Term) -> list[str]:
     """Return the quoted words of a compound; none for a plain word or a phrase."""
-    if term.quoted or term.words[0].isalnum():
+    word = term.words[0]
+    # Vowel signs of Thai are no letters to Python, but separate no words.
+    if term.quoted or word.isalnum() or has_unspaced_script(word):
         return []
-    words = re.findall(_COMPOUND_WORD, term.words[0])[:_MAX_COMPOUND_WORDS]
+    words = re.findall(_COMPOUND_WORD, word)[:_MAX_COMPOUND_WORDS]
     return [_quote(word) for word in words] if len(words) > 1 else []
 
 
 def _quote(phrase: str) -> str:
-    return '"' + phrase.replace('"', " ").replace("\0", " ") + '"'
+    return '"' + index_text(phrase).replace('"', " ").replace("\0", " ") + '"'

@@ -72,6 +72,24 @@ def build_snippet(text: str, *, opening: bool = False) -> str:
     return shorten(snippet, MAX_SNIPPET_CHARACTERS)
 
 
+def extend_marks(text: str) -> str:
+    """Return a marked text in which marks include the combining characters of their last letter.
+
+    FTS5 takes those of most scripts for separators: a mark in Thai would end before a vowel sign.
+    """
+    if text.isascii():
+        return text
+    from unicodedata import category
+
+    def move(found: re.Match[str]) -> str:
+        end = 1
+        while end < len(found[0]) and category(found[0][end])[0] == "M":
+            end += 1
+        return found[0][1:end] + MARK_OFF + found[0][end:]
+
+    return re.sub(rf"{MARK_OFF}[^\w\s]+", move, text)
+
+
 def visible_length(text: str) -> int:
     """Return the number of characters without marks."""
     return len(text.translate(_MARKS))

@@ -134,10 +134,16 @@ _ELISIONS = frozenset("c d j l m n qu s t all dall dell nell sull un quest".spli
 
 
 def question_stop_words(words: Iterable[str]) -> Collection[str]:
-    """Return the stop words of the language that the function words of a question show.
+    """Return the stop words of the languages that the function words of a question show."""
+    languages = question_languages(words)
+    return frozenset().union(*(_FOREIGN[one] for one in languages)) if languages else STOP_WORDS
 
-    English words that look like foreign ones only count as stop words in a question that has
-    others of that language, and more of those than English ones.
+
+def question_languages(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the languages other than English that the function words of a question show best.
+
+    English words that look like foreign ones only count in a question that has others of that
+    language, and more of those than English ones.
     """
     written = {fold_name(part): part for word in words for part in _split_compound(word)}
     english = sum(
@@ -152,7 +158,7 @@ def question_stop_words(words: Iterable[str]) -> Collection[str]:
             best, languages = score, []
         if score == best:
             languages.append(language)
-    return frozenset().union(*(_FOREIGN[one] for one in languages)) if languages else STOP_WORDS
+    return tuple(languages)
 
 
 def _evidence(word: str, written: str) -> int:

@@ -1,25 +1,39 @@
-"""Words of scripts without spaces: Chinese, Japanese, Thai; they are found as substrings.
+"""Words of scripts without spaces: Chinese, Japanese, Thai, Lao, Khmer, Burmese, and Korean.
 
-FTS5 indexes a whole run of such letters as one token. A sentence is cut at its function words and
-the rest into pairs of characters: without a dictionary, those find the words inside it. Libraries
-that segment such text have dictionaries of 4 to 200 MB.
+`index_text` separates their characters, so that FTS5 indexes each and finds any word inside of a
+sentence as a phrase, with the frequency of the whole word for BM25. A question is cut at its
+function words and the rest into pairs of characters: without a dictionary, those find the words
+inside of it. Libraries that segment such text have dictionaries of 4 to 200 MB. Korean has spaces,
+but particles follow a word without one.
 """
 
 from __future__ import annotations
 
 import re
 
-_UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+# Put between the characters of such a script: FTS5 takes it for a space, and pages do not have it.
+SEPARATOR = "\x1f"
+
+_HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_HAN_BEYOND = "\U00020000-\U0003ffff"
+_KANA = "\u3031-\u3035\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+_HANGUL = "\u3131-\u318e\uac00-\ud7af"
+_MARKED = "\u0e01-\u0e4e\u0e81-\u0edf\u1000-\u1049\u1050-\u109f\u1780-\u17dd"
+_UNSPACED = f"[{_MARKED}{_HAN}{_HAN_BEYOND}{_KANA}{_HANGUL}\u3105-\u312f\u31a0-\u31bf]"
+_BOUNDARY = rf"(?<={_UNSPACED})(?=\w)|(?<=\w)(?={_UNSPACED})"
 _KANA_OR_HAN = "[\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 _PIECES = (
     "[\u3005-\u3007\u3400-\u9fff\uf900-\ufaff]+[\u3041-\u309f]?|[\u30a1-\u30ff]+|[\u3041-\u309f]+"
 )
 _OTHER_LETTERS = re.compile(r"[^\W\d_\u0000-\u024f]")
-_PAIRED = "[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+_PAIRED = f"[{_HAN}{_HAN_BEYOND}{_KANA}{_HANGUL}]"
 
 # A word of up to four characters is looked up whole; in Japanese, kana separate up to three.
 _MAX_WHOLE = 4
 _MAX_WHOLE_BESIDE_KANA = 3
+# A longer run in Thai is more than one word.
+_MAX_WHOLE_THAI = 5
+_THAI_GROUP = 4
 
 _JAPANESE_FUNCTION_WORDS = "|".join(
     """でしょうか ましたか でしたか ますか ですか ました でした ません ください ましょう
@@ -32,6 +46,20 @@ _CHINESE_FUNCTION_WORDS = "|".join(
     多久 几个 请问 可以 应该 我们 你们 他们 她们 这个 那个 一下 為什麼 什麼 怎麼 哪裡 應該 我們
     的 了 吗 呢 吧 嗎 谁 誰""".split()
 )
+_THAI_FUNCTION_WORDS = "|".join(
+    """เมื่อไหร่ เมื่อไร เท่าไหร่ เท่าไร อย่างไร ยังไง ที่ไหน อันไหน วันไหน คนไหน เพราะอะไร ทำไม อะไร ใคร ไหน กี่
+    หรือเปล่า หรือไม่ หรือ บ้าง ไหม มั้ย ครับ ค่ะ คะ ของ และ กับ แล้ว ที่ ใน เป็น คือ มี ได้ ให้ จะ ต้อง ไป มา ว่า ไว้
+    นี้ นั้น ฉัน ผม เรา คุณ เขา""".split()
+)
+_KOREAN_FUNCTION_WORDS = frozenset(
+    """무엇 무엇인가요 뭐 뭐예요 뭐지 누구 누구예요 누구인가요 누가 언제 언제인가요 언제예요 언제죠
+    어디 어디예요 어디에 어디서 어떻게 어떤 어느 왜 얼마 얼마나 얼마예요 얼마인가요 몇 있나요
+    있어요 없나요 하나요 해요 하는 되나요 수 것 그 이 저 및 또는 그리고 좀""".split()
+)
+# Longest first: 에서는 before 는.
+_KOREAN_PARTICLES = """에서는 에게서 으로는 이라는 에서 에게 한테 까지 부터 으로 이나 이랑 처럼
+    보다 마다 에는
+    은 는 이 가 을 를 에 의 로 와 과 도 만 께""".split()
 _PARTICLES = "はがのをにでともへやかなねよ"
 _SINGLE_FUNCTION_WORDS = "是我你他她在有和方事時物"
 
@@ -39,6 +67,23 @@ _SINGLE_FUNCTION_WORDS = "是我你他她在有和方事時物"
 def has_unspaced_script(text: str) -> bool:
     """Tell whether some of the text is in a script that does not separate words."""
     return not text.isascii() and re.search(_UNSPACED, text) is not None
+
+
+def index_text(text: str) -> str:
+    """Return a text as the keyword index gets it, or a query's word or phrase as it is looked up.
+
+    This is the only place that decides where a script without spaces is divided: for SQLite the
+    result goes to FTS5's `porter unicode61`, and another store has to give its index the same text.
+    Most texts are returned as they are.
+    """
+    if text.isascii() or not re.search(_UNSPACED, text):
+        return text
+    return re.sub(_BOUNDARY, SEPARATOR, text)
+
+
+def plain_text(text: str) -> str:
+    """Return a text that `index_text` returned as it was before."""
+    return text.replace(SEPARATOR, "")
 
 
 def is_mostly_latin(text: str) -> bool:
@@ -52,9 +97,12 @@ def is_mostly_latin(text: str) -> bool:
 def split_unspaced(word: str) -> list[str]:
     """Return the strings to look for in place of a word without spaces, perhaps a sentence.
 
-    All function words leave the word as it is. Text that is neither Chinese nor Japanese is not
-    split, nor is a word that also has other letters.
+    All function words leave the word as it is, and so do letters of other scripts in it.
     """
+    if re.fullmatch(f"[{_HANGUL}]+", word):
+        return _split_korean(word)
+    if re.fullmatch(f"[{_MARKED}]+", word):
+        return _split_marked(word)
     if re.fullmatch(f"{_KANA_OR_HAN}+", word) is None:
         return [word]
     has_kana = re.search("[\u3041-\u309f]", word) is not None
@@ -66,6 +114,30 @@ def split_unspaced(word: str) -> list[str]:
         for piece in re.findall(_PIECES, run):
             found += _words_of_piece(piece, has_kana)
     return list(dict.fromkeys(found)) or [word]
+
+
+def _split_korean(word: str) -> list[str]:
+    """Return a Korean word without the particle at its end; a function word as it is."""
+    if word in _KOREAN_FUNCTION_WORDS:
+        return [word]
+    for particle in _KOREAN_PARTICLES:
+        if word.endswith(particle) and len(word) - len(particle) >= 2:
+            return [word.removesuffix(particle)]
+    return [word]
+
+
+def _split_marked(word: str) -> list[str]:
+    """Return the words of a Thai sentence, cut at its function words; long ones in groups."""
+    found: list[str] = []
+    for run in re.split(_THAI_FUNCTION_WORDS, word):
+        if len(run) > 1:
+            found += [run] if len(run) <= _MAX_WHOLE_THAI else character_groups(run)
+    return list(dict.fromkeys(found)) or [word]
+
+
+def is_function_word(word: str) -> bool:
+    """Tell whether a word of such a script carries no meaning of its own."""
+    return word in _KOREAN_FUNCTION_WORDS
 
 
 def _words_of_piece(piece: str, has_kana: bool) -> list[str]:
@@ -92,6 +164,15 @@ def looser_forms(word: str) -> list[str]:
 
 
 def character_groups(word: str) -> list[str]:
-    """Return the overlapping pairs of characters of a word, or threes in an alphabet like Thai."""
-    size = 2 if re.search(_PAIRED, word) else 3
-    return [word[at : at + size] for at in range(len(word) - size + 1)]
+    """Return the overlapping pairs of characters of a word, or fours in an alphabet like Thai.
+
+    A vowel sign or tone mark stays with the letter before it.
+    """
+    if re.search(_PAIRED, word):
+        return [word[at : at + 2] for at in range(len(word) - 1)]
+    letters = [at for at, sign in enumerate(word) if sign.isalnum()]
+    ends = [*letters[1:], len(word)]
+    last = max(len(letters) - _THAI_GROUP, 0)
+    groups = [word[letters[at] : ends[min(at + _THAI_GROUP, len(ends)) - 1]]
+              for at in range(last + 1)] if letters else []  # fmt: skip
+    return groups

@@ -55,10 +55,6 @@ def test_scripts_without_spaces(brain: Brain) -> None:
         TermStatistics("番号", 0, False),
     )
     assert facts_of(brain, "tea", "電話番号") == (TermStatistics("電話番号", 0, False),)
-    assert facts_of(brain, "tea", "緑茶碗") == (
-        TermStatistics("緑茶", 1, True),
-        TermStatistics("茶碗", 0, False),
-    )
 
 
 def test_aliases_count_as_title(brain: Brain) -> None:

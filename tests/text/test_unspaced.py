@@ -23,6 +23,9 @@ from gbrain.text.unspaced import (
         ("さかなの料理", ["さかな", "料理"]),
         ("我的护照什么时候到期", ["护照", "到期"]),
         ("谁喜欢打羽毛球", ["喜欢", "欢打", "打羽", "羽毛", "毛球"]),
+        ("วันไหนเรียนว่ายน้ำ", ["เรียน", "ยน้ำ"]),
+        ("고양이를", ["고양이"]),
+        ("학교에서는", ["학교"]),
     ],
 )
 def test_a_sentence_is_cut_at_its_function_words(sentence: str, words: list[str]) -> None:
@@ -30,7 +33,7 @@ def test_a_sentence_is_cut_at_its_function_words(sentence: str, words: list[str]
 
 
 @pytest.mark.parametrize(
-    "word", ["東京都", "你好", "麻婆豆腐", "何ですか", "iPhone充电器", "สวัสดีครับ"]
+    "word", ["東京都", "你好", "麻婆豆腐", "何ですか", "iPhone充电器", "สวัสดี", "월세"]
 )
 def test_a_short_or_mixed_word_stays_whole(word: str) -> None:
     assert split_unspaced(word) == [word]
@@ -40,7 +43,7 @@ def test_parts_of_a_word_are_looser_forms() -> None:
     assert looser_forms("東京都") == ["東京", "京都"]
     assert looser_forms("開き") == ["開"]
     assert looser_forms("東京") == []
-    assert character_groups("ไทยดี") == ["ไทย", "ทยด", "ยดี"]
+    assert character_groups("ค่าเช่าเดือน") == ["ค่าเช่", "าเช่า", "เช่าเ", "ช่าเดื", "าเดือ", "เดือน"]
 
 
 @given(st.text("味噌汁の作りはが何誰什么的タイ", min_size=1))

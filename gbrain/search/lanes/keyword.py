@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence, Set
-from heapq import nlargest
 from itertools import combinations
 from math import log
 
@@ -15,8 +14,7 @@ from gbrain.store.ranking_data import approximate_page_count
 from gbrain.store.scope import scope_has_more_than
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query_terms import fts_expression, may_begin_compound
-from gbrain.text.unspaced import has_unspaced_script, looser_forms
-from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
+from gbrain.types import Candidate, LaneResult, Query, ScoredChunk, Term
 
 # Chunks read for each page that may be returned: a long page has many.
 _CHUNKS_PER_PAGE = 8
@@ -28,8 +26,6 @@ _SCORED_PER_PAGE = 4
 # one of the query's words, only pages with a rare word or with two of the others are scored.
 _MAX_SCORED_PAGES = 2000
 _MAX_PAIRED_TERMS = 8
-
-_PART_WEIGHT = 0.5
 
 # Of a query with at most so many terms, a page with exactly these words comes before pages with
 # other forms of them, which have at most this share of its score.
@@ -70,19 +66,13 @@ def search(
                 connection, match, query.scope, _SCORED_PER_PAGE * pool
             )
             _add(scores, answered, settings.questions_weight)
-    unindexed = _unindexed_words(query)
-    substrings: Mapping[str, Mapping[int, int]] = {}
-    if unindexed:
-        substrings, by_page, more = _score_substrings(connection, unindexed, query.scope, settings)
-        _add(scores, by_page)
-        best |= {chunk.page_id: chunk.chunk_id for chunk in reversed(more)}
-        chunks = sorted([*chunks, *more], key=lambda chunk: -chunk.score)
-        counts = [
-            max(count, *(len(substrings.get(word, ())) for word in term.words))
-            for term, count in zip(query.terms, counts, strict=True)
-        ]
+    elif query.text and query.tree is None:
+        # Symbols alone, which FTS5 does not index.
+        scores = keyword_index.pages_with_text(connection, query.text, query.scope)
+        chunks = keyword_index.chunks_with_text(connection, query.text, scores)
+        best = {chunk.page_id: chunk.chunk_id for chunk in reversed(chunks)}
     if query.terms:
-        complete = _pages_with_all(connection, query.terms, scores.keys(), substrings)
+        complete = _pages_with_all(connection, query.terms, scores.keys())
         if len(query.terms) > 1:
             for page_id in complete:
                 scores[page_id] *= 1 + settings.all_words_bonus
@@ -94,7 +84,7 @@ def search(
         scores |= _score_by_date(connection, query, scores, pool)
     coverage = dict.fromkeys(complete, 1.0)
     if not alone and len(query.terms) > 1 and (settings.coverage_power or settings.full_coverage):
-        coverage = _coverage(connection, query.terms, counts, scores, substrings) | coverage
+        coverage = _coverage(connection, query.terms, counts, scores) | coverage
     slugs = slugs_by_id(connection, scores)
     ranked = sorted(scores, key=lambda page_id: (-scores[page_id], slugs[page_id]))
     pages = tuple(
@@ -135,45 +125,13 @@ def _match_compounds(
     return query._replace(terms=tuple(kept)), longer
 
 
-def _score_substrings(
-    connection: sqlite3.Connection, words: Sequence[str], scope: Scope, settings: Settings
-) -> tuple[Mapping[str, Mapping[int, int]], Mapping[int, float], list[ScoredChunk]]:
-    """Return the pages that contain each word, the scores of pages, and chunks, best first.
-
-    Rare words count more. A word that no page contains is looked for in parts, which count half.
-    """
-    found = keyword_index.pages_with_substrings(connection, words, scope)
-    parts = {part for word in words if not found[word] for part in looser_forms(word)} - {*words}
-    in_parts = keyword_index.pages_with_substrings(connection, sorted(parts), scope)
-    pages = approximate_page_count(connection)
-    weights = {
-        word: log(1 + pages / (len(places) + 0.5)) * (_PART_WEIGHT if word in parts else 1)
-        for word, places in {**found, **in_parts}.items()
-        if places
-    }
-    scores: dict[int, float] = {}
-    for word, weight in weights.items():
-        _add(scores, found.get(word) or in_parts[word], weight)
-    likely = nlargest(settings.candidate_pool, scores, key=lambda page_id: scores[page_id])
-    chunks = keyword_index.chunks_with_substrings(connection, weights, likely)
-    best = {chunk.page_id: chunk.score for chunk in reversed(chunks)}
-    _add(scores, best, settings.chunk_weight)
-    return found, scores, chunks
-
-
 def _pages_with_all(
-    connection: sqlite3.Connection,
-    terms: tuple[Term, ...],
-    scored: Set[int],
-    substrings: Mapping[str, Mapping[int, int]],
+    connection: sqlite3.Connection, terms: tuple[Term, ...], scored: Set[int]
 ) -> Set[int]:
-    """Return the scored pages with every term; `substrings` has those of unspaced words."""
-    for places in substrings.values():
-        scored = scored & places.keys()
-    spaced = tuple(term for term in terms if substrings.keys().isdisjoint(term.words))
-    if not spaced or len(terms) == 1:
+    """Return the scored pages with every term."""
+    if len(terms) == 1:
         return scored
-    return scored & set(keyword_index.pages_with_all(connection, spaced))
+    return scored & set(keyword_index.pages_with_all(connection, terms))
 
 
 def _pages_with_exact_words(
@@ -198,14 +156,12 @@ def _coverage(
     terms: Sequence[Term],
     counts: Sequence[int],
     page_ids: Collection[int],
-    substrings: Mapping[str, Mapping[int, int]],
 ) -> dict[int, float]:
     """Return by page which share of the query its words cover, rare words counting more."""
     weights = _term_weights(connection, counts)
     covered: dict[int, float] = {}
     for term, weight in zip(terms, weights, strict=True):
-        containing = set(keyword_index.pages_with(connection, term, page_ids))
-        for page_id in containing.union(*(substrings.get(word, ()) for word in term.words)):
+        for page_id in keyword_index.pages_with(connection, term, page_ids):
             covered[page_id] = covered.get(page_id, 0.0) + weight
     return {page_id: weight / sum(weights) for page_id, weight in covered.items()}
 
@@ -335,13 +291,6 @@ def _rare_terms_expression(
             break
         chosen.append(group)
     return " OR ".join(f"({fts_expression(group, 'AND')})" for group in chosen)
-
-
-def _unindexed_words(query: Query) -> list[str]:
-    """Return what FTS5 cannot find: words of scripts without spaces, and a query of symbols."""
-    if not query.terms and query.text and query.tree is None:
-        return [query.text]
-    return [word for term in query.terms for word in term.words if has_unspaced_script(word)]
 
 
 def _score_by_date(

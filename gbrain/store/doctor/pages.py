@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import pairwise
 
 from gbrain.errors import BadPage
-from gbrain.store import page_writer, pages
+from gbrain.store import indexed_text, page_writer, pages
 from gbrain.store.doctor.findings import CORRUPTION_ERRORS, REPAIR, RESTORE, Examination, Finding
 from gbrain.store.doctor.rows import expected_rows, list_pages, stored_rows
 from gbrain.store.history import decompress_version
@@ -225,6 +225,8 @@ def check_keyword_index(table: str, examination: Examination) -> Finding:
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:
+        return Finding("problem", "the keyword index does not match the pages", REPAIR, 1)
+    if table == "pages_fts" and indexed_text.has_wrong_copies(connection):
         return Finding("problem", "the keyword index does not match the pages", REPAIR, 1)
     if examination.full and _has_unreachable_terms(connection, table):
         return Finding("problem", "a search does not find every indexed term", REPAIR, 1)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from gbrain.config import all_settings, parse_value
 from gbrain.errors import BadSetting
-from gbrain.store import chunks, page_writer, settings
+from gbrain.store import chunks, indexed_text, page_writer, settings
 from gbrain.store.doctor.findings import RESTORE, Examination, Finding
 from gbrain.store.reparse import parse_stored
 from gbrain.store.schema import DERIVED_TABLES, KEYWORD_INDEXES, TABLES_1, TABLES_2, own_objects
@@ -189,8 +189,7 @@ def rebuild_derived(examination: Examination) -> None:
             chunks.replace_chunks(connection, page_id, page.title, page.chunks, fresh=True)
             page_writer.replace_questions(connection, page_id, page, fresh=True)
             chunks.enqueue_page(connection, page_id, examination.now)
-    for table in KEYWORD_INDEXES:
-        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+    indexed_text.rebuild_indexes(connection)
 
 
 def create_empty_index(connection: sqlite3.Connection, table: str) -> None:
@@ -201,10 +200,9 @@ def create_empty_index(connection: sqlite3.Connection, table: str) -> None:
     connection.execute("PRAGMA writable_schema = RESET")
     for suffix in ("data", "idx", "content", "docsize", "config"):
         connection.execute(f"DROP TABLE IF EXISTS {table}_{suffix}")
+    connection.execute(own_objects()[table])
     for statement in (TABLES_1 + TABLES_2).split(";\n"):
-        if statement.strip().startswith(
-            (f"CREATE VIRTUAL TABLE {table} ", f"INSERT INTO {table} ")
-        ):
+        if statement.strip().startswith(f"INSERT INTO {table} "):
             connection.execute(statement)
 
 

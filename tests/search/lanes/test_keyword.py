@@ -267,8 +267,8 @@ def test_words_of_an_unspaced_sentence_find_their_page(brain: Brain) -> None:
     assert matched(brain, "味噌汁の作り方") == ["soup"]
     assert matched(brain, "釣りが好きな人は誰")[0] == "teacher"
     assert matched(brain, "谁喜欢打羽毛球？")[0] == "sport"
-    assert matched(brain, "miso 味噌") == ["soup", "english"]
-    assert matched(brain, "味噌汁鍋料理") == ["soup"]
+    assert set(matched(brain, "miso 味噌")) == {"soup", "english"}
+    assert brain.search("味噌汁鍋料理").hits[0].slug == "soup"
     with brain.database.read_transaction() as connection:
         query = parse_query("味噌はいつ入れますか", {}, date(2026, 11, 16), Scope(), 10)
         result = search(connection, query, Settings())

@@ -172,7 +172,7 @@ PROBLEMS = {
         ["DROP TABLE pages_fts_data", "DROP TABLE chunks_fts_config",
          "DROP TABLE questions_fts_idx"],
         "missing tables, columns or indexes: 3",
-        ("pages_fts_data", "chunks_fts_config", "questions_fts_idx"),
+        ("chunks_fts_config", "questions_fts_idx", "pages_fts_data"),
     ),
     "a missing index": (
         "schema",
