@@ -10,6 +10,7 @@ from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.brain.base import BrainFile, timestamp
+from gbrain.brain.open_models import acquire_embedder, release_embedder
 from gbrain.errors import BadBrain, ModelUnavailable
 from gbrain.store import settings
 from gbrain.types import Progress, no_progress
@@ -49,8 +50,7 @@ class ModelMethods(BrainFile):
 
     def close(self) -> None:
         """Close the file and the models; a `with` block does this at its end."""
-        if self._embedder:
-            self._embedder.close()
+        self._close_embedder()
         if self._cross_encoder:
             self._cross_encoder.close()
         super().close()
@@ -64,12 +64,9 @@ class ModelMethods(BrainFile):
     def _embedder_of(self, model: ModelRow) -> OnnxEmbedder:
         """Return a model, open; another one that is open is closed first."""
         if self._embedder is not None and self._embedder.spec.identity != model.identity:
-            self._embedder.close()
-            self._embedder = None
+            self._close_embedder()
         if self._embedder is None:
-            from gbrain.models.embedder import OnnxEmbedder
-
-            self._embedder = OnnxEmbedder(self._verified_spec(model))
+            self._embedder = acquire_embedder(self._verified_spec(model))
         return self._embedder
 
     @property
@@ -268,7 +265,7 @@ class ModelMethods(BrainFile):
 
     def _close_embedder(self) -> None:
         if self._embedder:
-            self._embedder.close()
+            release_embedder(self._embedder)
             self._embedder = None
         self._tokens = None
 

@@ -16,8 +16,7 @@ from gbrain.types import Scope
 
 T = TypeVar("T")
 
-# Each reader keeps a model in memory. Two answer at once on two cores, while a third brain writes
-# and embeds.
+# Two answer at once on two cores, while a third brain writes and embeds.
 READERS = 2
 MAX_WAITING_CALLS = 64
 # Each has a copy of its pages.

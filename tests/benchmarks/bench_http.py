@@ -84,9 +84,7 @@ def measure(brain: Path, prefix: str, environment: dict[str, str]) -> None:
         words = ["token", "add", "limited", "--quiet", "--slug-prefix", prefix]
         limited = run(words, brain, environment).strip()
         client = Http(port, token)
-        # Each of the two brains that read loads the model with its first query.
         first = timed(lambda: client.query(QUESTIONS[0]))
-        client.query(QUESTIONS[0])
         taken: dict[str, list[float]] = {}
 
         def add(name: str, call: Callable[[], object]) -> None:
@@ -107,7 +105,7 @@ def measure(brain: Path, prefix: str, environment: dict[str, str]) -> None:
             ratio = median(taken[f"cold {what}"]) / median(taken[f"HTTP {what}"])
             print(f"{what}: HTTP is {ratio:.1f} times faster than the cold command")
         for what in ("search", "query"):
-            measure_load(port, token, what)
+            measure_load(port, token, what, server.pid)
         other = Http(port, limited)
         copying = timed(lambda: other.search(QUESTIONS[0]))
         again = [timed(partial(other.search, question)) for question in QUESTIONS * ROUNDS]
@@ -117,8 +115,8 @@ def measure(brain: Path, prefix: str, environment: dict[str, str]) -> None:
         server.wait()
 
 
-def measure_load(port: int, token: str, what: str) -> None:
-    """Let several clients ask at once."""
+def measure_load(port: int, token: str, what: str, server: int) -> None:
+    """Let several clients ask at once; also print the processor time of the server."""
 
     def work(number: int) -> list[float]:
         client = Http(port, token)
@@ -126,11 +124,21 @@ def measure_load(port: int, token: str, what: str) -> None:
         asked = [QUESTIONS[n % len(QUESTIONS)] for n in range(number, number + REQUESTS // CLIENTS)]
         return [timed(partial(ask, question)) for question in asked]
 
-    began = perf_counter()
+    began, busy = perf_counter(), processor_seconds(server)
     with ThreadPoolExecutor(CLIENTS) as pool:
         values = [value for each in pool.map(work, range(CLIENTS)) for value in each]
     rate = len(values) / (perf_counter() - began)
-    print(f"{CLIENTS} clients, {what}: {rate:.0f} requests/s, {shape(values)}")
+    busy = (processor_seconds(server) - busy) / len(values)
+    print(
+        f"{CLIENTS} clients, {what}: {rate:.0f} requests/s, {shape(values)}, "
+        f"{busy * 1000:.0f} ms of processor time each"
+    )
+
+
+def processor_seconds(process: int) -> float:
+    """Return the processor time that a process has used."""
+    numbers = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def shape(values: list[float]) -> str:
