@@ -72,16 +72,26 @@ class MaintenanceMethods(BrainFile):
         scope: Scope = Scope(),
         progress: Progress = no_progress,
     ) -> DuplicateResult:
-        """Return pairs of pages whose cosine similarity is at least `threshold`, highest first.
+        """Return pairs of pages whose similarity is at least `threshold`, highest first.
+
+        It is the cosine of their vectors, on the scale of the packaged English model.
 
         Raises GbrainError if no page has vectors.
         """
+        from gbrain.models.catalog import Calibration
+        from gbrain.search.calibration import active_calibration
         from gbrain.store.duplicates import find_duplicate_pairs
         from gbrain.store.vectors import require_vectors
 
         with self.database.read_transaction() as connection:
             space = require_vectors(connection, "and dedupe compares embedded notes")
-            return find_duplicate_pairs(connection, space, threshold, scope, progress)
+            scale = active_calibration(connection) or Calibration()
+            least = scale.cosine(threshold)
+            found = find_duplicate_pairs(connection, space, least, scope, progress)
+        pairs = [
+            pair._replace(cosine=min(scale.similarity(pair.cosine), 1.0)) for pair in found.pairs
+        ]
+        return found._replace(pairs=tuple(pairs))
 
     def near_duplicate(self, slug: str) -> SimilarPage | None:
         """Return the other page that shares most of this page's wording, if it is most of it."""

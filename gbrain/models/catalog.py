@@ -26,6 +26,7 @@ RERANKER_DESCRIPTION_FILE = "reranker.json"
 LANGUAGE_DIRECTIONS_FILE = "language_directions.f32"
 MODEL_PATHS = ("model.onnx", "onnx/model.onnx")
 POOLINGS = ("cls", "mean")
+MAX_SLOPE = 100
 # Part of every identity: increase it when the same files and settings give different vectors.
 EMBEDDING_RECIPE = 1
 
@@ -38,13 +39,34 @@ class ModelFile(NamedTuple):
     size: int
 
 
+class Calibration(NamedTuple):
+    """How to read the cosines of a model.
+
+    `slope` and `offset` turn a cosine into a similarity on the scale of bge-small-en-v1.5, for
+    which all thresholds of the program were fitted. `english_only` says that the model does not
+    read other languages.
+    """
+
+    slope: float = 1.0
+    offset: float = 0.0
+    english_only: bool = False
+
+    def similarity(self, cosine: float) -> float:
+        """Return the cosine on the common scale."""
+        return self.slope * cosine + self.offset
+
+    def cosine(self, similarity: float) -> float:
+        """Return the cosine that has this similarity."""
+        return (similarity - self.offset) / self.slope
+
+
 class ModelSpec(NamedTuple):
     """Everything needed to open a model; `sha256` is that of the ONNX file.
 
     `max_tokens` includes special tokens. `fused` says that the graph in the file is already
     optimised, so that opening it skips that step. `files` lists the recorded size and hash of each.
     `average_query` says that queries are found best by the mean of their vectors with and without
-    the prefix.
+    the prefix. `calibration` is None for a model whose cosines are not known.
     """
 
     name: str
@@ -60,6 +82,7 @@ class ModelSpec(NamedTuple):
     model_file: str = "model.onnx"
     files: tuple[ModelFile, ...] = ()
     average_query: bool = False
+    calibration: Calibration | None = None
 
     @property
     def identity(self) -> str:
@@ -96,6 +119,7 @@ class ModelSpec(NamedTuple):
             "max_tokens": self.max_tokens,
             "fused": self.fused,
             "average_query": self.average_query,
+            "calibration": self.calibration._asdict() if self.calibration else None,
             "files": {
                 file.path: {"bytes": file.size, "sha256": file.sha256} for file in self.files
             },
@@ -235,6 +259,7 @@ def spec_from_description(described: Mapping[str, Any], folder: Path) -> ModelSp
         normalize=described.get("normalize", True) is not False,
         fused=described.get("fused", False) is True,
         average_query=described.get("average_query", False) is True,
+        calibration=_parse_calibration(described.get("calibration"), folder),
         model_file=model_file,
         files=files,
     )
@@ -282,6 +307,21 @@ def _parse_file(path: str, recorded: object, folder: Path) -> ModelFile:
     if not isinstance(recorded, Mapping) or not isinstance(recorded.get("sha256"), str):
         raise _bad_description(folder, f"files: {path}", "an object with sha256 and bytes")
     return ModelFile(path, recorded["sha256"], _parse_count(recorded, "bytes", folder))
+
+
+def _parse_calibration(value: object, folder: Path) -> Calibration | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise _bad_description(folder, "calibration", "an object")
+    slope, offset = value.get("slope"), value.get("offset")
+    for number in (slope, offset):
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise _bad_description(folder, "calibration", "an object with slope and offset")
+    if not (isinstance(slope, int | float) and 0 < slope <= MAX_SLOPE):
+        raise _bad_description(folder, "calibration: slope", f"above 0 and at most {MAX_SLOPE}")
+    assert isinstance(offset, int | float)
+    return Calibration(float(slope), float(offset), value.get("english_only") is True)
 
 
 def _parse_pooling(value: object, folder: Path) -> Literal["cls", "mean"]:

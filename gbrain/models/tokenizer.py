@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,6 +85,16 @@ def is_english_word(word: str) -> bool:
     except OSError:
         return False
     return any(f'"{base}":'.encode() in vocabulary for base in _possible_bases(word.lower()))
+
+
+def english_share(words: Collection[str]) -> float:
+    """Return which share of the words are one token of the packaged English model, as written."""
+    try:
+        vocabulary = (Path(__file__).parent / PACKAGED_MODEL / TOKENIZER_FILE).read_bytes()
+    except OSError:
+        return 0.0
+    known = [word for word in words if f'"{word.lower()}":'.encode() in vocabulary]
+    return len(known) / (len(words) or 1)
 
 
 def _possible_bases(word: str) -> Iterator[str]:

@@ -39,17 +39,24 @@ def fuse(
 
 
 def weigh_agreement(
-    lanes: Mapping[str, LaneResult], merge: MergeStrategy, settings: Settings
+    lanes: Mapping[str, LaneResult],
+    merge: MergeStrategy,
+    settings: Settings,
+    *,
+    languages_differ: bool = False,
 ) -> Settings:
     """Return the settings with smaller bonuses for agreement if no page has much of the query.
 
     The vector lane holds nearly every page that has some word of the question. If the best one has
     only "like" or "move" of it, the keyword lane says nothing, and a page that it does not hold
-    would lose to any of those.
+    would lose to any of those. `languages_differ` says that the lanes found pages in different
+    languages first: the keyword lane cannot find those of the other language at all.
     """
     if merge != "set-union" or not settings.full_coverage or not {"fts", "vector"} <= lanes.keys():
         return settings
     trust = min(1.0, lanes["fts"].coverage / settings.full_coverage) ** 2
+    if languages_differ:
+        trust = 0.0
     if trust == 1:
         return settings
     bonuses = {

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
+from gbrain.models.catalog import Calibration
+from gbrain.search.calibration import active_calibration
 from gbrain.store.chunks import read_chunks
 from gbrain.store.vectors import active_space, chunk_vectors
 from gbrain.types import Ranked
@@ -50,12 +52,16 @@ def reorder_by_mmr(
         place = max(waiting, key=lambda other: (worth(other), -other))
 
 
-def vector_similarity(vectors: Mapping[int, Floats]) -> Similarity:
-    """Compare pages by the cosine of their best chunks; 0 if one has no vector."""
+def vector_similarity(
+    vectors: Mapping[int, Floats], calibration: Calibration = Calibration()
+) -> Similarity:
+    """Compare pages by the similarity of their best chunks; 0 if one has no vector."""
 
     def similarity(one: Ranked, other: Ranked) -> float:
         first, second = (vectors.get(page.chunk_id or 0) for page in (one, other))
-        return 0.0 if first is None or second is None else max(0.0, float(first @ second))
+        if first is None or second is None:
+            return 0.0
+        return max(0.0, calibration.similarity(float(first @ second)))
 
     return similarity
 
@@ -80,7 +86,9 @@ def diversify(
     space = active_space(connection)
     vectors = chunk_vectors(connection, space, chunk_ids) if space else {}
     if vectors:
-        return reorder_by_mmr(ranked, vector_similarity(vectors), settings.mmr_lambda)
+        calibration = active_calibration(connection) or Calibration()
+        similarity = vector_similarity(vectors, calibration)
+        return reorder_by_mmr(ranked, similarity, settings.mmr_lambda)
     known = read_chunks(connection, chunk_ids)
     texts = {chunk.page_id: chunk.text for chunk in known.values()}
     return reorder_by_mmr(ranked, word_similarity(texts), settings.mmr_lambda)

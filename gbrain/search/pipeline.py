@@ -276,7 +276,8 @@ def _rank(
         return StageResults(
             query, plan, *found[:4], [page], BoostResult([page]), None, ThresholdResult([page])
         )
-    settings = weigh_agreement(lanes.by_name, plan.merge, plan.settings)
+    differ = _languages_differ(connection, lanes)
+    settings = weigh_agreement(lanes.by_name, plan.merge, plan.settings, languages_differ=differ)
     own_settings = None if settings is plan.settings else plan.settings
     plan = plan._replace(settings=settings)
     with trace.stage("fuse") as detail:
@@ -319,6 +320,19 @@ def _rank(
     return StageResults(
         query, plan, *found[:4], fused, boosted, reranked, threshold, noisy, own_settings
     )
+
+
+def _languages_differ(connection: sqlite3.Connection, lanes: LaneResults) -> bool:
+    """Return whether a model that reads several languages finds another one than the keywords."""
+    if not {"fts", "vector"} <= lanes.by_name.keys():
+        return False
+    from gbrain.search.calibration import active_calibration
+    from gbrain.search.languages import lanes_differ_in_language
+
+    calibration = active_calibration(connection)
+    if calibration is None or calibration.english_only:
+        return False
+    return lanes_differ_in_language(connection, lanes.by_name)
 
 
 def _is_answered(match: NameMatch, plan: QueryPlan) -> bool:

@@ -16,19 +16,12 @@ from gbrain.types import BoostData, Term, TermStatistics
 # Counting stops here, so that a common word does not cost more than a rare one.
 _MAX_COUNTED_PAGES = 400
 _MAX_TERMS = 32
-_ENGLISH_MODEL = "bge-small-en-v1.5"
 
 
 @asks_whole_brain
 def approximate_page_count(connection: sqlite3.Connection) -> int:
     """Return the highest page id, about the number of pages; counting would read them all."""
     return connection.execute("SELECT coalesce(max(id), 0) FROM pages").fetchone()[0] or 0
-
-
-def english_model_is_active(connection: sqlite3.Connection) -> bool:
-    """Return whether the packaged model that reads only English is active."""
-    active = "SELECT 1 FROM embedding_models WHERE active AND folder IS NULL AND name = ?"
-    return connection.execute(active, (_ENGLISH_MODEL,)).fetchone() is not None
 
 
 def term_statistics(

@@ -210,6 +210,17 @@ def vectors_at(
     return [row[0] for row in rows], packed.reshape(-1, space.dimension).astype(np.float32)
 
 
+def sample_vectors(connection: sqlite3.Connection, space: VectorSpace, count: int) -> Floats:
+    """Return up to `count` vectors as rows; the same ones as long as the brain does not change."""
+    # Hashes have no order: their first ones are a sample.
+    rows = connection.execute(
+        f"SELECT slot FROM {space.vectors} WHERE model_id = ? AND hash IS NOT NULL "
+        "ORDER BY hash LIMIT ?",
+        (space.model_id, count),
+    )
+    return vectors_at(connection, space, [row[0] for row in rows])[1]
+
+
 def vectors_by_hash(
     connection: sqlite3.Connection, space: VectorSpace, hashes: Iterable[bytes]
 ) -> list[tuple[bytes, Floats]]:

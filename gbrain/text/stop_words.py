@@ -107,7 +107,7 @@ _FOREIGN_WORDS = {
         te tego tej ten to tu twoj ty tym u w we wiec wszystko wy z za ze
     """,
 }
-_FOREIGN = {language: frozenset(words.split()) for language, words in _FOREIGN_WORDS.items()}
+FOREIGN_WORDS = {language: frozenset(words.split()) for language, words in _FOREIGN_WORDS.items()}
 
 # English words too, abbreviations and names: they hardly show that a question is foreign.
 _ENGLISH_TOO = frozenset(
@@ -136,7 +136,9 @@ _ELISIONS = frozenset("c d j l m n qu s t all dall dell nell sull un quest".spli
 def question_stop_words(words: Iterable[str]) -> Collection[str]:
     """Return the stop words of the languages that the function words of a question show."""
     languages = question_languages(words)
-    return frozenset().union(*(_FOREIGN[one] for one in languages)) if languages else STOP_WORDS
+    return (
+        frozenset().union(*(FOREIGN_WORDS[one] for one in languages)) if languages else STOP_WORDS
+    )
 
 
 def question_languages(words: Iterable[str]) -> tuple[str, ...]:
@@ -151,7 +153,7 @@ def question_languages(words: Iterable[str]) -> tuple[str, ...]:
     )
     best = max(_SURE, english + 1), 0
     languages: list[str] = []
-    for language, table in _FOREIGN.items():
+    for language, table in FOREIGN_WORDS.items():
         found = written.keys() & table
         score = sum(_evidence(word, written[word]) for word in found), len(found)
         if score > best:

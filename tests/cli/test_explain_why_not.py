@@ -127,7 +127,7 @@ def test_thresholds_are_explained_in_numbers(run, embedded):
     run("config", "set", "relevance_floor", "0.5")
     stage, reason, remedy = lost(run, LUKEWARM, "companies/river-ai")
     assert (stage, remedy) == ("cut", "gbrain config reset relevance_floor")
-    assert "with cosine 0.47" in reason
+    assert "with similarity 0.47" in reason
     assert "below relevance_floor 0.5." in reason
     run("config", "reset", "relevance_floor")
     run("config", "set", "threshold", "0.6")

@@ -280,7 +280,8 @@ def test_a_real_model_without_configuration(tmp_path: Path, spec: ModelSpec) -> 
         max_tokens=512,
     )
     assert described.dimension == 384
-    assert described == spec._replace(folder=tmp_path, fused=False, average_query=False)
+    unknown = {"fused": False, "average_query": False, "calibration": None}
+    assert described == spec._replace(folder=tmp_path, **unknown)
     assert described.identity == spec.identity
 
 
@@ -324,6 +325,21 @@ def test_the_model_for_other_languages_is_found_in_its_place_or_its_wheel(
     shutil.copy(in_place.folder / DESCRIPTION_FILE, wheel)
     monkeypatch.syspath_prepend(tmp_path / "site")
     assert packaged_model(name) == in_place._replace(folder=wheel)
+
+
+@pytest.mark.parametrize(
+    "wrong", [3, {}, {"slope": 0, "offset": 0}, {"slope": "1", "offset": 0}, {"slope": 1}]
+)
+def test_a_calibration_needs_a_slope_and_an_offset(spec: ModelSpec, wrong: object) -> None:
+    with pytest.raises(ModelUnavailable, match="calibration"):
+        spec_from_description({**spec.description(), "calibration": wrong}, spec.folder)
+
+
+def test_a_description_keeps_the_calibration() -> None:
+    for spec in packaged_models():
+        assert spec.calibration is not None
+        assert spec_from_description(spec.description(), spec.folder) == spec
+        assert spec.calibration.cosine(spec.calibration.similarity(0.8)) == pytest.approx(0.8)
 
 
 def test_the_main_wheel_leaves_the_second_model_to_its_own() -> None:

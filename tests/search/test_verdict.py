@@ -72,7 +72,7 @@ def test_both_lanes_by_hand() -> None:
     assert (found.grade, found.missing) == ("strong", ())
     assert found.reasons == (
         "it contains 2 of 2 words, 100% by weight",
-        "the most similar chunk has cosine 0.80",
+        "the most similar chunk has similarity 0.80",
         "the lanes agree on the first page",
     )
 

@@ -167,8 +167,8 @@ def explain_threshold(explained: ExplainedQuery, slug: str) -> Lost | None:
     if below_floor:
         name = "relevance_floor"
         reason = (
-            f"Only the vector lane found it, with cosine {page.lanes['vector'].score:.4f}, below "
-            f"relevance_floor {settings.relevance_floor:g}."
+            "Only the vector lane found it, with similarity "
+            f"{page.lanes['vector'].score:.4f}, below relevance_floor {settings.relevance_floor:g}."
         )
     else:
         name = "threshold"

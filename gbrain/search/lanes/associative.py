@@ -6,6 +6,8 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
+from gbrain.models.catalog import Calibration
+from gbrain.search.calibration import active_calibration
 from gbrain.search.lanes import vector
 from gbrain.store.vector_scan import approximate_cosines
 from gbrain.store.vector_space import VectorSpace
@@ -44,7 +46,8 @@ def search(
     _, memory = vectors_at(connections[0], space, slots)
     if not len(memory):
         return LaneResult(())
-    recalled = recall(memory, embedded, settings.hopfield_beta)
+    calibration = active_calibration(connections[0]) or Calibration()
+    recalled = recall(memory, embedded, settings.hopfield_beta * calibration.slope)
     return vector.search(connections, space, recalled, query, settings, lane="associative")
 
 

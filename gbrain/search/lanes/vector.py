@@ -1,4 +1,7 @@
-"""The vector lane: a page scores the cosine of its most similar chunk with the query."""
+"""The vector lane: a page scores the similarity of its most similar chunk with the query.
+
+That is the cosine of their vectors, on the scale of `Calibration`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
+from gbrain.models.catalog import Calibration
+from gbrain.search.calibration import active_calibration
 from gbrain.store.chunks import read_chunk_texts
 from gbrain.store.pages import slugs_by_id
-from gbrain.store.ranking_data import english_model_is_active
 from gbrain.store.scope import scope_has_more_than
 from gbrain.store.vector_scan import (
     approximate_cosines,
@@ -51,7 +55,7 @@ def search(
     scan: Scan | None = None,
     lane: str = "vector",
 ) -> LaneResult:
-    """Return the pages by the cosine of their best chunk with the query, best first.
+    """Return the pages by the similarity of their best chunk with the query, best first.
 
     The second connection scans half of the vectors on another thread, unless a `scan` is given
     that another lane uses too. `lane` is the one that
@@ -59,12 +63,16 @@ def search(
     """
     connection = connections[0]
     pool = settings.lane_pool(lane, query.limit)
+    calibration = active_calibration(connection) or Calibration()
     scan = scan or (lambda: approximate_cosines(connections, space, embedded))
-    chunks = find_nearest(connection, space, embedded, query, pool, scan)
+    chunks = [
+        chunk._replace(score=calibration.similarity(chunk.score))
+        for chunk in find_nearest(connection, space, embedded, query, pool, scan)
+    ]
     best: dict[int, ScoredChunk] = {}
     for chunk in chunks:
         best.setdefault(chunk.page_id, chunk)
-    if english_model_is_active(connection) and is_mostly_latin(query.semantic_text):
+    if calibration.english_only and is_mostly_latin(query.semantic_text):
         chunks, best = _lower_unreadable(connection, chunks, best)
     slugs = slugs_by_id(connection, best)
     ranked = sorted(best.values(), key=lambda chunk: (-chunk.score, slugs[chunk.page_id]))

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from gbrain.models.catalog import Calibration
+from gbrain.search.calibration import active_calibration
 from gbrain.search.rerank.scores import RerankRequest, RerankScores
 from gbrain.store.keyword_index import chunks_with, count_chunks, count_chunks_with
 
@@ -44,6 +46,7 @@ def _term_scores(request: RerankRequest) -> dict[int, float]:
 def _sentence_scores(request: RerankRequest) -> dict[int, float]:
     """Return the similarity of the best sentence in each page's best chunk, from 0 to 1."""
     embedder = request.resources.embedder()
+    calibration = active_calibration(request.connection) or Calibration()
     query = embedder.embed_query(request.question)
     pages = {
         page_id: sentences(found[0].text, request.question)
@@ -52,7 +55,9 @@ def _sentence_scores(request: RerankRequest) -> dict[int, float]:
     }
     vectors = embedder.embed_chunks(part for parts in pages.values() for part in parts)
     return {
-        page_id: scale_cosine(max(float(query @ next(vectors)) for _ in parts))
+        page_id: scale_similarity(
+            calibration.similarity(max(float(query @ next(vectors)) for _ in parts))
+        )
         for page_id, parts in pages.items()
     }
 
@@ -61,8 +66,8 @@ def _sentence_scores(request: RerankRequest) -> dict[int, float]:
 _MIN_SENTENCE_LETTERS = 16
 # Each sentence costs a run of the embedding model.
 _MAX_SENTENCES = 4
-# Cosines of the packaged model between a question and an unrelated sentence, and a paraphrase.
-_UNRELATED_COSINE, _SAME_COSINE = 0.5, 0.9
+# Similarities between a question and an unrelated sentence, and a paraphrase.
+_UNRELATED, _SAME = 0.5, 0.9
 
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
@@ -95,6 +100,6 @@ def weighted_coverage(rarities: Sequence[float], held: Sequence[bool]) -> float:
     return sum(worth for worth, holds in zip(rarities, held, strict=True) if holds) / (total or 1)
 
 
-def scale_cosine(cosine: float) -> float:
-    """Scale a cosine to 0 (unrelated sentence) to 1 (same meaning)."""
-    return min(max((cosine - _UNRELATED_COSINE) / (_SAME_COSINE - _UNRELATED_COSINE), 0.0), 1.0)
+def scale_similarity(similarity: float) -> float:
+    """Scale a similarity to 0 (unrelated sentence) to 1 (same meaning)."""
+    return min(max((similarity - _UNRELATED) / (_SAME - _UNRELATED), 0.0), 1.0)

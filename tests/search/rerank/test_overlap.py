@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbrain.search.rerank.overlap import rarity, scale_cosine, sentences, weighted_coverage
+from gbrain.search.rerank.overlap import rarity, scale_similarity, sentences, weighted_coverage
 
 OFFLINE = "sync when the network is gone"
 
@@ -88,6 +88,6 @@ def test_terms_are_weighted_by_rarity() -> None:
 
 
 def test_cosines_are_scaled_from_unrelated_to_same() -> None:
-    assert [scale_cosine(cosine) for cosine in (-1, 0.5, 0.7, 0.9, 1)] == pytest.approx(
+    assert [scale_similarity(one) for one in (-1, 0.5, 0.7, 0.9, 1)] == pytest.approx(
         [0, 0, 0.5, 1, 1]
     )
