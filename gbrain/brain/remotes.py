@@ -108,7 +108,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         with self.database.read_transaction() as connection:
             conflicts = [each.slug for each in list_remote_conflicts(connection, remote.id)]
         try:
-            with self._contact(remote) as contact, contact.store.transaction() as cursor:
+            with self.contact(remote) as contact, contact.store.transaction() as cursor:
                 changes = count_changes(cursor, remote.sequence)
         except GbrainError as error:
             return RemoteStatus(remote, waiting, None, conflicts, error)
@@ -116,7 +116,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
     def pull(self, name: str | None = None, *, progress: Progress = no_progress) -> PullReport:
         """Bring what changed on a remote into the brain, merged with what changed here."""
-        with self._contact(self.remote(name)) as contact:
+        with self.contact(self.remote(name)) as contact:
             return self.pull_from(contact, progress=progress)
 
     def pull_from(self, contact: Contact, *, progress: Progress = no_progress) -> PullReport:
@@ -148,7 +148,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         and later ones add to it; `everything` shares all pages.
         """
         remote = self.remote(name)
-        with self._contact(remote, create=True) as contact:
+        with self.contact(remote, create=True) as contact:
             return self.push_to(
                 contact,
                 wing=wing,
@@ -199,7 +199,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
         with ExitStack() as stack:
             try:
-                contact = stack.enter_context(self._contact(self.remote()))
+                contact = stack.enter_context(self.contact(self.remote()))
             except Unreachable:
                 yield lambda connection, slug: None
                 return
@@ -232,12 +232,13 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         return remote._replace(parts=parts)
 
     @contextmanager
-    def _contact(self, remote: Remote, *, create: bool = False) -> Iterator[Contact]:
-        """Connect to a remote that the user added on this machine."""
+    def contact(self, remote: Remote | None = None, *, create: bool = False) -> Iterator[Contact]:
+        """Connect to a remote (default: the only one) that the user added on this machine."""
         from gbrain.remotes.contact import open_remote
         from gbrain.store.postgres.address import redact
         from gbrain.trust import is_trusted
 
+        remote = remote or self.remote()
         if not is_trusted(self.identity(), _trust_key(remote.url)):
             raise GbrainError(
                 f"This brain names the remote {remote.name}, which you have not added on this "

@@ -162,7 +162,6 @@ def apply_page(
         text.sha256 == ours.sha256 and text.version > (base.version if base else 0) for text in past
     )
     if ours.sha256 == theirs:
-        _forget_conflict(connection, remote, slug)
         outcome: Outcome = "same"
     elif ours.sha256 == common or (was_pushed and conflict is None):
         outcome = _take(connection, incoming, ours.page, now, folder_id, with_file)
@@ -170,6 +169,9 @@ def apply_page(
         outcome = "ahead"
     else:
         outcome = _merge(connection, remote, incoming, ours.page, common, past, now, folder_id)
+    if outcome != "conflict" and conflict and conflict.kind != "deleted_here":
+        # Only one side differs from the base by now.
+        remove_remote_conflict(connection, slug, remote.name)
     raise_version(connection, slug, incoming.shared.version)
     return outcome
 
@@ -232,7 +234,6 @@ def _merge(
             base = next((text.content for text in past if text.sha256 == common), None)
         merged = merge_page(theirs, base, page_text(connection, ours.id))
         if merged:
-            _forget_conflict(connection, remote, slug)
             if merged.sha256 != ours.sha256:
                 # Their text is a version of its own, as the text of a merged file is.
                 write_page(connection, theirs, now, enqueue=False)
@@ -242,7 +243,3 @@ def _merge(
         version = latest_version_with_hash(connection, ours.id, theirs.sha256)
     record_remote_conflict(connection, remote.id, slug, kind, version, common, now)
     return "conflict"
-
-
-def _forget_conflict(connection: sqlite3.Connection, remote: Remote, slug: str) -> None:
-    remove_remote_conflict(connection, slug, remote.name)

@@ -1,0 +1,88 @@
+"""Push a brain to a PostgreSQL server of its own, clone it, and pull with nothing new.
+
+    python tests/benchmarks/bench_remotes.py BRAIN [--prefix SLUGS]
+
+BRAIN is copied, never written. Prints wall time, and the CPU time of this process and its children.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+from postgres_server import start_server
+
+from gbrain.brain import Brain
+from gbrain.brain.replicas import clone_brain
+
+IDLE_PULLS = 50
+
+
+def cpu_seconds() -> float:
+    return sum(
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
+
+
+def measure(what: str, work: Callable[[], str]) -> None:
+    began, cpu = time.monotonic(), cpu_seconds()
+    result = work()
+    print(
+        f"{what:<14} {time.monotonic() - began:7.1f} s  "
+        f"{cpu_seconds() - cpu:7.1f} s CPU here  {result}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("brain", type=Path)
+    parser.add_argument("--prefix", default=None)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, start_server(max_wal_size="4GB") as server:
+        os.environ["XDG_STATE_HOME"] = os.environ["XDG_DATA_HOME"] = folder
+        server.execute("CREATE DATABASE notes")
+        url = server.socket_url("notes")
+        source, clone = Path(folder, "source.db"), Path(folder, "clone.db")
+        shutil.copy(options.brain, source)
+        with Brain.open(source) as brain:
+            brain.add_remote("team", url)
+
+            def push() -> str:
+                report = brain.push(slug_prefix=options.prefix)
+                return f"{len(report.pushed):,} pages, {report.vectors:,} vectors"
+
+            measure("push", push)
+            measure("push again", push)
+        measure("clone", lambda: f"{len(clone_brain(url, clone).created):,} pages")
+        size = server.execute("SELECT pg_size_pretty(pg_database_size('notes'))")
+        print(f"database {size[0][0]}, clone {clone.stat().st_size / 1e6:,.0f} MB")
+        with Brain.open(clone) as brain:
+            times = []
+            for _ in range(IDLE_PULLS):
+                began = time.monotonic()
+                brain.pull()
+                times.append(time.monotonic() - began)
+            print(f"idle pull      {median(times) * 1000:.1f} ms (median of {IDLE_PULLS})")
+            with brain.contact() as contact:
+                times = []
+                for _ in range(IDLE_PULLS):
+                    began = time.monotonic()
+                    with contact.store.transaction() as cursor:
+                        cursor.execute("SELECT sequence FROM gbrain.state")
+                    times.append(time.monotonic() - began)
+            print(f"  of it asking {median(times) * 1000:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
