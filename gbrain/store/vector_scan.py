@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gbrain.store.scope import chunk_row_condition
 from gbrain.store.vector_bits import likely_slots
-from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size
+from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size, damaged_vectors
 from gbrain.threads import BackgroundCall
 from gbrain.types import Scope, ScoredChunk
 
@@ -69,17 +68,20 @@ def code_cosines(
             f"SELECT segment, rowid FROM {space.codes} WHERE model_id = ?", (space.model_id,)
         ).fetchall()
     )
-    codes = []
-    for segment, wanted in groupby(slots.tolist(), key=lambda slot: slot // SEGMENT_SLOTS):
+    codes: list[bytes] = []
+    segments, firsts = np.unique(slots // SEGMENT_SLOTS, return_index=True)
+    starts = (slots % SEGMENT_SLOTS * width).tolist()
+    for segment, first, last in zip(
+        segments.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(slots)], strict=True
+    ):
         if segment not in rowids:
-            codes += [bytes(width) for _ in wanted]
+            codes += [bytes(width)] * (last - first)
             continue
         with connection.blobopen(space.codes, "codes", rowids[segment], readonly=True) as blob:
-            for slot in wanted:
-                blob.seek(slot % SEGMENT_SLOTS * width)
-                code = blob.read(width)
-                check_size(code, width)
-                codes.append(code)
+            if len(blob) != SEGMENT_SLOTS * width:
+                raise damaged_vectors()
+            # Typeshed knows only single bytes.
+            codes += [blob[start : start + width] for start in starts[first:last]]  # type: ignore[misc]
     return _score_codes(b"".join(codes), query) if codes else np.zeros(0, np.float32)
 
 

@@ -52,9 +52,14 @@ class VectorSpace(_SpaceNumbers):
 def check_size(blob: object, size: int) -> None:
     """Raise BadBrain if a value read from a vector table is not a blob of this size."""
     if not isinstance(blob, bytes) or len(blob) != size:
-        raise BadBrain(
-            "The brain's vectors are damaged",
-            hint="gbrain doctor --repair queues them for embedding again; "
-            "gbrain query --mode bm25 works without them.",
-            code="damaged",
-        )
+        raise damaged_vectors()
+
+
+def damaged_vectors() -> BadBrain:
+    """Return the error for vectors or codes that cannot be read."""
+    return BadBrain(
+        "The brain's vectors are damaged",
+        hint="gbrain doctor --repair queues them for embedding again; "
+        "gbrain query --mode bm25 works without them.",
+        code="damaged",
+    )

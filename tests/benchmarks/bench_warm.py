@@ -2,12 +2,15 @@
 
     python tests/benchmarks/bench_warm.py BRAIN [QUERIES]
 
-BRAIN is a brain file with vectors, such as bench_cold.py builds. With QUERIES, so many commands of
+BRAIN is a brain file with vectors, such as bench_cold.py builds. Install gbrain with pip 25 or newer,
+pipx or uv: the script that an older pip writes imports `re`, which takes half as long as Python needs
+to start. With QUERIES, so many commands of
 all kinds are answered at the end, and the memory of the process is printed as it goes.
 """
 
 from __future__ import annotations
 
+import compileall
 import os
 import subprocess
 import sys
@@ -21,6 +24,7 @@ from time import perf_counter
 
 from bench_cold import QUERIES
 
+import gbrain
 from gbrain.server.background import start_and_wait, stop_background, warm_status
 
 ROUNDS = 11
@@ -45,6 +49,9 @@ def main() -> None:
     brain = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_RUNTIME_DIR"] = folder
+        # As after an installation: commands load byte code that was compiled before.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        compileall.compile_dir(Path(gbrain.__file__).parent, quiet=2)
         status = start_and_wait(brain, idle_minutes=600)
         print(f"memory before the first command: {status['memory_bytes'] / 1e6:.0f} MB")
         try:
@@ -58,7 +65,7 @@ def main() -> None:
 
 def compare_commands(brain: Path) -> None:
     """Print the medians; warm and cold commands take turns, so that all meet slow minutes."""
-    gbrain = [str(Path(sys.executable).with_name("gbrain"))]
+    program = [str(Path(sys.executable).with_name("gbrain"))]
     cold, warm = {**os.environ, "XDG_RUNTIME_DIR": "/none"}, dict(os.environ)
     kinds = {
         "search": ["search"],
@@ -70,7 +77,7 @@ def compare_commands(brain: Path) -> None:
         bare = measure([sys.executable, "-c", "pass"], cold)
         taken.setdefault("python -c pass", []).append(bare)
         for name, words in kinds.items():
-            command = [*gbrain, *words, text, "--db", str(brain)]
+            command = [*program, *words, text, "--db", str(brain)]
             taken.setdefault(f"cold {name}", []).append(measure(command, cold))
             taken.setdefault(f"warm {name}", []).append(measure(command, warm))
     seconds = {name: median(times) for name, times in taken.items()}
@@ -85,10 +92,10 @@ def compare_commands(brain: Path) -> None:
 
 def ask_at_once(brain: Path) -> None:
     """Print how long commands take that come from several clients at the same time."""
-    gbrain = str(Path(sys.executable).with_name("gbrain"))
+    program = str(Path(sys.executable).with_name("gbrain"))
 
     def ask(text: str) -> float:
-        return measure([gbrain, "query", text, "--db", str(brain)], dict(os.environ))
+        return measure([program, "query", text, "--db", str(brain)], dict(os.environ))
 
     before = warm_status(brain) or {}
     with ThreadPoolExecutor(CLIENTS) as clients:
