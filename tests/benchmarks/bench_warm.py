@@ -2,10 +2,10 @@
 
     python tests/benchmarks/bench_warm.py BRAIN [QUERIES]
 
-BRAIN is a brain file with vectors, such as bench_cold.py builds. Install gbrain with pip 25 or newer,
-pipx or uv: the script that an older pip writes imports `re`, which takes half as long as Python needs
-to start. With QUERIES, so many commands of
-all kinds are answered at the end, and the memory of the process is printed as it goes.
+BRAIN is a brain file with vectors, such as bench_cold.py builds. Install gbrain with a current pip,
+pipx or uv: the script that pip 23 writes imports `re`, which takes half as long as the start of
+Python. With QUERIES, so many commands of all kinds are answered at the end, and the memory of the
+process is printed as it goes.
 """
 
 from __future__ import annotations
