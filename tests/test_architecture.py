@@ -24,7 +24,7 @@ RANKS = (
     ("search", "importing"),
     ("remotes",),
     ("brain",),
-    ("evaluate", "as_of", "ask", "brain_session", "limited"),
+    ("evaluate", "as_of", "ask", "brain_session", "limited", "shared_brain"),
     ("output",),
     ("cli", "mcp", "server", "__main__"),
 )

@@ -223,6 +223,7 @@ def any_question_contains(connection: sqlite3.Connection, term: Term) -> bool:
     return count_matches(connection, "questions", fts_expression((term,)), 1) > 0
 
 
+@asks_whole_brain
 def pages_with_text(connection: sqlite3.Connection, text: str, scope: Scope) -> dict[int, float]:
     """Return the pages in scope that contain a text, such as a symbol that FTS5 does not index.
 

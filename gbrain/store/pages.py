@@ -327,6 +327,16 @@ def find_similar_names(connection: sqlite3.Connection, key: str, letters: int) -
     return found
 
 
+@asks_whole_brain
+def fetch_pages(connection: sqlite3.Connection, page_ids: Iterable[int]) -> set[int]:
+    """Return those of the pages that are at hand; all of them in a brain file.
+
+    A lane fetches its candidates, of which others read the text.
+    """
+    return set(page_ids)
+
+
+@asks_whole_brain
 def slugs_by_id(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, str]:
     """Return the slugs of pages by page id."""
     rows = connection.execute(

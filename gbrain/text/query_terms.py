@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
 
 from gbrain.text.slug import normalise_unicode
 from gbrain.text.stop_words import (
@@ -25,6 +26,11 @@ _MIN_MISSPELT_LETTERS = 5
 _MIN_COMPOUND_LETTERS = 6
 # A shorter word shares too few trigrams with any other.
 _MIN_COMPARED_CHARACTERS = 3
+
+# Scoring a row costs about thirty times as much as skipping it. If more pages than this contain
+# one of the query's words, only pages with a rare word or with two of the others are scored.
+MAX_SCORED_PAGES = 2000
+_MAX_PAIRED_TERMS = 8
 
 FIELDS = ("title", "tag", "wing", "room", "type", "before", "after")
 OPERATORS = frozenset(("AND", "OR", "NOT"))
@@ -170,6 +176,25 @@ def fts_expression(terms: tuple[Term, ...], operator: str = "OR") -> str:
     then scores higher.
     """
     return f" {operator} ".join(fts_term(term) for term in terms)
+
+
+def rare_terms_expression(terms: tuple[Term, ...], page_counts: Sequence[int], pages: int) -> str:
+    """Return an FTS5 expression that few of the pages match: rare terms, the others in pairs."""
+    counts = [(count, (term,)) for count, term in zip(page_counts, terms, strict=True) if count]
+    rarest = sorted(counts, key=lambda counted: counted[0])[:_MAX_PAIRED_TERMS]
+    # Twice as many as if the words were independent: words of one query often occur together.
+    pairs = [
+        (2 * first * second / pages, one + other)
+        for (first, one), (second, other) in combinations(rarest, 2)
+    ]
+    chosen: list[tuple[Term, ...]] = []
+    total = 0.0
+    for count, group in sorted([*counts, *pairs], key=lambda counted: counted[0]):
+        total += count
+        if chosen and total > MAX_SCORED_PAGES:
+            break
+        chosen.append(group)
+    return " OR ".join(f"({fts_expression(group, 'AND')})" for group in chosen)
 
 
 def fts_term(term: Term, *, strict: bool = False) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence, Set
-from itertools import combinations
 from math import log
 
 from gbrain.config import Settings
 from gbrain.store import keyword_index
-from gbrain.store.pages import slugs_by_id
+from gbrain.store.pages import fetch_pages, slugs_by_id
 from gbrain.store.ranking_data import approximate_page_count
 from gbrain.store.scope import scope_has_more_than
 from gbrain.store.whole_brain import asks_whole_brain
-from gbrain.text.query_terms import fts_expression, may_begin_compound
+from gbrain.text.query_terms import (
+    MAX_SCORED_PAGES,
+    fts_expression,
+    may_begin_compound,
+    rare_terms_expression,
+)
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk, Term
 
 # Chunks read for each page that may be returned: a long page has many.
@@ -22,10 +26,6 @@ _CHUNKS_PER_PAGE = 8
 # Pages scored for each page that may be returned: a page's best chunk can lift it into the pool.
 _SCORED_PER_PAGE = 4
 
-# Scoring a row costs about thirty times as much as skipping it. If more pages than this contain
-# one of the query's words, only pages with a rare word or with two of the others are scored.
-_MAX_SCORED_PAGES = 2000
-_MAX_PAIRED_TERMS = 8
 
 # Of a query with at most so many terms, a page with exactly these words comes before pages with
 # other forms of them, which have at most this share of its score.
@@ -86,13 +86,14 @@ def search(
     if not alone and len(query.terms) > 1 and (settings.coverage_power or settings.full_coverage):
         coverage = _coverage(connection, query.terms, counts, scores) | coverage
     slugs = slugs_by_id(connection, scores)
-    ranked = sorted(scores, key=lambda page_id: (-scores[page_id], slugs[page_id]))
+    ranked = sorted(slugs, key=lambda page_id: (-scores[page_id], slugs[page_id]))
     pages = tuple(
         Candidate(page_id, slugs[page_id], best.get(page_id), rank, scores[page_id])
         for rank, page_id in enumerate(ranked, 1)
     )
+    at_hand = fetch_pages(connection, [candidate.page_id for candidate in pages[:pool]])
     return LaneResult(
-        pages[:pool],
+        tuple(candidate for candidate in pages[:pool] if candidate.page_id in at_hand),
         tuple(chunks),
         min(scores.values(), default=None),
         tuple(
@@ -212,16 +213,17 @@ def score_pages_and_chunks(
     """Return the scores of the best pages by id, and the best chunks, best first."""
     scope, pool = query.scope, settings.lane_pool("fts", query.limit)
     any_term = fts_expression(query.terms)
-    common = sum(counts) > _MAX_SCORED_PAGES
+    common = sum(counts) > MAX_SCORED_PAGES
     small_scope = (
         common
         and not scope.unlimited
-        and not scope_has_more_than(connection, scope, _MAX_SCORED_PAGES)
+        and not scope_has_more_than(connection, scope, MAX_SCORED_PAGES)
     )
     narrower = query.fts_expression
     scored_terms = any_term
     if common and not small_scope and not narrower:
-        narrower = _rare_terms_expression(connection, query.terms, counts)
+        pages_of_brain = approximate_page_count(connection)
+        narrower = rare_terms_expression(query.terms, counts, pages_of_brain)
         scored_terms = fts_expression(_without_common(connection, query.terms, counts))
 
     def pages_in_scope(match: str) -> list[int] | None:
@@ -269,28 +271,6 @@ def _without_common(
         term for term, count in zip(terms, page_counts, strict=True) if count and 2 * count < pages
     )
     return rare if len(rare) > 1 else terms
-
-
-def _rare_terms_expression(
-    connection: sqlite3.Connection, terms: tuple[Term, ...], page_counts: Sequence[int]
-) -> str:
-    """Return an expression that few pages match: rare terms alone, the others in pairs."""
-    counts = [(count, (term,)) for count, term in zip(page_counts, terms, strict=True) if count]
-    pages = approximate_page_count(connection)
-    rarest = sorted(counts, key=lambda counted: counted[0])[:_MAX_PAIRED_TERMS]
-    # Twice as many as if the words were independent: words of one query often occur together.
-    pairs = [
-        (2 * first * second / pages, one + other)
-        for (first, one), (second, other) in combinations(rarest, 2)
-    ]
-    chosen: list[tuple[Term, ...]] = []
-    total = 0.0
-    for count, group in sorted([*counts, *pairs], key=lambda counted: counted[0]):
-        total += count
-        if chosen and total > _MAX_SCORED_PAGES:
-            break
-        chosen.append(group)
-    return " OR ".join(f"({fts_expression(group, 'AND')})" for group in chosen)
 
 
 def _score_by_date(

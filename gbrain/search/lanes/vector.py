@@ -12,7 +12,7 @@ from gbrain.config import Settings
 from gbrain.models.catalog import Calibration
 from gbrain.search.calibration import active_calibration
 from gbrain.store.chunks import read_chunk_texts
-from gbrain.store.pages import slugs_by_id
+from gbrain.store.pages import fetch_pages, slugs_by_id
 from gbrain.store.scope import scope_has_more_than
 from gbrain.store.vector_scan import (
     approximate_cosines,
@@ -75,13 +75,15 @@ def search(
     if calibration.english_only and is_mostly_latin(query.semantic_text):
         chunks, best = _lower_unreadable(connection, chunks, best)
     slugs = slugs_by_id(connection, best)
-    ranked = sorted(best.values(), key=lambda chunk: (-chunk.score, slugs[chunk.page_id]))
+    known = [chunk for chunk in best.values() if chunk.page_id in slugs]
+    ranked = sorted(known, key=lambda chunk: (-chunk.score, slugs[chunk.page_id]))
     pages = tuple(
         Candidate(chunk.page_id, slugs[chunk.page_id], chunk.chunk_id, rank, chunk.score)
         for rank, chunk in enumerate(ranked, 1)
     )
+    at_hand = fetch_pages(connection, [candidate.page_id for candidate in pages[:pool]])
     return LaneResult(
-        pages[:pool],
+        tuple(candidate for candidate in pages[:pool] if candidate.page_id in at_hand),
         tuple(chunks),
         min((chunk.score for chunk in best.values()), default=None),
         overflow=pages[pool:],

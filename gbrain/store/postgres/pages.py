@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from gbrain.store.postgres.schema import lock_state
+from gbrain.store.postgres.search_index import make_entries, write_entries
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -113,6 +114,8 @@ def push_pages(cursor: Cursor[Row], pages: Sequence[PushedPage], machine: str) -
     What a page had before becomes a version. The lock on the state is held until the transaction
     ends, so sequence numbers become visible in their order.
     """
+    # Parsing pages takes longer than writing them: not while others wait for the lock.
+    entries = make_entries((page.slug, page.path, page.text) for page in pages)
     state = lock_state(cursor)
     rows = cursor.execute(
         "SELECT slug, version, sha256, deleted FROM gbrain.pages WHERE slug = ANY(%s)",
@@ -136,6 +139,7 @@ def push_pages(cursor: Cursor[Row], pages: Sequence[PushedPage], machine: str) -
     }
     _save_versions(cursor, [page.slug for page in ready if page.slug in there])
     _write_rows(cursor, ready, written, state.sequence, machine)
+    write_entries(cursor, [entry for entry in entries if entry.slug in written])
     if ready:
         cursor.execute("UPDATE gbrain.state SET sequence = %s", (state.sequence + len(ready),))
     return PushResult(written, same, behind, state.sequence)

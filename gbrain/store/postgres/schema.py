@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from gbrain.errors import GbrainError
+from gbrain.store.postgres.search_schema import SEARCH_TABLES
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -129,6 +130,7 @@ def create_tables(cursor: Cursor[Row]) -> SharedState:
     from uuid import uuid4
 
     cursor.execute(TABLES)
+    cursor.execute(SEARCH_TABLES)
     if _create_extension(cursor):
         cursor.execute(VECTOR_TABLES)
     cursor.execute(

@@ -1,0 +1,173 @@
+"""A shared brain without a replica answers as the brain file that was pushed to it."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+from gbrain.brain import Brain
+from gbrain.errors import GbrainError
+from gbrain.shared_brain import ANSWERED, SharedBrain
+from gbrain.store.postgres.schema import role_sql
+from gbrain.types import Answer, Scope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from postgres_server import Server
+
+QUERIES = (
+    "who is lukewarm on cloud RAG?", "alice", "Alice Chen", "people/alice-chen", "alcie chen",
+    "what happened in April 2026", "since May", "wing:people meeting", "pricing NOT alice",
+    '"cloud RAG"', "title:plan OR budget", "meetng notes", "proj*", "auth-middleware v1.2",
+    "hello", "", "zzzqqq", "tag:urgent", "the",
+)  # fmt: skip
+SCOPES = (
+    Scope(), Scope(wing="people"), Scope(slug_prefix="p"), Scope(since="2026-03-01"),
+    Scope(until="2026-04-30", exclude=("people/alice-chen",)), Scope(tags=("URGENT",)),
+    Scope(type="Person"), Scope(room="profile", wing="people"), Scope(where=(("status", "Done"),)),
+    Scope(periods=(("2026-04-01", "2026-04-30"),)),
+)  # fmt: skip
+HOSTILE = (
+    "'; DROP TABLE gbrain.pages; --", "\\", "\\'", "'", '"', "a & | ! <-> b", "a:*", "%s %(x)s %",
+    "{}", "$1 $$", "NEAR(a b)", "title:", "(((", "x" * 5000, "\x00", "\ud800", "💥 👩‍👩‍👧",
+    "' OR 1=1", "title:'x' OR tag:\"", "e'\\x41'", "\u202eabc", "*", "-", "AND OR NOT",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def url(
+    embedded_sample: Path, postgres_server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Return the URL of a shared brain with the sample pages and their vectors."""
+    name = f"gbrain_test_{uuid4().hex[:12]}"
+    postgres_server.execute(f"CREATE DATABASE {name}")
+    path = tmp_path_factory.mktemp("pushed") / "brain.db"
+    shutil.copy(embedded_sample, path)
+    with pytest.MonkeyPatch.context() as patch:
+        if postgres_server.password:
+            patch.setenv("PGPASSWORD", postgres_server.password)
+        with Brain.open(path) as brain:
+            brain.add_remote("team", postgres_server.socket_url(name))
+            brain.push("team")
+    yield postgres_server.socket_url(name)
+    postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def shared(url: str) -> Iterator[SharedBrain]:
+    with SharedBrain.open_shared(url) as brain:
+        yield brain
+
+
+@pytest.fixture
+def local(embedded: Path) -> Iterator[Brain]:
+    with Brain.open(embedded, read_only=True) as brain:
+        yield brain
+
+
+def parts_of(answer: Answer) -> tuple[Any, ...]:
+    """Return all that an answer says; cosines differ in their last digits."""
+    verdict = answer.verdict
+    return (
+        [(hit.slug, round(hit.score, 3), hit.snippet, hit.chunk) for hit in answer.hits],
+        (verdict.grade, round(verdict.confidence, 2), verdict.reasons, verdict.missing),
+        (answer.mode, answer.short_circuit, answer.notice, answer.superseded),
+        (answer.read_as, answer.did_you_mean),
+        [(chunk.slug, chunk.lines, chunk.role) for chunk in answer.context or ()],
+    )
+
+
+@pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: str([v for v in scope if v]))
+def test_answers_are_those_of_the_brain_file(
+    shared: SharedBrain, local: Brain, scope: Scope
+) -> None:
+    found = 0
+    for text in QUERIES if scope.unlimited else QUERIES[::3]:
+        for mode in ("bm25", "auto"):
+            expected, _ = local.query_with_trace(text, scope=scope, mode=mode, depth="auto")
+            answer, _ = shared.query_with_trace(text, scope=scope, mode=mode, depth="auto")
+            assert parts_of(answer) == parts_of(expected), (text, mode)
+            found += len(answer.hits)
+    assert found or scope in (SCOPES[5], SCOPES[6], SCOPES[8])
+
+
+def test_lanes_score_as_in_the_brain_file(shared: SharedBrain, local: Brain) -> None:
+    changes = {"graph_weight": "1"}
+    compared = 0
+    for text in QUERIES[:6]:
+        _, expected = local.query_with_trace(text, changes=changes, all_hits=True)
+        _, found = shared.query_with_trace(text, changes=changes, all_hits=True)
+        for lane, result in expected.lanes.by_name.items():
+            own = found.lanes.by_name[lane]
+            pairs = zip(result.pages, own.pages, strict=True)
+            compared += len(result.pages)
+            for one, other in pairs:
+                assert one.slug == other.slug
+                assert one.score == pytest.approx(other.score, abs=2e-3)
+            assert len(result.chunks) == len(own.chunks)
+    assert compared > 50
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_no_text_of_a_query_is_read_as_sql(shared: SharedBrain, local: Brain, text: str) -> None:
+    answer = shared.query_with_trace(text, mode="bm25")[0]
+    assert parts_of(answer) == parts_of(local.query_with_trace(text, mode="bm25")[0])
+    scope = Scope(wing=text.replace("\x00", ""), tags=("a'b",), slug_prefix="\\")
+    if "\ud800" not in text:
+        assert shared.search("alice", scope=scope).hits == ()
+
+
+def test_pages_are_shown_by_any_of_their_names(shared: SharedBrain, local: Brain) -> None:
+    for name in ("people/alice-chen", "Alice Chen", "people/alice-chen.md"):
+        page, meta, text = shared.page(name)
+        expected = local.page(name)
+        assert (page.slug, meta, text) == (expected[0].slug, *expected[1:])
+    with pytest.raises(GbrainError, match="There is no page") as error:
+        shared.page("people/alise-chen")
+    assert "people/alice-chen" in str(error.value.hint)
+
+
+def test_what_needs_a_replica_is_refused(shared: SharedBrain) -> None:
+    refused = 0
+    for name, method in inspect.getmembers(Brain, callable):
+        if name.startswith("_") or name in ANSWERED:
+            continue
+        with pytest.raises(GbrainError, match="not available with --no-replica"):
+            getattr(shared, name)(*(("x",) * len(inspect.signature(method).parameters)))
+        refused += 1
+    assert refused > 40
+    with pytest.raises(GbrainError, match="not available with --no-replica"):
+        shared.page("people/alice-chen", 1)
+    with pytest.raises(GbrainError, match="associative"):
+        shared.query("alice", changes={"associative_weight": "1"})
+
+
+def test_a_reader_role_can_search(
+    url: str, postgres_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if postgres_server.socket is None:
+        pytest.skip("the roles of another server are left alone")
+    database = url.rpartition("/")[2]
+    role = f"reader_{uuid4().hex[:8]}"
+    for statement in (
+        f"CREATE ROLE {role} LOGIN", f"CREATE ROLE {role}_w", role_sql(role, f"{role}_w")
+    ):  # fmt: skip
+        postgres_server.execute(statement, database)
+    with SharedBrain.open_shared(postgres_server.socket_url(database, user=role)) as brain:
+        assert brain.query("who is lukewarm on cloud RAG?").hits
+
+
+def test_a_lost_connection_is_opened_again(shared: SharedBrain, postgres_server: Server) -> None:
+    assert shared.search("alice").hits
+    postgres_server.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gbrain'"
+    )
+    with pytest.raises(GbrainError, match="Cannot reach"):
+        shared.search("alice")
+    assert shared.search("alice").hits
