@@ -9,6 +9,7 @@ from contextlib import closing
 from gbrain.store.schema import (
     APPLICATION_ID,
     INDEXES_8,
+    INDEXES_10,
     RENAMED_SETTINGS_3,
     SCHEMA_VERSION,
     TABLES_1,
@@ -88,6 +89,11 @@ def migrate(connection: sqlite3.Connection) -> None:
 
             indexed_text.index_older_brain(db.conn)
         db.conn.execute("PRAGMA user_version = 9")
+
+    @steps(name="0010_tasks")
+    def tenth(db: Database) -> None:
+        _run(db, INDEXES_10)
+        db.conn.execute("PRAGMA user_version = 10")
 
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 # How the keyword indexes read text: words are stemmed, case and accents do not count.
 KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
@@ -331,6 +331,16 @@ CREATE TABLE IF NOT EXISTS page_embeddings_bits_{dim} (
 );
 """
 
+# The pages whose text may have a task: a checkbox or a word of Logseq. SQLite keeps the list.
+MAY_HAVE_TASKS = " OR ".join(
+    f"{column} GLOB '*{part}*'"
+    for column in ("compiled_truth", "timeline")
+    for part in ("[[][ xX/-]]", "TODO", "DOING", "NOW", "LATER", "DONE", "CANCEL")
+)
+INDEXES_10 = f"""
+CREATE INDEX pages_tasks ON pages(slug) WHERE {MAY_HAVE_TASKS};
+"""
+
 # Indexes that contain all that a filter by date reads.
 INDEXES_8 = """
 CREATE INDEX chunks_days ON chunks(first_day, last_day, page_id) WHERE first_day IS NOT NULL;
@@ -373,7 +383,8 @@ def _own_statements(names: Iterable[str]) -> list[str]:
     # SQLite stores the statement without these words.
     vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "")
     of_models = "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
-    script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + INDEXES_8 + TABLES_9 + of_models
+    script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + INDEXES_8 + TABLES_9 + INDEXES_10
+    script += of_models
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 
 
