@@ -25,6 +25,7 @@ from gbrain.cli.commands import (
     refuse_together,
 )
 from gbrain.cli.embedding import EMBED_LATER, embedded_share
+from gbrain.cli.model_choice import suggest_model
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
 from gbrain.importing.export import ExportFiles, PlannedFile
 from gbrain.importing.import_report import ImportReport
@@ -251,6 +252,9 @@ def _print_and_embed(
     try:
         unresolved = len({each.slug for each in brain.conflicts()} - set(report.conflicts))
         _print_report(report, options, skipped, unresolved)
+        if report.changes and not options.dry_run:
+            quiet = options.quiet or options.json
+            suggest_model(brain, report, quiet=quiet, may_ask=options.embed)
         if report.changes and options.embed and not options.dry_run:
             embedded = _embed(brain, options.quiet)
             if embedded and not (options.quiet or options.json):

@@ -171,6 +171,16 @@ def page_body(connection: sqlite3.Connection, page_id: int) -> str:
     return "".join(row)
 
 
+def sample_bodies(connection: sqlite3.Connection, count: int, characters: int) -> list[str]:
+    """Return the beginnings of up to `count` pages' texts, spread over all pages."""
+    last = connection.execute("SELECT coalesce(max(id), 0) FROM pages").fetchone()[0]
+    rows = connection.execute(
+        "SELECT substr(compiled_truth || timeline, 1, ?) FROM pages WHERE id % ? = 0 LIMIT ?",
+        (characters, max(1, last // count), count),
+    )
+    return [row[0] for row in rows]
+
+
 def list_pages(
     connection: sqlite3.Connection, scope: Scope, limit: int | None
 ) -> tuple[list[StoredPage], int]:

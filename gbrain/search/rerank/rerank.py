@@ -13,11 +13,19 @@ from gbrain.search.boosts import QUESTIONS
 from gbrain.search.fusion import chunk_values, lanes_agree, min_max
 from gbrain.search.rerank.scores import RerankRequest, RerankResources, RerankScores, mix_scores
 from gbrain.store.chunks import read_chunks
+from gbrain.text.language import detect_language, question_language
 from gbrain.types import LaneResult, Query, Ranked
 
 # The learned reranker counts as much as the cross-encoder that ran before it: it was trained on
 # orders that no cross-encoder had changed.
 _LEARNED_SHARE = 0.5
+# The packaged cross-encoder orders text of other languages by chance.
+_JUDGED_PAGES = 5
+_NOT_ENGLISH = "not in English"
+_NOT_RERANKED = (
+    "Not reranked: the cross-encoder reads only English. "
+    "gbrain config set rerank command uses a program of your own."
+)
 
 
 class RerankResult(NamedTuple):
@@ -58,6 +66,8 @@ def rerank(
         for page_id, chunk_ids in chosen.items()
     }
     request = RerankRequest(connection, query, pages, chunks, settings, resources)
+    if how.startswith("cross-encoder") and not _reads(request):
+        return RerankResult(list(ranked), how, skipped=_NOT_ENGLISH, notice=_NOT_RERANKED)
     try:
         scores = _score_pages(how, request)
     except GbrainError as error:
@@ -74,6 +84,16 @@ def rerank(
         chunks=scores.chunks,
         weight=scores.weight,
     )
+
+
+def _reads(request: RerankRequest) -> bool:
+    """Return whether the packaged cross-encoder can read the query and most of the first pages."""
+    if question_language(request.query.text) not in (None, "en"):
+        return False
+    first = [request.chunks.get(page.page_id, []) for page in request.pages[:_JUDGED_PAGES]]
+    told = [detect_language("\n".join(chunk.text for chunk in chunks)) for chunks in first]
+    foreign = sum(language not in (None, "en") for language in told)
+    return foreign <= len(told) / 2
 
 
 def _score_pages(how: str, request: RerankRequest) -> RerankScores:
