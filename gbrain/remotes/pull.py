@@ -42,7 +42,7 @@ from gbrain.store.vectors import store_vectors
 from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.types import Progress, no_progress
 
-_BATCH_PAGES = 500
+_BATCH_PAGES = 1000
 _BATCH_BYTES = 8_000_000
 _VECTORS_AT_ONCE = 2000
 
@@ -141,8 +141,11 @@ def pull_changes(
         done += len(rows)
         progress(done, max(done, total))
     report.vectors += _pull_missing_vectors(database, contact, model)
-    with database.write_transaction() as connection:
-        record_complete_pull(connection, remote, state.vector_sequence, now)
+    is_recent = remote.pulled_at is not None and remote.pulled_at[:16] == now[:16]
+    # A pull that finds nothing new in the same minute needs no write to the disk.
+    if not is_recent or state[2:4] != (remote.sequence, remote.vector_sequence):
+        with database.write_transaction() as connection:
+            record_complete_pull(connection, remote, state.vector_sequence, now)
     return report
 
 
