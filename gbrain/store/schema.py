@@ -339,6 +339,7 @@ MAY_HAVE_TASKS = " OR ".join(
 )
 INDEXES_10 = f"""
 CREATE INDEX pages_tasks ON pages(slug) WHERE {MAY_HAVE_TASKS};
+CREATE INDEX pages_updated ON pages(updated_at);
 """
 
 # Indexes that contain all that a filter by date reads.

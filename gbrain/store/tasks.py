@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from gbrain.errors import NotFound
 from gbrain.store.schema import MAY_HAVE_TASKS
-from gbrain.store.scope import page_condition
+from gbrain.store.scope import pages_in_scope
 from gbrain.text.dates import leading_date
 from gbrain.text.page import front_matter_tags
 from gbrain.text.tasks import Task, find_tasks, may_have_tasks, tick
@@ -60,12 +60,9 @@ def list_tasks(
     The filters are those of pages, but a date is that of the task, and a tag is one of the task
     or of its page as a whole.
     """
-    within = page_condition(scope._replace(since=None, until=None))
-    chosen = {
-        row[0]
-        for row in connection.execute(f"SELECT id FROM pages WHERE {within.sql}", within.values)
-    }
     everything = list(_all_tasks(connection))
+    pages = {found.page.id for found in everything}
+    chosen = pages_in_scope(connection, pages, scope._replace(since=None, until=None))
     shown_digits = _shortest_numbers(found.digits for found in everything)
     tasks = [
         _page_task(found, shown_digits[found.digits])
