@@ -41,13 +41,25 @@ _DATE_WORDS = frozenset(
     decembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
     diciembre ayer gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre ieri
     janeiro fevereiro março marco maio junho julho setembro outubro novembro dezembro ontem januari
-    februari maart mei augustus gisteren
+    februari maart mei augustus gisteren morgen aujourd hui hier demain hoy mañana anteayer oggi
+    domani hoje amanhã anteontem vandaag eergisteren
+    tagen wochen monaten jahren quartal jours semaines mois ans trimestre días semanas meses años
+    giorni settimane mesi anni dias anos dagen weken maanden jaren kwartaal
+    montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi
+    samedi dimanche lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì
+    giovedì venerdì sabato domenica segunda terça quarta quinta sexta maandag dinsdag woensdag
+    donderdag vrijdag zaterdag zondag
+    frühling frühjahr sommer herbst printemps été automne hiver primavera verano otoño invierno
+    estate autunno verão outono zomer herfst lente voorjaar najaar
     """.split()
 )
+_CJK_DATE_SIGNS = "年月日週周曜期季春夏秋冬昨今明天"
 _RELATIVE_WORDS = frozenset(
     """last past previous this current next coming before after first second third fourth
-    letzte letzten letztes letzter diese diesen dernier dernière pasado pasada scorso scorsa passado
-    passada vorige vorig afgelopen
+    letzte letzten letztes letzter diese diesen vergangene vergangenen nächste nächsten kommende
+    dernier dernière derniers dernières prochain prochaine cette pasado pasada próximo próxima este
+    esta scorso scorsa prossimo prossima questo questa passado passada vorige vorig afgelopen
+    volgende volgend deze
     """.split()
 )
 _DATE_UNITS = frozenset(
@@ -127,6 +139,8 @@ def needs_intent(settings: Settings) -> bool:
 def may_mention_date(text: str) -> bool:
     """Return False for a query that certainly mentions no date."""
     if any(digit in text for digit in "0123456789"):
+        return True
+    if not text.isascii() and any(sign in text for sign in _CJK_DATE_SIGNS):
         return True
     words = set("".join(c if c.isalpha() else " " for c in text.lower()).split())
     return not words.isdisjoint(_DATE_WORDS) or not (

@@ -85,9 +85,11 @@ def migrate(connection: sqlite3.Connection) -> None:
     def ninth(db: Database) -> None:
         _run(db, TABLES_9)
         if db.conn.execute("SELECT 1 FROM pages").fetchone():
-            from gbrain.store import indexed_text
+            from gbrain.store import indexed_text, reparse
 
             indexed_text.index_older_brain(db.conn)
+            # Dates in words of other languages begin timeline entries.
+            work.append(reparse.reparse_dates)
         db.conn.execute("PRAGMA user_version = 9")
 
     @steps(name="0010_tasks")
@@ -99,7 +101,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         steps.apply(Database(connection))
-        for change_rows in work:
+        for change_rows in dict.fromkeys(work):
             change_rows(connection)
         # A damaged header can have any number; applied migrations are recorded in a table.
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

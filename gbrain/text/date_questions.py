@@ -105,7 +105,7 @@ class _Reader:
 
     def read(self, question: str) -> str:
         """Return the question with a token for each time."""
-        text = translate_dates(question)
+        text = translate_dates(question, self.today)
         text = _expand_shared_months(text)
         for pattern, read in (
             (_DOTTED, self._read_dotted_date),

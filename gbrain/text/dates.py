@@ -109,7 +109,7 @@ def leading_date(text: str) -> tuple[Period, int] | None:
 def leading_written_date(text: str) -> tuple[Period, int] | None:
     """Return the date with a year that starts the string, in any spelling, and its end.
 
-    Besides ISO: 05.10.2026, 3 April 2025, April 3, 2025, April 2025, 3. Mai 2025.
+    Besides ISO: 05.10.2026, 3 April 2025, April 3, 2025, April 2025, 3. Mai 2025, 2025年5月3日.
     """
     found = leading_date(text)
     if found is not None or not _four_digit_year().search(text[:_LONGEST_NAMED]):
@@ -117,7 +117,9 @@ def leading_written_date(text: str) -> tuple[Period, int] | None:
     match = _written_date().match(text[:_LONGEST_NAMED].lower())
     if match is None:
         return None
-    day, month, year, named_day, name, named_year, us_name, us_day, us_year = match.groups()
+    day, month, year, named_day, name, named_year, us_name, us_day, us_year = match.groups()[:9]
+    if match[10]:
+        year, month, day = match.groups()[9:]
     written_day = day or named_day or us_day
     number = int(month) if month else _month_number(name or us_name)
     try:
@@ -161,6 +163,7 @@ def _written_date() -> re.Pattern[str]:
         rf"|(?:([0-9]{{1,2}})(?:\.|st|nd|rd|th|er|º)? (?:of |de )?)?({names})\.?,? (?:of |de )?"
         r"([0-9]{4})"
         rf"|({names})\.? ([0-9]{{1,2}})(?:st|nd|rd|th)?,? ([0-9]{{4}}))(?!\w|[-/.][0-9])"
+        "|([0-9]{4})年([0-9]{1,2})月(?:([0-9]{1,2})日)?"
     )
 
 

@@ -20,22 +20,24 @@ MAX_HEADINGS = 100_000
 MAX_HEADING_CHARACTERS = 300
 
 _BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\*\*|__)?")
-_ENTRY_TAIL = re.compile(r"(?:\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
+_ENTRY_TAIL = re.compile(r"(?:\*\*|__)?[ \t]*(?:[—–|:：｜]|--?(?=\s)|$)")
 _LIST_BULLET = re.compile(r" {0,3}[-*+][ \t]+(?:\[[ xX]\][ \t]+)?(?:\*\*|__|\[\[|\()?(?=\w)")
-_LIST_TAIL = re.compile(r"(?:\*\*|__|\]\]|\))?(?:[ \t]{0,8}(?:[—–|:,;]|--?(?=\s)|$)|[ \t])")
+_LIST_TAIL = re.compile(r"(?:\*\*|__|\]\]|\))?(?:[ \t]{0,8}(?:[—–|:,;：、]|--?(?=\s)|$)|[ \t])")
 _BLOCK_HEADING = re.compile(r"^[-*+][ \t]++(#{1,6})[ \t]++([^\r\n]*+)", re.MULTILINE)
 _LONE_RULE = re.compile(r" {0,3}---[ \t]*$")
 
 
-def parse_entry_date(line: str) -> Period | None:
+def parse_entry_date(line: str, *, in_words: bool = False) -> Period | None:
     """Return the date of the timeline entry that starts with `line`; None if it is not an entry.
 
-    An entry is written `- DATE — text`, `- **DATE** | source — text` or `- DATE: text`.
+    An entry is written `- DATE — text`, `- **DATE** | source — text` or `- DATE: text`. With
+    `in_words` the date may be written as `12. April 2026` or `2026年4月12日` too.
     """
     bullet = _BULLET.match(line)
     if bullet is None:
         return None
-    found = leading_date(line[bullet.end() : bullet.end() + 64])
+    read = leading_written_date if in_words else leading_date
+    found = read(line[bullet.end() : bullet.end() + 64])
     if found is None:
         return None
     period, end = found
@@ -161,7 +163,7 @@ def _find_section_starts(
         in_timeline = block.line >= timeline
         line = _line(text, structure, block.line)
         listed = None if in_timeline else parse_list_date(line)
-        period = parse_entry_date(line) if in_timeline else listed and listed[0]
+        period = parse_entry_date(line, in_words=True) if in_timeline else listed and listed[0]
         if period is None:
             continue
         entries += in_timeline

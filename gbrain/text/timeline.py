@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gbrain.errors import BadPage, UsageError
-from gbrain.text.dates import leading_date
+from gbrain.text.dates import leading_date, leading_written_date
 from gbrain.text.frontmatter import split_front_matter
 from gbrain.text.markdown import Structure, scan_blocks
 from gbrain.text.periods import Period
@@ -22,7 +22,7 @@ from gbrain.text.sections import (
 )
 
 _BULLET = re.compile(r"( {0,3}[-*+][ \t]+)(\*\*|__)?")
-_JOINT = re.compile(r"(\*\*|__)?[ \t]*(?:[—–|:]|--?(?=\s)|$)")
+_JOINT = re.compile(r"(\*\*|__)?[ \t]*(?:[—–|:：｜]|--?(?=\s)|$)")
 _LONG_DASH = re.compile(r"(?<=[ \t])[—–](?=[ \t]|$)")
 _SHORT_DASH = re.compile(r"(?<=[ \t])--?(?=[ \t]|$)")
 _NEWLINE = re.compile(r"\r\n?|\n")
@@ -85,7 +85,7 @@ def _read_head(line: str) -> _Head | None:
     if bullet is None:
         return None
     start = bullet.end()
-    dated = leading_date(line[start : start + _LONGEST_DATE])
+    dated = leading_written_date(line[start : start + _LONGEST_DATE])
     if dated is None:
         return None
     period, length = dated

@@ -16,11 +16,14 @@ from patterns import FoundPattern, attacks, nested_repeats, patterns
 
 # Built from constants of the package, or from a text of limited length.
 BUILT_AT_RUN_TIME = {
+    "gbrain.models.piece_table: f\"({'|'.join(map(re.escape, self._special_ids))})\"",
     "gbrain.store.keyword_index: f'(?<!\\\\w){word}(?!\\\\w)'",
     "gbrain.store.vocabulary: f'(?i)\\\\b{start}[^\\\\W_]*'",
     "gbrain.text.foreign_dates: f'\\\\b{phrase}\\\\b'",
+    "gbrain.text.cjk_dates: pattern",
+    "gbrain.text.foreign_dates: pattern",
     "gbrain.text.date_questions: pattern",
-    "gbrain.text.dates: f'{weekday}(?:([0-9]{{1,2}})\\\\.([0-9]{{1,2}})\\\\.([0-9]{{4}})|(?:([0-9]{{1,2}})(?:\\\\.|st|nd|rd|th|er|º)? (?:of |de )?)?({names})\\\\.?,? (?:of |de )?([0-9]{{4}})|({names})\\\\.? ([0-9]{{1,2}})(?:st|nd|rd|th)?,? ([0-9]{{4}}))(?!\\\\w|[-/.][0-9])'",  # noqa: E501
+    "gbrain.text.dates: f'{weekday}(?:([0-9]{{1,2}})\\\\.([0-9]{{1,2}})\\\\.([0-9]{{4}})|(?:([0-9]{{1,2}})(?:\\\\.|st|nd|rd|th|er|º)? (?:of |de )?)?({names})\\\\.?,? (?:of |de )?([0-9]{{4}})|({names})\\\\.? ([0-9]{{1,2}})(?:st|nd|rd|th)?,? ([0-9]{{4}}))(?!\\\\w|[-/.][0-9])|([0-9]{{4}})年([0-9]{{1,2}})月(?:([0-9]{{1,2}})日)?'",  # noqa: E501
     "gbrain.text.dates: pattern",
     "gbrain.text.frontmatter: f'(\\\\{{){key}: (?:[\\\\w./-]+|\\\\\"[^\\\\r\\\\n]*?\\\\\"), '",
     "gbrain.text.frontmatter: f'\\\\ufeff?---(\\\\r\\\\n?|\\\\n){written}\\\\1---\\\\1'",
