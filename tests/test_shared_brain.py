@@ -19,6 +19,7 @@ from gbrain.types import Answer, Scope
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from conftest import Run
     from postgres_server import Server
 
 QUERIES = (
@@ -171,3 +172,17 @@ def test_a_lost_connection_is_opened_again(shared: SharedBrain, postgres_server:
     with pytest.raises(GbrainError, match="Cannot reach"):
         shared.search("alice")
     assert shared.search("alice").hits
+
+
+def test_commands_take_no_replica(url: str, run: Run) -> None:
+    shared = ("--db", url, "--no-replica")
+    assert "people/alice-chen" in run("query", "who is Alice Chen?", *shared).stdout
+    assert "people/alice-chen" in run("search", "alice", *shared).stdout
+    assert "Alice" in run("get", "people/alice-chen", *shared).stdout
+    assert "keyword" in run("explain", "alice", *shared).stdout
+    for words in (("list",), ("put", "notes/x"), ("stats",), ("edit", "notes/x")):
+        refused = run(*words, *shared)
+        assert refused.exit_code == 1
+        assert "not available with --no-replica" in refused.stderr
+    assert "needs a shared brain" in run("search", "alice", "--no-replica").stderr
+    assert "cannot be combined" in run("search", "x", *shared, "--as-of", "2026").stderr

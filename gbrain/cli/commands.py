@@ -146,6 +146,10 @@ Db = Annotated[
     Path | None,
     typer.Option("--db", metavar="FILE", help="Use this brain file or shared brain (a URL)."),
 ]
+NoReplica = Annotated[
+    bool,
+    typer.Option("--no-replica", help="Search a shared brain where it is, without a copy of it."),
+]
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Slug, title or alias of a page.")]
 PageOrAll = Annotated[
     str | None, typer.Argument(metavar="[SLUG]", help="Page (default: all pages).")
@@ -244,8 +248,37 @@ class LentBrain(NamedTuple):
 lent_brain: ContextVar[LentBrain | None] = ContextVar("lent_brain", default=None)
 
 
-def open_brain(db: Path | None, *, make: bool = False) -> Brain:
+# The URL of the shared brain that a command with --no-replica uses.
+unreplicated_url: ContextVar[str | None] = ContextVar("unreplicated_url", default=None)
+
+
+def open_without_replica() -> Brain:
+    """Connect to the shared brain that --db names; raise UsageError if it names none."""
+    url = unreplicated_url.get()
+    if url is None:
+        raise UsageError(
+            "--no-replica needs a shared brain",
+            hint="For example: gbrain query TEXT --db postgresql://host/notes --no-replica",
+        )
+    from gbrain.shared_brain import SharedBrain
+
+    return SharedBrain.open_shared(url)
+
+
+def reopen_without_replica() -> Callable[[], Brain]:
+    """Return a function that connects to the shared brain again and again, on any thread."""
+    url = unreplicated_url.get()
+    open_without_replica().close()
+    from gbrain.shared_brain import SharedBrain
+
+    assert url is not None
+    return lambda: SharedBrain.open_shared(url)
+
+
+def open_brain(db: Path | None, *, make: bool = False, no_replica: bool = False) -> Brain:
     """Open the brain; it asks on the terminal before it runs a command that is not trusted."""
+    if no_replica:
+        return open_without_replica()
     lent = lent_brain.get()
     if lent:
         # The process that asks found the brain by reading its arguments without their meaning.
@@ -311,9 +344,11 @@ def say_orphaned_logs(path: Path, known: Sequence[Path] = ()) -> None:
 
 
 @contextmanager
-def open_brain_as_of(db: Path | None, as_of: str | None, *, quiet: bool) -> Iterator[Brain]:
+def open_brain_as_of(
+    db: Path | None, as_of: str | None, *, quiet: bool, no_replica: bool = False
+) -> Iterator[Brain]:
     """Open the brain as it was at the end of the day or month `as_of` (default: as it is now)."""
-    with open_brain(db) as brain, go_back(brain, as_of, quiet=quiet) as then:
+    with open_brain(db, no_replica=no_replica) as brain, go_back(brain, as_of, quiet=quiet) as then:
         yield then
 
 
@@ -326,6 +361,11 @@ def go_back(brain: Brain, as_of: str | None, *, quiet: bool) -> Iterator[Brain]:
     if as_of is None:
         yield brain
         return
+    if unreplicated_url.get():
+        raise UsageError(
+            "--as-of cannot be combined with --no-replica",
+            hint="Leave out --no-replica: gbrain then works with a copy of the shared brain.",
+        )
     from gbrain.as_of import brain_as_of
     from gbrain.output.screen import show_progress
     from gbrain.text.dates import parse_bound

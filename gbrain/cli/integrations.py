@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import Brain
-from gbrain.cli.commands import Db, Json, Module, examples
+from gbrain.cli.commands import Db, Json, Module, NoReplica, examples, reopen_without_replica
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.paths import resolve_brain
@@ -61,6 +61,7 @@ def serve(
         typer.Option("--allow-host", metavar="NAME", help="Accept this host name too; repeatable."),
     ] = None,
     db: Db = None,
+    no_replica: NoReplica = False,
 ) -> None:
     """Give an AI agent access to the brain (MCP server).
 
@@ -68,7 +69,10 @@ def serve(
     over HTTP instead: MCP at /mcp, and under /api the JSON that commands print with --json. Every
     request needs a token that gbrain token add makes.
     """
-    open_brain = partial(Brain.open, db, read_only=read_only)
+    open_brain: Callable[[], Brain] = partial(Brain.open, db, read_only=read_only)
+    if no_replica:
+        # In this thread: others do not see the URL.
+        open_brain, read_only = reopen_without_replica(), True
     # A missing or damaged file is reported before the protocol starts.
     open_brain().close()
     if http:

@@ -17,6 +17,7 @@ from gbrain.cli.commands import (  # fmt: skip
     Json,
     Module,
     NoPager,
+    NoReplica,
     Quiet,
     Slug,
     UpdateLinks,
@@ -120,9 +121,10 @@ def get(
     no_pager: NoPager = False,
     json: Json = False,
     db: Db = None,
+    no_replica: NoReplica = False,
 ) -> None:
     """Show a page: formatted on a terminal, unchanged in a pipe."""
-    with open_brain(db) as brain:
+    with open_brain(db, no_replica=no_replica) as brain:
         page, meta, text = brain.page(slug, version)
         # In a pipe, a preview or a script nobody reads the page.
         if version is None and not json and sys.stdout.isatty():

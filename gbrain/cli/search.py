@@ -21,6 +21,7 @@ from gbrain.cli.commands import (  # fmt: skip
     Json,
     Module,
     NoPager,
+    NoReplica,
     Quiet,
     examples,
     go_back,
@@ -101,13 +102,14 @@ def search(
     tsv: Tsv = False,
     json: Json = False,
     db: Db = None,
+    no_replica: NoReplica = False,
 ) -> None:
     """Find pages by keyword.
 
     With --tsv a line has slug, title, wing/room, date, line and snippet, for fzf and cut.
     """
     options = _render_options(given, json, verbose, debug, no_pager, quiet, tsv)
-    _run(text, {**given, "mode": "bm25"}, tuple(given), as_of, exit_code, options, db)
+    _run(text, {**given, "mode": "bm25"}, tuple(given), as_of, exit_code, options, db, no_replica)
 
 
 @command.command(
@@ -132,6 +134,7 @@ def query(
     tsv: Tsv = False,
     json: Json = False,
     db: Db = None,
+    no_replica: NoReplica = False,
 ) -> None:
     """Find pages by keyword and by meaning.
 
@@ -142,7 +145,7 @@ def query(
 
     keep_freed_memory()
     options = _render_options(given, json, verbose, debug, no_pager, quiet, tsv)
-    _run(text, given, tuple(given), as_of, exit_code, options, db)
+    _run(text, given, tuple(given), as_of, exit_code, options, db, no_replica)
 
 
 def _render_options(
@@ -168,9 +171,13 @@ def _run(
     exit_code: bool,
     options: RenderOptions,
     db: Db,
+    no_replica: bool,
 ) -> None:
     """Answer one query or a batch; lines of a batch may carry the options `names`."""
-    with open_brain(db) as present, go_back(present, as_of, quiet=options.quiet) as brain:
+    with (
+        open_brain(db, no_replica=no_replica) as present,
+        go_back(present, as_of, quiet=options.quiet) as brain,
+    ):
         if text == ["-"]:
             _answer_batch(brain, given, names, options.debug)
             return
@@ -301,6 +308,7 @@ def explain(
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
+    no_replica: NoReplica = False,
 ) -> None:
     """Show how a query was answered, stage by stage.
 
@@ -312,7 +320,7 @@ def explain(
     from gbrain.output.explain_document import explanation_document
 
     options = query_arguments(given)
-    with open_brain_as_of(db, as_of, quiet=quiet) as brain:
+    with open_brain_as_of(db, as_of, quiet=quiet, no_replica=no_replica) as brain:
         answer, work = brain.query_with_trace(" ".join(text), **options)
         sources = option_by_setting(given) if missing else {}
         lost = (

@@ -14,6 +14,7 @@ from typing import Any
 
 from gbrain.brain import Brain, clock
 from gbrain.brain.replicas import make_replica, replica_path
+from gbrain.cli.commands import unreplicated_url
 from gbrain.cli.errors import report
 from gbrain.cli.remotes import print_push
 from gbrain.errors import GbrainError
@@ -26,6 +27,8 @@ from gbrain.store.postgres.connection import Unreachable
 
 # Commands that do not use the pages of a brain, or that pull and push themselves.
 _WITHOUT_PAGES = frozenset(("clone", "completion", "init", "pull", "push", "remote", "schema"))
+# Commands that work without a replica.
+_WITHOUT_REPLICA = frozenset(("explain", "get", "query", "search", "serve"))
 # Commands that run until they are stopped.
 _LONG = frozenset(("serve", "ui"))
 _SYNC_SECONDS = 5.0
@@ -35,14 +38,17 @@ def run_on_replica(url: str, words: Sequence[str], run: Callable[[list[str]], An
     """Run a command with the replica of the shared brain at `url` instead of `url`."""
     quiet = not {"--quiet", "-q", "--json"}.isdisjoint(words)
     command = _command(words)
-    if (
-        command is None
-        or "--no-replica" in words
-        or not {"-h", "--help", "--version"}.isdisjoint(words)
-    ):
+    if command is None or not {"-h", "--help", "--version"}.isdisjoint(words):
         return run(list(words))
     try:
         check_url(url)
+        if "--no-replica" in words:
+            _check_searching(command)
+            before = unreplicated_url.set(url)
+            try:
+                return run(list(words))
+            finally:
+                unreplicated_url.reset(before)
         path = replica_path(url)
         own = _replace_option(words, url, str(path))
         if command in _WITHOUT_PAGES:
@@ -57,6 +63,15 @@ def run_on_replica(url: str, words: Sequence[str], run: Callable[[list[str]], An
     with _sync_in_background(url, path) if is_long else _nothing():
         code = _exit_code(run, own)
     raise SystemExit(_push(url, path, online=online, quiet=quiet) or code)
+
+
+def _check_searching(command: str) -> None:
+    if command not in _WITHOUT_REPLICA:
+        raise GbrainError(
+            f"gbrain {command} is not available with --no-replica",
+            hint="Leave out --no-replica: gbrain then works with a copy of the shared brain.",
+            code="needs_replica",
+        )
 
 
 def _command(words: Sequence[str]) -> str | None:
