@@ -5,7 +5,6 @@ The replica is pulled first, the command runs on it as on any brain, and what it
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from gbrain.output import screen
 from gbrain.output.screen import show_progress
 from gbrain.output.stats import time_ago
 from gbrain.store.postgres.address import check_url, redact
-from gbrain.store.postgres.connection import Unreachable
+from gbrain.store.postgres.connection import Refused, Unreachable
 
 # Commands that do not use the pages of a brain, or that pull and push themselves.
 _WITHOUT_PAGES = frozenset(("clone", "completion", "init", "pull", "push", "remote", "schema"))
@@ -56,13 +55,19 @@ def run_on_replica(url: str, words: Sequence[str], run: Callable[[list[str]], An
                 make_replica(url)
             return run(own)
         online = _pull(url, path, checked="--expected-version" in _names(words), quiet=quiet)
+        waiting = _count_waiting(path)
     except GbrainError as error:
         report(error, as_json="--json" in words)
         raise SystemExit(error.exit_code) from None
     is_long = command in _LONG or (command == "sync" and "--watch" in words)
     with _sync_in_background(url, path) if is_long else _nothing():
         code = _exit_code(run, own)
-    raise SystemExit(_push(url, path, online=online, quiet=quiet) or code)
+    try:
+        pushed = _push(url, path, waiting, online=online, quiet=quiet)
+    except GbrainError as error:
+        report(error, as_json="--json" in words)
+        pushed = error.exit_code
+    raise SystemExit(pushed or code)
 
 
 def _check_searching(command: str) -> None:
@@ -133,25 +138,34 @@ def _pull(url: str, path: Path, *, checked: bool, quiet: bool) -> bool:
     return True
 
 
-def _push(url: str, path: Path, *, online: bool, quiet: bool) -> int:
-    """Push what the command wrote; return 1 if something could not be merged, else 0."""
-    try:
-        with Brain.open(path) as brain:
-            waiting = brain.count_waiting()
-            if not waiting:
-                return 0
-            if online:
-                try:
-                    pushed = brain.push()
-                except Unreachable as error:
-                    screen.say(f"{error.message}.")
-                else:
-                    if pushed.conflicts or pushed.refused or pushed.merged:
-                        print_push(pushed, quiet=quiet)
-                    return 1 if pushed.conflicts or pushed.refused else 0
-    except GbrainError as error:
-        report(error, as_json="--json" in sys.argv)
-        return error.exit_code
+def _count_waiting(path: Path) -> int:
+    with Brain.open(path) as brain:
+        return brain.count_waiting()
+
+
+def _push(url: str, path: Path, before: int, *, online: bool, quiet: bool) -> int:
+    """Push what the command wrote; return 1 if something could not be merged, else 0.
+
+    `before` is the number of pages that waited before the command. Somebody without the right to
+    write gets an error for a change, and only a message when reading later.
+    """
+    with Brain.open(path) as brain:
+        waiting = brain.count_waiting()
+        if not waiting:
+            return 0
+        if online:
+            try:
+                pushed = brain.push()
+            except Unreachable as error:
+                screen.say(f"{error.message}.")
+            except Refused as error:
+                if waiting > before:
+                    raise
+                screen.say(f"{error.message}.")
+            else:
+                if pushed.conflicts or pushed.refused or pushed.merged:
+                    print_push(pushed, quiet=quiet)
+                return 1 if pushed.conflicts or pushed.refused else 0
     verb = "waits" if waiting == 1 else "wait"
     screen.say(
         f"{counted(waiting, 'changed page')} {verb} to be pushed: gbrain push --db {redact(url)}"

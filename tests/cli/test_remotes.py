@@ -455,6 +455,15 @@ def test_a_reader_clones_pulls_and_asks_but_cannot_push(
     assert run("pull", "--json").json["updated"] == []
 
 
+def test_a_reader_who_writes_is_told_once_and_can_still_read(run, reader_url: str) -> None:
+    written = run("capture", "thought", "--to", "people/alice", "--db", reader_url, "--json")
+    assert (written.exit_code, written.error["code"]) == (1, "refused")
+    got = run("get", "people/alice", "--db", reader_url)
+    assert got.exit_code == 0
+    assert "thought" in got.stdout
+    assert "1 changed page waits to be pushed" in got.stderr
+
+
 def test_a_server_without_the_extra_is_explained(
     run, brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
