@@ -22,9 +22,17 @@ Rungs = Iterator[tuple[str, tuple[Term, ...]]]
 
 
 def retry_looser(
-    connection: sqlite3.Connection, query: Query, settings: Settings, trace: Trace
+    connection: sqlite3.Connection,
+    query: Query,
+    settings: Settings,
+    trace: Trace,
+    *,
+    only_typos: bool = False,
 ) -> LaneResult:
-    """Return the pages of the first rung that finds any; the query itself has found nothing."""
+    """Return the pages of the first rung that finds any; the query itself has found nothing.
+
+    `only_typos` replaces a word only by one that it is a likely misspelling of.
+    """
     with trace.stage("retry_ladder") as detail:
         tried = [f"initial: {query.text} = 0"]
         detail["rungs"] = tried
@@ -32,7 +40,7 @@ def retry_looser(
         searched: dict[tuple[Term, ...], LaneResult] = {(): nothing}
         if query.fts_expression is None:
             searched[query.terms] = nothing
-        for rung, terms in _rungs(connection, query.terms, settings):
+        for rung, terms in _rungs(connection, query.terms, settings, only_typos):
             if terms not in searched:
                 searched[terms] = _search(connection, query, terms, settings)
             found = searched[terms]
@@ -55,7 +63,9 @@ def suggest_words(
         return tuple(repaired.values())
 
 
-def _rungs(connection: sqlite3.Connection, terms: tuple[Term, ...], settings: Settings) -> Rungs:
+def _rungs(
+    connection: sqlite3.Connection, terms: tuple[Term, ...], settings: Settings, only_typos: bool
+) -> Rungs:
     """Yield (name, terms to search) of the rungs after the first, in order."""
     words = tuple(dict.fromkeys(word for term in terms for word in _single_words(term)))
     page_counts = dict(zip(words, count_pages_with(connection, words), strict=True))
@@ -66,7 +76,8 @@ def _rungs(connection: sqlite3.Connection, terms: tuple[Term, ...], settings: Se
     yield "refreshed_sanitised", sanitised
     yield "refreshed_strongest", _rarest_term(page_counts, sanitised)
     unknown = tuple(term for term in sanitised if not page_counts[term])
-    repaired = _repair_terms(connection, unknown, settings, lambda word, meant: True)
+    accepted = is_likely_typo if only_typos else lambda word, meant: True
+    repaired = _repair_terms(connection, unknown, settings, accepted)
     known = [repaired.get(term, term) for term in sanitised if repaired]
     yield "trigram_fuzzy", tuple(known)
 

@@ -74,3 +74,10 @@ def test_the_languages_of_a_question_and_a_page_are_compared(brain: Brain) -> No
     assert not across("Was kostet die Ferienwohnung am Meer?", "de/ostsee")
     assert not across("火災保険はいくら", "ja/火災保険")
     assert across("火災保険はいくら", "en/car-insurance")
+
+
+def test_a_foreign_word_is_not_replaced_by_a_similar_one(brain: Brain) -> None:
+    answer = brain.query("Wie hoch ist die Miete?")
+    assert answer.read_as is None
+    assert answer.hits[0].slug == "de/mietvertrag"
+    assert brain.query("Kaltmitte").read_as == "kaltmiete"
