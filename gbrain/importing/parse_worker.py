@@ -1,4 +1,4 @@
-"""Read and parse files, in a second process when there are many."""
+"""Read and parse files or texts, in a second process when there are many."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import chain, islice
-from typing import BinaryIO
+from queue import SimpleQueue
+from typing import BinaryIO, Self
 
 from gbrain.errors import BadPage, GbrainError
 from gbrain.text.page import MAX_PAGE_BYTES, parse_page
@@ -20,6 +21,8 @@ from gbrain.types import Page
 FileToParse = tuple[str, bytes | None]
 # A path with its page, the error for it, or None if the file is unchanged.
 ParsedFile = tuple[str, Page | GbrainError | None]
+# A path and the text of the page there.
+TextToParse = tuple[str, bytes]
 
 # Fewer files are parsed before a second process has started.
 _MIN_FILES_FOR_PROCESS = 300
@@ -44,8 +47,52 @@ def parse_files(root: str, files: Iterable[FileToParse]) -> Iterator[ParsedFile]
     many = len(first) > _MIN_FILES_FOR_PROCESS and (os.cpu_count() or 1) > 1 and sys.executable
     everything = chain(first, source)
     if many:
-        return _parse_in_process(root, everything)
+        groups = iter(lambda: list(islice(everything, _FILES_PER_MESSAGE)), [])
+        return _parse_in_process(root, groups)
     return (_parse_file(root, file) for file in everything)
+
+
+class TextParser:
+    """Parses batches of texts, each while the caller works on the one before; use it in `with`.
+
+    With `many` texts and more than one core a second process does it.
+    """
+
+    def __init__(self, *, many: bool) -> None:
+        self._in_process = many and (os.cpu_count() or 1) > 1 and bool(sys.executable)
+        self._groups: SimpleQueue[list[TextToParse]] = SimpleQueue()
+        self._parsed: Iterator[ParsedFile] = iter(())
+        if self._in_process:
+            self._parsed = _parse_in_process("", iter(self._groups.get, []))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        # Ends the process: nothing else is sent to it.
+        self._groups.put([])
+        close = getattr(self._parsed, "close", None)
+        if close:
+            close()
+
+    def submit(self, texts: list[TextToParse]) -> None:
+        """Begin to parse a batch that is not empty."""
+        self._groups.put(texts)
+
+    def results(self, count: int) -> list[ParsedFile]:
+        """Return the next `count` results, in the order of the texts."""
+        if self._in_process:
+            return list(islice(self._parsed, count))
+        return [_parse_text(text) for text in self._groups.get()] if count else []
+
+
+def _parse_text(text: TextToParse) -> ParsedFile:
+    """Return the page of a text, or the error for it."""
+    path, data = text
+    try:
+        return path, parse_page(path, data)
+    except GbrainError as error:
+        return path, error
 
 
 def _parse_file(root: str, file: FileToParse) -> ParsedFile:
@@ -77,8 +124,13 @@ def _read_bytes(path: str) -> bytes:
         return file.read(MAX_PAGE_BYTES + 1)
 
 
-def _parse_in_process(root: str, files: Iterator[FileToParse]) -> Iterator[ParsedFile]:
-    """Yield what a second process parsed; raise GbrainError if it ended early."""
+def _parse_in_process(
+    root: str, groups: Iterator[list[FileToParse]] | Iterator[list[TextToParse]]
+) -> Iterator[ParsedFile]:
+    """Yield what a second process parsed; raise GbrainError if it ended early.
+
+    Without a `root` the groups have texts, else files below it.
+    """
     from queue import Queue
     from subprocess import PIPE, Popen
     from threading import Thread
@@ -90,8 +142,8 @@ def _parse_in_process(root: str, files: Iterator[FileToParse]) -> Iterator[Parse
     def feed(pipe: BinaryIO) -> None:
         try:
             with pipe:
-                while group := list(islice(files, _FILES_PER_MESSAGE)):
-                    _send(pickle.dumps(group), pipe)
+                for group in groups:
+                    _send(pickle.dumps(group, pickle.HIGHEST_PROTOCOL), pipe)
         except BaseException as error:
             failure.append(error)
 
@@ -142,6 +194,6 @@ def serve(root: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while (message := _receive(source)) is not None:
-        group: list[FileToParse] = pickle.loads(message)
-        answers = [_parse_file(root, file) for file in group]
+        group = pickle.loads(message)
+        answers = [_parse_file(root, each) if root else _parse_text(each) for each in group]
         _send(pickle.dumps(answers, pickle.HIGHEST_PROTOCOL), target)

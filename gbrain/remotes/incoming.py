@@ -56,10 +56,11 @@ class IncomingPage(NamedTuple):
         return PageBase(self.shared.version, self.page.sha256 if self.page else None)
 
 
-def check_page(shared: SharedPage) -> IncomingPage:
-    """Return the page of a row of the shared store; raise BadPage unless a brain could have it.
+def check_row(shared: SharedPage) -> bytes | None:
+    """Return the text of a row of the shared store, None if the page is deleted there.
 
-    Whoever can write to the store can write anything into its tables.
+    Raises BadPage unless a brain could have the page: whoever can write to the store can write
+    anything into its tables. The text itself is checked when it is parsed.
     """
     problem = None
     if slug_from_path(shared.slug) != shared.slug:
@@ -67,7 +68,7 @@ def check_page(shared: SharedPage) -> IncomingPage:
     elif not 0 < shared.version <= _MAX_VERSION:
         problem = "its version number is out of range"
     elif shared.deleted:
-        return IncomingPage(shared, None)
+        return None
     elif shared.content is None:
         problem = f"it has more than {MAX_PAGE_BYTES:,} bytes"
     elif slug_from_path(shared.path) != shared.slug or path_from_name(shared.path) != shared.path:
@@ -81,7 +82,7 @@ def check_page(shared: SharedPage) -> IncomingPage:
             code="refused_page",
         )
     refuse_skipped_path(shared.path)
-    return IncomingPage(shared, parse_page(shared.path, data))
+    return data
 
 
 # --- what to do ------------------------------------------------------------------------------

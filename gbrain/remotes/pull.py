@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gbrain.errors import GbrainError
+from gbrain.importing.parse_worker import TextParser, TextToParse
 from gbrain.importing.scan import ImportProblem
 from gbrain.remotes.contact import Contact
 from gbrain.remotes.incoming import (
     IncomingPage,
     Outcome,
     apply_page,
-    check_page,
+    check_row,
     texts_to_fetch,
 )
 from gbrain.store import jobs
@@ -45,6 +46,8 @@ from gbrain.types import Progress, no_progress
 _BATCH_PAGES = 1000
 _BATCH_BYTES = 8_000_000
 _VECTORS_AT_ONCE = 2000
+# Fewer pages are parsed before a second process has started.
+_MIN_PAGES_FOR_PROCESS = 1000
 
 
 class RefusedPage(NamedTuple):
@@ -120,26 +123,19 @@ def pull_changes(
     Every batch is written in one transaction together with its last sequence number, so a pull
     that is killed continues where it was. `after_batch` gets the report of each batch.
     """
-    remote, store, state = contact
+    remote, _, state = contact
     report = PullReport(remote.name)
-    after, done, total = remote.sequence, 0, 0
-    while after < state.sequence:
-        with store.transaction() as cursor:
-            if not total:
-                total = count_changes(cursor, after)
-            rows = changed_pages(
-                cursor,
-                after,
-                max_pages=_BATCH_PAGES,
-                max_bytes=MAX_PAGE_BYTES,
-                batch_bytes=_BATCH_BYTES,
-            )
-        after = rows[-1].sequence if rows else state.sequence
-        batch = apply_rows(database, contact, rows, now, model=model, files=files, pulled_to=after)
-        after_batch(batch)
-        _add_report(report, batch)
-        done += len(rows)
-        progress(done, max(done, total))
+    done, total = 0, 0
+    if remote.sequence < state.sequence:
+        with contact.store.transaction() as cursor:
+            total = count_changes(cursor, remote.sequence)
+    with TextParser(many=total > _MIN_PAGES_FOR_PROCESS) as parser:
+        for rows in _parse_ahead(contact, parser):
+            batch = apply_rows(database, contact, rows, now, model=model, files=files)
+            after_batch(batch)
+            _add_report(report, batch)
+            done += len(rows.pages)
+            progress(done, max(done, total))
     report.vectors += _pull_missing_vectors(database, contact, model)
     is_recent = remote.pulled_at is not None and remote.pulled_at[:16] == now[:16]
     # A pull that finds nothing new in the same minute needs no write to the disk.
@@ -149,28 +145,95 @@ def pull_changes(
     return report
 
 
+class CheckedRows(NamedTuple):
+    """Rows of the shared store: those that a brain can have, parsed, and the others.
+
+    `pulled_to` is the sequence number to record with them, None if they are not the next ones.
+    """
+
+    pages: list[IncomingPage]
+    refused: list[RefusedPage]
+    pulled_to: int | None = None
+
+
+def _parse_ahead(contact: Contact, parser: TextParser) -> Iterator[CheckedRows]:
+    """Yield what changed in batches; the next one is fetched and parsed while one is written."""
+    after, last = contact.remote.sequence, contact.state.sequence
+    fetched: _FetchedRows | None = None
+    while after < last or fetched:
+        following = None
+        if after < last:
+            with contact.store.transaction() as cursor:
+                rows = changed_pages(
+                    cursor,
+                    after,
+                    max_pages=_BATCH_PAGES,
+                    max_bytes=MAX_PAGE_BYTES,
+                    batch_bytes=_BATCH_BYTES,
+                )
+            after = rows[-1].sequence if rows else last
+            following = _FetchedRows(rows, parser, after)
+        if fetched:
+            yield fetched.parse()
+        fetched = following
+
+
+class _FetchedRows:
+    """Rows that were fetched and are being parsed."""
+
+    def __init__(
+        self, rows: Iterable[SharedPage], parser: TextParser, pulled_to: int | None = None
+    ) -> None:
+        self._parser, self._pulled_to = parser, pulled_to
+        self._deleted: list[IncomingPage] = []
+        self._rows: list[SharedPage] = []
+        self._refused: list[RefusedPage] = []
+        texts: list[TextToParse] = []
+        for row in rows:
+            try:
+                data = check_row(row)
+            except GbrainError as error:
+                self._refused.append(RefusedPage(row.slug, error.message))
+                continue
+            if data is None:
+                self._deleted.append(IncomingPage(row, None))
+            else:
+                self._rows.append(row)
+                texts.append((row.path, data))
+        if texts:
+            parser.submit(texts)
+
+    def parse(self) -> CheckedRows:
+        """Return the rows with their parsed pages."""
+        pages = list(self._deleted)
+        results = self._parser.results(len(self._rows))
+        for row, (_, page) in zip(self._rows, results, strict=True):
+            if isinstance(page, GbrainError):
+                self._refused.append(RefusedPage(row.slug, page.message))
+            else:
+                pages.append(IncomingPage(row, page))
+        return CheckedRows(pages, self._refused, self._pulled_to)
+
+
+def check_rows(rows: Iterable[SharedPage]) -> CheckedRows:
+    """Return rows of the shared store, checked and parsed."""
+    with TextParser(many=False) as parser:
+        return _FetchedRows(rows, parser).parse()
+
+
 def apply_rows(
     database: Database,
     contact: Contact,
-    rows: Sequence[SharedPage],
+    rows: CheckedRows,
     now: str,
     *,
     model: ModelRow | None,
     files: LocalFiles,
-    pulled_to: int | None = None,
 ) -> PullReport:
-    """Bring rows of the shared store into the brain in one transaction.
-
-    `pulled_to` is the sequence number that is recorded with them.
-    """
+    """Bring rows of the shared store into the brain in one transaction."""
     remote = contact.remote
-    report = PullReport(remote.name)
-    incoming: list[IncomingPage] = []
-    for row in rows:
-        try:
-            incoming.append(check_page(row))
-        except GbrainError as error:
-            report.refused.append(RefusedPage(row.slug, error.message))
+    report = PullReport(remote.name, refused=rows.refused)
+    incoming = rows.pages
     slugs = [each.slug for each in incoming]
     with database.read_transaction() as connection:
         bases = page_bases(connection, remote, slugs)
@@ -204,8 +267,8 @@ def apply_rows(
             record_shared_vectors(connection, remote, shared, model.id)
         report.vectors = len(vectors)
         enqueue_pages(connection, [*report.changed, *report.conflicts], now)
-        if pulled_to is not None:
-            record_pulled(connection, remote, pulled_to)
+        if rows.pulled_to is not None:
+            record_pulled(connection, remote, rows.pulled_to)
     return report
 
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from gbrain.errors import Conflict
 from gbrain.remotes.contact import Contact
-from gbrain.remotes.pull import LocalFiles, PullReport, RefusedPage, apply_rows
+from gbrain.remotes.pull import LocalFiles, PullReport, RefusedPage, apply_rows, check_rows
 from gbrain.store.connection import Database
 from gbrain.store.models import ModelRow
 from gbrain.store.pages import find_page, page_text
@@ -97,7 +97,7 @@ def push_changes(
             time.sleep(random.uniform(0, _MAX_WAIT_SECONDS))
         with contact.store.transaction() as cursor:
             rows = pages_by_slug(cursor, behind, max_bytes=MAX_PAGE_BYTES)
-        merged = apply_rows(database, contact, rows, now, model=model, files=files)
+        merged = apply_rows(database, contact, check_rows(rows), now, model=model, files=files)
         after_merge(merged)
         report.merged += [slug for slug in merged.merged if slug not in report.merged]
         report.refused += merged.refused

@@ -161,3 +161,18 @@ def test_text_of_a_pulled_page_cannot_act_on_a_terminal(
     for words in (("search", "word"), ("list",), ("get", "x"), ("remote", "status")):
         shown = run(*words, "--db", b.path)
         assert "\x1b" not in shown.stdout + shown.stderr or words == ("get", "x")
+
+
+def test_a_second_process_parses_many_pages_and_refuses_bad_ones(
+    a: Brain, b: Brain, server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gbrain.remotes.pull._MIN_PAGES_FOR_PROCESS", 3)
+    monkeypatch.setattr("gbrain.remotes.pull._BATCH_PAGES", 4)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    for number in range(10):
+        a.put(f"p/{number}", f"# P {number}\n\ntext\n".encode())
+    a.push()
+    add_row(server_url, content="# X\n" + "y" * 1_100_000)
+    report = b.pull()
+    assert (len(report.created), [each.slug for each in report.refused]) == (10, ["x"])
+    assert all(b.text(page.slug) == a.text(page.slug) for page in a.list()[0])
