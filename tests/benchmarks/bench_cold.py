@@ -31,7 +31,8 @@ QUERIES = (
 )
 
 
-def build(data: Path, path: Path, count: int) -> None:
+def build(data: Path, path: Path, count: int, *, embedded: bool = True) -> None:
+    """Write a brain of `count` generated pages, with vectors if it is to be `embedded`."""
     brain = Brain.open(path, make=True)
     batch = []
     for number, (name, text) in enumerate(generate_pages(data, count), 1):
@@ -41,7 +42,8 @@ def build(data: Path, path: Path, count: int) -> None:
                 for page in batch:
                     write_page(connection, page, timestamp())
             batch = []
-    add_vectors(brain, data)
+    if embedded:
+        add_vectors(brain, data)
     brain.close()
 
 

@@ -31,7 +31,8 @@ OBSERVE = """() => {
 def test_typing_is_quick_among_50_000_pages(
     serve: Callable[[Path, Path], Any], browser: Any, tmp_path: Path
 ) -> None:
-    build(ROOT / "fixtures", tmp_path / "brain.db", PAGES)
+    # Nothing here depends on vectors.
+    build(ROOT / "fixtures", tmp_path / "brain.db", PAGES, embedded=False)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "last.md").write_text("# The last one\n")
     served = serve(tmp_path / "brain.db", tmp_path / "notes")

@@ -27,6 +27,9 @@ _CHUNKS_PER_PAGE = 8
 _SCORED_PER_PAGE = 4
 
 
+# Reading the rows of a term that so many pages contain takes more than a millisecond.
+_MIN_COMMON_PAGES = 10_000
+
 # Of a query with at most so many terms, a page with exactly these words comes before pages with
 # other forms of them, which have at most this share of its score.
 _MAX_EXACT_TERMS = 3
@@ -262,14 +265,12 @@ def score_pages_and_chunks(
 def _without_common(
     connection: sqlite3.Connection, terms: tuple[Term, ...], page_counts: Sequence[int]
 ) -> tuple[Term, ...]:
-    """Return the terms that less than half of the pages contain; all if these are fewer than two.
+    """Return the terms without those of half of the pages, if that saves time and two are left.
 
-    To BM25 the others are worth nothing, and reading where they occur takes most of the time.
+    To BM25 of pages a term of half of them is worth nothing, and little to that of chunks.
     """
-    pages = approximate_page_count(connection)
-    rare = tuple(
-        term for term, count in zip(terms, page_counts, strict=True) if count and 2 * count < pages
-    )
+    most = max(approximate_page_count(connection) / 2, _MIN_COMMON_PAGES)
+    rare = tuple(term for term, count in zip(terms, page_counts, strict=True) if 0 < count < most)
     return rare if len(rare) > 1 else terms
 
 

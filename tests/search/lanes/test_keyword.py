@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from gbrain.brain import Brain
 from gbrain.config import Settings, override_settings
-from gbrain.search.lanes.keyword import search
+from gbrain.search.lanes.keyword import _without_common, search
 from gbrain.store.page_writer import write_page
 from gbrain.text.page import parse_page
 from gbrain.text.query import parse_query
+from gbrain.text.query_terms import parse_terms
 from gbrain.types import LaneResult, Scope
 
 PAGES = {
@@ -306,3 +307,11 @@ def test_the_lane_says_how_much_of_the_query_a_page_covers(filled: Brain) -> Non
     assert 0 < one_of_four < 0.4
     # Beyond two and a half unknown words, more of them change nothing.
     assert result_of(filled, "egret a1 b2 c3 d4 e5 f6 g7").coverage == pytest.approx(one_of_four)
+
+
+def test_terms_of_very_many_pages_are_not_scored(brain: Brain) -> None:
+    terms = parse_terms("cell heart stem")
+    connection = brain.database.connection
+    assert _without_common(connection, terms, (30_000, 5, 7)) == terms[1:]
+    assert _without_common(connection, terms, (9_000, 5, 7)) == terms
+    assert _without_common(connection, terms, (30_000, 20_000, 7)) == terms
