@@ -1,4 +1,4 @@
-"""Function words of nine languages, and which of them a question does not mean literally.
+"""Function words of nineteen languages, and which of them a question does not mean literally.
 
 In a brain of several languages, a function word of the rarer ones is rare, so BM25 takes it for
 what is asked. The function words themselves show the language. Libraries that detect
@@ -106,23 +106,96 @@ _FOREIGN_WORDS = {
         nim niz o od on ona one oni ono oraz po pod przed przez przy sa sie skad ta tak tam
         te tego tej ten to tu twoj ty tym u w we wiec wszystko wy z za ze
     """,
+    "no": """
+        alle at av bare ble bli da de deg den denne der deres det dette din disse dit du en
+        er et etter for fra ha hadde han hans har hennes her hun hva hvem hvilke hvilken
+        hvis hvor hvordan hvorfor i ikke inn jeg kan kunne man mange med meg meget men min
+        mine mitt mot mye na nar ned noe noen og ogsa om opp oss over pa sa seg selv sin
+        sine sitt skal skulle som til under ut var ved vi vil ville være vært
+    """,
+    "cs": """
+        a aby ale ani asi bez bude budou by byl byla bylo byt ci co do i ja jak jaka jake
+        jaky je jeho jeji jen jsem jsi jsme jsou k kam kde kdo kdy kolik ktera ktere ktery
+        ma mam mame mezi mi mit mne muj my na nad nam nas ne nebo nez nic o od on ona oni
+        pak po pod podle pred pri pro proc proto s se si sve ta tak take tam te ten tento to
+        tom tu ty u uz v ve vice vsechno vy z za ze
+    """,
+    "fi": """
+        ei eli en etta han he ja jo joka jos kai kanssa keita keta kuin kuinka kuka kun
+        kuten me mihin mika miksi millainen milloin mina minka minun missa mista mita mukaan
+        mutta myos ne niin nyt olemme olen olet oli olivat olla on ovat paljonko se seka sen
+        siella sina sita tai tama tata te tuo vai vain voi voiko
+    """,
+    "hu": """
+        a ahogy aki amely ami az azt azzal ben csak de e egy egyik el en ez ezt fel ha hany
+        hogy hogyan hol honnan hova ide igen is itt jo kell ki kik le lehet lesz maga mar
+        meddig meg mely melyik mennyi mennyibe mert mi miert mikor milyen mind mint mit
+        nagyon ne nekem nem nincs o on ott s sajat se sem te tol ugy utan vagy vagyok valo
+        van vannak volna volt
+    """,
+    "ro": """
+        aceasta acest acestea acesti ai al ale am ar as asta atat au avea avem ca cand care
+        cat cate cati cine cu cum da daca dar de deci din dintre dupa e ea ei el ele era
+        este eu exista fi fie fost iar il imi in isi la le li lor lui mai mea mei meu mi
+        mine nici noastra noi nostru nu o ori pe pentru prin sa sau se si sunt ta tau te tu
+        un una unde unei unor unui va voi vor
+    """,
+    "tr": """
+        acaba ama ancak artık bana bazı belki ben beni benim bir biri biz bize bizim bu buna
+        bunu bunun cok cunku da daha de degil diye en gibi hangi hem hep her hic icin ile
+        ise kac kadar kez ki kim kime kimin mi mu mı nasıl ne neden nerede nereye nicin niye
+        o olan olarak oldu ona onlar onu onun sana sen senin sey siz sizin su var ve veya ya
+        yok zaman
+    """,
+    "ru": """
+        а без более бы был была были было быть в вам вас во вот все вы где да для до его ее
+        если есть еще же за зачем и из или им их к как какая какие какое какои какую когда
+        кого кому которая которые которыи кто куда ли мне мое мои моя мы на над нам нас наш
+        не него нет ни но ну о об он она они оно от откуда по под почему при про с сам свои
+        себя сколько со так там то того тоже тои только том ты у уже чеи чем что чтобы чья
+        эта эти это этот я
+    """,
+    "uk": """
+        а без би був була були було бути в вам вас вже ви вона вони все всі від він де для
+        до з за звідки зі и иого кого коли кому котрии куди мені ми моя моє моі міи на над
+        нам нас наш не немає ні о об по при про протягом під скільки та так там те ти то
+        того тои тільки у хто це цеи ця ці чи чии чому що щоб я як яка яке якии які є і із
+        іи іх іі
+    """,
+    "el": """
+        αν απο αυτα αυτεσ αυτη αυτο αυτοσ για δε δεν εγω εδω ειμαι ειναι ειχα ειχε εκει ενα
+        ενασ εσυ εχει εχω η ηταν θα καθε και κατα μασ με μετα μη μην μια μου να ο οι οταν
+        οτι ου οχι ποια ποιεσ ποιο ποιοι ποιοσ πολυ ποσα ποσο ποσοι ποτε που προσ πωσ σασ σε
+        σου στα στη στην στισ στο στον τα τη την τησ τι τισ το τον του τουσ των ωσ
+    """,
+    "ar": """
+        اذا الا التي الذي الذين الى ام ان انا انت انتم او اي اين ثم حتى حول خلال ذا ذلك سوف
+        على عن عند عندما في قبل قد كان كانت كل كم كما كيف لا لان لكن لم لماذا لن له لها لي
+        ليس ما ماذا متى مع من منذ نحن هذا هذه هل هم هنا هناك هو هي و وهو وهي يا يكون
+    """,
 }
 FOREIGN_WORDS = {language: frozenset(words.split()) for language, words in _FOREIGN_WORDS.items()}
 
 # English words too, abbreviations and names: they hardly show that a question is foreign.
 _ENGLISH_TOO = frozenset(
     """
-    a ad ai al ale alla alle allen allo also am an ante as at ate au aus bin bo by c che chi
-    ci co com come comment como con contra d dal dan dar dat dela den di die dies dig din
-    dit do dog dont door dos dove due e ed elle en end er era es esse est et eu fa for fu
-    fur gab ge go ha had ham han hans har has hat hay he hem her ho hoe hon hun i il im in
-    ind ins is ist j ja jest jo kan l las lei li lo los m ma mam man mas me med meme men mes
-    met mi mia min mine mir mis mit mod mon mot my n na nada nas ne ned ni nic nim no non nu
-    nun o ob od of om on ona one ono op os over pa par para pas pela pendant per plus po pod
-    por pour prima s sa sans se sea sedan sei ser sera si sia sin sine sit so som son sous
-    sta su sue sui sur sus t ta tak tam tan te tem ten ter ti til till to todo ton tot tout
-    tra tres tu ty u um un una under uno uns ut van var vars vers vet vi vid ville w want
-    war was we will wo y ya yo z za ze zo
+    a ad ai al ale alla alle allen allo also am ama ami an ani ante as asta at ate au aus
+    bana bare ben beni bin bir biz ble bli bo buna by c ca care cat cate che chi ci cine
+    co com come comment como con contra cu cum d dal dan dar dat deci dela den di die dies
+    dig din dit do dog dont door dos dove due e ea ed ele eli elle en end er era es esse
+    est este et eu fa fel fi fie for fra fu fur gab ge go ha had ham han hans har has hat
+    hay he hem hep her hic ho hoe hol hon hun i iar ide il ile im imi in ind inn ins is
+    ise isi ist j ja jake jen jest jo jos k kai kam kan kell kik kim kuka kun l las lei li
+    lo lor los lui m ma maga mai mam man mar mas me mea med meg mei meme men mes met mi
+    mia mika min mina mind mine mint mir mis mit mita mod mon mot mu my n na nad nada nam
+    nar nas ne ned nem ni nic nim no noe noi non nu nun o ob od of oli om on ona one oni
+    ono op opp ori os oss ott over pa pak par para pas pe pela pendant per plus po pod por
+    pour pri prima prin pro proc s sa sana sans sau se sea sedan seg sei sem sen ser sera
+    si sia sin sina sine sit sita siz so som son sous sta su sue sui sunt sur sus t ta tai
+    tak take tam tama tan tata tau te tem ten ter ti til till to todo tol tom ton tot tout
+    tra tres tu tuo ty u um un una unde under unei uno uns ut utan uz v va vai vain valo
+    van var vars ve ved vers vet vi vice vid vil ville voi volt vor w want war was we will
+    wo y ya yo yok z za ze zo
     """.split()
 )
 # Parts of many names: it takes two of them to show it.

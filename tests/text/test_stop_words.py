@@ -63,3 +63,22 @@ def test_operators_do_not_keep_stop_words() -> None:
 
     parsed = parse_query("wer hat den Schlüssel tag:haus", {}, date(2026, 1, 1), Scope(), 10)
     assert [term.words for term in parsed.terms] == [("Schlüssel",)]
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Где лежат зимние шины", "ru"),
+        ("Hvor ligger nøkkelen", "no"),
+        ("Kde je klíč od auta", "cs"),
+        ("Missä avain on", "fi"),
+        ("Hol van a kulcs és mikor", "hu"),
+        ("Unde este cheia și cât costă", "ro"),
+        ("Anahtar nerede ve ne zaman", "tr"),
+        ("Де лежить ключ", "uk"),
+        ("Πού είναι το κλειδί", "el"),
+        ("أين المفتاح", "ar"),
+    ],
+)
+def test_function_words_show_the_language(question: str, language: str) -> None:
+    assert language in question_languages(question.split())
