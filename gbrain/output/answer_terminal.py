@@ -28,6 +28,7 @@ from gbrain.output.answer_text import (
     without_title,
 )
 from gbrain.output.screen import console, open_pager
+from gbrain.text.bidi import FIRST_STRONG_ISOLATE, POP_ISOLATE, has_rtl, isolate
 from gbrain.text.snippet import MARK_OFF, MARK_ON, shorten
 from gbrain.types import Answer, Budget, Candidate, ContextChunk, Hit
 
@@ -102,9 +103,8 @@ def _hit(hit: Hit, screen: Console, verbose: bool, files: Files) -> RenderableTy
         ("  " + " · ".join(one_line(part) for part in about if part), "dim"),
         overflow="fold",
     )
-    title = Text(
-        one_line(hit.title), style=file_link_style("bold", files.get(hit.slug)), overflow="fold"
-    )
+    style = file_link_style("bold", files.get(hit.slug))
+    title = Text(isolate(one_line(hit.title)), style=style, overflow="fold")
     reasons = Text("" if verbose else " · ".join(rank_reasons(hit)), style="dim")
     # Long reasons must not squeeze the title.
     beside = width >= _MIN_WIDTH_FOR_REASONS and reasons.cell_len <= width // 2
@@ -184,7 +184,7 @@ def highlight_matches(snippet: str) -> Text:
     text = Text(overflow="fold")
     for number, part in enumerate(snippet.replace(MARK_OFF, MARK_ON).split(MARK_ON)):
         text.append(printable(part.replace("\n", " ")), style=_MATCH if number % 2 else "")
-    return text
+    return Text.assemble(FIRST_STRONG_ISOLATE, text, POP_ISOLATE) if has_rtl(snippet) else text
 
 
 # --- how it was answered ---------------------------------------------------------------------

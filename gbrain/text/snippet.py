@@ -35,8 +35,12 @@ _BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]{1,300})(?<=\S)\*\*(?!\w)")
 _ITALIC = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]{1,300})(?<=[^\s*])\*(?![\w*])")
 _COMMENT = re.compile(r"<!--.{0,1000}?-->|<br ?/?>", re.DOTALL)
 
-_SENTENCE_END = re.compile(rf"(?:[.!?…][\"'”’»){MARK_OFF}]*\s+(?=[^\sa-z])|[。！？]+)")
+_SENTENCE_END = re.compile(rf"(?:[.!?…][\"'”’»){MARK_OFF}]*\s+(?=[^\sa-z])|[。！？．…؟۔।॥။។]+)")
 _LATIN = re.compile(r"[0-9A-Za-z.,-]")
+_PAUSES = "。！？．、，；：…"
+# Skin tones and the second half of a flag.
+_MODIFIERS = {chr(code) for code in (*range(0x1F3FB, 0x1F400), *range(0x1F1E6, 0x1F200))}
+_MAX_KEPT_TOGETHER = 40
 _LAST_WORD = re.compile(rf"(?<!\w)(\w{{1,8}})\.?{MARK_OFF}?$")
 _PARTICLES = frozenset(
     {"van", "von", "der", "den", "de", "del", "di", "da", "du", "la", "le", "of"}
@@ -124,12 +128,41 @@ def shorten(text: str, limit: int) -> str:
 
 
 def _shorten_word(word: str, limit: int) -> str:
-    """Return the start of a text without spaces; digits and Latin letters stay together."""
-    plain = word.translate(_MARKS)[:limit]
-    stop = len(plain) - 1
-    while stop > limit // 2 and _LATIN.match(plain[stop]) and _LATIN.match(plain[stop - 1]):
-        stop -= 1
-    return plain[: stop if stop > limit // 2 else limit - 1] + "…"
+    """Return the part of a text without spaces with its first match, at most `limit` long.
+
+    It ends at punctuation, if there is some in its second half. Digits and Latin letters stay
+    together, and so do a letter and its combining characters.
+    """
+    plain = word.translate(_MARKS)
+    match = max(word.find(MARK_ON), 0)
+    start = _cut_place(plain, max(0, match - limit // 3)) if match > limit - limit // 3 else 0
+    stop = start + limit - 1 - (1 if start else 0)
+    if stop >= len(plain):
+        cut = plain[start:]
+    else:
+        ends = [place + 1 for place in range(start + limit // 2, stop) if plain[place] in _PAUSES]
+        cut = plain[start : ends[-1] if ends else _cut_place(plain, stop)] + "…"
+    marked = next(iter(_MARKED.findall(word)), "")
+    if marked and marked in cut:
+        cut = cut.replace(marked, f"{MARK_ON}{marked}{MARK_OFF}", 1)
+    return ("…" if start else "") + cut
+
+
+def _cut_place(text: str, place: int) -> int:
+    """Return the last place up to `place` that is neither inside a letter nor a number or word."""
+    earliest = max(0, place - _MAX_KEPT_TOGETHER)
+    for cut in range(place, earliest, -1):
+        together = _LATIN.match(text[cut]) and _LATIN.match(text[cut - 1])
+        if not together and not _is_combining(text[cut]) and text[cut - 1] != "\u200d":
+            return cut
+    return place
+
+
+def _is_combining(character: str) -> bool:
+    """Tell whether a character belongs to the letter before it."""
+    from unicodedata import category
+
+    return category(character)[0] == "M" or character == "\u200d" or character in _MODIFIERS
 
 
 def _may_cut(words: list[str], place: int) -> bool:
@@ -160,7 +193,7 @@ def _fits(text: str) -> bool:
 
 
 def _join(one: str, other: str) -> str:
-    ended = one.translate(_MARKS)[-1:] in ".!?:;…,。！？”)"
+    ended = one.translate(_MARKS)[-1:] in ".!?:;…,。！？．؟۔।॥”)"
     return f"{one} {other}" if ended else f"{one} · {other}"
 
 

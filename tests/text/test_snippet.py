@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from gbrain.text.snippet import (
     MARK_ON,
     MAX_SNIPPET_CHARACTERS,
     build_snippet,
+    extend_marks,
     shorten,
     visible_length,
 )
@@ -108,3 +111,47 @@ def test_any_text_gives_a_short_line_with_marks_in_pairs(text: str) -> None:
         assert visible_length(cut) <= limit
     marked = shorten("a " + f"{MARK_ON}{'b c ' * 9}{MARK_OFF}" + text.translate({2: "", 3: ""}), 9)
     assert marked.count(MARK_ON) == marked.count(MARK_OFF)
+
+
+THAI = "ค่าเช่าเดือนละเจ็ดพันห้าร้อยบาทเงินประกันสองเดือนถ้าจะย้ายออกต้องบอกล่วงหน้าหนึ่งเดือน" * 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        THAI,
+        "家賃は月八万五千円です。管理費は五千円、敷金は二か月分。" * 12,
+        "e\u0301" * 300,
+        "👨\u200d👩\u200d👧" * 60,
+    ],
+)
+def test_a_cut_keeps_letters_and_their_marks_together(text: str) -> None:
+    for limit in range(30, 60):
+        short = shorten(text, limit)
+        assert len(short) <= limit
+        kept = short.removesuffix("…")
+        assert text.startswith(kept)
+        following = text[len(kept)]
+        assert unicodedata.category(following)[0] != "M"
+        assert following != "\u200d"
+        assert not kept.endswith("\u200d")
+
+
+def test_a_match_far_into_unspaced_text_is_shown() -> None:
+    text = "会議" * 80 + "\x02家賃\x03" + "予定" * 80
+    assert "\x02家賃\x03" in shorten(text, 60)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("कर बैठक हुई। \x02किराया\x03 बढ़ा।", "\x02किराया\x03"),
+     ("هل جاء؟ \x02الإيجار\x03 مرتفع", "\x02الإيجار\x03"),
+     ("会議をした。\x02家賃\x03が上がった。", "\x02家賃\x03")],
+)  # fmt: skip
+def test_sentences_end_at_the_signs_of_their_script(text: str, sentence: str) -> None:
+    assert sentence in build_snippet(text)
+
+
+def test_a_mark_includes_the_combining_characters_of_its_last_letter() -> None:
+    assert extend_marks("\x02ท\x03ี่นี่") == "\x02ที่\x03นี่"
+    assert extend_marks("\x02rent\x03, due") == "\x02rent\x03, due"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gbrain.text.query_terms import normalise_query, parse_terms
+from gbrain.text.stop_words import question_languages
 
 
 def words_kept(question: str) -> str:

@@ -211,8 +211,8 @@ function hitView(hit, number) {
       href=${hitAddress(hit)} aria-selected=${number === finder.selected}
       @click=${() => { finder.selected = number; }}>
     <span class="where">${joined(hit.wing, hit.date)}</span>
-    <span class="title">${hit.title}</span>
-    <div class="snippet">${highlight(hit.snippet)}</div>
+    <span class="title" dir="auto">${hit.title}</span>
+    <div class="snippet" dir="auto">${highlight(hit.snippet)}</div>
     <div class="why">${reasons(hit)}</div>
   </a></li>`;
 }

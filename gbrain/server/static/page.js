@@ -44,6 +44,7 @@ function groupBacklinks(links) {
 function articleOf(page, rendered) {
   const article = document.createElement("article");
   article.className = "text";
+  article.dir = "auto";
   article.append(window.DOMPurify.sanitize(rendered, ALLOWED));
   // The facts about the page stand between its title and its text.
   const [first] = article.children;
