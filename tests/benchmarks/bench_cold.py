@@ -44,6 +44,9 @@ def build(data: Path, path: Path, count: int, *, embedded: bool = True) -> None:
             batch = []
     if embedded:
         add_vectors(brain, data)
+    else:
+        # A later import would embed all that waits.
+        brain.clear_jobs()
     brain.close()
 
 
