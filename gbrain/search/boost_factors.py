@@ -54,7 +54,8 @@ class CustomBoost(NamedTuple):
 class BoostInputs(NamedTuple):
     """What decides which boosts apply: the query, its intent, and its own boosts in `custom`.
 
-    `periods` are those that the query asks about, in levels, the likeliest first.
+    `periods` are those that the query asks about, in levels, the likeliest first; pages of
+    `literal_slugs` contain the words of the query that name them.
     """
 
     query: Query
@@ -63,18 +64,19 @@ class BoostInputs(NamedTuple):
     today: date
     settings: Settings
     custom: Sequence[CustomBoost] = ()
+    literal_slugs: Collection[str] = ()
 
 
 def active_rules(inputs: BoostInputs, pages: Collection[BoostData]) -> dict[str, Rule]:
     """Return the boosts that are on and apply to this query, by name; `pages` are all pages."""
-    query, intent, periods, today, settings, custom = inputs
+    query, intent, periods, today, settings, custom, literal_slugs = inputs
     rules: dict[str, Rule] = {}
     if settings.wing_boost != 1 and intent and intent.shape:
         from gbrain.search.intent import INTENT_PATTERNS
 
         rules["wing"] = _wing_rule(INTENT_PATTERNS[intent.shape].wings, settings)
     if settings.date_boost and periods:
-        rules["date"] = _date_rule(periods, settings)
+        rules["date"] = _date_rule(periods, literal_slugs, settings)
     if settings.exact_boost != 1:
         rules["exact"] = _exact_rule(query, settings)
     if intent and settings.preference_boost and intent.preference:
@@ -106,11 +108,14 @@ def _wing_rule(wings: Collection[str], settings: Settings) -> Rule:
     return lambda _, facts: settings.wing_boost if facts.wing in wings else 1.0
 
 
-def _date_rule(levels: Sequence[Sequence[Period]], settings: Settings) -> Rule:
+def _date_rule(
+    levels: Sequence[Sequence[Period]], literal_slugs: Collection[str], settings: Settings
+) -> Rule:
     """Favour pages by how many days they, or any of their entries, are from the query's time.
 
     Of a time that may mean several years, the likelier one counts a little more. A date that is
-    vaguer than the time asked and than a month is no match.
+    vaguer than the time asked and than a month is no match. A page that has the query word for word
+    counts as one of its time.
     """
     spans = [
         (_ordinal(period.first), _ordinal(period.last), _LEVEL_SHARE**level)
@@ -142,7 +147,9 @@ def _date_rule(levels: Sequence[Sequence[Period]], settings: Settings) -> Rule:
             1 + (factor(first, last, since, until) - 1) * share for since, until, share in spans
         )
 
-    def rule(_: str, facts: BoostData) -> float:
+    def rule(slug: str, facts: BoostData) -> float:
+        if slug in literal_slugs:
+            return max(1.0, settings.date_day_factor)
         dated = (
             (facts.chunk_first_day, facts.chunk_last_day),
             (facts.first_day, facts.last_day),

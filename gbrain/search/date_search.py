@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
 from gbrain.store.chunks import DatedChunk, chunks_inside, latest_pages_inside
-from gbrain.store.keyword_index import any_page_matches
+from gbrain.store.keyword_index import any_page_matches, pages_with_all
+from gbrain.store.pages import slugs_by_id
 from gbrain.text.date_questions import split_question
 from gbrain.text.query_terms import fts_expression, is_stop_term, parse_terms
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
@@ -45,12 +46,14 @@ class TimeAsked(NamedTuple):
     """The periods that a query asks about, the likeliest level first, and its other words.
 
     `has_pages` if something is dated inside them, `only_time` if there are no other words.
+    `literal_slugs` are the pages that contain the query word for word, its date included.
     """
 
     query: Query
     levels: tuple[tuple[Period, ...], ...]
     has_pages: bool = False
     only_time: bool = False
+    literal_slugs: frozenset[str] = frozenset()
 
     @property
     def spans(self) -> tuple[tuple[str, str], ...]:
@@ -85,7 +88,18 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
         listed = query._replace(terms=(), scope=scope, filter_only=True)
         return asked._replace(query=listed, only_time=True)
     rest = query._replace(terms=specific, semantic_text=question.rest or query.semantic_text)
-    return asked._replace(query=rest)
+    return asked._replace(query=rest, literal_slugs=_find_literal(connection, query))
+
+
+def _find_literal(connection: sqlite3.Connection, query: Query) -> frozenset[str]:
+    """Return the pages with every word of a query that is only words, such as "Buttondown March".
+
+    A question about a time asks for what is dated inside it.
+    """
+    if len(query.text.split()) > len(query.terms):
+        return frozenset()
+    found = pages_with_all(connection, query.terms)
+    return frozenset(slugs_by_id(connection, found).values())
 
 
 def _names_only_notes(

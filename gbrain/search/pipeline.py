@@ -285,7 +285,8 @@ def _rank(
         detail["merge"], detail["pages"] = plan.merge, len(fused)
     with trace.stage("boost") as detail:
         levels = time.levels if time else ()
-        inputs = BoostInputs(query, intent, levels, plan.today, settings, plan.boosts)
+        literal = time.literal_slugs if time else ()
+        inputs = BoostInputs(query, intent, levels, plan.today, settings, plan.boosts, literal)
         boosted = apply_boosts(connection, fused, inputs)
         ranked = boosted.ranked
         detail["intent"] = intent.kind if intent else None
@@ -442,7 +443,7 @@ def _weak_pages(query: Query, listed: Sequence[Ranked], lanes: LaneResults) -> s
     if query.filter_only:
         return set()
     factors = lanes.by_name["fts"].word_factors if "fts" in lanes.by_name else {}
-    # A page with every term has a factor of 1 or more, any other page has less.
+    # Pages with every term, or with most of a few words, have a factor of 1 or more, others less.
     return find_weak_pages(listed, {page for page, factor in factors.items() if factor >= 1})
 
 

@@ -100,3 +100,10 @@ def test_a_page_of_the_asked_time_is_never_graded_nothing(notes: Brain) -> None:
     assert first(answer) == ("people/luc", "2026-09-21")
     assert answer.verdict.grade == "partial"
     assert "apprenticeship" in answer.verdict.missing
+
+
+def test_a_page_with_every_word_wins_over_pages_of_that_month(notes: Brain) -> None:
+    notes.put("tools/mail", b"# Newsletter\n\nSent with Buttondown since March, before by hand.\n")
+    notes.put("meetings/mail", b"---\ndate: 2026-03-05\n---\n# Buttons\n\nOur newsletter.\n")
+    assert first(notes.query("Buttondown March"))[0] == "tools/mail"
+    assert first(notes.query("newsletter in March"))[0] == "meetings/mail"

@@ -106,7 +106,7 @@ def search(
             and not (questions and keyword_index.any_question_contains(connection, term))
         ),
         overflow=pages[pool:],
-        word_factors=_word_factors(coverage, literal, query.terms, settings),
+        word_factors=_word_factors(coverage, literal, query, settings),
         coverage=1.0 if alone else _best_coverage(connection, coverage, counts),
     )
 
@@ -188,18 +188,24 @@ def _term_weights(connection: sqlite3.Connection, counts: Sequence[int]) -> list
 
 
 def _word_factors(
-    coverage: Mapping[int, float], literal: Set[int], terms: Sequence[Term], settings: Settings
+    coverage: Mapping[int, float], literal: Set[int], query: Query, settings: Settings
 ) -> dict[int, float]:
     """Return by page a factor for its score, from how much of the query its words cover.
 
     The best page of this lane may contain one unimportant word of the question. Without the factor
     it would outrank a page of the vector lane that answers it. A page with every word of a short
     query counts more: the one page that has them is meant. That tells less the more pages have
-    them all, and the longer the question is.
+    them all, and the longer the question is. If no page has every word of a query that is only
+    words and no question, one page may still have more than all others: it has the rare word, and
+    is meant rather than pages that have the common one in their title.
     """
+    if not literal and len(query.text.split()) <= len(query.terms):
+        most = max(coverage.values(), default=0.0)
+        best = {page_id for page_id, share in coverage.items() if share == most}
+        literal = best if len(best) == 1 else literal
     factors = {page_id: share**settings.coverage_power for page_id, share in coverage.items()}
     if literal:
-        bonus = settings.literal_bonus / (len(literal) * max(1, len(terms) - 1))
+        bonus = settings.literal_bonus / (len(literal) * max(1, len(query.terms) - 1))
         factors |= dict.fromkeys(literal, 1 + bonus)
     return factors
 

@@ -315,3 +315,10 @@ def test_terms_of_very_many_pages_are_not_scored(brain: Brain) -> None:
     assert _without_common(connection, terms, (30_000, 5, 7)) == terms[1:]
     assert _without_common(connection, terms, (9_000, 5, 7)) == terms
     assert _without_common(connection, terms, (30_000, 20_000, 7)) == terms
+
+
+def test_the_only_page_with_the_rarer_word_counts_more(filled: Brain) -> None:
+    # Only "long" contains "heron"; two pages contain "middleware", and no page has both.
+    assert word_factors(filled, "middleware heron")["long"] == 1.5
+    question = word_factors(filled, "is there a heron in the middleware?")
+    assert question["long"] < 1, "a question names what it asks about, too"
