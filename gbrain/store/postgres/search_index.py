@@ -264,6 +264,11 @@ def rebuild_counts(cursor: Cursor[Row]) -> None:
         "DELETE FROM gbrain.search_pages s WHERE NOT EXISTS "
         "(SELECT 1 FROM gbrain.pages p WHERE p.slug = s.slug AND NOT p.deleted)"
     )
+    rebuild_totals(cursor)
+
+
+def rebuild_totals(cursor: Cursor[Row]) -> None:
+    """Count all words in the search tables again."""
     cursor.execute("DELETE FROM gbrain.search_terms")
     cursor.execute(
         f"INSERT INTO gbrain.search_terms (term, pages, chunks) {_TERM_COUNTS.format(**_ALL)}"
