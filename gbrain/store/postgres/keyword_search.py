@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Index = Literal["pages", "chunks", "questions"]
 
+# Candidates that the condition alone chooses, such as the chunks of some pages.
+ANY_ROW = ""
+
 _K1, _B = 1.2, 0.75
 _MIN_IDF = 1e-6
 # Words that a prefix is expanded to; a shorter prefix than that is no word to look for.
@@ -107,8 +110,8 @@ def score_rows(
 ) -> list[tuple[int, int, float]]:
     """Return (page id, position, score) of the rows that match best, best first.
 
-    `weights` are those of the columns. Only rows that match the tsquery `candidates` count, if it
-    is given: rare words choose what is scored.
+    `weights` are those of the columns. The rows that are scored match the tsquery `candidates`, if
+    it is given, instead of the query: rare words choose. With ANY_ROW, `within` alone chooses.
     """
     if query.tsquery is None or not totals.rows:
         return []
@@ -135,7 +138,8 @@ def score_rows(
         words = [(word, idf) for word, idf in words if idf > _MIN_IDF] or words
     values += [[word for word, _ in words], [idf for _, idf in words]]
     lexemes = sorted({word for found in sets for some in found for word in some})
-    matched = [query.tsquery, *([candidates] if candidates else ())]
+    # Looking up common words as well would read most of the index; rows without any score nothing.
+    matched = [candidates or query.tsquery] if candidates != ANY_ROW else []
     average = totals.words / totals.rows
     sql = (
         f"WITH found (page, place, length, bounds, hits) AS MATERIALIZED (SELECT {table.key}, "

@@ -12,7 +12,7 @@ from gbrain.store.chunks import CHUNK_ID_BITS, first_chunk_id
 from gbrain.store.keyword_index import pages_with_text
 from gbrain.store.page_writer import write_page
 from gbrain.store.pages import NamedPage
-from gbrain.store.postgres.keyword_search import Index, count_rows, read_totals, score_rows
+from gbrain.store.postgres.keyword_search import ANY_ROW, Index, count_rows, read_totals, score_rows
 from gbrain.store.postgres.scope import (
     SharedCondition,
     chunk_days_condition,
@@ -75,12 +75,9 @@ class ParsedPages:
     def __init__(self) -> None:
         self._pages: dict[int, tuple[bytes, Page]] = {}
 
-    def hashes(self, ids: Iterable[int]) -> dict[int, bytes]:
-        """Return the hashes of the texts of those pages that are known."""
-        return {page_id: self._pages[page_id][0] for page_id in ids if page_id in self._pages}
-
-    def page(self, page_id: int) -> Page:
-        return self._pages[page_id][1]
+    def find(self, ids: Iterable[int]) -> dict[int, tuple[bytes, Page]]:
+        """Return those of the pages that are known, each with the hash of its text."""
+        return {page_id: self._pages[page_id] for page_id in ids if page_id in self._pages}
 
     def add(self, page_id: int, digest: bytes, page: Page) -> None:
         if len(self._pages) >= _MAX_PARSED_PAGES:
@@ -136,7 +133,7 @@ class SharedWholeBrain:
         missing = sorted(wanted - self._asked)
         if missing:
             self._asked.update(missing)
-            known = self._parsed.hashes(missing)
+            known = self._parsed.find(missing)
             rows = self._cursor.execute(
                 "SELECT s.id, s.slug, p.path, p.sha256, p.version, "
                 "to_char(p.written_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), "
@@ -146,22 +143,20 @@ class SharedWholeBrain:
                 "JOIN gbrain.pages p ON p.slug = s.slug AND NOT p.deleted "
                 "LEFT JOIN unnest(%s::bigint[], %s::bytea[]) AS known (id, sha256) "
                 "ON known.id = s.id WHERE s.id = ANY(%s)",
-                (list(known), list(known.values()), missing),
+                (list(known), [digest for digest, _ in known.values()], missing),
                 binary=True,
             ).fetchall()
-            for row in rows:
-                self._load_page(_StoredRow(*row))
+            for row in map(_StoredRow._make, rows):
+                self._load_page(row, known[row.id][1] if row.content is None else None)
         return wanted & self._loaded
 
-    def _load_page(self, row: _StoredRow) -> None:
+    def _load_page(self, row: _StoredRow, page: Page | None) -> None:
         from gbrain.text.page import parse_page
 
-        if row.content is None:
-            page = self._parsed.page(row.id)
-        else:
+        if page is None:
             # What others wrote is not trusted: a page that no parser accepts is left out.
             try:
-                page = parse_page(row.path, row.content.encode())
+                page = parse_page(row.path, (row.content or "").encode())
             except BadPage:
                 return
             self._parsed.add(row.id, row.sha256, page)
@@ -269,6 +264,7 @@ class SharedWholeBrain:
         rows = score_rows(
             self._cursor, "chunks", asked, (settings.title_weight, 1.0, 1.0),
             _CHUNKS_PER_PAGE * pool, totals=self._totals["chunks"], within=inside,
+            candidates=ANY_ROW if narrower else None,
         )  # fmt: skip
         combined = dict(scores)
         seen: set[int] = set()
