@@ -196,10 +196,10 @@ def _page_html(renderer: Any, markup: _SitePage, body: str, backlinks: Sequence[
     ]
     structure = scan_blocks(body)
     if not any(heading.level == 1 for heading in structure.headings):
-        parts.append(f'<h1 dir="auto">{escape(page.title)}</h1>')
+        parts.append(f"<h1>{escape(page.title)}</h1>")
     tags = (f"#{tag}" for tag in page.tags)
     facts = " · ".join(filter(None, (page.wing, page.date, page.type, *tags)))
-    parts.append(f'<p>{_small(facts)}</p>\n</header>\n<main class="text" dir="auto">')
+    parts.append(f'<p>{_small(facts)}</p>\n</header>\n<main class="text">')
     parts.append(render_page(renderer, markup, body, structure))
     parts.append("</main>")
     others = {link.slug: link.title for link in backlinks}
