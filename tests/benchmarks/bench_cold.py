@@ -45,7 +45,8 @@ def build(data: Path, path: Path, count: int, *, embedded: bool = True) -> None:
     if embedded:
         add_vectors(brain, data)
     else:
-        # A later import would embed all that waits.
+        # A later import would embed all that waits; the first use of a model queues every chunk.
+        brain.active_model()
         brain.clear_jobs()
     brain.close()
 
