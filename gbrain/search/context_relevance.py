@@ -21,8 +21,9 @@ from gbrain.types import LaneResult, Ranked
 # present ones were rounded from what the best of 281 random changes had in common, with all sets
 # in view: .003 more of LoCoMo's evidence than before in 1,950 tokens, and 12 % fewer tokens from
 # everyday notes. Fits with more features (places in the lanes, words of similar meaning, terms of
-# the whole page) are no better on conversations that they were not fitted on. Features of chunks are relative to the query's own lane results, so that no scale of cosines
-# or BM25 is built in.
+# the whole page) are no better on conversations that they were not fitted on. Features of
+# chunks are relative to the query's own lane results, so that no scale of cosines or BM25 is built
+# in.
 PAGE_SCORE = 5.5
 LANES = {"fts": 2.5, "vector": 1.9, "associative": 1.9}
 TERMS = 2.6
