@@ -161,8 +161,8 @@ def test_version(run):
 
 def test_the_everyday_commands_stand_first(run):
     panels = re.findall(r"╭─ ([A-Z][a-z ]+?) ─", run("--help").stdout)
-    assert panels[-7:] == [
-        "Everyday", "Pages", "Structure", "Quality",
+    assert panels[-8:] == [
+        "Everyday", "Pages", "Structure", "Several machines", "Quality",
         "Settings and maintenance", "Agents", "First steps",
     ]  # fmt: skip
 

@@ -28,6 +28,7 @@ BUILT_AT_RUN_TIME = {
     "gbrain.text.frontmatter: f'(\\\\{{){key}: (?:[\\\\w./-]+|\\\\\"[^\\\\r\\\\n]*?\\\\\"), '",
     "gbrain.text.frontmatter: f'\\\\ufeff?---(\\\\r\\\\n?|\\\\n){written}\\\\1---\\\\1'",
     "gbrain.text.gitignore: first if last is None else f'{first}{between}.*{last}'",
+    "gbrain.text.language: f'[{letters}]'",
     "gbrain.text.links: f'{_REFERENCE.pattern}|\\\\(\\\\((?P<block>{BLOCK_UUID})\\\\)\\\\)'",
     "gbrain.text.markdown: pattern",
     "gbrain.text.page: separator",

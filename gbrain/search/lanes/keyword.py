@@ -106,7 +106,7 @@ def search(
             and not (questions and keyword_index.any_question_contains(connection, term))
         ),
         overflow=pages[pool:],
-        word_factors=_word_factors(coverage, literal, query, settings),
+        word_factors=_word_factors(connection, coverage, literal, query, settings),
         coverage=1.0 if alone else _best_coverage(connection, coverage, counts),
     )
 
@@ -187,8 +187,20 @@ def _term_weights(connection: sqlite3.Connection, counts: Sequence[int]) -> list
     return [log(1 + (max(pages, count) - count + 0.5) / (count + 0.5)) for count in counts]
 
 
+def _reads_only_english(connection: sqlite3.Connection) -> bool:
+    # Loads the descriptions of models, which a search by keywords alone does without.
+    from gbrain.search.calibration import active_calibration
+
+    calibration = active_calibration(connection)
+    return calibration is None or calibration.english_only
+
+
 def _word_factors(
-    coverage: Mapping[int, float], literal: Set[int], query: Query, settings: Settings
+    connection: sqlite3.Connection,
+    coverage: Mapping[int, float],
+    literal: Set[int],
+    query: Query,
+    settings: Settings,
 ) -> dict[int, float]:
     """Return by page a factor for its score, from how much of the query its words cover.
 
@@ -197,12 +209,14 @@ def _word_factors(
     query counts more: the one page that has them is meant. That tells less the more pages have
     them all, and the longer the question is. If no page has every word of a query that is only
     words and no question, one page may still have more than all others: it has the rare word, and
-    is meant rather than pages that have the common one in their title.
+    is meant rather than pages that have the common one in their title. That holds within one
+    language: with a multilingual model, the page that is meant may have none of the words.
     """
-    if not literal and len(query.text.split()) <= len(query.terms):
-        most = max(coverage.values(), default=0.0)
+    if not literal and coverage and len(query.text.split()) <= len(query.terms):
+        most = max(coverage.values())
         best = {page_id for page_id, share in coverage.items() if share == most}
-        literal = best if len(best) == 1 else literal
+        if len(best) == 1 and (most == 1 or _reads_only_english(connection)):
+            literal = best
     factors = {page_id: share**settings.coverage_power for page_id, share in coverage.items()}
     if literal:
         bonus = settings.literal_bonus / (len(literal) * max(1, len(query.terms) - 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -162,4 +163,9 @@ def missing_model_folders(examination: Examination) -> list[str]:
     rows = examination.connection.execute(
         "SELECT name, folder FROM embedding_models WHERE folder IS NOT NULL ORDER BY name"
     )
-    return [f"{name} in {folder}" for name, folder in rows if not Path(folder).is_dir()]
+    # In a damaged row, what is no path may be text of a page.
+    return [
+        f"{name} in {folder}" if os.path.isabs(folder) else f"{name}: its folder is not a path"
+        for name, folder in rows
+        if not Path(folder).is_dir()
+    ]
