@@ -134,6 +134,7 @@ push
 push
 pull
 remote status
+remote repair
 clone team {folder}/clone.db
 sync --remote team
 remote roles

@@ -13,6 +13,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.errors import GbrainError
 from gbrain.shared_brain import ANSWERED, SharedBrain
+from gbrain.store.postgres import vector_index
 from gbrain.store.postgres.schema import role_sql
 from gbrain.types import Answer, Scope
 
@@ -186,3 +187,44 @@ def test_commands_take_no_replica(url: str, run: Run) -> None:
         assert "not available with --no-replica" in refused.stderr
     assert "needs a shared brain" in run("search", "alice", "--no-replica").stderr
     assert "cannot be combined" in run("search", "x", *shared, "--as-of", "2026").stderr
+
+
+def test_pushes_and_repairs_create_the_index(
+    embedded: Path, server_url: str, postgres_server: Server, monkeypatch: pytest.MonkeyPatch,
+    run: Run,
+) -> None:  # fmt: skip
+    if postgres_server.socket is None:
+        pytest.skip("the roles of another server are left alone")
+    monkeypatch.setattr(vector_index, "MIN_INDEXED_VECTORS", 10)
+    database = server_url.rpartition("/")[2]
+
+    def indexes() -> int:
+        count = "SELECT count(*) FROM pg_indexes WHERE indexname LIKE 'vectors_nearest%'"
+        return int(postgres_server.execute(count, database)[0][0])
+
+    run("remote", "add", "team", server_url)
+    run("push")
+    assert indexes() == 1
+    assert run("remote", "status", "--check").exit_code == 0
+    # A writer is not the owner of the tables, and pushes without the index.
+    role = f"writer_{uuid4().hex[:8]}"
+    for statement in (
+        f"CREATE ROLE {role} LOGIN", f"CREATE ROLE {role}_r", role_sql(f"{role}_r", role),
+        "DROP INDEX gbrain.vectors_nearest_1", "TRUNCATE gbrain.vectors",
+    ):  # fmt: skip
+        postgres_server.execute(statement, database)
+    run("remote", "remove", "team")
+    run("remote", "add", "team", postgres_server.socket_url(database, user=role))
+    pushed = run("push")
+    assert pushed.exit_code == 0
+    assert "vectors" in pushed.stderr
+    assert indexes() == 0
+    assert "have no index" in run("remote", "status").stderr
+    assert "have no index" in run("remote", "repair").stderr
+    # Its owner may create the index, and repairs what the writer damaged.
+    postgres_server.execute("DELETE FROM gbrain.search_pages WHERE slug LIKE 'p%'", database)
+    run("remote", "add", "team", server_url)
+    assert "not in the search tables" in run("remote", "status", "--check").stderr
+    repaired = run("remote", "repair")
+    assert (repaired.exit_code, indexes()) == (0, 1)
+    assert run("remote", "status", "--check").exit_code == 0

@@ -6,21 +6,25 @@ import platform
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.brain.base import timestamp
 from gbrain.brain.import_export import ImportExportMethods
 from gbrain.brain.models import ModelMethods
 from gbrain.errors import GbrainError, UsageError
+from gbrain.messages import counted
 from gbrain.paths import replicas_folder
 from gbrain.types import Progress, Scope, no_progress
 
 if TYPE_CHECKING:
+    from psycopg import Cursor
+
     from gbrain.remotes.contact import Contact
     from gbrain.remotes.pull import LocalFiles, PullReport
     from gbrain.remotes.push import PushReport
     from gbrain.store.models import ModelRow
+    from gbrain.store.postgres.connection import Row
     from gbrain.store.remotes import Remote
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -29,7 +33,8 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 class RemoteStatus(NamedTuple):
     """The state of a remote: pages that wait to be pushed and to be pulled, and conflicts.
 
-    `to_pull` is None if the server did not answer, and `error` says why.
+    `to_pull` is None if the server did not answer, and `error` says why. `problems` are sentences
+    about searches on the server.
     """
 
     remote: Remote
@@ -37,6 +42,7 @@ class RemoteStatus(NamedTuple):
     to_pull: int | None
     conflicts: list[str]
     error: GbrainError | None = None
+    problems: tuple[str, ...] = ()
 
 
 class RemoteMethods(ModelMethods, ImportExportMethods):
@@ -97,8 +103,11 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
         return count_waiting(self.database, self.remote(name))
 
-    def remote_status(self, name: str | None = None) -> RemoteStatus:
-        """Return what would be pushed and pulled; an unreachable server is no error."""
+    def remote_status(self, name: str | None = None, *, check: bool = False) -> RemoteStatus:
+        """Return what would be pushed and pulled; an unreachable server is no error.
+
+        `check` compares the search tables of the server with its pages, all of them.
+        """
         from gbrain.remotes.push import count_waiting
         from gbrain.store.postgres.pages import count_changes
         from gbrain.store.remote_conflicts import list_remote_conflicts
@@ -110,9 +119,40 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         try:
             with self.contact(remote) as contact, contact.store.transaction() as cursor:
                 changes = count_changes(cursor, remote.sequence)
+                problems = _search_problems(cursor, check=check)
         except GbrainError as error:
             return RemoteStatus(remote, waiting, None, conflicts, error)
-        return RemoteStatus(contact.remote, waiting, changes, conflicts)
+        return RemoteStatus(contact.remote, waiting, changes, conflicts, problems=problems)
+
+    def repair_remote(
+        self, name: str | None = None, *, progress: Progress = no_progress
+    ) -> tuple[str, ...]:
+        """Write the search tables of a remote again from its pages; return remaining problems.
+
+        Others can push and search meanwhile. A repair that is killed can be run again.
+        """
+        from gbrain.store.postgres.pages import count_changes
+        from gbrain.store.postgres.search_index import rebuild_counts, rebuild_pages
+        from gbrain.store.postgres.vector_index import create_vector_indexes
+
+        with self.contact(self.remote(name)) as contact:
+            store, after, done = contact.store, "", 0
+            with store.transaction() as cursor:
+                total = count_changes(cursor, 0)
+            while True:
+                with store.transaction() as cursor:
+                    rebuilt = rebuild_pages(cursor, after)
+                if not rebuilt:
+                    break
+                after, done = rebuilt[-1], done + len(rebuilt)
+                progress(done, max(total, done))
+            with store.transaction() as cursor:
+                rebuild_counts(cursor)
+            # Only the owner of the tables may; who else repairs reads that below.
+            with suppress(GbrainError):
+                create_vector_indexes(store)
+            with store.transaction() as cursor:
+                return _search_problems(cursor, check=True)
 
     def pull(self, name: str | None = None, *, progress: Progress = no_progress) -> PullReport:
         """Bring what changed on a remote into the brain, merged with what changed here."""
@@ -282,6 +322,23 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
         with self.database.read_transaction() as connection:
             return len(list_folders(connection))
+
+
+def _search_problems(cursor: Cursor[Row], *, check: bool) -> tuple[str, ...]:
+    """Return what is wrong with searches on a server; `check` reads all of its search tables."""
+    from gbrain.store.postgres.search_index import check_search_tables
+    from gbrain.store.postgres.vector_index import missing_indexes
+
+    problems = check_search_tables(cursor) if check else []
+    missing = missing_indexes(cursor)
+    if any(each.building for each in missing):
+        problems.append("The index over the vectors is being created.")
+    elif missing:
+        problems.append(
+            f"The vectors of {counted(len(missing), 'model')} have no index, so searches without "
+            "a replica are slow. The owner of the tables can create it with gbrain remote repair."
+        )
+    return tuple(problems)
 
 
 def _trust_key(url: str) -> str:

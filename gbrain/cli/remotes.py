@@ -113,21 +113,35 @@ def remove(
         screen.say(f"Forgot {name}.{left}")
 
 
-@remote.command("status", epilog=examples("gbrain remote status", "gbrain remote status team"))
+@remote.command(
+    "status", epilog=examples("gbrain remote status", "gbrain remote status team --check")
+)
 def status(
-    name: RemoteName = None, quiet: Quiet = False, json: Json = False, db: Db = None
+    name: RemoteName = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Compare the search tables of the server with its pages."),
+    ] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
 ) -> None:
-    """Show how many pages wait to be pushed and pulled, and which have a conflict."""
+    """Show how many pages wait to be pushed and pulled, and which have a conflict.
+
+    --check reads all search tables of the server and exits with 1 if it finds a problem.
+    """
     with open_brain(db) as brain:
         names = [name] if name else [each.name for each in brain.remotes()]
-        found = [brain.remote_status(each) for each in names]
+        found = [brain.remote_status(each, check=check) for each in names]
         if name is None and not found:
             brain.remote()
     if json:
         screen.write_json({"remotes": [output.status_document(each) for each in found]})
-        return
-    for each in found:
-        _print_status(each)
+    else:
+        for each in found:
+            _print_status(each)
+    if check and any(each.problems or each.error for each in found):
+        raise typer.Exit(1)
 
 
 def _print_status(found: RemoteStatus) -> None:
@@ -143,8 +157,34 @@ def _print_status(found: RemoteStatus) -> None:
         f"  conflicts {', '.join(found.conflicts) or 'none'}\n"
         f"  last pull {pulled}"
     )
+    for problem in found.problems:
+        screen.say(problem)
     if found.error:
         screen.say(f"{found.error.full_message}")
+
+
+@remote.command("repair", epilog=examples("gbrain remote repair", "gbrain remote repair team"))
+def repair(
+    name: RemoteName = None, quiet: Quiet = False, json: Json = False, db: Db = None
+) -> None:
+    """Rebuild what a shared brain is searched with on the server, from its pages.
+
+    Creates the index over its vectors too, if there are many. No page is changed, and others can
+    push and search meanwhile. Searches with a replica do not need it.
+    """
+    with open_brain(db) as brain:
+        known = brain.remote(name)
+        with show_progress("Rebuilding", quiet=quiet or json) as show:
+            problems = brain.repair_remote(known.name, progress=show)
+    if json:
+        screen.write_json({"remote": known.name, "problems": list(problems)})
+    else:
+        for problem in problems:
+            screen.say(problem)
+        if not quiet and not problems:
+            screen.say(f"Rebuilt the search tables of {known.name}. No problems found.")
+    if problems:
+        raise typer.Exit(1)
 
 
 @remote.command(

@@ -36,6 +36,7 @@ def status_document(status: RemoteStatus) -> dict[str, Any]:
         "to_pull": status.to_pull,
         "conflicts": status.conflicts,
         "error": redact(status.error.message) if status.error else None,
+        "problems": list(status.problems),
     }
 
 

@@ -6,16 +6,18 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from gbrain.errors import Conflict
+from gbrain.errors import Conflict, GbrainError
 from gbrain.remotes.contact import Contact
 from gbrain.remotes.pull import LocalFiles, PullReport, RefusedPage, apply_rows, check_rows
 from gbrain.store.connection import Database
 from gbrain.store.models import ModelRow
 from gbrain.store.pages import find_page, page_text
 from gbrain.store.postgres.pages import PushedPage, PushResult, pages_by_slug, push_pages
+from gbrain.store.postgres.vector_index import create_vector_indexes
 from gbrain.store.postgres.vectors import ModelKey, push_vectors
 from gbrain.store.remote_conflicts import list_remote_conflicts
 from gbrain.store.remotes import (
@@ -110,6 +112,8 @@ def push_changes(
             code="busy",
         )
     report.vectors = _push_vectors(database, contact, model)
+    if report.vectors:
+        _create_indexes(contact)
     with database.read_transaction() as connection:
         found = list_remote_conflicts(connection, remote.id)
     report.conflicts = [each.slug for each in found]
@@ -229,6 +233,14 @@ def _push_vectors(database: Database, contact: Contact, model: ModelRow | None) 
         with database.write_transaction() as connection:
             record_shared_vectors(connection, remote, complete, model.id)
     return count
+
+
+def _create_indexes(contact: Contact) -> None:
+    """Index the vectors if there are many; `remote status` tells if that could not be done."""
+    # Only the owner of the tables may, and a hosted server may stop what takes long. The push is
+    # complete without.
+    with suppress(GbrainError):
+        create_vector_indexes(contact.store)
 
 
 def count_waiting(database: Database, remote: Remote) -> int:

@@ -35,7 +35,7 @@ from gbrain.search.lanes import keyword, vector
 from gbrain.shared_brain import SharedBrain
 from gbrain.store.partial_database import PartialDatabase
 from gbrain.store.postgres.connection import SharedStore
-from gbrain.store.postgres.vector_search import create_vector_indexes
+from gbrain.store.postgres.vector_index import create_vector_indexes
 from gbrain.store.vectors import active_space
 from gbrain.text.query import parse_query
 from gbrain.text.query_terms import fts_expression

@@ -242,10 +242,10 @@ def check_search_tables(cursor: Cursor[Row]) -> list[str]:
     return problems
 
 
-def rebuild_pages(cursor: Cursor[Row], after: str) -> str | None:
-    """Write the next pages after a slug to the search tables again; return the last one's slug.
+def rebuild_pages(cursor: Cursor[Row], after: str) -> list[str]:
+    """Write the next pages after a slug to the search tables again; return their slugs.
 
-    None if there are no more; call `rebuild_counts` then. A transaction each keeps them short.
+    If there are no more, call `rebuild_counts`. A transaction each keeps them short.
     """
     cursor.execute("SELECT 1 FROM gbrain.state FOR UPDATE")
     rows = cursor.execute(
@@ -254,7 +254,7 @@ def rebuild_pages(cursor: Cursor[Row], after: str) -> str | None:
         (after, _REBUILT_AT_ONCE),
     ).fetchall()
     write_entries(cursor, make_entries(rows))
-    return rows[-1][0] if rows else None
+    return [row[0] for row in rows]
 
 
 def rebuild_counts(cursor: Cursor[Row]) -> None:

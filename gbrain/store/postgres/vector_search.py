@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, LiteralString
 
 from gbrain.store.postgres.scope import SharedCondition
+from gbrain.store.postgres.vector_index import has_index
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-    from gbrain.store.postgres.connection import Row, SharedStore
+    from gbrain.store.postgres.connection import Row
     from gbrain.store.vector_space import Floats
 
 # Measured on 162,000 chunks: with 400 the first ten are those of an exact search in 99 of 100
@@ -19,8 +20,6 @@ _MAX_SCANNED = 100_000
 # An exact search of so many chunks takes a few milliseconds, and finds every one.
 _MAX_EXACT_CHUNKS = 5_000
 _MAX_EXACT_PAGES = 2_000
-# With fewer vectors an exact search is as fast, and an index would only slow writes.
-MIN_INDEXED_VECTORS = 10_000
 
 # pgvector goes on with a scan until a filter has left enough rows. A plan made for any filter would
 # not fit most. The last three make the index the start of the plan, and the filter a check.
@@ -62,7 +61,7 @@ def nearest_chunks(
     these; it is None without a filter.
     """
     vector = "[" + ",".join(f"{number:.7g}" for number in query.tolist()) + "]"
-    exact = not _has_index(cursor, model) or (scope is not None and _is_small(cursor, scope[0]))
+    exact = not has_index(cursor, model) or (scope is not None and _is_small(cursor, scope[0]))
     within, limit = None, limits[0]
     if scope:
         pages, chunks = scope
@@ -140,71 +139,6 @@ def read_vectors(
 
 def _count_numbers(vector: str) -> int:
     return vector.count(",") + 1
-
-
-# --- the index -------------------------------------------------------------------------------
-
-
-def index_name(model: int) -> str:
-    """Return the name of the index over the vectors of a model."""
-    return f"vectors_nearest_{model}"
-
-
-def _has_index(cursor: Cursor[Row], model: int) -> bool:
-    row = cursor.execute(
-        "SELECT EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid)",
-        (f"gbrain.{index_name(model)}",),
-    ).fetchone()
-    return bool(row and row[0])
-
-
-def create_vector_indexes(store: SharedStore, *, least: int = MIN_INDEXED_VECTORS) -> list[str]:
-    """Create the missing index of every model with at least `least` vectors; return their names.
-
-    Pages and vectors can be written meanwhile. Needs the owner of the tables. What a killed run
-    left behind is built again.
-    """
-    import psycopg
-
-    with store.transaction() as cursor:
-        if cursor.execute("SELECT to_regclass('gbrain.vectors')").fetchone() == (None,):
-            return []
-        models = cursor.execute("SELECT id, dimension FROM gbrain.models ORDER BY id").fetchall()
-        wanted = [
-            (int(model), int(dimension))
-            for model, dimension in models
-            if not _has_index(cursor, model) and _has_more_than(cursor, model, least)
-        ]
-    for model, dimension in wanted:
-        name = index_name(model)
-        # Outside of a transaction: an index over a million vectors takes many minutes, in which a
-        # transaction would stop every writer. The schema of pgvector is looked up in the catalog.
-        try:
-            row = store.connection.execute(
-                "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n "
-                "ON n.oid = extnamespace WHERE extname = 'vector'"
-            ).fetchone()
-            place = row[0] if row else "public"
-            for sql in (
-                f"DROP INDEX CONCURRENTLY IF EXISTS gbrain.{name}",
-                f"CREATE INDEX CONCURRENTLY {name} ON gbrain.vectors USING hnsw "
-                f"((vector::{place}.halfvec({dimension})) {place}.halfvec_ip_ops) "
-                f"WHERE model = {model}",
-            ):
-                store.connection.execute(sql.encode())
-        except psycopg.Error as error:
-            from gbrain.store.postgres.connection import explain_error
-
-            raise explain_error(error, store.url) from error
-    return [index_name(model) for model, _ in wanted]
-
-
-def _has_more_than(cursor: Cursor[Row], model: int, least: int) -> bool:
-    row = cursor.execute(
-        "SELECT 1 FROM gbrain.vectors WHERE model = %s OFFSET %s LIMIT 1",
-        (model, max(least - 1, 0)),
-    ).fetchone()
-    return row is not None
 
 
 def _execute(

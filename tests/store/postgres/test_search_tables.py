@@ -19,6 +19,7 @@ from gbrain.store.keyword_index import score_chunks, score_pages
 from gbrain.store.keyword_tokens import KeywordTokenizer
 from gbrain.store.migrations import migrate
 from gbrain.store.page_writer import write_page
+from gbrain.store.postgres import vector_index
 from gbrain.store.postgres.connection import SharedStore
 from gbrain.store.postgres.keyword_search import count_rows, read_totals, score_rows
 from gbrain.store.postgres.pages import PushedPage, push_pages
@@ -31,7 +32,8 @@ from gbrain.store.postgres.search_index import (
     rebuild_pages,
 )
 from gbrain.store.postgres.tsqueries import read_expression
-from gbrain.store.postgres.vector_search import create_vector_indexes, nearest_chunks
+from gbrain.store.postgres.vector_index import create_vector_indexes
+from gbrain.store.postgres.vector_search import nearest_chunks
 from gbrain.store.schema import KEYWORD_TOKENIZER
 from gbrain.text.page import parse_page
 from gbrain.text.query_terms import fts_expression, parse_terms
@@ -207,16 +209,17 @@ def test_wrong_counts_are_found_and_rebuilt(store: SharedStore) -> None:
         with store.transaction() as cursor:
             cursor.execute(damage.encode())
         assert problems(store)
-        after: str | None = ""
-        while after is not None:
-            with store.transaction() as cursor:
-                after = rebuild_pages(cursor, after)
+        with store.transaction() as cursor:
+            assert rebuild_pages(cursor, "")[-1] == "p4"
+            assert rebuild_pages(cursor, "p4") == []
         with store.transaction() as cursor:
             rebuild_counts(cursor)
         assert problems(store) == []
 
 
-def test_a_filter_never_hides_chunks_that_exist(store: SharedStore) -> None:
+def test_a_filter_never_hides_chunks_that_exist(
+    store: SharedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chance = np.random.default_rng(1)
     texts = {
         f"{'rare' if number % 50 == 0 else 'many'}/n{number}": f"# N{number}\n\nText {number}.\n"
@@ -242,8 +245,9 @@ def test_a_filter_never_hides_chunks_that_exist(store: SharedStore) -> None:
         exact = {
             scope: nearest_chunks(cursor, 1, query, (40, 40), scope) for scope in (None, rare, many)
         }
-    assert create_vector_indexes(store, least=100) == ["vectors_nearest_1"]
-    assert create_vector_indexes(store, least=100) == []
+    monkeypatch.setattr(vector_index, "MIN_INDEXED_VECTORS", 100)
+    assert create_vector_indexes(store) == ["vectors_nearest_1"]
+    assert create_vector_indexes(store) == []
     with store.transaction() as cursor:
         for scope, expected in exact.items():
             found = nearest_chunks(cursor, 1, query, (40, 40), scope)
