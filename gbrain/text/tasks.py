@@ -18,7 +18,7 @@ from gbrain.text.sections import find_timeline_line, parse_list_date, split_sect
 _ITEM = r"^[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+"
 _TASK = re.compile(
     rf"{_ITEM}(?:\[(?P<mark>[ xX/-])\](?=[ \t])|(?P<word>TODO|DOING|NOW|LATER|DONE|CANCELL?ED)"
-    r"(?=[ \t]))[ \t]+(?P<text>[^\r\n]*[^\s])",
+    r"(?=[ \t]))[ \t]++(?P<text>[^\r\n]*[^\s])",
     re.MULTILINE,
 )
 _OPEN_MARKS = (" ", "/")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gbrain.store.postgres.word_vectors import cut_word, quote_lexeme
 
 _TOKEN = re.compile(r'"(?P<phrase>[^"]*)"(?P<prefix>\*?)|(?P<sign>[()])|(?P<word>AND|OR|NOT)'
-                    r"|(?P<columns>\w+|\{[\w ]+\}) *:")  # fmt: skip
+                    r"|(?P<columns>\b\w++|\{[\w ]++\}) *+:")  # fmt: skip
 _LETTERS = {"title": "A", "aliases": "B"}
 
 Tokenize = Callable[[Sequence[str]], Sequence[Sequence[str]]]
