@@ -63,6 +63,7 @@ class SoundBrain:
     def __init__(self, folder: Path, embedded: Path | None = None) -> None:
         self.folder, self.brain = folder, folder / "brain.db"
         self.notes = folder / "notes"
+        self.compared = False
         self._outputs: dict[str, str] = {}
         # Commands may write to the folder: not to that of the package.
         shutil.copytree(SAMPLE, self.notes)
@@ -209,7 +210,7 @@ def choose_commands(rng: random.Random, reads: int, writes: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def base(embedded_sample: Path) -> Iterator[SoundBrain]:
+def sound_brain(embedded_sample: Path) -> Iterator[SoundBrain]:
     load_program()
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -217,6 +218,16 @@ def base(embedded_sample: Path) -> Iterator[SoundBrain]:
     ):
         patch.setenv("GBRAIN_NOW", NOON)
         yield SoundBrain(Path(folder_path), embedded_sample)
+
+
+@pytest.fixture
+def base(sound_brain: SoundBrain, shared_models: None) -> SoundBrain:
+    """Embed here what doctor embeds, so that not every child process does it again."""
+    if not sound_brain.compared:
+        with Brain.open(sound_brain.brain) as brain:
+            assert brain.count_foreign_vectors()[0] == 0
+        sound_brain.compared = True
+    return sound_brain
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=SLOW) for n in range(1, 20))])
