@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 
 # As the keyword lane of a brain file reads: pages and chunks for each page of the pool.
 _SCORED_PER_PAGE, _CHUNKS_PER_PAGE = 4, 8
-# As its vector lane reads. Under a filter a longer list takes as long as an exact search.
-_NEAREST_PER_PAGE, _NEAREST_PER_PAGE_FILTERED = 10, 2
+# As its vector lane reads. Under a filter a longer list takes as long as an exact search, and one
+# of half the length ends the scan of the index before it has met the nearest.
+_NEAREST_PER_PAGE, _NEAREST_PER_PAGE_FILTERED = 10, 4
 # Pages brought into memory for each page of the pool: words and dates can still reorder them.
 _KEPT_PER_PAGE = 1.5
 # Counts of several words at once stop here.
