@@ -61,15 +61,17 @@ def url(
     postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def shared(url: str) -> Iterator[SharedBrain]:
     with SharedBrain.open_shared(url) as brain:
         yield brain
 
 
-@pytest.fixture
-def local(embedded: Path) -> Iterator[Brain]:
-    with Brain.open(embedded, read_only=True) as brain:
+@pytest.fixture(scope="module")
+def local(embedded_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
+    path = tmp_path_factory.mktemp("local") / "brain.db"
+    shutil.copy(embedded_sample, path)
+    with Brain.open(path, read_only=True) as brain:
         yield brain
 
 
