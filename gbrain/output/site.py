@@ -31,7 +31,7 @@ MAX_INDEX_CHARACTERS = 5_000_000
 
 _SEARCH_SCRIPT = Path(__file__).with_name("site_search.js")
 _JOURNAL = "journal"
-_SYNTAX = re.compile(r"[#*_`>|~=\[\](){}]+|^\s*[-+]\s+", re.MULTILINE)
+_SYNTAX = re.compile(r"[#*_`>|~=\[\](){}]+|^[^\S\n]*+[-+]\s+", re.MULTILINE)
 
 # Whether gbrain may read files of the folder with this path.
 MayRead = Callable[[str], bool]
