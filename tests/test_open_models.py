@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gbrain.brain import Brain
+from gbrain.brain import Brain, open_models
 
 
 @pytest.fixture
@@ -15,7 +15,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "brain.db"
 
 
-def test_two_brains_use_one_model_until_the_last_is_closed(path: Path) -> None:
+def test_two_brains_use_one_model_until_the_last_is_closed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A brain that another test left open would share its model, whose threads run already.
+    monkeypatch.setattr(open_models, "_open", {})
+    monkeypatch.setattr(open_models, "_users", {})
     first = Brain.open(path, make=True)
     first.put("note", b"A note about rivers.\n")
     second = Brain.open(path)

@@ -108,8 +108,9 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]
         yield steps
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_push_that_is_killed_at_any_step_is_completed_by_the_next(
-    server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
     with open_machine(tmp_path, "a", server_url) as a, open_machine(tmp_path, "b", server_url) as b:
         for slug in ("new", "edited", "gone", "both"):
@@ -118,7 +119,7 @@ def test_a_push_that_is_killed_at_any_step_is_completed_by_the_next(
         a.push()
         b.pull()
         acknowledged: dict[str, set[str]] = {}
-        for step in count():
+        for step in count(0, every):
             # The other machine is ahead on one page, so the push has to merge it.
             b.pull()
             b.capture(f"b {step}", name="both")
@@ -127,7 +128,7 @@ def test_a_push_that_is_killed_at_any_step_is_completed_by_the_next(
             a.put("edited", f"# T\n\nedit {step}\n".encode())
             a.capture(f"a {step}", name="both")
             if step:
-                a.delete(f"new/{step - 1}")
+                a.delete(f"new/{step - every}")
             with killed_at(step, monkeypatch) as steps:
                 try:
                     a.push()
@@ -148,11 +149,13 @@ def test_a_push_that_is_killed_at_any_step_is_completed_by_the_next(
         stored = stored_texts(server_url)
         assert all(texts <= stored[slug] for slug, texts in acknowledged.items())
         entries = brain_pages(a)["both"]
-        assert all(f"a {n}\n" in entries and f"b {n}\n" in entries for n in range(step + 1))
+        written = range(0, step + 1, every)
+        assert all(f"a {n}\n" in entries and f"b {n}\n" in entries for n in written)
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_pull_that_is_killed_at_any_step_is_completed_by_the_next(
-    server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
     monkeypatch.setattr("gbrain.remotes.pull._BATCH_PAGES", 3)
     with open_machine(tmp_path, "a", server_url) as a, open_machine(tmp_path, "b", server_url) as b:
@@ -162,13 +165,13 @@ def test_a_pull_that_is_killed_at_any_step_is_completed_by_the_next(
         a.embed()
         a.push()
         b.pull()
-        for step in count():
+        for step in count(0, every):
             for n in range(4):
                 a.put(f"p/{n}", f"# P\n\n{n} {step}\n".encode())
             a.capture(f"a {step}", name="both")
             a.put(f"new/{step}", b"# New\n")
             if step:
-                a.delete(f"new/{step - 1}")
+                a.delete(f"new/{step - every}")
             a.push()
             b.capture(f"b {step}", name="both")
             mine = b.text("both")
@@ -181,9 +184,8 @@ def test_a_pull_that_is_killed_at_any_step_is_completed_by_the_next(
             # Nothing half: every page has a text that one of the two wrote.
             for slug, text in brain_pages(b).items():
                 if slug.startswith("p/"):
-                    assert (
-                        text in (f"# P\n\n{slug[2:]} {s}\n" for s in (step, step - 1)) or not step
-                    )
+                    written = [f"# P\n\n{slug[2:]} {s}\n" for s in (step, step - every)]
+                    assert text in written or not step
             assert all(entry in b.text("both") for entry in mine.splitlines())
             report = b.push()
             assert report.conflicts == []
