@@ -244,7 +244,7 @@ class ModelMethods(BrainFile):
         return calibration is not None and calibration.english_only
 
     def foreign_share(self) -> tuple[float, int]:
-        """Return which share of the notes is not in English, and of how many that can be told."""
+        """Return the share of notes not in English, and how many notes were long enough to tell."""
         from gbrain.store.pages import sample_bodies
         from gbrain.text.language import MAX_CHARACTERS, foreign_share
 

@@ -51,10 +51,10 @@ def list_(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """List the remotes of the brain."""
     with open_brain(db) as brain:
         known = brain.remotes()
-    if json:
-        screen.write_json({"remotes": [output.remote_document(each) for each in known]})
-        return
     documents = [output.remote_document(each) for each in known]
+    if json:
+        screen.write_json({"remotes": documents})
+        return
     rows = [
         (each["name"], each["url"], output.shared_parts(one), each["pulled_at"] or "never")
         for one, each in zip(known, documents, strict=True)

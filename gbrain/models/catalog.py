@@ -169,7 +169,7 @@ def packaged_models() -> list[ModelSpec]:
 
 
 def _packaged_folder(name: str) -> Path | None:
-    """Return the folder of a packaged model: in gbrain itself, or else that of its own wheel."""
+    """Return the folder of a packaged model, in gbrain or in its own wheel; None if missing."""
     folder = Path(__file__).parent / name
     if name != folder.name:
         return None

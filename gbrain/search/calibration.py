@@ -31,6 +31,12 @@ def active_calibration(connection: sqlite3.Connection) -> Calibration | None:
     return _described_calibration(model) or measure_calibration(connection, model.space)
 
 
+def reads_only_english(connection: sqlite3.Connection) -> bool:
+    """Return whether the active model reads English alone, or is not known to read more."""
+    calibration = active_calibration(connection)
+    return calibration is None or calibration.english_only
+
+
 @lru_cache(8)
 def _packaged_calibration(name: str) -> Calibration | None:
     try:

@@ -327,13 +327,12 @@ def _languages_differ(connection: sqlite3.Connection, lanes: LaneResults) -> boo
     """Return whether a model that reads several languages finds another one than the keywords."""
     if not {"fts", "vector"} <= lanes.by_name.keys():
         return False
-    from gbrain.search.calibration import active_calibration
+    from gbrain.search.calibration import reads_only_english
     from gbrain.search.languages import lanes_differ_in_language
 
-    calibration = active_calibration(connection)
-    if calibration is None or calibration.english_only:
-        return False
-    return lanes_differ_in_language(connection, lanes.by_name)
+    return not reads_only_english(connection) and lanes_differ_in_language(
+        connection, lanes.by_name
+    )
 
 
 def _is_answered(match: NameMatch, plan: QueryPlan) -> bool:

@@ -1,6 +1,6 @@
 """Tell the language of a note by its alphabet or its function words; short texts are not guessed.
 
-Function words tell the nine languages of `stop_words.py` and English apart, in any text of a few
+Function words tell English and the languages of `stop_words.py` apart, in any text of a few
 sentences. Libraries for this know more languages, but load megabytes of tables.
 """
 

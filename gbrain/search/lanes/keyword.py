@@ -187,14 +187,6 @@ def _term_weights(connection: sqlite3.Connection, counts: Sequence[int]) -> list
     return [log(1 + (max(pages, count) - count + 0.5) / (count + 0.5)) for count in counts]
 
 
-def _reads_only_english(connection: sqlite3.Connection) -> bool:
-    # Loads the descriptions of models, which a search by keywords alone does without.
-    from gbrain.search.calibration import active_calibration
-
-    calibration = active_calibration(connection)
-    return calibration is None or calibration.english_only
-
-
 def _word_factors(
     connection: sqlite3.Connection,
     coverage: Mapping[int, float],
@@ -215,7 +207,10 @@ def _word_factors(
     if not literal and coverage and len(query.text.split()) <= len(query.terms):
         most = max(coverage.values())
         best = {page_id for page_id, share in coverage.items() if share == most}
-        if len(best) == 1 and (most == 1 or _reads_only_english(connection)):
+        # Loads the descriptions of models, which a search by keywords alone does without.
+        from gbrain.search.calibration import reads_only_english
+
+        if len(best) == 1 and (most == 1 or reads_only_english(connection)):
             literal = best
     factors = {page_id: share**settings.coverage_power for page_id, share in coverage.items()}
     if literal:

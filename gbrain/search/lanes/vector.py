@@ -58,8 +58,7 @@ def search(
     """Return the pages by the similarity of their best chunk with the query, best first.
 
     The second connection scans half of the vectors on another thread, unless a `scan` is given
-    that another lane uses too. `lane` is the one that
-    the pages are for.
+    that another lane uses too. `lane` is the one that the pages are for.
     """
     connection = connections[0]
     pool = settings.lane_pool(lane, query.limit)
