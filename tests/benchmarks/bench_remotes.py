@@ -2,7 +2,8 @@
 
     python tests/benchmarks/bench_remotes.py BRAIN [--prefix SLUGS]
 
-BRAIN is copied, never written. Prints wall time, and the CPU time of this process and its children.
+BRAIN is copied, never written. Prints wall time, and the CPU time of this process and its children
+and that of the server.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
-from postgres_server import start_server
+from postgres_server import Server, start_server
 
 from gbrain.brain import Brain
 from gbrain.brain.replicas import clone_brain
@@ -34,12 +35,28 @@ def cpu_seconds() -> float:
     )
 
 
-def measure(what: str, work: Callable[[], str]) -> None:
-    began, cpu = time.monotonic(), cpu_seconds()
+def server_seconds(server: Server) -> float:
+    """Return the CPU time of the server: its processes, and those that have ended."""
+    assert server.process is not None
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if stat.parent.name == str(server.process.pid):
+            ticks += sum(map(int, fields[11:15]))
+        elif fields[1] == str(server.process.pid):
+            ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def measure(what: str, server: Server, work: Callable[[], str]) -> None:
+    began, cpu, there = time.monotonic(), cpu_seconds(), server_seconds(server)
     result = work()
     print(
-        f"{what:<14} {time.monotonic() - began:7.1f} s  "
-        f"{cpu_seconds() - cpu:7.1f} s CPU here  {result}",
+        f"{what:<14} {time.monotonic() - began:7.1f} s  {cpu_seconds() - cpu:7.1f} s CPU here  "
+        f"{server_seconds(server) - there:7.1f} s CPU there  {result}",
         flush=True,
     )
 
@@ -62,9 +79,9 @@ def main() -> None:
                 report = brain.push(slug_prefix=options.prefix)
                 return f"{len(report.pushed):,} pages, {report.vectors:,} vectors"
 
-            measure("push", push)
-            measure("push again", push)
-        measure("clone", lambda: f"{len(clone_brain(url, clone).created):,} pages")
+            measure("push", server, push)
+            measure("push again", server, push)
+        measure("clone", server, lambda: f"{len(clone_brain(url, clone).created):,} pages")
         size = server.execute("SELECT pg_size_pretty(pg_database_size('notes'))")
         print(f"database {size[0][0]}, clone {clone.stat().st_size / 1e6:,.0f} MB")
         with Brain.open(clone) as brain:

@@ -30,6 +30,24 @@ from psycopg import connect
 # Nobody's work is lost when a test server loses power.
 FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 _START_SECONDS = 60
+_EMPTY = """
+DO $$
+DECLARE
+    name text;
+BEGIN
+    PERFORM pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid();
+    FOR name IN SELECT nspname FROM pg_namespace
+        WHERE nspname !~ '^pg_' AND nspname NOT IN ('public', 'information_schema')
+        OR nspname = 'public' AND EXISTS (
+            SELECT oid FROM pg_class WHERE relnamespace = pg_namespace.oid UNION ALL
+            SELECT oid FROM pg_proc WHERE pronamespace = pg_namespace.oid
+            EXCEPT SELECT objid FROM pg_depend WHERE deptype = 'e')
+    LOOP
+        EXECUTE format('DROP SCHEMA %I CASCADE', name);
+    END LOOP;
+    CREATE SCHEMA IF NOT EXISTS public;
+END $$"""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -64,6 +82,10 @@ class Server:
         with connect(url, autocommit=True, password=self.password or "") as connection:
             cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
+
+    def empty_database(self, database: str) -> None:
+        """End all connections to a database and drop all schemas in it; keep pgvector."""
+        self.execute(_EMPTY, database)
 
 
 @contextmanager

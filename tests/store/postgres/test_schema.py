@@ -86,6 +86,7 @@ def test_a_newer_schema_is_refused(store: SharedStore) -> None:
 
 def test_vectors_work_where_the_extension_has_another_schema(store: SharedStore) -> None:
     try:
+        store.connection.execute("DROP EXTENSION IF EXISTS vector")
         store.connection.execute("CREATE SCHEMA extensions")
         store.connection.execute("CREATE EXTENSION vector SCHEMA extensions")
     except psycopg.errors.FeatureNotSupported:
