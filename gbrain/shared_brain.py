@@ -56,9 +56,7 @@ class SharedBrain(Brain):
         super().__init__(PartialDatabase(Path(redact(url))))
         try:
             self._model = self.active_model().identity
-            with self._connected().transaction() as cursor:
-                state = find_state(cursor)
-            if state is None:
+            if find_state(self._connected()) is None:
                 raise NotFound(
                     f"There is no shared brain in {redact(url)} yet",
                     hint="gbrain push creates it, on a machine that has the notes.",

@@ -29,8 +29,7 @@ def open_remote(database: Database, remote: Remote, *, create: bool = False) -> 
     Raises GbrainError if there is no shared brain, or another or an older one than before.
     """
     with SharedStore(remote.url) as store:
-        with store.transaction() as cursor:
-            state = find_state(cursor)
+        state = find_state(store)
         if state is None and create and remote.identity is None:
             with store.transaction() as cursor:
                 state = create_tables(cursor)

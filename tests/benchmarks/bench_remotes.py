@@ -24,6 +24,7 @@ from postgres_server import Server, start_server
 
 from gbrain.brain import Brain
 from gbrain.brain.replicas import clone_brain
+from gbrain.store.postgres.connection import SharedStore
 
 IDLE_PULLS = 50
 
@@ -85,20 +86,17 @@ def main() -> None:
         size = server.execute("SELECT pg_size_pretty(pg_database_size('notes'))")
         print(f"database {size[0][0]}, clone {clone.stat().st_size / 1e6:,.0f} MB")
         with Brain.open(clone) as brain:
-            times = []
-            for _ in range(IDLE_PULLS):
-                began = time.monotonic()
-                brain.pull()
-                times.append(time.monotonic() - began)
-            print(f"idle pull      {median(times) * 1000:.1f} ms (median of {IDLE_PULLS})")
-            with brain.contact() as contact:
-                times = []
-                for _ in range(IDLE_PULLS):
-                    began = time.monotonic()
-                    with contact.store.transaction() as cursor:
-                        cursor.execute("SELECT sequence FROM gbrain.state")
-                    times.append(time.monotonic() - began)
-            print(f"  of it asking {median(times) * 1000:.1f} ms")
+            pull, connect = median_ms(brain.pull), median_ms(lambda: SharedStore(url).close())
+        print(f"idle pull      {pull:.1f} ms (median of {IDLE_PULLS}), {connect:.1f} to connect")
+
+
+def median_ms(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(IDLE_PULLS):
+        began = time.monotonic()
+        work()
+        times.append(time.monotonic() - began)
+    return median(times) * 1000
 
 
 if __name__ == "__main__":

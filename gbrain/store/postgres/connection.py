@@ -103,15 +103,33 @@ class SharedStore:
 
         Errors of the server are raised as GbrainError. A server that stays silent is given up.
         """
+        with (
+            self._give_up_on_silence(),
+            self.connection.transaction(),
+            self.connection.cursor() as cursor,
+        ):
+            cursor.execute(_SETTINGS)
+            yield cursor
+
+    @contextmanager
+    def one_statement(self) -> Iterator[Cursor[Row]]:
+        """Yield a cursor for a single statement: one round trip, not the four of a transaction.
+
+        It has none of a transaction's settings, so it must name the schema of all that it uses.
+        """
+        with self._give_up_on_silence(), self.connection.cursor() as cursor:
+            yield cursor
+
+    @contextmanager
+    def _give_up_on_silence(self) -> Iterator[None]:
+        """Raise errors of the server as GbrainError, also when it does not answer at all."""
         import psycopg
 
         silence = threading.Timer(TRANSACTION_SECONDS, self._hang_up)
         silence.daemon = True
         silence.start()
         try:
-            with self.connection.transaction(), self.connection.cursor() as cursor:
-                cursor.execute(_SETTINGS)
-                yield cursor
+            yield
         except psycopg.Error as error:
             raise explain_error(error, self.url, lost=self.connection.broken) from error
         finally:

@@ -10,7 +10,7 @@ from gbrain.store.postgres.search_schema import SEARCH_TABLES
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-    from gbrain.store.postgres.connection import Row
+    from gbrain.store.postgres.connection import Row, SharedStore
 
 SHARED_SCHEMA_VERSION = 1
 _APOSTROPHE = "'"
@@ -79,21 +79,25 @@ class SharedState(NamedTuple):
     has_vectors: bool
 
 
+# All names have their schema: it is also run without the search path of a transaction.
 _SELECT_STATE: LiteralString = (
     "SELECT schema_version, identity, sequence, vector_sequence, "
-    "to_regclass('gbrain.vectors') IS NOT NULL FROM gbrain.state"
+    "pg_catalog.to_regclass('gbrain.vectors') IS NOT NULL FROM gbrain.state"
 )
 
 
-def find_state(cursor: Cursor[Row]) -> SharedState | None:
-    """Return the state of the store; None if the database has no brain yet.
+def find_state(store: SharedStore) -> SharedState | None:
+    """Return the state of a store in one round trip; None if the database has no brain yet.
 
     Raises GbrainError if a newer gbrain created it.
     """
-    found = cursor.execute("SELECT to_regclass('gbrain.state')").fetchone()
-    if found is None or found[0] is None:
-        return None
-    return _read_state(cursor, _SELECT_STATE)
+    import psycopg
+
+    with store.one_statement() as cursor:
+        try:
+            return _read_state(cursor, _SELECT_STATE)
+        except psycopg.errors.UndefinedTable:
+            return None
 
 
 def lock_state(cursor: Cursor[Row]) -> SharedState:
@@ -124,9 +128,9 @@ def create_tables(cursor: Cursor[Row]) -> SharedState:
     """Create the tables of a shared store unless they exist, and return its state."""
     # Two machines may push first at the same time.
     cursor.execute("SELECT pg_advisory_xact_lock(hashtext('gbrain'))")
-    state = find_state(cursor)
-    if state is not None:
-        return state
+    found = cursor.execute("SELECT to_regclass('gbrain.state') IS NOT NULL").fetchone()
+    if found == (True,):
+        return _read_state(cursor, _SELECT_STATE)
     from uuid import uuid4
 
     cursor.execute(TABLES)

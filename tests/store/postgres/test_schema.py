@@ -26,8 +26,7 @@ def store(server_url: str) -> Iterator[SharedStore]:
 
 
 def test_an_empty_database_has_no_brain(store: SharedStore) -> None:
-    with store.transaction() as cursor:
-        assert find_state(cursor) is None
+    assert find_state(store) is None
 
 
 def test_tables_are_created_once(store: SharedStore) -> None:
@@ -35,7 +34,7 @@ def test_tables_are_created_once(store: SharedStore) -> None:
         first = create_tables(cursor)
     with store.transaction() as cursor:
         assert create_tables(cursor) == first
-        assert find_state(cursor) == first
+    assert find_state(store) == first
     assert first.sequence == 0
     assert len(first.identity) == 32
 
@@ -80,8 +79,8 @@ def test_a_newer_schema_is_refused(store: SharedStore) -> None:
     with store.transaction() as cursor:
         create_tables(cursor)
         cursor.execute("UPDATE gbrain.state SET schema_version = 99")
-    with pytest.raises(GbrainError, match="newer gbrain"), store.transaction() as cursor:
-        find_state(cursor)
+    with pytest.raises(GbrainError, match="newer gbrain"):
+        find_state(store)
 
 
 def test_vectors_work_where_the_extension_has_another_schema(store: SharedStore) -> None:
@@ -103,7 +102,8 @@ def test_functions_of_other_users_are_not_found(store: SharedStore) -> None:
         "$$ SELECT 'pg_class'::regclass $$"
     )
     with store.transaction() as cursor:
-        assert find_state(cursor) is None
+        created = create_tables(cursor)
+    assert find_state(store) == created
 
 
 @pytest.fixture
@@ -140,8 +140,8 @@ _INSERT_VERSION = (
 
 def test_a_reader_cannot_write(roles: dict[str, str]) -> None:
     with SharedStore(roles["reader"]) as store:
+        assert find_state(store) is not None
         with store.transaction() as cursor:
-            assert find_state(cursor) is not None
             cursor.execute("SELECT * FROM gbrain.pages")
         for statement in (
             _INSERT,
@@ -192,5 +192,5 @@ def test_roles_with_odd_names_are_quoted(postgres_server: Server, server_url: st
                 quoted = name.replace('"', '""')
                 connection.execute(f'DROP OWNED BY "{quoted}"'.encode())
                 connection.execute(f'DROP ROLE "{quoted}"'.encode())
-    with SharedStore(server_url) as store, store.transaction() as cursor:
-        assert find_state(cursor) is not None
+    with SharedStore(server_url) as store:
+        assert find_state(store) is not None
