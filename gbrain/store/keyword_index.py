@@ -18,6 +18,7 @@ from gbrain.types import Scope, ScoredChunk, Term
 _ROW_IN_JSON = "+rowid IN (SELECT value FROM json_each(?))"
 
 
+@asks_whole_brain
 def count_pages_with(connection: sqlite3.Connection, terms: Iterable[Term]) -> list[int]:
     """Return the number of pages that contain each term, in the order of the terms."""
     return [count_matches(connection, "pages", fts_expression((term,))) for term in terms]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gbrain.config import Settings
     from gbrain.store.pages import NamedPage
     from gbrain.store.vector_space import Floats, VectorSpace
-    from gbrain.types import Query, Scope, ScoredChunk
+    from gbrain.types import Query, Scope, ScoredChunk, Term
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,6 +35,7 @@ class WholeBrain(Protocol):
     def approximate_page_count(self) -> int: ...
     def count_chunks(self) -> int: ...
     def count_matches(self, index: str, match: str, most: int | None = None) -> int: ...
+    def count_pages_with(self, terms: Iterable[Term]) -> list[int]: ...
     def filter_values(self, kind: str) -> dict[str, int]: ...
 
     # Keyword lane.

@@ -38,7 +38,6 @@ from gbrain.store.postgres.connection import SharedStore
 from gbrain.store.postgres.vector_index import create_vector_indexes
 from gbrain.store.vectors import active_space
 from gbrain.text.query import parse_query
-from gbrain.text.query_terms import fts_expression
 from gbrain.types import Query, Scope
 
 READERS = 8
@@ -126,8 +125,7 @@ def measure_lanes(local: Brain, shared: SharedBrain, texts: list[str]) -> None:
             with engine_only(shared) as whole:
 
                 def lane(query: Query = query, whole: Any = whole) -> None:
-                    terms = [fts_expression((term,)) for term in query.terms]
-                    found = [whole.count_matches("pages", term) for term in terms]
+                    found = whole.count_pages_with(query.terms)
                     whole.score_pages_and_chunks(query, found, shared.settings)
 
                 counts["engine"].append(timed(lane)[0])

@@ -6,7 +6,8 @@ The formula, its constants and the weights of columns are those of FTS5's bm25()
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gbrain.store.postgres.scope import SharedCondition
@@ -28,6 +29,16 @@ _MIN_IDF = 1e-6
 _MAX_PREFIXED = 1000
 # The places of a longer phrase are not counted: it occurs once.
 _MAX_COUNTED_WORDS = 8
+# Of a longer query the rarest words and phrases are scored: a statement has its limits.
+_MAX_SCORED_PHRASES = 300
+
+# ts_rank of a word with n positions of weight 1 is (1 + 1/4 + ... + 1/n^2) / 1.64493406685, so it
+# tells n, and needs a fifth of the time of unnest and count. These are the bounds between the
+# ranks of n - 1 and n positions, up to the 256 that a tsvector keeps.
+_RANK_BOUNDS = [
+    (total - 0.5 / n**2) / 1.64493406685
+    for n, total in enumerate(accumulate(1 / n**2 for n in range(1, 257)), 1)
+]
 
 
 class Totals(NamedTuple):
@@ -38,23 +49,30 @@ class Totals(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """Where an index is: its rows, their key, the column of words and the length in words."""
+    """Where an index is: its rows, their key, the column of words and the length in words.
+
+    The words of the first columns have letters in the tsvector.
+    """
 
     rows: str
     key: str
     words: str
     length: str
     bounds: str
+    letters: str
 
 
 _TABLES: dict[Index, _Table] = {
-    "pages": _Table("gbrain.search_pages p", "p.id, 0", "p.words", "p.length", "p.bounds"),
+    "pages": _Table(
+        "gbrain.search_pages p", "p.id AS page, 0 AS place", "p.words", "p.length", "p.bounds", "AB"
+    ),
     "chunks": _Table(
-        "gbrain.search_chunks c JOIN gbrain.search_pages p ON p.id = c.page", "p.id, c.position",
-        "c.words", "c.length", "c.bounds",
+        "gbrain.search_chunks c JOIN gbrain.search_pages p ON p.id = c.page",
+        "p.id AS page, c.position AS place", "c.words", "c.length", "c.bounds", "A",
     ),
     "questions": _Table(
-        "gbrain.search_pages p", "p.id, 0", "p.questions", "p.question_length", "'{}'::int[]"
+        "gbrain.search_pages p", "p.id AS page, 0 AS place", "p.questions", "p.question_length",
+        "'{}'::int[]", "",
     ),
 }  # fmt: skip
 
@@ -71,21 +89,45 @@ def read_totals(cursor: Cursor[Row]) -> dict[Index, Totals]:
     return {"pages": Totals(*row[:2]), "chunks": Totals(*row[2:4]), "questions": Totals(*row[4:])}
 
 
+class WordCounts:
+    """How many pages and chunks contain a word; the store is asked once for each."""
+
+    def __init__(self, cursor: Cursor[Row]) -> None:
+        self._cursor = cursor
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def read(self, phrases: Iterable[Phrase]) -> None:
+        """Read the counts of all words that are not known yet, in one statement."""
+        words = {word for phrase in phrases for word in phrase.words} - self._known.keys()
+        if words:
+            rows = _execute(
+                self._cursor,
+                "SELECT term, pages, chunks FROM gbrain.search_terms WHERE term = ANY(%s)",
+                (sorted(words),),
+            )
+            self._known |= dict.fromkeys(words, (0, 0)) | {row[0]: row[1:] for row in rows}
+
+    def count(self, index: Index, phrase: Phrase) -> int:
+        """Return how many rows of an index contain the first word of a phrase."""
+        self.read([phrase])
+        return self._known[phrase.words[0]][0 if index == "pages" else 1]
+
+
 def count_rows(
     cursor: Cursor[Row],
     index: Index,
     query: TextQuery,
     most: int | None = None,
     within: SharedCondition = SharedCondition("true", ()),
+    counts: WordCounts | None = None,
 ) -> int:
     """Return how many rows of an index match, counting at most `most`."""
     if query.tsquery is None:
         return 0
     single = query.phrases[0] if len(query.phrases) == 1 else None
     if single and _is_word(single) and index != "questions" and within.sql == "true":
-        return min(
-            _word_counts(cursor, index, single.words).get(single.words[0], 0), most or 1 << 62
-        )
+        found = (counts or WordCounts(cursor)).count(index, single)
+        return found if most is None else min(found, most)
     table = _TABLES[index]
     limited = "" if most is None else f" LIMIT {int(most)}"
     row = _execute(
@@ -107,6 +149,7 @@ def score_rows(
     totals: Totals,
     candidates: str | None = None,
     within: SharedCondition = SharedCondition("true", ()),
+    counts: WordCounts | None = None,
 ) -> list[tuple[int, int, float]]:
     """Return (page id, position, score) of the rows that match best, best first.
 
@@ -115,49 +158,41 @@ def score_rows(
     """
     if query.tsquery is None or not totals.rows:
         return []
-    sets = [_word_sets(cursor, phrase) for phrase in query.phrases]
-    rarity = _idf(cursor, index, query.phrases, totals)
+    counts = counts or WordCounts(cursor)
     table = _TABLES[index]
-    words: list[tuple[str, float]] = []
-    branches: list[str] = []
-    values: list[object] = []
-    for phrase, found, idf in zip(query.phrases, sets, rarity, strict=True):
-        if _is_word(phrase):
-            words.append((phrase.words[0], idf))
-        else:
-            branch = _phrase_branch(phrase, found, idf)
-            branches.append(branch.sql)
-            values += branch.values
-    branches.append(
-        "SELECT f.page, f.place, f.length, f.bounds, asked.idf, h.positions FROM found f, "
-        "unnest(f.hits) AS h (lexeme, positions, letters) "
-        "JOIN unnest(%s::text[], %s::float8[]) AS asked (lexeme, idf) USING (lexeme)"
-    )
+    rarity = _idf(cursor, index, query.phrases, totals, counts)
+    scored = sorted(zip(rarity, query.phrases, strict=True), key=lambda pair: -pair[0])
     # A word on most pages is worth nothing, and reading its places takes long.
     if candidates:
-        words = [(word, idf) for word, idf in words if idf > _MIN_IDF] or words
-    values += [[word for word, _ in words], [idf for _, idf in words]]
-    lexemes = sorted({word for found in sets for some in found for word in some})
+        scored = [pair for pair in scored if pair[0] > _MIN_IDF] or scored
+    parts: list[str] = []
+    values: list[object] = []
+    for idf, phrase in scored[:_MAX_SCORED_PHRASES]:
+        frequency = (
+            _word_frequency(phrase, weights, table.letters)
+            if _is_word(phrase) and len({*weights[len(table.letters) :]}) == 1
+            else _phrase_frequency(phrase, _word_sets(cursor, phrase), weights)
+        )
+        # The same as tf * (k1 + 1) / (tf + damping), with tf once.
+        parts.append(f"%s * (1 - damping / (damping + {frequency.sql}))")
+        values += (idf * (_K1 + 1), *frequency.values)
     # Looking up common words as well would read most of the index; rows without any score nothing.
     matched = [candidates or query.tsquery] if candidates != ANY_ROW else []
     average = totals.words / totals.rows
+    # OFFSET 0 keeps the planner from writing what is used twice twice.
     sql = (
-        f"WITH found (page, place, length, bounds, hits) AS MATERIALIZED (SELECT {table.key}, "
-        f"{table.length}::float8, {table.bounds}, ts_filter(setweight({table.words}, 'C', "
-        f"%s::text[]), '{{c}}') FROM {table.rows} WHERE "
+        f"SELECT page, place, score FROM (SELECT page, place, {' + '.join(parts)} AS score "
+        f"FROM (SELECT {table.key}, {table.words} AS words, {table.bounds} AS bounds, "
+        f"%s::float8 + %s::float8 * {table.length} AS damping, %s::float8[] AS rank_bounds "
+        f"FROM {table.rows} WHERE "
         + "".join(f"{table.words} @@ %s::tsquery AND " for _ in matched)
-        + f"{within.sql}), counted (page, place, length, bounds, idf, positions) AS "
-        f"({' UNION ALL '.join(branches)}) "
-        "SELECT page, place, sum(idf * tf * %s / (tf + %s + %s * length)) AS score FROM counted, "
-        "LATERAL (SELECT sum((%s::float8[])[1 + width_bucket(one::int, bounds)]) AS tf "
-        "FROM unnest(positions) AS one) AS weighed WHERE tf > 0 "
-        "GROUP BY page, place ORDER BY score DESC, page, place LIMIT %s"
+        + f"{within.sql} OFFSET 0) AS found OFFSET 0) AS scored WHERE score > 0 "
+        "ORDER BY score DESC, page, place LIMIT %s"
     )
     return _execute(
-        cursor,
-        sql,
-        (lexemes, *matched, *within.values, *values, _K1 + 1, _K1 * (1 - _B),
-         _K1 * _B / (average or 1), [float(weight) for weight in weights], limit),
+        cursor, sql,
+        (*values, _K1 * (1 - _B), _K1 * _B / (average or 1), _RANK_BOUNDS,
+         *matched, *within.values, limit),
     )  # fmt: skip
 
 
@@ -166,32 +201,23 @@ def _is_word(phrase: Phrase) -> bool:
 
 
 def _idf(
-    cursor: Cursor[Row], index: Index, phrases: Sequence[Phrase], totals: Totals
+    cursor: Cursor[Row],
+    index: Index,
+    phrases: Sequence[Phrase],
+    totals: Totals,
+    counts: WordCounts,
 ) -> list[float]:
     """Return how rare each phrase is."""
-    words = [phrase.words[0] for phrase in phrases if _is_word(phrase)]
-    known = {} if index == "questions" else _word_counts(cursor, index, words)
+    counts.read(phrases)
 
-    def count(phrase: Phrase) -> int:
-        if _is_word(phrase) and index != "questions":
-            return known.get(phrase.words[0], 0)
-        return count_rows(cursor, index, TextQuery(phrase_tsquery(phrase), (phrase,)))
+    def rarity(phrase: Phrase) -> float:
+        query = TextQuery(phrase_tsquery(phrase), (phrase,))
+        count = count_rows(cursor, index, query, counts=counts)
+        if count >= totals.rows:
+            return _MIN_IDF
+        return max(math.log((totals.rows - count + 0.5) / (count + 0.5)), _MIN_IDF)
 
-    counts = [count(phrase) for phrase in phrases]
-    return [
-        max(math.log((totals.rows - n + 0.5) / (n + 0.5)), _MIN_IDF) if n < totals.rows
-        else _MIN_IDF
-        for n in counts
-    ]  # fmt: skip
-
-
-def _word_counts(cursor: Cursor[Row], index: Index, words: Sequence[str]) -> dict[str, int]:
-    column = "pages" if index == "pages" else "chunks"
-    rows = _execute(
-        cursor, f"SELECT term, {column} FROM gbrain.search_terms WHERE term = ANY(%s)",
-        (list(words),),
-    )  # fmt: skip
-    return dict(rows)
+    return [rarity(phrase) for phrase in phrases]
 
 
 def _word_sets(cursor: Cursor[Row], phrase: Phrase) -> list[list[str]]:
@@ -207,26 +233,56 @@ def _word_sets(cursor: Cursor[Row], phrase: Phrase) -> list[list[str]]:
     return sets
 
 
-def _phrase_branch(phrase: Phrase, sets: list[list[str]], idf: float) -> SharedCondition:
-    """Return the statement that finds the places of a phrase in the rows of `found`."""
-    columns = "f.page, f.place, f.length, f.bounds, %s::float8"
+def _word_frequency(phrase: Phrase, weights: Sequence[float], letters: str) -> SharedCondition:
+    """Return how often a word is in a row of `found`, as an expression of SQL.
+
+    The columns with letters have weights of their own, all others the same one.
+    """
+    tsquery, rest = phrase_tsquery(phrase), weights[-1]
+    parts: list[str] = []
+    values: list[object] = []
+
+    def add(weight: float, counted: str) -> None:
+        if weight:
+            chosen = ",".join("1" if letter in counted else "0" for letter in "DCBA")
+            parts.append(
+                f"%s * width_bucket(ts_rank('{{{chosen}}}', words, %s::tsquery)::float8, "
+                "rank_bounds)"
+            )
+            values.extend((weight, tsquery))
+
+    # Columns with letters come first, and ts_rank tells the number only of first positions.
+    add(rest, "ABCD")
+    steps = [*(float(weight) for weight in weights[: len(letters)]), rest]
+    for place in range(len(letters)):
+        add(steps[place] - steps[place + 1], letters[: place + 1])
+    return SharedCondition(f"({' + '.join(parts) or '0'})", tuple(values))
+
+
+def _phrase_frequency(
+    phrase: Phrase, sets: list[list[str]], weights: Sequence[float]
+) -> SharedCondition:
+    """Return how often a phrase is in a row of `found`, as an expression of SQL."""
+    tsquery = phrase_tsquery(phrase)
     if len(sets) > _MAX_COUNTED_WORDS:
         return SharedCondition(
-            f"SELECT {columns}, '{{{16383}}}'::smallint[] FROM found f WHERE f.hits @@ %s::tsquery",
-            (idf, phrase_tsquery(phrase)),
+            "CASE WHEN words @@ %s::tsquery THEN %s::float8 ELSE 0 END", (tsquery, weights[-1])
         )
+    lexemes = sorted({word for found in sets for word in found})
+    hits = "unnest(ts_filter(setweight(words, 'C', %s::text[]), '{c}'))"
     follows = "".join(
-        " AND EXISTS (SELECT 1 FROM unnest(f.hits) AS n (lexeme, positions, letters) "
+        f" AND EXISTS (SELECT 1 FROM {hits} AS n (lexeme, positions, letters) "
         f"WHERE n.lexeme = ANY(%s::text[]) AND at + {place} = ANY(n.positions))"
         for place in range(1, len(sets))
     )
     return SharedCondition(
-        f"SELECT {columns}, places.positions FROM found f, LATERAL (SELECT array_agg(at) AS "
-        "positions FROM unnest(f.hits) AS h (lexeme, positions, letters), "
-        "unnest(h.positions) AS at "
-        f"WHERE h.lexeme = ANY(%s::text[]){follows}) AS places WHERE places.positions IS NOT NULL",
-        (idf, *sets),
-    )
+        "CASE WHEN words @@ %s::tsquery THEN (SELECT coalesce(sum((%s::float8[])"
+        "[1 + width_bucket(at::int, bounds)]), 0) "
+        f"FROM {hits} AS h (lexeme, positions, letters), unnest(h.positions) AS at "
+        f"WHERE h.lexeme = ANY(%s::text[]){follows}) ELSE 0 END",
+        (tsquery, [float(weight) for weight in weights], lexemes, sets[0],
+         *(value for found in sets[1:] for value in (lexemes, found))),
+    )  # fmt: skip
 
 
 def _execute(cursor: Cursor[Row], sql: str, values: Sequence[object]) -> list[Row]:

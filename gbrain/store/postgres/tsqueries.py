@@ -57,8 +57,7 @@ class _ExpressionReader:
         parts = [self._read_all(letters)]
         while self._take("OR"):
             parts.append(self._read_all(letters))
-        known = [part for part in parts if part]
-        return known[0] if len(known) == 1 else f"({' | '.join(known)})" if known else None
+        return _join_any([part for part in parts if part])
 
     def _read_all(self, letters: str) -> str | None:
         parts = [self._read_not(letters)]
@@ -101,6 +100,17 @@ class _ExpressionReader:
             self._tokens.pop()
             return True
         return False
+
+
+def any_of(phrases: Sequence[Phrase]) -> str | None:
+    """Return the tsquery of rows with at least one of the phrases."""
+    return _join_any([phrase_tsquery(phrase) for phrase in phrases])
+
+
+def _join_any(tsqueries: list[str]) -> str | None:
+    if len(tsqueries) < 2:
+        return tsqueries[0] if tsqueries else None
+    return f"({' | '.join(tsqueries)})"
 
 
 def phrase_tsquery(phrase: Phrase) -> str:

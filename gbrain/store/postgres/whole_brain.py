@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, LiteralString, NamedTuple, cast
 
 from gbrain.config import Settings
@@ -12,7 +13,14 @@ from gbrain.store.chunks import CHUNK_ID_BITS, first_chunk_id
 from gbrain.store.keyword_index import pages_with_text
 from gbrain.store.page_writer import write_page
 from gbrain.store.pages import NamedPage
-from gbrain.store.postgres.keyword_search import ANY_ROW, Index, count_rows, read_totals, score_rows
+from gbrain.store.postgres.keyword_search import (
+    ANY_ROW,
+    Index,
+    WordCounts,
+    count_rows,
+    read_totals,
+    score_rows,
+)
 from gbrain.store.postgres.scope import (
     SharedCondition,
     chunk_days_condition,
@@ -20,14 +28,14 @@ from gbrain.store.postgres.scope import (
     page_condition,
 )
 from gbrain.store.postgres.search_index import QUESTION, keyword_tokenizer
-from gbrain.store.postgres.tsqueries import TextQuery, read_expression
+from gbrain.store.postgres.tsqueries import TextQuery, any_of, read_expression
 from gbrain.store.postgres.vector_search import find_model, nearest_chunks, read_vectors
 from gbrain.store.postgres.word_vectors import cut_word, quote_lexeme
 from gbrain.store.whole_brain import read_partial
 from gbrain.text.query_terms import MAX_SCORED_PAGES, fts_expression, rare_terms_expression
 from gbrain.text.similarity import edit_distance
 from gbrain.text.slug import fold_name
-from gbrain.types import Query, Scope, ScoredChunk
+from gbrain.types import Query, Scope, ScoredChunk, Term
 
 if TYPE_CHECKING:
     import sqlite3
@@ -118,7 +126,7 @@ class SharedWholeBrain:
             "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), "
             "set_config('jit', 'off', true)"
         )
-        self._totals = read_totals(cursor)
+        self._totals, self._counts = read_totals(cursor), WordCounts(cursor)
         self._model_identity = model
         self._model: int | None = None
         self._loaded: set[int] = set()
@@ -221,8 +229,31 @@ class SharedWholeBrain:
     def count_matches(self, index: str, match: str, most: int | None = None) -> int:
         query = self._read(match)
         if most is None and len(query.phrases) > 1:
+            estimate = self._estimate_union(cast(Index, index), query)
+            if estimate >= _MAX_COUNTED:
+                return estimate
             most = _MAX_COUNTED
-        return count_rows(self._cursor, cast(Index, index), query, most)
+        return count_rows(self._cursor, cast(Index, index), query, most, counts=self._counts)
+
+    def count_pages_with(self, terms: Iterable[Term]) -> list[int]:
+        matches = [fts_expression((term,)) for term in terms]
+        self._counts.read(phrase for match in matches for phrase in self._read(match).phrases)
+        return [self.count_matches("pages", match) for match in matches]
+
+    def _estimate_union(self, index: Index, query: TextQuery) -> int:
+        """Return about how many rows have one of the words, as if these were independent.
+
+        0 unless one of the words is in many rows, and for queries that are no such list.
+        """
+        rows = self._totals[index].rows
+        if index == "questions" or query.tsquery != any_of(query.phrases):
+            return 0
+        self._counts.read(query.phrases)
+        words = [phrase for phrase in query.phrases if len(phrase.words) == 1]
+        found = [self._counts.count(index, phrase) for phrase in words]
+        if max(found, default=0) < _MAX_COUNTED:
+            return 0
+        return round(rows * (1 - prod(1 - min(count, rows) / rows for count in found)))
 
     def filter_values(self, kind: str) -> dict[str, int]:
         return dict(self._cursor.execute(_FILTER_VALUES[kind]).fetchall())
@@ -246,7 +277,7 @@ class SharedWholeBrain:
         def score(candidates: str | None) -> dict[int, float]:
             rows = score_rows(
                 self._cursor, "pages", asked, weights, _SCORED_PER_PAGE * pool,
-                totals=self._totals["pages"], within=within,
+                totals=self._totals["pages"], counts=self._counts, within=within,
                 candidates=self._read(candidates).tsquery if candidates else None,
             )  # fmt: skip
             return {page_id: value for page_id, _, value in rows}
@@ -264,8 +295,8 @@ class SharedWholeBrain:
             )
         rows = score_rows(
             self._cursor, "chunks", asked, (settings.title_weight, 1.0, 1.0),
-            _CHUNKS_PER_PAGE * pool, totals=self._totals["chunks"], within=inside,
-            candidates=ANY_ROW if narrower else None,
+            _CHUNKS_PER_PAGE * pool, totals=self._totals["chunks"], counts=self._counts,
+            within=inside, candidates=ANY_ROW if narrower else None,
         )  # fmt: skip
         combined = dict(scores)
         seen: set[int] = set()

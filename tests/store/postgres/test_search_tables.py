@@ -106,6 +106,8 @@ def test_scores_are_those_of_fts5(store: SharedStore) -> None:
     chance = random.Random(5)
     texts = {f"notes/p{number}": random_page(chance) for number in range(60)}
     texts["notes/long"] = "# Long\n\n" + "boats river " * 400
+    for number in (20, 100, 249, 250):
+        texts[f"notes/often{number}"] = "# River\n\n" + "x river " * number
     push(store, dict(texts))
     memory = sqlite3.connect(":memory:", isolation_level=None)
     migrate(memory)
