@@ -68,6 +68,7 @@ class OpenBrain:
             return brain
         self._close()
         self._brain = brain = self._open()
+        brain.prepare_for_many_queries()
         self._state = brain.state()
         return brain
 

@@ -57,6 +57,18 @@ class ModelMethods(BrainFile):
             self._cross_encoder.close()
         super().close()
 
+    def prepare_for_many_queries(self) -> None:
+        """Let models and vectors be loaded in the way that is fastest in the long run."""
+        from gbrain.store.usage_log import try_write
+        from gbrain.store.vector_bits import add_missing_stamp
+        from gbrain.store.vectors import active_space
+
+        self.keep_open = True
+        with self.database.read_transaction() as connection:
+            space = active_space(connection)
+        if space:
+            try_write(self.database, lambda connection: add_missing_stamp(connection, space))
+
     @property
     def embedder(self) -> OnnxEmbedder:
         """The active model, opened on first use."""
@@ -68,7 +80,9 @@ class ModelMethods(BrainFile):
         if self._embedder is not None and self._embedder.spec.identity != model.identity:
             self._close_embedder()
         if self._embedder is None:
-            self._embedder = acquire_embedder(self._verified_spec(model))
+            self._embedder = acquire_embedder(
+                self._verified_spec(model), for_many_texts=self.keep_open
+            )
         return self._embedder
 
     @property

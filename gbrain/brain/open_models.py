@@ -16,14 +16,14 @@ _open: dict[Key, OnnxEmbedder] = {}
 _users: dict[Key, int] = {}
 
 
-def acquire_embedder(spec: ModelSpec) -> OnnxEmbedder:
+def acquire_embedder(spec: ModelSpec, *, for_many_texts: bool = False) -> OnnxEmbedder:
     """Return the model, opened if no brain uses it yet; the caller releases it."""
     from gbrain.models.embedder import OnnxEmbedder
 
     key = (OnnxEmbedder, spec.identity, str(spec.folder))
     with _lock:
         if key not in _open:
-            _open[key] = OnnxEmbedder(spec)
+            _open[key] = OnnxEmbedder(spec, for_many_texts=for_many_texts)
         _users[key] = _users.get(key, 0) + 1
         return _open[key]
 

@@ -38,18 +38,18 @@ class OnnxEmbedder:
     they are removed: a question is then as close to notes in other languages as to its own.
     """
 
-    def __init__(self, spec: ModelSpec, threads: int | None = None) -> None:
+    def __init__(
+        self, spec: ModelSpec, threads: int | None = None, *, for_many_texts: bool = False
+    ) -> None:
         """Open the model if its files have the right sizes.
 
-        `threads` is the number of threads that embed chunks (default: all cores).
+        `threads` is the number of threads that embed chunks (default: all cores). Opened
+        `for_many_texts` it takes longer to open, and a third less for a short query.
         """
         check_sizes(spec)
         self.spec = spec
         self._model = spec.folder / spec.model_file
-        session, self._tokens = open_session_and(
-            self._model, lambda: ModelTokenizer.open(spec), fused=spec.fused
-        )
-        self._network = Transformer(session, self._model)
+        self._open(for_many_texts=for_many_texts)
         self._threads = threads or usable_cores()
         self._embedded_chunks = 0
         self._pool: ThreadPoolExecutor | None = None
@@ -78,8 +78,8 @@ class OnnxEmbedder:
         try:
             for text in texts:
                 self._embedded_chunks += 1
-                if self._embedded_chunks == PACK_AFTER_TEXTS:
-                    self._prepare_for_many_texts()
+                if self._embedded_chunks == PACK_AFTER_TEXTS and not self._is_for_many_texts:
+                    self._open(for_many_texts=True)
                 pending.append(pool.submit(self._embed, self.spec.passage_prefix + text))
                 while pending and (pending[0].done() or len(pending) >= max_pending):
                     yield pending.popleft().result()
@@ -106,14 +106,15 @@ class OnnxEmbedder:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gbrain-embed")
         return self._pool
 
-    def _prepare_for_many_texts(self) -> None:
+    def _open(self, *, for_many_texts: bool) -> None:
         session, self._tokens = open_session_and(
             self._model,
-            lambda: ModelTokenizer.open(self.spec, for_many_texts=True),
+            lambda: ModelTokenizer.open(self.spec, for_many_texts=for_many_texts),
             fused=self.spec.fused,
-            packed=True,
+            packed=for_many_texts,
         )
         self._network = Transformer(session, self._model)
+        self._is_for_many_texts = for_many_texts
 
     def _embed(self, text: str) -> NDArray[np.float32]:
         import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Container, Sequence
 
-from gbrain.store.chunks import StoredChunk, first_chunk, mark_matches, read_chunks
+from gbrain.store.chunks import StoredChunk, chunk_matches, first_chunk, mark_matches, read_chunks
 from gbrain.store.pages import page_labels
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.slug import fold_name
@@ -65,7 +65,7 @@ def _chunk_to_show(connection: sqlite3.Connection, page: Ranked, query: Query) -
     if not vector or keyword is None or keyword == vector.chunk_id or "date" in page.boosts:
         return keyword
     every_term = fts_expression(query.terms, "AND") if query.terms else None
-    if every_term and mark_matches(connection, keyword, every_term):
+    if every_term and chunk_matches(connection, keyword, every_term):
         return keyword
     return vector.chunk_id
 

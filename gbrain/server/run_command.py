@@ -160,7 +160,7 @@ def run_for(request: Request, brain: Brain) -> bytes | None:
         request.terminals[0] == "1",
         lambda text: frames.add(PAGED, text.encode()),
     )
-    brain.keep_open, brain.confirm = True, _decline
+    brain.confirm = _decline
     with (
         _setting(_streams, streams),
         _setting(remote_terminal, terminal),

@@ -59,11 +59,14 @@ def read_chunks(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dic
     return {row[0]: _from_row(row) for row in rows}
 
 
-def read_chunk_texts(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, str]:
-    """Return the texts of the chunks with these ids, by id."""
+def read_non_ascii_texts(
+    connection: sqlite3.Connection, chunk_ids: Iterable[int]
+) -> dict[int, str]:
+    """Return the texts of those of the chunks that are not ASCII alone, by id."""
     return dict(
         connection.execute(
-            "SELECT id, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+            "SELECT id, text FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
+            "AND length(text) <> length(CAST(text AS BLOB))",
             (json.dumps(list(chunk_ids)),),
         ).fetchall()
     )
@@ -130,6 +133,15 @@ def mark_matches(connection: sqlite3.Connection, chunk_id: int, match: str) -> s
         (MARK_ON, MARK_OFF, match, chunk_id),
     ).fetchone()
     return extend_marks(plain_text(row[0])) if row else None
+
+
+def chunk_matches(connection: sqlite3.Connection, chunk_id: int, match: str) -> bool:
+    """Return whether a chunk that has a text matches an FTS5 expression."""
+    row = connection.execute(
+        "SELECT text <> '' FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid = ?",
+        (match, chunk_id),
+    ).fetchone()
+    return row is not None and bool(row[0])
 
 
 def replace_chunks(

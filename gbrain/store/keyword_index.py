@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from gbrain.store.scope import chunk_days_condition, page_condition
 from gbrain.store.whole_brain import asks_whole_brain
@@ -16,6 +16,7 @@ from gbrain.types import Scope, ScoredChunk, Term
 
 # The plus before rowid keeps SQLite from running the match once for each of the rows.
 _ROW_IN_JSON = "+rowid IN (SELECT value FROM json_each(?))"
+_PASSED_PER_LOOKUP = 80
 
 
 @asks_whole_brain
@@ -274,10 +275,15 @@ def count_chunks_with(connection: sqlite3.Connection, term: Term) -> int:
     return count_matches(connection, "chunks", fts_expression((term,)))
 
 
-def pages_with(connection: sqlite3.Connection, term: Term, page_ids: Iterable[int]) -> set[int]:
-    """Return which of the pages contain a term."""
+def pages_with(
+    connection: sqlite3.Connection, term: Term, page_ids: Collection[int], count: int
+) -> set[int]:
+    """Return which of the pages contain a term that `count` pages contain."""
+    # Looking up one page takes as long as passing over so many that contain the term.
+    one_by_one = count > _PASSED_PER_LOOKUP * len(page_ids)
+    within = _ROW_IN_JSON.removeprefix("+") if one_by_one else _ROW_IN_JSON
     rows = connection.execute(
-        f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {_ROW_IN_JSON}",
+        f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {within}",
         (fts_expression((term,)), json.dumps(list(page_ids))),
     )
     return {row[0] for row in rows}

@@ -3,11 +3,12 @@
 A bit says whether a number is above the mean of that number in the brain (the centre, in row -1).
 Bits exist only in a brain with many vectors, where the centre is known and a scan of codes is slow.
 They follow from the codes. A row has the bits of one segment: for each 64 numbers, the words of all
-its slots one after the other.
+its slots one after the other. Row -2 is a stamp: random bytes, new after each change.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Mapping
 from itertools import groupby
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 # With fewer segments of codes, a scan of these takes a few milliseconds.
 MIN_SEGMENTS = 16
 _CENTRE = -1
+_STAMP = -2
+_STAMP_BYTES = 16
 
 # The share of the slots that is kept by the bits of the query, and then by its numbers in 16 steps.
 # On 40,000 sentences of SciFact, Cranfield and LoCoMo and 100 of their questions, .999 of the exact
@@ -70,13 +73,14 @@ def rebuild_bits(connection: sqlite3.Connection, space: VectorSpace) -> None:
             (space.model_id, segment),
         ).fetchone()
         _insert(connection, space, segment, _segment_bits(row[0], space, centre))
+    write_stamp(connection, space)
 
 
 def write_bits(
     connection: sqlite3.Connection, space: VectorSpace, codes: Mapping[int, bytes]
 ) -> None:
     """Write the bits of some codes by slot; the first time that there are enough, those of all."""
-    centre = _read_centre(connection, space)
+    centre = read_centre(connection, space)
     if centre is None:
         if max(codes, default=0) >= (MIN_SEGMENTS - 1) * SEGMENT_SLOTS:
             rebuild_bits(connection, space)
@@ -97,11 +101,12 @@ def write_bits(
                 for word, value in enumerate(_encode(codes[slot], space, centre)[0]):
                     blob.seek(8 * (word * SEGMENT_SLOTS + slot % SEGMENT_SLOTS))
                     blob.write(value.tobytes())
+    write_stamp(connection, space)
 
 
 def count_wrong_segments(connection: sqlite3.Connection, space: VectorSpace) -> int:
     """Return how many segments have other bits than those of their codes, or none."""
-    centre = _read_centre(connection, space)
+    centre = read_centre(connection, space)
     has_bits = connection.execute(
         f"SELECT 1 FROM {space.bits} WHERE model_id = ? LIMIT 1", (space.model_id,)
     ).fetchone()
@@ -121,31 +126,25 @@ def remove_bits(connection: sqlite3.Connection, space: VectorSpace) -> None:
     connection.execute(f"DELETE FROM {space.bits} WHERE model_id = ?", (space.model_id,))
 
 
-def likely_slots(
-    connection: sqlite3.Connection, space: VectorSpace, query: Floats, count: int
-) -> Slots | None:
+def likely_slots(bits: Words, centre: Floats, query: Floats, count: int) -> Slots | None:
     """Return the slots, in order, among which the `count` most similar vectors are.
 
-    None if there are no bits, or if most slots would be returned.
+    None if most slots would be returned.
     """
     import numpy as np
 
-    bits = _read_bits(connection, space)
-    centre = None if bits is None else _read_centre(connection, space)
-    if bits is None or centre is None:
-        return None
-    slots = bits.shape[0] * SEGMENT_SLOTS
+    slots = bits.shape[1]
     by_steps = max(slots // _SHARE_BY_STEPS, _MIN_BY_STEPS, _CANDIDATES_PER_SLOT * count)
     by_bits = max(slots // _SHARE_BY_BITS, _MIN_BY_BITS, 2 * by_steps)
     if by_bits > slots // 2:
         return None
     residual = query - centre
-    distance = np.zeros((bits.shape[0], SEGMENT_SLOTS), np.uint16)
-    for number, word in enumerate(_pack(residual[None] > 0)[0]):
-        distance += np.bitwise_count(bits[:, number] ^ word)
-    near = _lowest(distance.ravel(), by_bits)
-    words = bits[near // SEGMENT_SLOTS, :, near % SEGMENT_SLOTS].T
-    likely = near[_lowest(-_score_words(words, residual), by_steps)]
+    distance, differing = np.zeros(slots, np.uint16), np.empty(slots, np.uint64)
+    for row, word in zip(bits, _pack(residual[None] > 0)[0], strict=True):
+        np.bitwise_xor(row, word, out=differing)
+        distance += np.bitwise_count(differing)
+    near = _lowest(distance, by_bits)
+    likely = near[_lowest(-_score_words(bits[:, near], residual), by_steps)]
     return np.sort(likely)
 
 
@@ -174,12 +173,11 @@ def _lowest(values: NDArray[np.uint16] | Integers, count: int) -> Slots:
     return np.flatnonzero(shifted <= enough)
 
 
-def _read_bits(connection: sqlite3.Connection, space: VectorSpace) -> Words | None:
-    """Return the bits by segment, word and slot; None if those of a segment are missing."""
+def read_bits(connection: sqlite3.Connection, space: VectorSpace) -> Words | None:
+    """Return the bits by word and slot; None if those of a segment are missing."""
     import numpy as np
 
-    table = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (space.bits,))
-    if table.fetchone() is None:
+    if not _has_table(connection, space):
         return None
     rows = connection.execute(
         f"SELECT segment, bits FROM {space.bits} WHERE model_id = ? AND segment >= 0 "
@@ -195,20 +193,56 @@ def _read_bits(connection: sqlite3.Connection, space: VectorSpace) -> Words | No
     )
     if not complete:
         return None
-    joined = np.frombuffer(b"".join(row[1] for row in rows), np.uint64)
-    return joined.reshape(len(rows), _word_count(space), SEGMENT_SLOTS)
+    words = np.empty((_word_count(space), len(rows), SEGMENT_SLOTS), np.uint64)
+    for segment, bits in rows:
+        words[:, segment] = np.frombuffer(bits, np.uint64).reshape(-1, SEGMENT_SLOTS)
+    return words.reshape(len(words), -1)
 
 
-def _read_centre(connection: sqlite3.Connection, space: VectorSpace) -> Floats | None:
+def read_centre(connection: sqlite3.Connection, space: VectorSpace) -> Floats | None:
+    """Return the mean of all vectors; None if there are no bits."""
     import numpy as np
 
+    value = _read_value(connection, space, _CENTRE)
+    if not isinstance(value, bytes) or len(value) != 4 * space.dimension:
+        return None
+    return np.frombuffer(value, np.float32)
+
+
+def read_stamp(connection: sqlite3.Connection, space: VectorSpace) -> bytes | None:
+    """Return bytes that no other state of codes and bits has; None if they have no stamp."""
+    if not _has_table(connection, space):
+        return None
+    value = _read_value(connection, space, _STAMP)
+    return value if isinstance(value, bytes) and len(value) == _STAMP_BYTES else None
+
+
+def write_stamp(connection: sqlite3.Connection, space: VectorSpace) -> None:
+    """Give the bits another stamp."""
+    connection.execute(
+        f"INSERT OR REPLACE INTO {space.bits} (model_id, segment, bits) VALUES (?, ?, ?)",
+        (space.model_id, _STAMP, os.urandom(_STAMP_BYTES)),
+    )
+
+
+def add_missing_stamp(connection: sqlite3.Connection, space: VectorSpace) -> None:
+    """Give bits without a stamp one: those that an earlier gbrain wrote."""
+    if read_stamp(connection, space) is None and read_centre(connection, space) is not None:
+        write_stamp(connection, space)
+
+
+def _has_table(connection: sqlite3.Connection, space: VectorSpace) -> bool:
+    # A brain that cannot be upgraded, because it is read-only, may have none.
+    table = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (space.bits,))
+    return table.fetchone() is not None
+
+
+def _read_value(connection: sqlite3.Connection, space: VectorSpace, segment: int) -> object:
     row = connection.execute(
         f"SELECT bits FROM {space.bits} WHERE model_id = ? AND segment = ?",
-        (space.model_id, _CENTRE),
+        (space.model_id, segment),
     ).fetchone()
-    if row is None or not isinstance(row[0], bytes) or len(row[0]) != 4 * space.dimension:
-        return None
-    return np.frombuffer(row[0], np.float32)
+    return row and row[0]
 
 
 def _insert(connection: sqlite3.Connection, space: VectorSpace, segment: int, bits: bytes) -> None:

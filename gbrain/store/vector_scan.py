@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from gbrain.store.scope import chunk_row_condition
 from gbrain.store.vector_bits import likely_slots
+from gbrain.store.vector_memory import VectorMemory, find_memory, read_bits_and_centre
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size, damaged_vectors
 from gbrain.threads import BackgroundCall
 from gbrain.types import Scope, ScoredChunk
 
 if TYPE_CHECKING:
+    from gbrain.store.vector_memory import Codes
     from gbrain.store.vector_space import Floats, Slots
 
 # Codes turned into float32 at once: the copy fits into the cache of a processor core.
@@ -29,6 +31,9 @@ def approximate_cosines(
     """
     import numpy as np
 
+    memory = find_memory(connections[0], space)
+    if memory and memory.codes is not None:
+        return _score_codes(memory.codes, query)
     last = (
         connections[0]
         .execute(
@@ -47,7 +52,7 @@ def approximate_cosines(
         ):
             check_size(codes, SEGMENT_SLOTS * (4 + space.dimension))
             first = segment * SEGMENT_SLOTS
-            scores[first : first + SEGMENT_SLOTS] = _score_codes(codes, query)
+            scores[first : first + SEGMENT_SLOTS] = _score_packed(codes, query)
 
     other = BackgroundCall(lambda: scan(connections[1], 1)) if last > 0 else None
     scan(connections[0], 0)
@@ -60,8 +65,20 @@ def code_cosines(
     connection: sqlite3.Connection, space: VectorSpace, query: Floats, slots: Slots
 ) -> Floats:
     """Return the approximate cosines of the vectors in ascending `slots`; 0 without a code."""
+    return _code_cosines(connection, space, query, slots, find_memory(connection, space))
+
+
+def _code_cosines(
+    connection: sqlite3.Connection,
+    space: VectorSpace,
+    query: Floats,
+    slots: Slots,
+    memory: VectorMemory | None,
+) -> Floats:
     import numpy as np
 
+    if memory and memory.codes is not None and (not len(slots) or slots[-1] < len(memory.codes)):
+        return _score_codes(memory.codes[slots], query)
     width = 4 + space.dimension
     rowids = dict(
         connection.execute(
@@ -82,7 +99,7 @@ def code_cosines(
                 raise damaged_vectors()
             # Typeshed knows only single bytes.
             codes += [blob[start : start + width] for start in starts[first:last]]  # type: ignore[misc]
-    return _score_codes(b"".join(codes), query) if codes else np.zeros(0, np.float32)
+    return _score_packed(b"".join(codes), query) if codes else np.zeros(0, np.float32)
 
 
 def nearest_slots(
@@ -94,19 +111,26 @@ def nearest_slots(
     """
     import numpy as np
 
-    slots = likely_slots(connection, space, query, count)
+    memory = find_memory(connection, space)
+    source = memory or read_bits_and_centre(connection, space)
+    slots = source and likely_slots(source.bits, source.centre, query, count)
     if slots is None:
         return None
-    cosines = code_cosines(connection, space, query, slots)
+    cosines = _code_cosines(connection, space, query, slots, memory)
     best: Slots = slots[np.argpartition(-cosines, count)[:count]]
     return best
 
 
-def _score_codes(codes: bytes, query: Floats) -> Floats:
+def _score_packed(codes: bytes, query: Floats) -> Floats:
+    import numpy as np
+
+    return _score_codes(np.frombuffer(codes, np.uint8).reshape(-1, 4 + len(query)), query)
+
+
+def _score_codes(rows: Codes, query: Floats) -> Floats:
     """Return the cosines of packed codes with `query`."""
     import numpy as np
 
-    rows = np.frombuffer(codes, np.uint8).reshape(-1, 4 + len(query))
     scores = np.empty(len(rows), np.float32)
     work = np.empty((min(len(rows), _CODES_AT_ONCE), len(query)), np.float32)
     for start in range(0, len(rows), _CODES_AT_ONCE):
@@ -135,12 +159,15 @@ def exact_cosines(
         f"AND v.slot IN (SELECT value FROM json_each(?)) AND {within.sql}",
         (space.model_id, json.dumps([int(slot) for slot in slots]), *within.values),
     ).fetchall()
-    for row in rows:
-        check_size(row[2], 2 * space.dimension)
-    packed = np.frombuffer(b"".join(row[2] for row in rows), np.float16)
+    if not rows:
+        return []
+    chunk_ids, page_ids, vectors = zip(*rows, strict=True)
+    for vector in vectors:
+        check_size(vector, 2 * space.dimension)
+    packed = np.frombuffer(b"".join(vectors), np.float16)
     cosines = packed.reshape(-1, space.dimension).astype(np.float32) @ query
-    found = [
-        ScoredChunk(chunk_id, page_id, cosine)
-        for (chunk_id, page_id, _), cosine in zip(rows, cosines.tolist(), strict=True)
+    order = np.lexsort((chunk_ids, -cosines))
+    return [
+        ScoredChunk(chunk_ids[n], page_ids[n], cosine)
+        for n, cosine in zip(order.tolist(), cosines[order].tolist(), strict=True)
     ]
-    return sorted(found, key=lambda chunk: (-chunk.score, chunk.chunk_id))

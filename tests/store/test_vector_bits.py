@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from gbrain.brain import Brain
 from gbrain.store import vector_scan, vectors
-from gbrain.store.vector_bits import MIN_SEGMENTS, count_wrong_segments, likely_slots, rebuild_bits
+from gbrain.store.vector_bits import (
+    MIN_SEGMENTS,
+    add_missing_stamp,
+    count_wrong_segments,
+    likely_slots,
+    read_stamp,
+    rebuild_bits,
+)
+from gbrain.store.vector_memory import find_memory, read_bits_and_centre
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace
 
 DIMENSION = 96
@@ -72,6 +80,14 @@ def connection(large: Brain) -> Iterator[sqlite3.Connection]:
 SPACE = VectorSpace(7, DIMENSION)
 
 
+def find_likely(
+    connection: sqlite3.Connection, query: Floats, count: int
+) -> NDArray[np.int64] | None:
+    """The likely slots by the bits in the file, whatever is in memory."""
+    source = read_bits_and_centre(connection, SPACE)
+    return source and likely_slots(source.bits, source.centre, query, count)
+
+
 def test_the_nearest_slots_are_those_of_exact_search(
     connection: sqlite3.Connection, rows: Floats
 ) -> None:
@@ -111,9 +127,9 @@ def test_each_change_of_a_vector_changes_its_bits(
 )
 def test_incomplete_bits_are_not_used(connection: sqlite3.Connection, statement: str) -> None:
     query = draw(1, seed=6)[0]
-    assert likely_slots(connection, SPACE, query, 50) is not None
+    assert find_likely(connection, query, 50) is not None
     connection.execute(statement)
-    assert likely_slots(connection, SPACE, query, 50) is None
+    assert find_likely(connection, query, 50) is None
 
 
 def test_wrong_bits_are_counted_and_rebuilt(connection: sqlite3.Connection) -> None:
@@ -126,11 +142,74 @@ def test_wrong_bits_are_counted_and_rebuilt(connection: sqlite3.Connection) -> N
 
 
 def test_all_slots_are_scanned_if_most_are_asked_for(connection: sqlite3.Connection) -> None:
-    assert likely_slots(connection, SPACE, draw(1, seed=6)[0], COUNT // 4) is None
+    assert find_likely(connection, draw(1, seed=6)[0], COUNT // 4) is None
 
 
 def test_a_model_without_vectors_has_no_bits(connection: sqlite3.Connection) -> None:
     vectors.remove_all_vectors(connection, SPACE)
     left = connection.execute("SELECT count(*) FROM page_embeddings_bits_96").fetchone()[0]
     assert left == 0
-    assert likely_slots(connection, SPACE, draw(1, seed=6)[0], 50) is None
+    assert find_likely(connection, draw(1, seed=6)[0], 50) is None
+
+
+def load_memory(connection: sqlite3.Connection) -> None:
+    """Scan until the vectors are in memory."""
+    for _ in range(20):
+        if find_memory(connection, SPACE):
+            return
+    raise AssertionError("the vectors were not loaded")
+
+
+def test_a_single_scan_loads_nothing(connection: sqlite3.Connection) -> None:
+    rebuild_bits(connection, SPACE)
+    assert find_memory(connection, SPACE) is None
+
+
+def test_vectors_in_memory_are_scored_like_those_of_the_file(
+    connection: sqlite3.Connection,
+) -> None:
+    rebuild_bits(connection, SPACE)
+    query, slots = draw(1, seed=8)[0], np.arange(0, COUNT, 7)
+
+    def scan() -> tuple[NDArray[np.int64] | None, Floats]:
+        nearest = vector_scan.nearest_slots(connection, SPACE, query, 50)
+        return nearest, vector_scan.code_cosines(connection, SPACE, query, slots)
+
+    from_file = scan()
+    load_memory(connection)
+    in_memory = scan()
+    assert from_file[0] is not None
+    assert in_memory[0] is not None
+    assert np.array_equal(from_file[0], in_memory[0])
+    assert np.array_equal(from_file[1], in_memory[1])
+    everything = vector_scan.approximate_cosines((connection, connection), SPACE, query)
+    assert np.array_equal(everything[slots], from_file[1])
+
+
+def test_vectors_in_memory_are_not_used_after_a_change(
+    connection: sqlite3.Connection,
+) -> None:
+    load_memory(connection)
+    before = read_stamp(connection, SPACE)
+    fresh = draw(2, seed=9)
+    vectors.store_vectors(connection, SPACE, [(b"one", fresh[0]), (b"other", fresh[1])])
+    assert read_stamp(connection, SPACE) != before
+    assert find_memory(connection, SPACE) is None
+    load_memory(connection)
+    found = vector_scan.nearest_slots(connection, SPACE, fresh[1], 10)
+    assert found is not None
+    assert COUNT + 1 in found.tolist()
+    vectors.remove_orphaned_vectors(connection, SPACE)
+    assert find_memory(connection, SPACE) is None
+
+
+def test_bits_of_an_earlier_version_get_a_stamp(connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM page_embeddings_bits_96 WHERE segment = -2")
+    assert read_stamp(connection, SPACE) is None
+    assert find_memory(connection, SPACE) is None
+    add_missing_stamp(connection, SPACE)
+    stamp = read_stamp(connection, SPACE)
+    assert stamp is not None
+    add_missing_stamp(connection, SPACE)
+    assert read_stamp(connection, SPACE) == stamp
+    load_memory(connection)

@@ -74,8 +74,14 @@ def search(
         scores = keyword_index.pages_with_text(connection, query.text, query.scope)
         chunks = keyword_index.chunks_with_text(connection, query.text, scores)
         best = {chunk.page_id: chunk.chunk_id for chunk in reversed(chunks)}
+    weighs_coverage = not alone and bool(settings.coverage_power or settings.full_coverage)
+    containing: list[set[int]] = []
     if query.terms:
-        complete = _pages_with_all(connection, query.terms, scores.keys())
+        if weighs_coverage and len(query.terms) > 1:
+            containing = _pages_with_each(connection, query.terms, counts, scores)
+            complete = set.intersection(*containing)
+        else:
+            complete = _pages_with_all(connection, query.terms, scores.keys())
         if len(query.terms) > 1:
             for page_id in complete:
                 scores[page_id] *= 1 + settings.all_words_bonus
@@ -85,9 +91,11 @@ def search(
             scores[page_id] = min(scores[page_id], _OTHER_FORMS * highest)
     if query.filter_only:
         scores |= _score_by_date(connection, query, scores, pool)
+        if containing:
+            containing = _pages_with_each(connection, query.terms, counts, scores)
     coverage = dict.fromkeys(complete, 1.0)
-    if not alone and len(query.terms) > 1 and (settings.coverage_power or settings.full_coverage):
-        coverage = _coverage(connection, query.terms, counts, scores) | coverage
+    if containing:
+        coverage = _coverage(connection, counts, containing) | coverage
     slugs = slugs_by_id(connection, scores)
     ranked = sorted(slugs, key=lambda page_id: (-scores[page_id], slugs[page_id]))
     pages = tuple(
@@ -155,17 +163,30 @@ def _pages_with_exact_words(
     return keyword_index.pages_with_exact_words(connection, terms, found) or complete
 
 
-def _coverage(
+def _pages_with_each(
     connection: sqlite3.Connection,
     terms: Sequence[Term],
     counts: Sequence[int],
     page_ids: Collection[int],
+) -> list[set[int]]:
+    """Return for each term, which so many pages contain, those of the given pages that do."""
+    return [
+        keyword_index.pages_with(connection, term, page_ids, count)
+        for term, count in zip(terms, counts, strict=True)
+    ]
+
+
+def _coverage(
+    connection: sqlite3.Connection, counts: Sequence[int], containing: Sequence[set[int]]
 ) -> dict[int, float]:
-    """Return by page which share of the query its words cover, rare words counting more."""
+    """Return by page which share of the query its words cover, rare words counting more.
+
+    `containing` has the pages with each term.
+    """
     weights = _term_weights(connection, counts)
     covered: dict[int, float] = {}
-    for term, weight in zip(terms, weights, strict=True):
-        for page_id in keyword_index.pages_with(connection, term, page_ids):
+    for page_ids, weight in zip(containing, weights, strict=True):
+        for page_id in page_ids:
             covered[page_id] = covered.get(page_id, 0.0) + weight
     return {page_id: weight / sum(weights) for page_id, weight in covered.items()}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gbrain.config import Settings
 from gbrain.models.catalog import Calibration
 from gbrain.search.calibration import active_calibration
-from gbrain.store.chunks import read_chunk_texts
+from gbrain.store.chunks import read_non_ascii_texts
 from gbrain.store.pages import fetch_pages, slugs_by_id
 from gbrain.store.scope import scope_has_more_than
 from gbrain.store.vector_scan import (
@@ -65,7 +65,7 @@ def search(
     calibration = active_calibration(connection) or Calibration()
     scan = scan or (lambda: approximate_cosines(connections, space, embedded))
     chunks = [
-        chunk._replace(score=calibration.similarity(chunk.score))
+        ScoredChunk(chunk.chunk_id, chunk.page_id, calibration.similarity(chunk.score))
         for chunk in find_nearest(connection, space, embedded, query, pool, scan)
     ]
     best: dict[int, ScoredChunk] = {}
@@ -122,7 +122,7 @@ def _lower_unreadable(
     The packaged model knows English: to it, Chinese text is a row of unknown tokens, which is as
     similar to "todo" as to any other short query.
     """
-    texts = read_chunk_texts(connection, [chunk.chunk_id for chunk in best.values()])
+    texts = read_non_ascii_texts(connection, [chunk.chunk_id for chunk in best.values()])
     unreadable = {
         page_id
         for page_id, chunk in best.items()
