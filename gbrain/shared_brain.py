@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 from gbrain.brain import Brain
 from gbrain.brain.models import BrainState
 from gbrain.config import override_settings
-from gbrain.errors import GbrainError, NotFound
+from gbrain.errors import GbrainError, ModelUnavailable, NotFound
 from gbrain.store.partial_database import PartialDatabase
 from gbrain.store.postgres.address import redact
 from gbrain.store.postgres.connection import SharedStore
@@ -22,10 +22,15 @@ from gbrain.store.postgres.schema import find_state
 from gbrain.types import Hit, Scope
 
 if TYPE_CHECKING:
+    from psycopg import Cursor
+
     from gbrain.brain.queries import QueryArguments
+    from gbrain.models.embedder import OnnxEmbedder
     from gbrain.search.explain.why_not import WhyNot
     from gbrain.search.pipeline import StageResults
     from gbrain.store.pages import StoredPage
+    from gbrain.store.postgres.connection import Row
+    from gbrain.store.postgres.vector_search import EmbeddedModel
     from gbrain.store.postgres.whole_brain import SharedWholeBrain
     from gbrain.types import Answer
 
@@ -53,9 +58,10 @@ class SharedBrain(Brain):
         self._store: SharedStore | None = None
         self._whole: SharedWholeBrain | None = None
         self._parsed = ParsedPages()
+        self._model: EmbeddedModel | None = None
         super().__init__(PartialDatabase(Path(redact(url))))
         try:
-            self._model = self.active_model().identity
+            self.active_model()
             if find_state(self._connected()) is None:
                 raise NotFound(
                     f"There is no shared brain in {redact(url)} yet",
@@ -70,6 +76,29 @@ class SharedBrain(Brain):
     def open_shared(cls, url: str) -> Self:
         """Connect to a shared brain; raise GbrainError if it cannot be reached or is none."""
         return cls(url)
+
+    def _choose_model(self, cursor: Cursor[Row]) -> None:
+        """Use the model with which most chunks of the shared brain are embedded."""
+        from gbrain.models.catalog import packaged_models
+        from gbrain.store.postgres.vector_search import main_model
+
+        self._model = main_model(cursor)
+        for spec in packaged_models():
+            if self._model and spec.identity == self._model.identity:
+                self.add_model(spec, packaged=True)
+                self.use_model(spec.name)
+
+    @property
+    def embedder(self) -> OnnxEmbedder:
+        if self._model and self.active_model().identity != self._model.identity:
+            from gbrain.models.catalog import INSTALL_OPTIONAL
+
+            raise ModelUnavailable(
+                "The shared brain is embedded with a model that is not installed here.",
+                hint=f"For the multilingual one: {INSTALL_OPTIONAL}. One that was added with "
+                "gbrain model add works in a replica only: leave out --no-replica.",
+            )
+        return super().embedder
 
     def close(self) -> None:
         """Close the connection, the brain in memory and the models."""
@@ -112,7 +141,11 @@ class SharedBrain(Brain):
 
         assert isinstance(self.database, PartialDatabase)
         with self._connected().transaction() as cursor:
-            whole = SharedWholeBrain(cursor, self.database.connection, self._parsed, self._model)
+            if self._model is None:
+                # The first vectors may be pushed while this brain is open.
+                self._choose_model(cursor)
+            model = self._model and self._model.id
+            whole = SharedWholeBrain(cursor, self.database.connection, self._parsed, model)
             with self.database.some_pages(whole):
                 self._whole = whole
                 try:

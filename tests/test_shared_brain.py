@@ -8,10 +8,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import anyio
 import pytest
 
 from gbrain.brain import Brain
+from gbrain.brain_session import Session
 from gbrain.errors import GbrainError
+from gbrain.mcp.server import ToolService
+from gbrain.mcp.tools import TOOLS
+from gbrain.models.catalog import packaged_models
 from gbrain.shared_brain import ANSWERED, SharedBrain
 from gbrain.store.postgres import vector_index
 from gbrain.store.postgres.schema import role_sql
@@ -136,6 +141,9 @@ def test_pages_are_shown_by_any_of_their_names(shared: SharedBrain, local: Brain
     with pytest.raises(GbrainError, match="There is no page") as error:
         shared.page("people/alise-chen")
     assert "people/alice-chen" in str(error.value.hint)
+    with pytest.raises(GbrainError, match="There is no page") as error:
+        shared.page("unlike-any-other")
+    assert error.value.hint == "gbrain search finds the pages."
 
 
 def test_what_needs_a_replica_is_refused(shared: SharedBrain) -> None:
@@ -166,6 +174,50 @@ def test_a_reader_role_can_search(
         postgres_server.execute(statement, database)
     with SharedBrain.open_shared(postgres_server.socket_url(database, user=role)) as brain:
         assert brain.query("who is lukewarm on cloud RAG?").hits
+
+
+def test_the_model_is_that_of_the_shared_vectors(url: str, postgres_server: Server) -> None:
+    database = url.rpartition("/")[2]
+    own, *others = packaged_models()
+
+    def embed_with(identity: str) -> None:
+        postgres_server.execute(f"UPDATE gbrain.models SET identity = '{identity}'", database)
+
+    try:
+        for spec in others:
+            embed_with(spec.identity)
+            with SharedBrain.open_shared(url) as brain:
+                assert brain.search("alice").hits
+                assert brain.active_model().name == spec.name
+        embed_with("that of nobody")
+        with SharedBrain.open_shared(url) as brain:
+            answer = brain.query("who is lukewarm on cloud RAG?")
+        assert answer.hits
+        assert answer.mode == "bm25"
+        assert "a model that is not installed here" in str(answer.notice)
+    finally:
+        embed_with(own.identity)
+
+
+def test_only_tools_that_work_are_offered(shared: SharedBrain) -> None:
+    arguments = {"query": "alice", "slug": "people/alice-chen", "name": "Alice Chen"}
+    offered = []
+    for tool in TOOLS:
+        given = {name: arguments[name] for name in tool.input_schema["required"] if not tool.writes}
+        if tool.reads_all_pages:
+            with pytest.raises(GbrainError, match="not available with --no-replica"):
+                tool.run(shared, given)
+        elif not tool.writes:
+            assert tool.run(shared, given).text
+            offered.append(tool.name)
+
+    async def listed() -> list[str]:
+        async with anyio.create_task_group() as background:
+            session = Session(lambda: shared)
+            service = ToolService(session, background, read_only=True, replica=False)
+            return [tool.name for tool in (await service.list_tools(None, None)).tools]
+
+    assert anyio.run(listed) == offered
 
 
 def test_a_lost_connection_is_opened_again(shared: SharedBrain, postgres_server: Server) -> None:

@@ -78,7 +78,9 @@ def serve(
     if http:
         hosts = tuple(allow_host or ())
         with _run_commands_too(open_brain, db, wanted=not read_only):
-            _serve_http(open_brain, address, read_only, cert, key, behind_proxy, hosts)
+            _serve_http(
+                open_brain, address, read_only, cert, key, behind_proxy, hosts, not no_replica
+            )
         return
     if address or cert or key or behind_proxy or allow_host:
         raise UsageError(
@@ -97,7 +99,11 @@ def serve(
 
     # What it answers to commands would differ from what they print themselves: it cannot write.
     beside = None if read_only else partial(serve_beside, str(resolve_brain(db)))
-    anyio.run(partial(server.serve, open_brain, read_only=read_only, beside=beside))
+    anyio.run(
+        partial(
+            server.serve, open_brain, read_only=read_only, replica=not no_replica, beside=beside
+        )
+    )
 
 
 def _run_commands_too(
@@ -116,6 +122,7 @@ def _serve_http(
     key: Path | None,
     behind_proxy: bool,
     allowed_hosts: tuple[str, ...],
+    replica: bool,
 ) -> None:
     from gbrain.server.address import parse_address, refuse_plain_address
 
@@ -128,7 +135,11 @@ def _serve_http(
     def announce(listening: Listening) -> None:
         screen.say(f"Listening on {listening.url} Press Ctrl-C to stop.")
 
-    serve_http(open_brain, HttpOptions(host, port, read_only, cert, key, allowed_hosts), announce)
+    serve_http(
+        open_brain,
+        HttpOptions(host, port, read_only, cert, key, allowed_hosts, replica=replica),
+        announce,
+    )
 
 
 @command.command(

@@ -48,16 +48,18 @@ async def serve(
     open_brain: Callable[[], Brain],
     *,
     read_only: bool,
+    replica: bool = True,
     beside: Callable[[Session], Coroutine[Any, Any, None]] | None = None,
 ) -> None:
     """Answer messages until standard input ends; a write in progress is finished first.
 
-    `beside` runs meanwhile with the same brain.
+    Without a `replica` the brain is a shared one that is only searched. `beside` runs meanwhile
+    with the same brain.
     """
     session = Session(open_brain)
     try:
         async with anyio.create_task_group() as background:
-            service = ToolService(session, background, read_only=read_only)
+            service = ToolService(session, background, read_only=read_only, replica=replica)
             server: Server[Any] = Server(
                 "gbrain",
                 version=__version__,
@@ -93,9 +95,15 @@ class ToolService:
     """
 
     def __init__(
-        self, session: Session, background: anyio.abc.TaskGroup, *, read_only: bool
+        self,
+        session: Session,
+        background: anyio.abc.TaskGroup,
+        *,
+        read_only: bool,
+        replica: bool = True,
     ) -> None:
         self._session, self._background, self._read_only = session, background, read_only
+        self._replica = replica
         self._embedding = False
         self._written_slugs: list[str] = []
         self._unembedded_pages = 0
@@ -109,8 +117,13 @@ class ToolService:
         return await self._session.run(lambda brain: tool.run(brain, arguments), writes=tool.writes)
 
     async def list_tools(self, context: Any, parameters: Any) -> types.ListToolsResult:
-        """Return the tools, without those that write if the caller may only read."""
-        offered = [tool for tool in TOOLS if self.may_write(context) or not tool.writes]
+        """Return the tools that the caller may use and that work with this brain."""
+        offered = [
+            tool
+            for tool in TOOLS
+            if (self.may_write(context) or not tool.writes)
+            and (self._replica or not tool.reads_all_pages)
+        ]
         return types.ListToolsResult(tools=[_tool_entry(tool) for tool in offered])
 
     async def call_tool(

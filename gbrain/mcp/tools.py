@@ -32,6 +32,7 @@ class Tool(NamedTuple):
     """A tool that an agent can call.
 
     `writes` marks one that changes the brain, `destructive` one that overwrites what was there.
+    `reads_all_pages` marks one that a shared brain without a replica cannot offer.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Tool(NamedTuple):
     run: Callable[[Brain, Arguments], Reply]
     writes: bool = False
     destructive: bool = False
+    reads_all_pages: bool = False
 
 
 NEW_SLUG = text_schema(
@@ -196,6 +198,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         reply_schema("pages", next_offset=NEXT_OFFSET),
         handlers.list_,
+        reads_all_pages=True,
     ),
     Tool(
         "brain_timeline",
@@ -206,6 +209,7 @@ TOOLS: tuple[Tool, ...] = (
         arguments_schema(slug=SLUG, limit=ROW_LIMIT, **option_schemas(*FILTERS)),
         reply_schema("timeline"),
         handlers.timeline,
+        reads_all_pages=True,
     ),
     Tool(
         "brain_timeline_add",
@@ -257,6 +261,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         reply_schema("tasks"),
         handlers.tasks,
+        reads_all_pages=True,
     ),
     Tool(
         "brain_done",
@@ -282,6 +287,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         reply_schema("agenda"),
         handlers.agenda,
+        reads_all_pages=True,
     ),
     Tool(
         "brain_links",
@@ -291,6 +297,7 @@ TOOLS: tuple[Tool, ...] = (
         arguments_schema(("slug",), slug=SLUG, limit=ROW_LIMIT),
         reply_schema("links", "backlinks"),
         handlers.links,
+        reads_all_pages=True,
     ),
     Tool(
         "brain_why",
@@ -306,6 +313,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         reply_schema("origin"),
         handlers.why,
+        reads_all_pages=True,
     ),
     Tool(
         "brain_stats",
@@ -315,6 +323,7 @@ TOOLS: tuple[Tool, ...] = (
         arguments_schema(),
         reply_schema("stats"),
         handlers.stats,
+        reads_all_pages=True,
     ),
     Tool(
         "brain_explain",

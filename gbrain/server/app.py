@@ -137,8 +137,9 @@ class HttpToolService(ToolService):
         background: anyio.abc.TaskGroup,
         *,
         read_only: bool,
+        replica: bool,
     ) -> None:
-        super().__init__(sessions.writer, background, read_only=read_only)
+        super().__init__(sessions.writer, background, read_only=read_only, replica=replica)
         self._sessions, self._api, self._audit = sessions, api, audit
 
     def may_write(self, context: Any) -> bool:
@@ -249,9 +250,13 @@ def build_app(
     address: OwnAddress,
     *,
     read_only: bool,
+    replica: bool = True,
     load_model: bool = False,
 ) -> ASGIApp:
-    """Return the ASGI application; `load_model` spares the first question the loading of it."""
+    """Return the ASGI application; `load_model` spares the first question the loading of it.
+
+    Without a `replica` the brain is a shared one that is only searched.
+    """
     api = Api(sessions, authenticator, audit, read_only=read_only)
     service: list[HttpToolService] = []
     server: Server[Any] = Server(
@@ -275,7 +280,9 @@ def build_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
             async with anyio.create_task_group() as background, manager.run():
-                tools = HttpToolService(sessions, api, audit, background, read_only=read_only)
+                tools = HttpToolService(
+                    sessions, api, audit, background, read_only=read_only, replica=replica
+                )
                 service.append(tools)
                 api.tools = tools
                 tools.start_embedding()

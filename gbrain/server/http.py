@@ -32,6 +32,7 @@ class HttpOptions(NamedTuple):
     """How to listen: address, certificate files, and the names of a proxy in front.
 
     `load_model` loads the embedding model at once, so that the first question does not wait for it.
+    Without a `replica` the brain is a shared one that is only searched.
     """
 
     host: str = DEFAULT_HOST
@@ -41,6 +42,7 @@ class HttpOptions(NamedTuple):
     key: Path | None = None
     allowed_hosts: tuple[str, ...] = ()
     load_model: bool = False
+    replica: bool = True
 
 
 class Listening(NamedTuple):
@@ -73,6 +75,7 @@ class HttpServer:
             AuditLog(identity),
             OwnAddress(options.host, port, tuple(map(str.lower, options.allowed_hosts))),
             read_only=options.read_only,
+            replica=options.replica,
             load_model=options.load_model,
         )
         # Both would print texts of requests; what matters of them is in our own log.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gbrain.errors import BadPage, NotFound
 from gbrain.messages import did_you_mean, similar_names
 from gbrain.store.scope import page_condition
-from gbrain.store.whole_brain import asks_whole_brain
+from gbrain.store.whole_brain import PartialConnection, asks_whole_brain
 from gbrain.text.slug import fold_name, is_page_file, slug_from_path
 from gbrain.types import Scope
 
@@ -72,9 +72,13 @@ def require_page(connection: sqlite3.Connection, slug: str) -> StoredPage:
                 hint=f"gbrain undo {slug} brings it back.",
             )
         near = nearest_slugs(connection, slug)
+        # Pages of a shared brain that are not at hand cannot be listed.
+        partial = isinstance(connection, PartialConnection)
         raise NotFound(
             f"There is no page {slug}",
-            hint=did_you_mean(near, "gbrain list shows the pages."),
+            hint=did_you_mean(
+                near, f"gbrain {'search finds' if partial else 'list shows'} the pages."
+            ),
         )
     return page
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, LiteralString
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from gbrain.store.postgres.scope import SharedCondition
 from gbrain.store.postgres.vector_index import has_index
@@ -20,6 +20,7 @@ _MAX_SCANNED = 100_000
 # An exact search of so many chunks takes a few milliseconds, and finds every one.
 _MAX_EXACT_CHUNKS = 5_000
 _MAX_EXACT_PAGES = 2_000
+_SAMPLED_CHUNKS = 2_000
 
 # pgvector goes on with a scan until a filter has left enough rows. A plan made for any filter would
 # not fit most. The last three make the index the start of the plan, and the filter a check.
@@ -35,16 +36,31 @@ _SETTINGS: LiteralString = (
 Nearest = list[tuple[int, int, float]]
 
 
-def find_model(cursor: Cursor[Row], identity: str) -> int | None:
-    """Return the id of a model in the shared store; None if it has no vectors of it."""
+class EmbeddedModel(NamedTuple):
+    """A model of which the shared store has vectors."""
+
+    id: int
+    identity: str
+
+
+def main_model(cursor: Cursor[Row]) -> EmbeddedModel | None:
+    """Return the model with which most chunks are embedded, of equals the latest.
+
+    None if no chunk is. Asks for a sample of the chunks.
+    """
     if cursor.execute("SELECT to_regclass('gbrain.vectors')").fetchone() == (None,):
         return None
+    row = cursor.execute("SELECT chunks FROM gbrain.search_totals").fetchone()
+    percent = 100 * _SAMPLED_CHUNKS / max(row[0] if row else 0, _SAMPLED_CHUNKS)
     row = cursor.execute(
-        "SELECT id FROM gbrain.models WHERE identity = %s AND EXISTS "
-        "(SELECT 1 FROM gbrain.vectors WHERE model = models.id)",
-        (identity,),
+        "SELECT m.id, m.identity FROM gbrain.search_chunks c TABLESAMPLE SYSTEM (%s) "
+        "REPEATABLE (1) JOIN gbrain.vectors v ON v.hash = c.hash "
+        "AND v.model = ANY(ARRAY(SELECT id FROM gbrain.models)) "
+        "JOIN gbrain.models m ON m.id = v.model "
+        "GROUP BY m.id ORDER BY count(*) DESC, m.id DESC LIMIT 1",
+        (percent,),
     ).fetchone()
-    return int(row[0]) if row else None
+    return EmbeddedModel(*row) if row else None
 
 
 def nearest_chunks(

@@ -29,7 +29,7 @@ from gbrain.store.postgres.scope import (
 )
 from gbrain.store.postgres.search_index import QUESTION, keyword_tokenizer
 from gbrain.store.postgres.tsqueries import TextQuery, any_of, read_expression
-from gbrain.store.postgres.vector_search import find_model, nearest_chunks, read_vectors
+from gbrain.store.postgres.vector_search import nearest_chunks, read_vectors
 from gbrain.store.postgres.word_vectors import cut_word, quote_lexeme
 from gbrain.store.whole_brain import read_partial
 from gbrain.text.query_terms import MAX_SCORED_PAGES, fts_expression, rare_terms_expression
@@ -118,7 +118,7 @@ class SharedWholeBrain:
         cursor: Cursor[Row],
         memory: sqlite3.Connection,
         parsed: ParsedPages,
-        model: str | None,
+        model: int | None,
     ) -> None:
         self._cursor, self._memory, self._parsed = cursor, memory, parsed
         self._tokenize = keyword_tokenizer().words
@@ -127,8 +127,7 @@ class SharedWholeBrain:
             "set_config('jit', 'off', true)"
         )
         self._totals, self._counts = read_totals(cursor), WordCounts(cursor)
-        self._model_identity = model
-        self._model: int | None = None
+        self._model = model
         self._loaded: set[int] = set()
         self._asked: set[int] = set()
         # Positions of chunks that the program which pushed a page counted differently.
@@ -349,8 +348,6 @@ class SharedWholeBrain:
     # --- vector lane -------------------------------------------------------------------------
 
     def has_vectors(self, space: VectorSpace) -> bool:
-        if self._model is None and self._model_identity:
-            self._model = find_model(self._cursor, self._model_identity)
         return self._model is not None
 
     def find_nearest(
@@ -361,7 +358,7 @@ class SharedWholeBrain:
         pool: int,
         scan: Callable[[], Floats],
     ) -> list[ScoredChunk]:
-        if not self.has_vectors(space) or self._model is None:
+        if self._model is None:
             return []
         scope, within = query.scope, None
         limits = (_NEAREST_PER_PAGE * pool, _NEAREST_PER_PAGE_FILTERED * pool)
@@ -382,7 +379,7 @@ class SharedWholeBrain:
     def chunk_vectors(self, space: VectorSpace, chunk_ids: Iterable[int]) -> dict[int, Floats]:
         import numpy as np
 
-        if not self.has_vectors(space) or self._model is None:
+        if self._model is None:
             return {}
         mask = (1 << CHUNK_ID_BITS) - 1
         wanted = [(chunk_id >> CHUNK_ID_BITS, chunk_id & mask) for chunk_id in chunk_ids]
