@@ -320,13 +320,15 @@ class TermStatistics(NamedTuple):
 class Verdict(NamedTuple):
     """How well a query was answered; `confidence` is the chance that the first hit answers it.
 
-    `missing` are the rarest words of the query that the first hit does not contain.
+    `missing` are the rarest words of the query that the first hit does not contain. `about` is the
+    person of whom the first hit says what fits, if the query asks about another one.
     """
 
     grade: Grade
     confidence: float
     reasons: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    about: str | None = None
 
 
 class ContextChunk(NamedTuple):

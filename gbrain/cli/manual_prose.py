@@ -249,10 +249,12 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
             """
             The verdict on an answer is `strong`, `partial` or `nothing`. It says how likely the
             first page contains what was asked for, with a confidence from 0 to 1 and the reasons;
-            `missing` lists the rarest words of the query that the best chunk does not contain. Any
-            verdict but `strong` is also printed as a message. The settings `verdict_strong` and
-            `verdict_nothing` are its bounds. With `--exit-code` the verdict `nothing` exits with 3,
-            even if there are pages to show.
+            `missing` lists the rarest words of the query that the best chunk does not contain. If
+            the page is a chat, an interview or notes of a meeting, and what fits is said of another
+            speaker than the one asked about, the verdict is at most `partial`, and `about` is that
+            other speaker. Any verdict but `strong` is also printed as a message. The settings
+            `verdict_strong` and `verdict_nothing` are its bounds. With `--exit-code` the verdict
+            `nothing` exits with 3, even if there are pages to show.
             """,
         ),
         (

@@ -108,6 +108,9 @@ def _reply(answer: Answer) -> Reply:
 
 def _text(answer: Answer) -> str:
     verdict = f"Verdict: {answer.verdict.grade}."
+    if answer.verdict.about:
+        reason = answer.verdict.reasons[0]
+        verdict += f" {reason[:1].upper()}{one_line(reason[1:])}."
     if answer.verdict.grade != "strong" and answer.verdict.missing:
         verdict += f" Not mentioned: {', '.join(answer.verdict.missing)}."
     found = answer_text(answer) or "Nothing found."

@@ -81,7 +81,7 @@ def superseded_notice(answer: Answer, *, named: bool = False) -> str | None:
 def poor_answer_notice(answer: Answer, *, why: bool = True) -> str | None:
     """Return a notice if there are hits but the grade is not strong; with `why`, its reason.
 
-    The reason names the words that the best page does not mention.
+    The reason names the words that the best page does not mention, or whom it speaks of instead.
     """
     if not answer.hits or answer.verdict.grade == "strong":
         return None
@@ -89,7 +89,8 @@ def poor_answer_notice(answer: Answer, *, why: bool = True) -> str | None:
     if answer.verdict.grade == "partial":
         return f"This may be only part of the answer{': ' + reasons[0] if reasons else ''}."
     closest = ", ".join(one_line(hit.title) for hit in answer.hits[:_MAX_CLOSEST_PAGES])
-    reason = reasons[0] if reasons and answer.verdict.missing else ""
+    named = answer.verdict.missing or answer.verdict.about
+    reason = reasons[0] if reasons and named else ""
     missing = f" {reason[:1].upper()}{reason[1:]}." if reason else ""
     return f"No page answers this well. Closest: {closest}.{missing}"
 

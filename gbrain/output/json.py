@@ -68,6 +68,7 @@ def answer_document(answer: Answer, *, trace: bool = False) -> Document:
             "confidence": answer.verdict.confidence,
             "reasons": list(answer.verdict.reasons),
             "missing": list(answer.verdict.missing),
+            "about": answer.verdict.about,
         },
         "superseded": list(answer.superseded),
         "results": [hit_document(hit) for hit in answer.hits],

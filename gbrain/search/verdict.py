@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gbrain.config import Settings
 from gbrain.search.boosts import QUESTIONS
+from gbrain.store.pages import page_text
 from gbrain.store.ranking_data import (
     approximate_page_count,
     term_statistics,
@@ -26,6 +29,9 @@ from gbrain.types import (
     TermStatistics,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from gbrain.search.other_person import OtherPerson
 
 # Logistic models of whether the first hit is right, fitted on half of the questions of six sets
 # (everyday notes, how-to notes, chats, people's pages, abstracts, long documents), each kind of
@@ -50,6 +56,8 @@ _UNKNOWN = 0.5
 _MIN_SHARE_BEYOND_TITLE = 0.55
 _MAX_CONFIDENCE_WITHOUT_IT = 0.59
 _MAX_MISSING = 3
+# Two lines each of two people.
+_MIN_LABELS = 4
 
 # A text of these and of stop words alone asks for nothing, though some page contains them.
 _SMALL_TALK = frozenset(
@@ -71,12 +79,14 @@ def compute_verdict(
     short_circuit: str | None = None,
     calibrated: bool = True,
     across_languages: bool = False,
+    person: OtherPerson | None = None,
 ) -> Verdict:
     """Return the grade of an answer, with its reasons.
 
     `facts` are about the best hit, `pages` is how many the brain holds, `title` is the best hit's.
     `calibrated` says that the similarities are those of a model with a known scale, for a text that
     it can read. `across_languages` says that the best hit is in another language than the query.
+    `person` is of whom the best hit says what fits, if the query asks about another person.
     """
     if not ranked:
         return Verdict("nothing", 0.0, ("no page was found",))
@@ -92,6 +102,8 @@ def compute_verdict(
     covered = _covered_share(facts, pages)
     missing = _missing_words(facts)
     reasons = _word_reasons(facts, covered, missing)
+    if person:
+        reasons.insert(0, f"the lines that fit are about {person.found}, not {person.asked}")
     vector = lanes["vector"].pages if calibrated and "vector" in lanes else ()
     if vector and across_languages:
         signal = _signal_across_languages(vector)
@@ -113,11 +125,12 @@ def compute_verdict(
         )
     confidence = 1 / (1 + math.exp(-signal))
     beyond_title = [fact for fact in facts if not fact.in_title]
-    if (
+    lacks_words = (
         beyond_title
         and not (vector and across_languages)
         and _covered_share(beyond_title, pages, unknown=1.0) < _MIN_SHARE_BEYOND_TITLE
-    ):
+    )
+    if lacks_words or person:
         confidence = min(confidence, _MAX_CONFIDENCE_WITHOUT_IT)
     grade = _grade(confidence, settings)
     if grade == "nothing" and title and _names(query.text, title):
@@ -126,7 +139,8 @@ def compute_verdict(
     elif grade == "nothing" and "date" in ranked[0].boosts:
         grade = "partial"
         reasons.append(f"{ranked[0].slug} is dated in the time asked about")
-    return Verdict(grade, round(confidence, 4), tuple(reasons), missing)
+    spoken_of = person.found if person else None
+    return Verdict(grade, round(confidence, 4), tuple(reasons), missing, spoken_of)
 
 
 def _signal_across_languages(vector: Sequence[Candidate]) -> float:
@@ -149,10 +163,14 @@ def _covered_share(facts: Sequence[TermStatistics], pages: int, unknown: float =
     weights = []
     for fact in facts:
         known = fact.pages or fact.in_top_hit or fact.word[:1].isupper()
-        weights.append(math.log(1 + pages / (fact.pages + 0.5)) * (1.0 if known else unknown))
+        weights.append(_rarity(fact, pages) * (1.0 if known else unknown))
     total = sum(weights)
     covered = sum(weight for fact, weight in zip(facts, weights, strict=True) if fact.in_top_hit)
     return covered / total if total else 0.0
+
+
+def _rarity(fact: TermStatistics, pages: int) -> float:
+    return math.log(1 + pages / (fact.pages + 0.5))
 
 
 def _missing_words(facts: Sequence[TermStatistics]) -> tuple[str, ...]:
@@ -216,6 +234,11 @@ def grade_answer(
     calibrated, across_languages = False, False
     if ranked and "vector" in lanes and not looked_up:
         calibrated, across_languages = _read_scale(connection, query.text, ranked[0].page_id)
+    person = None
+    if ranked and hits and hits[0].chunk and not looked_up:
+        weights = {term: _rarity(fact, pages) for term, fact in zip(terms, facts, strict=False)}
+        text = page_text(connection, ranked[0].page_id)
+        person = _find_other_person(query.text, weights, text, hits[0].chunk.lines)
     return compute_verdict(
         query,
         ranked,
@@ -227,7 +250,19 @@ def grade_answer(
         short_circuit=short_circuit,
         calibrated=calibrated,
         across_languages=across_languages,
+        person=person,
     )
+
+
+def _find_other_person(
+    question: str, weights: Mapping[Term, float], text: str, lines: tuple[int, int]
+) -> OtherPerson | None:
+    """Return of whom a page says what fits, if it is a conversation and of another than asked."""
+    if len(re.findall(r"(?m)^[^\n:：>]{2,60}[:：>]", text)) < _MIN_LABELS:
+        return None
+    from gbrain.search.other_person import find_other_person
+
+    return find_other_person(question, weights, text, lines)
 
 
 def _read_scale(connection: sqlite3.Connection, question: str, page_id: int) -> tuple[bool, bool]:
