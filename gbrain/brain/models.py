@@ -16,11 +16,12 @@ from gbrain.store import settings
 from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from gbrain.importing.embed_worker import EmbedLimits, EmbedReport
     from gbrain.models.catalog import ModelSpec
     from gbrain.models.embedder import OnnxEmbedder
     from gbrain.models.reranker import CrossEncoder
-    from gbrain.models.tokenizer import ModelTokenizer
     from gbrain.store.connection import Database
     from gbrain.store.jobs import Backlog, QueuedJob
     from gbrain.store.models import ModelRow
@@ -46,13 +47,14 @@ class ModelMethods(BrainFile):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._embedder: OnnxEmbedder | None = None
-        self._tokens: ModelTokenizer | None = None
+        # By identity: the active model, and during a switch the next one.
+        self._embedders: dict[str, OnnxEmbedder] = {}
+        self._token_counter: Callable[[str], int] | None = None
         self._cross_encoder: CrossEncoder | None = None
 
     def close(self) -> None:
         """Close the file and the models; a `with` block does this at its end."""
-        self._close_embedder()
+        self._close_embedders()
         if self._cross_encoder:
             self._cross_encoder.close()
         super().close()
@@ -76,14 +78,21 @@ class ModelMethods(BrainFile):
         return self._embedder_of(self.active_model())
 
     def _embedder_of(self, model: ModelRow) -> OnnxEmbedder:
-        """Return a model, open; another one that is open is closed first."""
-        if self._embedder is not None and self._embedder.spec.identity != model.identity:
-            self._close_embedder()
-        if self._embedder is None:
-            self._embedder = acquire_embedder(
+        """Return a model, open; models that are no longer in use are closed first."""
+        if model.identity not in self._embedders:
+            self._close_embedders(self._used_models() - {model.identity})
+            self._embedders[model.identity] = acquire_embedder(
                 self._verified_spec(model), for_many_texts=self.keep_open
             )
-        return self._embedder
+        return self._embedders[model.identity]
+
+    def _used_models(self) -> set[str]:
+        """Return the identities of the active and the next model."""
+        from gbrain.store import models
+
+        with self.database.read_transaction() as connection:
+            used = models.active_model(connection), models.model_in_role(connection, "next")
+        return {model.identity for model in used if model}
 
     @property
     def cross_encoder(self) -> CrossEncoder:
@@ -103,20 +112,23 @@ class ModelMethods(BrainFile):
         return max(self._count_model_tokens(text), len(text) // _MAX_CHARACTERS_PER_TOKEN)
 
     def _count_model_tokens(self, text: str) -> int:
-        if self._embedder:
-            return self._embedder.count_tokens(text)
-        if self._tokens is None:
-            from gbrain.models.catalog import packaged_model
-            from gbrain.models.tokenizer import ModelTokenizer
+        if self._token_counter is None:
+            self._token_counter = self._open_token_counter()
+        return self._token_counter(text)
 
-            try:
-                model = self.active_model()
-                is_packaged = model.folder is None
-                spec = self.model_spec(model) if is_packaged else self._verified_spec(model)
-                self._tokens = ModelTokenizer.open(spec)
-            except (ModelUnavailable, BadBrain):
-                self._tokens = ModelTokenizer.open(packaged_model())
-        return self._tokens.count(text)
+    def _open_token_counter(self) -> Callable[[str], int]:
+        from gbrain.models.catalog import packaged_model
+        from gbrain.models.tokenizer import ModelTokenizer
+
+        try:
+            model = self.active_model()
+            if model.identity in self._embedders:
+                return self._embedders[model.identity].count_tokens
+            is_packaged = model.folder is None
+            spec = self.model_spec(model) if is_packaged else self._verified_spec(model)
+            return ModelTokenizer.open(spec).count
+        except (ModelUnavailable, BadBrain):
+            return ModelTokenizer.open(packaged_model()).count
 
     def _verified_spec(self, model: ModelRow) -> ModelSpec:
         """Return the model's spec; its files are hashed only if they changed since last time."""
@@ -236,7 +248,7 @@ class ModelMethods(BrainFile):
             model = models.require_model(connection, name)
             models.activate_model(connection, model, timestamp(), trial=trial)
             jobs.enqueue_missing(connection, model.space, timestamp())
-        self._close_embedder()
+        self._close_embedders()
         return model
 
     def start_switch(self, name: str) -> ModelRow:
@@ -273,6 +285,13 @@ class ModelMethods(BrainFile):
             space = active_space(connection)
             return space is not None and has_vectors(connection, space)
 
+    def is_switching(self) -> bool:
+        """Return whether another model becomes active when it has all vectors."""
+        from gbrain.store import models
+
+        with self.database.read_transaction() as connection:
+            return models.model_in_role(connection, "next") is not None
+
     def next_model(self) -> tuple[ModelRow, int] | None:
         """Return the model that the brain is switching to, and how many vectors it lacks."""
         from gbrain.store import jobs, models
@@ -304,11 +323,11 @@ class ModelMethods(BrainFile):
             )
         return self.use_model(previous.name)
 
-    def _close_embedder(self) -> None:
-        if self._embedder:
-            release_embedder(self._embedder)
-            self._embedder = None
-        self._tokens = None
+    def _close_embedders(self, keep: Collection[str] = ()) -> None:
+        """Close the open models, except those with an identity in `keep`."""
+        for identity in self._embedders.keys() - set(keep):
+            release_embedder(self._embedders.pop(identity))
+        self._token_counter = None
 
     def remove_model(self, model: ModelRow) -> int:
         """Remove a model and its vectors; return how many vectors there were."""
@@ -324,12 +343,13 @@ class ModelMethods(BrainFile):
         everything: bool = False,
         limit: int | None = None,
         max_seconds: float | None = None,
+        continue_switch: bool = True,
         progress: Progress = no_progress,
     ) -> EmbedReport:
         """Embed the chunks that are due, of one page or all; `everything` also retries failures.
 
-        Without a page, a switch of models goes on as well, and the next model becomes active when
-        it has all vectors.
+        Without a page, a switch of models goes on as well unless `continue_switch` is false, and
+        the next model becomes active when it has all vectors.
         """
         from gbrain.importing.embed_worker import EmbedLimits, embed_due_chunks
         from gbrain.store import jobs, pages
@@ -352,12 +372,23 @@ class ModelMethods(BrainFile):
             limits=EmbedLimits(limit, max_seconds),
             progress=progress,
         )
-        if page_id is None:
+        if page_id is None and continue_switch:
             left = EmbedLimits(
                 None if limit is None else limit - report.done,
                 None if max_seconds is None else max_seconds - report.seconds,
             )
             self._continue_switch(report, left, progress)
+        return report
+
+    def embed_in_background(self, limit: int, *, continue_switch: bool = True) -> EmbedReport:
+        """Embed at most `limit` chunks: those that are due, or else some for the next model."""
+        from gbrain.importing.embed_worker import EmbedLimits, EmbedReport
+
+        if self.count_due_jobs():
+            return self.embed(limit=limit, continue_switch=False)
+        report = EmbedReport()
+        if continue_switch:
+            self._continue_switch(report, EmbedLimits(limit), no_progress)
         return report
 
     def _continue_switch(
@@ -382,12 +413,12 @@ class ModelMethods(BrainFile):
         report.left += more.left
         report.seconds += more.seconds
         with self.database.write_transaction() as connection:
-            finished = models.finish_switch(connection, timestamp())
+            finished = None if more.left else models.finish_switch(connection, timestamp())
             following = models.model_in_role(connection, "next")
         report.switched_to = finished.name if finished else None
         report.switching_to = following.name if following else None
         if finished:
-            self._tokens = None
+            self._token_counter = None
 
     def count_foreign_vectors(self, *, repair: bool = False) -> tuple[int, int]:
         """Embed a sample of chunks again; return how many had other vectors, of how many.

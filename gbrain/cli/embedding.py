@@ -16,6 +16,7 @@ from gbrain.output.screen import show_progress
 if TYPE_CHECKING:
     from gbrain.brain import Brain
     from gbrain.importing.embed_worker import EmbedReport
+    from gbrain.store.models import ModelRow
 
 command = Module()
 
@@ -117,14 +118,18 @@ def embedded_share(brain: Brain) -> str:
     waiting, chunks = brain.backlog()
     following = brain.next_model()
     if following and not waiting:
-        model, lacking = following
-        left = counted(lacking, "chunk")
-        return f"{left} still to embed with {model.name}; run gbrain embed to continue."
+        return describe_switch(*following)
     if not waiting:
         return "Everything is embedded."
     # Rounded down: 99.9 % is not all.
     share = 100 * (chunks - waiting) // chunks
     return f"{share} % embedded; run gbrain embed to continue."
+
+
+def describe_switch(model: ModelRow, lacking: int) -> str:
+    """Return how much of a switch to another model is left, and how to continue."""
+    left = counted(lacking, "chunk")
+    return f"{left} still to embed with {model.name}; run gbrain embed to continue."
 
 
 def _summary(result: EmbedReport) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
+from gbrain.cli.embedding import describe_switch
 from gbrain.errors import GbrainError, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
@@ -48,8 +49,7 @@ def list_(json: Json = False, db: Db = None) -> None:
     ]
     screen.write_table(("", "Model", "Dimension", "Tokens", "Pooling"), rows, "No models.")
     if following:
-        lacking = counted(following[1], "chunk")
-        screen.say(f"{following[0].name}: {lacking} still to embed; gbrain embed continues.")
+        screen.say(describe_switch(*following))
     for name in OPTIONAL_MODELS.keys() - {row.name for row in known}:
         screen.say(f"For notes in other languages there is {name}: {INSTALL_OPTIONAL}")
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # Errors that can end without us: another program writes, or somebody frees disk space.
 _TEMPORARY_ERRORS = ("locked", "disk_full")
+# About a second of work; opening the model for them takes a fifth of that.
+_CHUNKS_BETWEEN_ROUNDS = 48
 
 
 @dataclass(slots=True)
@@ -42,6 +44,8 @@ class FolderWatch:
     problems: dict[str, set[ImportProblem]] = field(default_factory=dict)
     # What the brain had of each folder after its last round.
     hashes: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    # Whether a switch to another model waits for its vectors.
+    switching: bool = False
 
     def run(self, folders: Sequence[Path]) -> None:
         """Import changes until SIGTERM, which returns, or Ctrl-C, which raises."""
@@ -64,6 +68,8 @@ class FolderWatch:
                     for root, changed in waiting.items()
                     if not self.import_changes(root, changed)
                 }
+                if self.switching and not found:
+                    self._continue_switch()
                 brain_seen = self._brain_signature() if not waiting else brain_now
 
     def import_changes(self, root: str, changed: ChangedPaths) -> bool:
@@ -111,13 +117,29 @@ class FolderWatch:
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def _embed(self, brain: Brain, root: str) -> int:
+        self.switching = brain.is_switching()
         if not brain.count_due_jobs():
             return 0
         try:
-            return brain.embed().done
+            return brain.embed(continue_switch=False).done
         except ModelUnavailable as error:
             self._print_once(root, f"{error.message} {EMBED_LATER}")
             return 0
+
+    def _continue_switch(self) -> None:
+        """Embed some chunks for the next model, in a round without changes."""
+        try:
+            with open_brain(self.db) as brain:
+                report = brain.embed_in_background(_CHUNKS_BETWEEN_ROUNDS)
+                self.switching = brain.is_switching()
+        except GbrainError as error:
+            # A file that is locked or replaced for a moment is tried again after the next change.
+            self.switching = False
+            if error.code not in _TEMPORARY_ERRORS:
+                screen.say(f"{_now()} {error.message}. gbrain embed continues.")
+            return
+        if report.switched_to and not self.options.quiet:
+            screen.say(f"{_now()} {report.switched_to} is now the active model.")
 
     def _print_once(self, root: str, message: str) -> None:
         """Print an error of a folder, unless it was the last one printed for it."""

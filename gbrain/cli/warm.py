@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gbrain.brain import Brain
 from gbrain.cli.commands import Db, Json, Module, Quiet, examples
+from gbrain.cli.embedding import describe_switch
 from gbrain.errors import GbrainError, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.paths import resolve_brain
 from gbrain.text.durations import parse_duration
 
+if TYPE_CHECKING:
+    from gbrain.brain_session import Session
+    from gbrain.server.socket_server import SocketServer
+
 command = Module()
+
+# A command waits for the chunks that are being embedded: 8 take a fifth of a second.
+_CHUNKS_AT_ONCE = 8
+# After the last command; and how often to look for new work.
+_QUIET_SECONDS, _CHECK_SECONDS = 0.5, 20.0
 
 _EMPTY = {
     "running": False,
@@ -111,6 +122,7 @@ def _serve(path: Path, minutes: float, *, quiet: bool) -> None:
             async with anyio.create_task_group() as group:
                 group.start_soon(_stop_on_signal, server)
                 await session.run(_load, writes=True)
+                group.start_soon(_embed_while_idle, session, server)
                 await server.serve(say_ready)
                 group.cancel_scope.cancel()
         finally:
@@ -128,6 +140,23 @@ async def _stop_on_signal(server: Any) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
             server.stop()
+
+
+async def _embed_while_idle(session: Session, server: SocketServer) -> None:
+    """Embed what is due and go on with a switch of models, a few chunks between commands."""
+    import anyio
+
+    more = True
+    # Without a usable model, queries say so and search by keyword; gbrain embed tells why.
+    with suppress(GbrainError):
+        while True:
+            await anyio.sleep(_QUIET_SECONDS if more else _CHECK_SECONDS)
+            if server.idle_seconds() >= _QUIET_SECONDS:
+                more = await session.run(_embed_some, writes=True)
+
+
+def _embed_some(brain: Brain) -> bool:
+    return brain.embed_in_background(_CHUNKS_AT_ONCE).done > 0
 
 
 def _load(brain: Brain) -> None:
@@ -159,6 +188,10 @@ def status(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
         screen.write(_describe(found))
     elif not quiet:
         screen.say("No process keeps this brain open. gbrain up starts one.")
+    if not (json or quiet):
+        with suppress(GbrainError), Brain.open(resolve_brain(db)) as brain:
+            if following := brain.next_model():
+                screen.say(describe_switch(*following))
 
 
 def _document(status: dict[str, Any] | None) -> dict[str, Any]:

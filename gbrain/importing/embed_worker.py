@@ -143,8 +143,9 @@ def embed_next_model(
             result.done += stored
             progress(result.done, max(total, result.done))
         if not done or (limits.jobs is not None and result.done >= limits.jobs):
+            # Not counted again: that takes a seventh of a second in a brain of 160,000 chunks.
+            result.left = total - result.done
             break
-    result.left = len(_read(database, lambda connection: jobs.missing_hashes(connection, space)))
     result.seconds = monotonic() - began
     return result
 

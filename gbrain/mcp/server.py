@@ -105,6 +105,7 @@ class ToolService:
         self._session, self._background, self._read_only = session, background, read_only
         self._replica = replica
         self._embedding = False
+        self._continue_switch = True
         self._written_slugs: list[str] = []
         self._unembedded_pages = 0
 
@@ -181,27 +182,31 @@ class ToolService:
         try:
             while more:
                 slug = self._written_slugs.pop(0) if self._written_slugs else None
-                left = await self._session.run(partial(_embed_chunks, slug), writes=True)
+                left = await self._session.run(
+                    partial(_embed_chunks, slug, self._continue_switch), writes=True
+                )
                 self._unembedded_pages = len(self._written_slugs)
                 more = left or bool(self._written_slugs)
         except Exception as error:
             reason = error.message if isinstance(error, GbrainError) else type(error).__name__
             log.warning("Chunks were not embedded: %s", one_line(reason))
+            # A switch of models has no retry times: gbrain embed goes on with it.
+            self._continue_switch = False
         finally:
             self._embedding = False
             self._unembedded_pages = 0
 
 
-def _embed_chunks(slug: str | None, brain: Brain) -> bool:
+def _embed_chunks(slug: str | None, continue_switch: bool, brain: Brain) -> bool:
     """Embed a few chunks, of the page `slug` if it is given; return whether more may be due."""
-    if brain.read_only or not brain.count_due_jobs():
+    if brain.read_only:
         return False
-    if slug and brain.find(slug):
+    if slug and brain.count_due_jobs() and brain.find(slug):
         # Another caller may delete the page in this moment.
         with suppress(NotFound):
             return brain.embed(slug, limit=_CHUNKS_OF_NEW_PAGE).done > 0
-    embedded = brain.embed(limit=_CHUNKS_BETWEEN_CALLS)
-    return embedded.done > 0 and embedded.left > 0
+    limit = _CHUNKS_BETWEEN_CALLS
+    return brain.embed_in_background(limit, continue_switch=continue_switch).done > 0
 
 
 def _find_tool(name: str) -> Tool:

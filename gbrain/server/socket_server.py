@@ -99,9 +99,12 @@ class SocketServer:
         """Let `serve` return; a command that runs is finished first."""
         self._stopping.set()
 
+    def idle_seconds(self) -> float:
+        """Return how long no command has run; 0 while one runs or waits."""
+        return 0.0 if self._waiting else anyio.current_time() - self._last_used
+
     def _ends(self) -> bool:
-        idle = anyio.current_time() - self._last_used
-        if self._idle_seconds is not None and idle > self._idle_seconds and not self._waiting:
+        if self._idle_seconds is not None and self.idle_seconds() > self._idle_seconds:
             self._stopping.set()
         return self._stopping.is_set()
 

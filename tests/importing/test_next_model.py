@@ -27,7 +27,7 @@ class Hashed:
     dies_after: int | None = None
     cannot: str | None = None
 
-    def __init__(self, spec: ModelSpec) -> None:
+    def __init__(self, spec: ModelSpec, *, for_many_texts: bool = False) -> None:
         self.spec, self.texts = spec, 0
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -211,3 +211,68 @@ def test_two_runs_share_the_work(brain: Brain) -> None:
     assert done[1] == 64
     assert report.switched_to == "new"
     assert count_vectors(brain, "new") == PAGES
+
+
+def test_small_steps_embed_what_is_due_before_the_next_model(brain: Brain) -> None:
+    brain.start_switch("new")
+    brain.put("late", b"# Late\n\nwritten in between\n")
+    steps = [brain.embed_in_background(64) for _ in range(4)]
+    assert [step.done for step in steps] == [1, 64, 64, PAGES + 1 - 128]
+    assert [step.switched_to for step in steps] == [None, None, None, "new"]
+    assert brain.embed_in_background(64).done == 0
+
+
+def test_a_question_between_two_steps_opens_no_model_again(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def count(model: Hashed, spec: ModelSpec, *, for_many_texts: bool) -> None:
+        model.spec, model.texts = spec, 0
+        opened.append(spec.name)
+
+    monkeypatch.setattr(Hashed, "__init__", count)
+    brain.start_switch("new")
+    for _ in range(3):
+        brain.embed_in_background(16)
+        brain.query("page 3", mode="semantic")
+    assert sorted(opened) == ["new"]
+
+
+def test_every_process_that_embeds_goes_on_with_a_switch(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gbrain.cli import sync_watch, warm
+    from gbrain.cli.import_export import ImportOptions
+    from gbrain.mcp.server import _embed_chunks
+
+    assert not _embed_chunks(None, True, brain)
+    brain.start_switch("new")
+    assert _embed_chunks(None, True, brain)
+    assert not _embed_chunks(None, False, brain)
+    assert warm._embed_some(brain)
+    done = count_vectors(brain, "new")
+    assert 0 < done < PAGES
+    watch = sync_watch.FolderWatch(brain.path, ImportOptions(embed=True))
+    watch._embed(brain, "/nowhere")
+    assert watch.switching
+    monkeypatch.setattr(sync_watch, "_CHUNKS_BETWEEN_ROUNDS", PAGES - done)
+    watch._continue_switch()
+    assert not watch.switching
+    assert brain.active_model().name == "new"
+    assert capsys.readouterr().err.endswith("new is now the active model.\n")
+
+
+def test_doctor_and_status_say_how_to_continue(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gbrain.cli.warm import status
+    from gbrain.store.doctor.examine import examine_file
+
+    brain.start_switch("new")
+    brain.embed(limit=70)
+    finding = dict(examine_file(brain.path, "2026-01-01"))["model_switch"]
+    assert (finding.status, finding.fix[:23]) == ("note", "gbrain embed continues,")
+    status(db=brain.path)
+    left = f"{PAGES - 70} chunks still to embed with new; run gbrain embed to continue.\n"
+    assert capsys.readouterr().err.endswith(left)

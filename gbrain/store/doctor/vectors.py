@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gbrain.store import chunks, jobs
 from gbrain.store.doctor.findings import Examination
+from gbrain.store.models import model_in_role
 from gbrain.store.vector_bits import count_wrong_segments, rebuild_bits
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace
 from gbrain.store.vectors import active_space, all_spaces, remove_orphaned_vectors
@@ -157,6 +158,14 @@ def failed_jobs(examination: Examination) -> list[str]:
         "SELECT lower(hex(hash)), attempts, error FROM embedding_jobs WHERE error IS NOT NULL"
     )
     return [f"{name} after {attempts}: {error}" for name, attempts, error in rows]
+
+
+def unfinished_switch(examination: Examination) -> list[str]:
+    connection = examination.connection
+    model = model_in_role(connection, "next")
+    if model is None:
+        return []
+    return [f"{model.name}: {len(jobs.missing_hashes(connection, model.space))} chunks are left"]
 
 
 def missing_model_folders(examination: Examination) -> list[str]:
