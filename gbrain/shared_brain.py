@@ -52,7 +52,7 @@ class SharedBrain(Brain):
     """A brain in a shared store that answers queries and shows pages; it cannot be changed."""
 
     def __init__(self, url: str) -> None:
-        from gbrain.store.postgres.whole_brain import ParsedPages
+        from gbrain.store.postgres.page_loader import ParsedPages
 
         self._url = url
         self._store: SharedStore | None = None

@@ -1,0 +1,204 @@
+"""Find pages of a shared store by name, link, date and text, and its words and filter values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, LiteralString
+
+from gbrain.store.keyword_index import pages_with_text
+from gbrain.store.pages import NamedPage
+from gbrain.store.postgres.page_loader import PageLoader, ParsedPages
+from gbrain.store.postgres.scope import inside_condition, page_condition
+from gbrain.store.postgres.search_index import QUESTION, keyword_tokenizer
+from gbrain.store.postgres.word_vectors import cut_word, quote_lexeme
+from gbrain.store.whole_brain import read_partial
+from gbrain.text.similarity import edit_distance
+from gbrain.text.slug import fold_name
+from gbrain.types import Scope
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from psycopg import Cursor
+
+    from gbrain.store.postgres.connection import Row
+
+_MAX_NAMED_PAGES = 300
+_MAX_SIMILAR_NAMES = 200
+
+_KIND_ORDER: LiteralString = (
+    "CASE n.kind WHEN 'slug' THEN 0 WHEN 'title' THEN 1 WHEN 'name' THEN 2 ELSE 3 END"
+)
+# The page a link means, as in a brain file: the surest kind of name, then the first slug.
+_RESOLVED: LiteralString = (
+    "LATERAL (SELECT n.page AS target FROM gbrain.search_names n JOIN gbrain.search_pages t "
+    f"ON t.id = n.page WHERE n.key = l.key AND n.kind <> '{QUESTION}' "
+    f"ORDER BY {_KIND_ORDER}, t.slug LIMIT 1) AS resolved"
+)
+_FILTER_VALUES: dict[str, LiteralString] = {
+    "wing": "SELECT wing, count(*) FROM gbrain.search_pages GROUP BY 1",
+    "room": "SELECT room, count(*) FROM gbrain.search_pages GROUP BY 1",
+    "type": "SELECT min(type), count(*) FROM gbrain.search_pages WHERE type IS NOT NULL "
+    "GROUP BY lower(type)",
+    "tag": "SELECT min(tag), count(*) FROM gbrain.search_pages, unnest(tags) AS tag "
+    "GROUP BY lower(tag)",
+}
+
+
+class PageLookups(PageLoader):
+    """Finds pages and brings them into memory; see `WholeBrain` for its methods."""
+
+    def __init__(
+        self, cursor: Cursor[Row], memory: sqlite3.Connection, parsed: ParsedPages
+    ) -> None:
+        super().__init__(cursor, memory, parsed)
+        self._tokenize = keyword_tokenizer().words
+
+    # --- names and texts ---------------------------------------------------------------------
+
+    def load_named(self, name: str) -> None:
+        """Bring the pages that a name may mean into memory."""
+        self.find_by_names({fold_name(name), fold_name(name.removesuffix(".md"))})
+
+    def find_by_names(self, keys: Iterable[str]) -> list[NamedPage]:
+        return self._named(
+            self._cursor.execute(
+                "SELECT p.id, p.slug, n.kind, n.key FROM gbrain.search_names n "
+                "JOIN gbrain.search_pages p ON p.id = n.page WHERE n.key = ANY(%s) "
+                "AND n.kind <> %s ORDER BY p.slug, n.key LIMIT %s",
+                (list(keys), QUESTION, _MAX_NAMED_PAGES),
+            ).fetchall()
+        )
+
+    def find_similar_names(self, key: str, letters: int) -> list[NamedPage]:
+        found: list[Row] = []
+        for column, start in (("n.key", key[:letters]), ("reverse(n.key)", key[::-1][:letters])):
+            rows = self._cursor.execute(
+                "SELECT p.id, p.slug, n.kind, n.key FROM gbrain.search_names n "
+                f"JOIN gbrain.search_pages p ON p.id = n.page WHERE {column} COLLATE \"C\" >= %s "
+                f'AND {column} COLLATE "C" < %s AND length(n.key) BETWEEN %s AND %s '
+                "AND n.kind <> %s LIMIT %s",
+                (start, start + "\U0010ffff", len(key) - 2, len(key) + 2, QUESTION,
+                 _MAX_SIMILAR_NAMES + 1),
+            ).fetchall()  # fmt: skip
+            if len(rows) <= _MAX_SIMILAR_NAMES:
+                found += [row for row in rows if edit_distance(key, row[3], 2) is not None]
+        return self._named(found)
+
+    def _named(self, rows: Iterable[Row]) -> list[NamedPage]:
+        named = [NamedPage(*row) for row in rows]
+        here = self.load(page.page_id for page in named)
+        return [page for page in named if page.page_id in here]
+
+    def pages_asked(self, text: str) -> dict[int, str]:
+        rows = self._cursor.execute(
+            "SELECT p.id, p.slug FROM gbrain.search_names n JOIN gbrain.search_pages p "
+            "ON p.id = n.page WHERE n.key = %s AND n.kind = %s ORDER BY p.slug",
+            (fold_name(text), QUESTION),
+        ).fetchall()
+        here = self.load(row[0] for row in rows)
+        return {page_id: slug for page_id, slug in rows if page_id in here}
+
+    def pages_with_text(self, text: str, scope: Scope) -> dict[int, float]:
+        within = page_condition(scope, self._tokenize)
+        rows = self._cursor.execute(
+            "SELECT p.id FROM gbrain.search_pages p JOIN gbrain.pages b ON b.slug = p.slug "
+            f"WHERE {within.sql} AND position(%s IN b.content) > 0 "
+            f"LIMIT {_MAX_NAMED_PAGES}".encode(),
+            (*within.values, text.encode(errors="replace").decode()),
+        ).fetchall()
+        here = self.load(row[0] for row in rows)
+        found = read_partial(pages_with_text)(self._memory, text, Scope())
+        return {page_id: count for page_id, count in found.items() if page_id in here}
+
+    # --- links and dates ---------------------------------------------------------------------
+
+    def linked_pages(self, page_id: int) -> list[int]:
+        rows = self._cursor.execute(
+            f"SELECT target FROM gbrain.search_links l, {_RESOLVED} WHERE l.page = %s "
+            "ORDER BY l.position LIMIT %s",
+            (page_id, _MAX_NAMED_PAGES),
+        ).fetchall()
+        here = self.load(row[0] for row in rows)
+        return list(dict.fromkeys(row[0] for row in rows if row[0] in here))
+
+    def links_between(self, page_ids: Iterable[int], most: int) -> list[tuple[int, int]]:
+        ids = list(page_ids)
+        away = self._cursor.execute(
+            f"SELECT l.page, target FROM gbrain.search_links l, {_RESOLVED} "
+            "WHERE l.page = ANY(%s) AND target <> l.page LIMIT %s",
+            (ids, most),
+        ).fetchall()
+        back = self._cursor.execute(
+            f"SELECT target, l.page FROM gbrain.search_links l, {_RESOLVED} WHERE l.key IN "
+            "(SELECT key FROM gbrain.search_names WHERE page = ANY(%s)) "
+            "AND target = ANY(%s) AND target <> l.page LIMIT %s",
+            (ids, ids, most),
+        ).fetchall()
+        pairs = [(int(page), int(other)) for page, other in (*away, *back)]
+        here = self.load(list(dict.fromkeys(other for _, other in pairs))[:_MAX_NAMED_PAGES])
+        return [pair for pair in pairs if pair[1] in here]
+
+    def latest_pages(self, scope: Scope, limit: int) -> list[int]:
+        within = page_condition(scope, self._tokenize)
+        rows = self._cursor.execute(
+            f"SELECT p.id FROM gbrain.search_pages p WHERE {within.sql} "
+            "ORDER BY p.last_day DESC NULLS LAST, p.slug LIMIT %s".encode(),
+            (*within.values, limit),
+        ).fetchall()
+        here = self.load(row[0] for row in rows)
+        return [row[0] for row in rows if row[0] in here]
+
+    def latest_pages_inside(self, scope: Scope, limit: int) -> list[tuple[int, str, str]]:
+        dated, own = inside_condition("d", scope.periods), inside_condition("o", scope.periods)
+        within = page_condition(scope, self._tokenize)
+        rows = self._cursor.execute(
+            "WITH found AS (SELECT d.page, d.first_day AS day, 0 AS own "
+            f"FROM gbrain.search_chunks d WHERE {dated.sql} UNION ALL SELECT o.id, o.first_day, 1 "
+            f"FROM gbrain.search_pages o WHERE {own.sql} AND NOT EXISTS (SELECT 1 "
+            "FROM gbrain.search_chunks e WHERE e.page = o.id AND e.date = o.date)) "
+            "SELECT p.id, p.slug, max(found.day) AS latest FROM found "
+            f"JOIN gbrain.search_pages p ON p.id = found.page WHERE {within.sql} "
+            "GROUP BY p.id, p.slug ORDER BY latest DESC, max(found.own) DESC, p.slug "
+            "LIMIT %s".encode(),
+            (*dated.values, *own.values, *within.values, limit),
+        ).fetchall()
+        here = self.load(row[0] for row in rows)
+        return [(page_id, slug, day) for page_id, slug, day in rows if page_id in here]
+
+    # --- words and values --------------------------------------------------------------------
+
+    def stems_from(self, starts: Sequence[str]) -> list[tuple[str, int]]:
+        rows = self._cursor.execute(
+            "SELECT term, pages FROM unnest(%s::text[]) AS start JOIN gbrain.search_terms "
+            "ON term >= start AND term < start || %s WHERE pages > 0",
+            (list(starts), "\U0010ffff"),
+        )
+        return [(term, pages) for term, pages in rows]
+
+    def texts_with_stem(self, term: str, most: int) -> list[str]:
+        rows = self._cursor.execute(
+            "SELECT id FROM gbrain.search_pages WHERE words @@ %s::tsquery ORDER BY id LIMIT %s",
+            (quote_lexeme(cut_word(term)), most),
+        ).fetchall()
+        texts = [
+            text
+            for page_id in sorted(self.load(row[0] for row in rows))
+            for text in self._memory.execute(
+                "SELECT title, slug, compiled_truth, timeline, tags, aliases FROM pages "
+                "WHERE id = ?",
+                (page_id,),
+            ).fetchone()
+        ]
+        having = zip(texts, self._tokenize(texts), strict=True)
+        return [text for text, words in having if term in words][:most]
+
+    def in_front_matter(self, word: str) -> bool:
+        pattern = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        row = self._cursor.execute(
+            "SELECT 1 FROM gbrain.search_pages WHERE meta::text ILIKE %s LIMIT 1", (pattern,)
+        ).fetchone()
+        return row is not None
+
+    def filter_values(self, kind: str) -> dict[str, int]:
+        return dict(self._cursor.execute(_FILTER_VALUES[kind]).fetchall())
