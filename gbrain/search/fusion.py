@@ -87,9 +87,10 @@ def lane_shares(
                 parts[page_id][lane] = weights.get(lane, 1.0) * part
     if merge == "set-union" and {"fts", "vector"} <= set(used):
         share = settings.chunk_bonus * weights.get("vector", 1.0)
-        for page_id, worth in lanes["vector"].combined_chunk_scores.items():
-            if {"fts", "vector"} <= parts.get(page_id, {}).keys():
-                parts[page_id]["vector"] += share * worth
+        shared = lanes["vector"].combined_chunk_scores
+        for page_id, by_lane in parts.items():
+            if page_id in shared and "fts" in by_lane and "vector" in by_lane:
+                by_lane["vector"] += share * shared[page_id]
     if merge == "set-union" and len(used) > 1 and "fts" in used:
         for page_id, factor in lanes["fts"].word_factors.items():
             if "fts" in parts.get(page_id, {}):
@@ -99,17 +100,16 @@ def lane_shares(
 
 def shared_chunk_scores(one: LaneResult, other: LaneResult) -> dict[int, float]:
     """Return for each page how well its best chunk does in two lanes together, from 0 to 1."""
-    worth: dict[int, float] = {}
-    page_of: dict[int, int] = {}
+    worth: dict[tuple[int, int], float] = {}
     for found in (one, other):
         scaled = min_max([chunk.score for chunk in found.chunks])
-        for chunk, part in zip(found.chunks, scaled, strict=True):
-            page_of[chunk.chunk_id] = chunk.page_id
-            worth[chunk.chunk_id] = worth.get(chunk.chunk_id, 0.0) + part / 2
+        for (chunk_id, page_id, _), part in zip(found.chunks, scaled, strict=True):
+            key = page_id, chunk_id
+            worth[key] = worth.get(key, 0.0) + part / 2
     best: dict[int, float] = {}
-    for chunk_id, together in worth.items():
-        page_id = page_of[chunk_id]
-        best[page_id] = max(best.get(page_id, 0.0), together)
+    for (page_id, _), together in worth.items():
+        if together > best.get(page_id, -1.0):
+            best[page_id] = together
     return best
 
 

@@ -22,6 +22,7 @@ from gbrain.store.brain_files import (
     refuse_hard_links,
     writing_uri,
 )
+from gbrain.store.remembered import RememberingConnection
 from gbrain.store.schema import SCHEMA_VERSION, SELECT_SCHEMA, find_foreign_objects
 from gbrain.store.sqlite_errors import error_name, explain_error, explain_errors, read_only_error
 
@@ -92,6 +93,7 @@ class Database:
             timeout=self.busy_seconds,
             isolation_level=None,
             check_same_thread=False,
+            factory=RememberingConnection,
         )
         try:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
@@ -293,6 +295,8 @@ class Database:
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                if isinstance(connection, RememberingConnection):
+                    connection.forget()
                 raise
             finally:
                 if nested:

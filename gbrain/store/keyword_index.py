@@ -7,7 +7,8 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 
-from gbrain.store.scope import chunk_days_condition, page_condition
+from gbrain.store.remembered import remember
+from gbrain.store.scope import Condition, chunk_days_condition, page_condition
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.slug import fold_name, normalise_unicode
@@ -96,15 +97,34 @@ def matching_pages(
 
     For a small scope its pages are listed first; for others each match is checked on its own.
     """
-    within = page_condition(scope, by_row=not small_scope)
-    inside = (
-        f"+rowid IN (SELECT id FROM pages WHERE {within.sql})"
-        if small_scope
-        else f"EXISTS (SELECT 1 FROM pages WHERE pages.id = pages_fts.rowid AND {within.sql})"
-    )
+    if small_scope:
+        pages = remember(
+            connection,
+            ("pages_in_scope", scope),
+            lambda: json.dumps(_list_pages(connection, scope)),
+        )
+        inside = Condition(_ROW_IN_JSON, (pages,))
+    else:
+        inside = _row_condition(scope)
     rows = connection.execute(
-        f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {inside}", (match, *within.values)
+        f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {inside.sql}",
+        (match, *inside.values),
     )
+    return [row[0] for row in rows]
+
+
+def _row_condition(scope: Scope) -> Condition:
+    """Return the condition for a row of `pages_fts`, checked for each on its own."""
+    within = page_condition(scope, by_row=True)
+    if not within.values:
+        return within
+    page = f"SELECT 1 FROM pages WHERE pages.id = pages_fts.rowid AND {within.sql}"
+    return Condition(f"EXISTS ({page})", within.values)
+
+
+def _list_pages(connection: sqlite3.Connection, scope: Scope) -> list[int]:
+    within = page_condition(scope)
+    rows = connection.execute(f"SELECT id FROM pages WHERE {within.sql}", within.values)
     return [row[0] for row in rows]
 
 
@@ -122,19 +142,22 @@ def score_pages(
     *,
     page_ids: list[int] | None = None,
     also_match: str | None = None,
+    scope: Scope = Scope(),
 ) -> dict[int, float]:
     """Return the BM25 scores of the best matching pages by id, best first.
 
-    Only pages of `page_ids` count if it is given, else only those that match `also_match` as well.
-    The weights are those of title, slug, compiled truth, timeline, tags and aliases.
+    Only pages of `page_ids` count if it is given, else only those in scope that match `also_match`
+    as well. The weights are those of title, slug, compiled truth, timeline, tags and aliases.
     """
     clauses, values = ["pages_fts MATCH ?"], [match]
     if page_ids is not None:
         clauses.append(_ROW_IN_JSON)
         values.append(json.dumps(page_ids))
     elif also_match:
-        clauses.append("+rowid IN (SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?)")
-        values.append(also_match)
+        inside = _row_condition(scope)
+        narrower = f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {inside.sql}"
+        clauses.append(f"+rowid IN ({narrower})")
+        values += [also_match, *inside.values]
     rows = connection.execute(
         "SELECT rowid, -bm25(pages_fts, ?, ?, ?, ?, ?, ?) AS score FROM pages_fts "
         f"WHERE {' AND '.join(clauses)} ORDER BY score DESC LIMIT ?",

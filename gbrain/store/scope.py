@@ -9,6 +9,7 @@ from datetime import date
 from typing import NamedTuple
 
 from gbrain.messages import similar_names
+from gbrain.store.remembered import remember
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query import fts_tree, has_only_words
 from gbrain.text.query_terms import fts_term
@@ -105,14 +106,27 @@ def pages_in_scope(
 
 def scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: int) -> bool:
     """Return whether more than `pages` pages are in scope."""
+    return remember(
+        connection,
+        ("scope_has_more_than", scope, pages),
+        lambda: _scope_has_more_than(connection, scope, pages),
+    )
+
+
+def _scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: int) -> bool:
     for tag in scope.tags:
         tagged = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1 OFFSET ?"
         if connection.execute(tagged, (tag, pages)).fetchone() is None:
             return False
-    # Where all tags are common, enough pages are found before all of their pages would be listed.
-    within = page_condition(scope, by_row=bool(scope.tags))
+    # Where all tags are common, enough pages with the first are found before all would be listed.
+    table, values = "pages", list[str]()
+    if scope.tags:
+        table = "tags CROSS JOIN pages ON pages.id = tags.page_id AND tags.tag = ?"
+        values, scope = [scope.tags[0]], scope._replace(tags=scope.tags[1:])
+    within = page_condition(scope, by_row=bool(values))
     found = connection.execute(
-        f"SELECT 1 FROM pages WHERE {within.sql} LIMIT 1 OFFSET ?", (*within.values, pages)
+        f"SELECT 1 FROM {table} WHERE {within.sql} LIMIT 1 OFFSET ?",
+        (*values, *within.values, pages),
     )
     return found.fetchone() is not None
 

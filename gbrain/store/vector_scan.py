@@ -162,8 +162,8 @@ def exact_cosines(
     if not rows:
         return []
     chunk_ids, page_ids, vectors = zip(*rows, strict=True)
-    for vector in vectors:
-        check_size(vector, 2 * space.dimension)
+    if {*map(type, vectors)} != {bytes} or {*map(len, vectors)} != {2 * space.dimension}:
+        raise damaged_vectors()
     packed = np.frombuffer(b"".join(vectors), np.float16)
     cosines = packed.reshape(-1, space.dimension).astype(np.float32) @ query
     order = np.lexsort((chunk_ids, -cosines))

@@ -14,15 +14,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gbrain.errors import GbrainError
+from gbrain.store.remembered import remember
 from gbrain.store.schema import VECTOR_TABLES
-from gbrain.store.scope import chunk_condition
+from gbrain.store.scope import chunk_condition, chunk_row_condition
 from gbrain.store.vector_bits import remove_bits, write_bits
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.types import Scope
 
 if TYPE_CHECKING:
-    from gbrain.store.vector_space import Floats
+    from gbrain.store.vector_space import Floats, Slots
 
 
 def create_vector_tables(connection: sqlite3.Connection, dimension: int) -> None:
@@ -182,15 +183,35 @@ def remove_orphaned_vectors(connection: sqlite3.Connection, space: VectorSpace) 
     return len(orphans)
 
 
-def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Scope) -> list[int]:
-    """Return the slots of all chunks in scope."""
-    within = chunk_condition(scope)
+def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Scope) -> Slots:
+    """Return the slots of all chunks in scope, in order."""
+    import numpy as np
+
+    def read() -> Slots:
+        within = chunk_condition(scope)
+        rows = connection.execute(
+            f"SELECT v.slot FROM chunks CROSS JOIN {space.vectors} AS v "
+            f"ON v.model_id = ? AND v.hash = chunks.hash WHERE {within.sql}",
+            (space.model_id, *within.values),
+        )
+        return np.unique(np.array([row[0] for row in rows], np.int64))
+
+    return remember(connection, ("slots_in_scope", space, scope), read)
+
+
+def which_in_scope(
+    connection: sqlite3.Connection, space: VectorSpace, slots: Slots, scope: Scope
+) -> Slots:
+    """Return those of the slots that a chunk in scope uses, in order."""
+    import numpy as np
+
+    within = chunk_row_condition(scope)
     rows = connection.execute(
-        f"SELECT v.slot FROM chunks CROSS JOIN {space.vectors} AS v "
-        f"ON v.model_id = ? AND v.hash = chunks.hash WHERE {within.sql}",
-        (space.model_id, *within.values),
+        f"SELECT v.slot FROM {space.vectors} AS v CROSS JOIN chunks ON chunks.hash = v.hash "
+        f"WHERE v.model_id = ? AND v.slot IN (SELECT value FROM json_each(?)) AND {within.sql}",
+        (space.model_id, json.dumps(slots.tolist()), *within.values),
     )
-    return [row[0] for row in rows]
+    return np.unique(np.array([row[0] for row in rows], np.int64))
 
 
 def vectors_at(

@@ -9,13 +9,14 @@ from gbrain.config import Settings
 from gbrain.models.catalog import Calibration
 from gbrain.search.calibration import active_calibration
 from gbrain.search.lanes import vector
+from gbrain.store.scope import scope_has_more_than
 from gbrain.store.vector_scan import approximate_cosines
 from gbrain.store.vector_space import VectorSpace
-from gbrain.store.vectors import slots_in_scope, vectors_at
-from gbrain.types import LaneResult, Query
+from gbrain.store.vectors import slots_in_scope, vectors_at, which_in_scope
+from gbrain.types import LaneResult, Query, Scope
 
 if TYPE_CHECKING:
-    from gbrain.store.vector_space import Floats
+    from gbrain.store.vector_space import Floats, Slots
 
 # Vectors to recall from. Softmax gives distant vectors little weight, and all vectors together
 # would pull every query towards their mean.
@@ -34,21 +35,44 @@ def search(
 
     The memory is the 1,000 vectors in scope with the highest approximate cosine.
     """
-    import numpy as np
-
     scores = scan() if scan else approximate_cosines(connections, space, embedded)
-    slots = np.arange(len(scores))
-    if not query.scope.unlimited:
-        slots = np.unique(np.array(slots_in_scope(connections[0], space, query.scope), np.int64))
-        slots = slots[slots < len(scores)]
-    if len(slots) > _MEMORY_VECTORS:
-        slots = slots[np.argpartition(-scores[slots], _MEMORY_VECTORS)[:_MEMORY_VECTORS]]
+    slots = _best_in_scope(connections[0], space, query.scope, scores)
     _, memory = vectors_at(connections[0], space, slots)
     if not len(memory):
         return LaneResult(())
     calibration = active_calibration(connections[0]) or Calibration()
     recalled = recall(memory, embedded, settings.hopfield_beta * calibration.slope)
     return vector.search(connections, space, recalled, query, settings, lane="associative")
+
+
+def _best_in_scope(
+    connection: sqlite3.Connection, space: VectorSpace, scope: Scope, scores: Floats
+) -> Slots:
+    """Return the slots in scope with the highest scores, at most as many as the memory takes."""
+    import numpy as np
+
+    slots = np.arange(len(scores))
+    if not scope.unlimited and scope_has_more_than(connection, scope, vector.MAX_LISTED_PAGES):
+        # Looked up best first: listing a large scope would take longer than all else.
+        inside, batch = np.zeros(0, np.int64), 2 * _MEMORY_VECTORS
+        while len(inside) < _MEMORY_VECTORS and len(slots):
+            best = _highest(scores, slots, batch)
+            inside = np.append(inside, which_in_scope(connection, space, best, scope))
+            slots, batch = np.setdiff1d(slots, best, assume_unique=True), 2 * batch
+        slots = inside
+    elif not scope.unlimited:
+        slots = slots_in_scope(connection, space, scope)
+        slots = slots[slots < len(scores)]
+    return _highest(scores, slots, _MEMORY_VECTORS)
+
+
+def _highest(scores: Floats, slots: Slots, count: int) -> Slots:
+    import numpy as np
+
+    if len(slots) <= count:
+        return slots
+    best: Slots = slots[np.argpartition(-scores[slots], count)[:count]]
+    return best
 
 
 def recall(memory: Floats, state: Floats, beta: float) -> Floats:

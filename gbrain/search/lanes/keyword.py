@@ -277,13 +277,14 @@ def score_pages_and_chunks(
         limit = _SCORED_PER_PAGE * pool
         match = scored_terms if narrower else any_term
         return keyword_index.score_pages(
-            connection, match, weights, limit, page_ids=pages, also_match=narrower
+            connection, match, weights, limit, page_ids=pages, also_match=narrower, scope=scope
         )
 
-    pages = pages_in_scope(narrower or any_term)
+    # Few pages match the narrower expression: they are looked up in a large scope as they come.
+    pages = None if narrower and not small_scope else pages_in_scope(narrower or any_term)
     scores = score(pages, narrower)
     # The pages with rare words may be out of scope: then the others must be scored after all.
-    enough = 1 if pages is None else min(query.limit, pool)
+    enough = 1 if scope.unlimited else min(query.limit, pool)
     if narrower and not query.fts_expression and len(scores) < enough:
         narrower, pages = None, pages_in_scope(any_term)
         scores = score(pages, narrower)

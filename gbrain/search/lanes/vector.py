@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 _EXACT_PER_PAGE = 10
 
 # The slots of a scope with at most this many pages are listed, which takes as long as a scan of
-# 150,000 codes. For a larger one all codes are scanned, and the best are looked up in the scope.
-_MAX_LISTED_PAGES = 2000
+# 150,000 codes. For a larger one the best of all are looked up in the scope.
+MAX_LISTED_PAGES = 2000
 
 
 def search(
@@ -64,10 +64,12 @@ def search(
     pool = settings.lane_pool(lane, query.limit)
     calibration = active_calibration(connection) or Calibration()
     scan = scan or (lambda: approximate_cosines(connections, space, embedded))
-    chunks = [
-        ScoredChunk(chunk.chunk_id, chunk.page_id, calibration.similarity(chunk.score))
-        for chunk in find_nearest(connection, space, embedded, query, pool, scan)
-    ]
+    chunks = find_nearest(connection, space, embedded, query, pool, scan)
+    if (calibration.slope, calibration.offset) != (1.0, 0.0):
+        chunks = [
+            ScoredChunk(chunk.chunk_id, chunk.page_id, calibration.similarity(chunk.score))
+            for chunk in chunks
+        ]
     best: dict[int, ScoredChunk] = {}
     for chunk in chunks:
         best.setdefault(chunk.page_id, chunk)
@@ -122,16 +124,17 @@ def _lower_unreadable(
     The packaged model knows English: to it, Chinese text is a row of unknown tokens, which is as
     similar to "todo" as to any other short query.
     """
-    texts = read_non_ascii_texts(connection, [chunk.chunk_id for chunk in best.values()])
+    page_of = {chunk.chunk_id: page_id for page_id, chunk in best.items()}
+    texts = read_non_ascii_texts(connection, page_of)
     unreadable = {
-        page_id
-        for page_id, chunk in best.items()
-        if not is_mostly_latin(texts.get(chunk.chunk_id, ""))
+        page_of[chunk_id] for chunk_id, text in texts.items() if not is_mostly_latin(text)
     }
+    if not unreadable:
+        return chunks, best
     lowest = min(
         (chunk.score for page_id, chunk in best.items() if page_id not in unreadable), default=None
     )
-    if lowest is None or not unreadable:
+    if lowest is None:
         return chunks, best
 
     def lower(chunk: ScoredChunk) -> ScoredChunk:
@@ -158,17 +161,19 @@ def _likely_slots(
     import numpy as np
 
     scope = query.scope
-    if scope.unlimited or scope_has_more_than(connection, scope, _MAX_LISTED_PAGES):
-        nearest = nearest_slots(connection, space, embedded, stride) if scope.unlimited else None
-        if nearest is not None:
-            yield nearest
+    if scope.unlimited or scope_has_more_than(connection, scope, MAX_LISTED_PAGES):
+        seen = np.zeros(0, np.int64)
+        for count in (stride, (2 if scope.unlimited else 3) * stride):
+            nearest = nearest_slots(connection, space, embedded, count)
+            if nearest is None:
+                break
+            fresh = np.setdiff1d(nearest, seen, assume_unique=True)
+            yield fresh
+            seen, stride = nearest, 2 * len(fresh)
         scores = scan()
-        others = np.arange(len(scores))
-        yield from _best_first(
-            scores, others if nearest is None else np.delete(others, nearest), stride
-        )
+        yield from _best_first(scores, np.setdiff1d(np.arange(len(scores)), seen), stride)
         return
-    slots = np.unique(np.array(slots_in_scope(connection, space, scope), np.int64))
+    slots = slots_in_scope(connection, space, scope)
     if len(slots) <= stride:
         yield slots
         return
