@@ -9,26 +9,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import date
+from functools import partial
 
 from gbrain.text.cjk_dates import translate_cjk_dates
+from gbrain.text.language import question_language
 from gbrain.text.periods import MONTH_NAMES
 from gbrain.text.stop_words import question_languages
 
-# German, French, Spanish, Italian, Portuguese and Dutch; Swedish and Polish in entries only.
+# Swedish and Polish are read in entries only.
+_MONTHS_BY_LANGUAGE = {
+    "de": "januar februar märz april mai juni juli august september oktober november dezember",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
+    "diciembre",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
+    "dicembre",
+    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro "
+    "dezembro",
+    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
+}
 FOREIGN_MONTHS = {
     name: number
-    for names in (
-        "januar februar märz april mai juni juli august september oktober november dezember",
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
-        "dicembre",
-        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-        "januari februari maart april mei juni juli augustus september oktober november december",
-    )
+    for names in _MONTHS_BY_LANGUAGE.values()
     for number, name in enumerate(names.split(), 1)
 }
 FOREIGN_MONTHS |= {"jänner": 1, "fevrier": 2, "marco": 3, "maerz": 3, "aout": 8, "decembre": 12}
+# Leads that are words of English, or of names in it: "a mars bar", "El Mayo".
+_LEADS_IN_ENGLISH = frozenset("in am a ad no le el il du en em ab tot".split())
+_LEADS_OF_DAYS = frozenset("am le el il vom".split())
 
 
 def _table(rows: str) -> dict[str, str]:
@@ -185,6 +193,7 @@ def translate_dates(text: str, today: date) -> str:
     """Return a question with dates of eight other languages in English."""
     if not text.isascii():
         text = translate_cjk_dates(text, today)
+    language = question_language(text)
     for pattern, translate in (
         (_FOREIGN_RANGE, _range),
         (_FOREIGN_AGO, _ago),
@@ -192,8 +201,8 @@ def translate_dates(text: str, today: date) -> str:
         (_FOREIGN_COUNT_BEFORE, _recent),
         (_FOREIGN_QUARTER, _quarter),
         (_FOREIGN_WAY, _way),
-        (_FOREIGN_DATE, _month),
-        (_FOREIGN_SEASON, _season),
+        (_FOREIGN_DATE, partial(_month, language)),
+        (_FOREIGN_SEASON, partial(_season, language)),
         (_FOREIGN_YEAR, _in_year),
         (_FOREIGN_WEEKDAY, _weekday),
     ):
@@ -263,7 +272,22 @@ def _quarter(match: re.Match[str]) -> str:
     return f"in Q{_ORDINALS[match[1].lower()]} {match[2] or ''}".strip()
 
 
-def _season(match: re.Match[str]) -> str:
+def _is_clearly_dated(language: str, match: re.Match[str]) -> bool:
+    """Tell whether a month of another language than the question's is a date all the same."""
+    lead, day, name, year = (group.lower() if group else "" for group in match.groups())
+    if year or not name.isascii() or "." in match[0]:
+        return True
+    if day:
+        return lead in _LEADS_OF_DAYS
+    # "Im Mars" is German, but its month is not; "desde maio" is clear in any language.
+    foreign = language == "en" or _LEADS.get(lead) != "in"
+    return bool(lead) and foreign and lead not in _LEADS_IN_ENGLISH
+
+
+def _season(language: str | None, match: re.Match[str]) -> str:
+    # "In estate" is no summer in an English question.
+    if language == "en" and not match[2] and match[0].isascii():
+        return match[0]
     return f"in {_UNITS[match[1].lower()]} {match[2] or ''}".strip()
 
 
@@ -275,7 +299,8 @@ def _weekday(match: re.Match[str]) -> str:
     return f"{'since' if match[1].lower().startswith('seit') else 'on'} {_UNITS[match[2].lower()]}"
 
 
-def _month(match: re.Match[str]) -> str:
+def _month(language: str | None, match: re.Match[str]) -> str:
+    """Return a month in English, if the question is in its language or it is clearly a date."""
     lead, day, name, year = match.groups()
     english = MONTH_NAMES[FOREIGN_MONTHS[name.lower()] - 1]
     # "In August 2025" and "4 August" are English as well, "4. August" is not.
@@ -283,6 +308,9 @@ def _month(match: re.Match[str]) -> str:
     if english.lower() == name.lower() and not foreign_lead and "." not in match[0]:
         return match[0]
     if not (year or day or lead):
+        return match[0]
+    asked_in = _MONTHS_BY_LANGUAGE.get(language or "", "")
+    if language and name.lower() not in asked_in.split() and not _is_clearly_dated(language, match):
         return match[0]
     word = _LEADS[lead.lower()] if lead else "in"
     return " ".join(filter(None, (word, day, english, year)))

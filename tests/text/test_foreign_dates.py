@@ -66,6 +66,32 @@ def test_other_words_are_no_date(question: str) -> None:
     assert split_question(question, TODAY).levels == ()
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["how many calories are in a mars bar", "what do we know about water in Mars", "who ate 3 mars "
+     "bars", "is there no mayo in the fridge", "what did I invest in estate planning",
+     "where was the photo in Marco's kitchen taken", "gibt es Wasser im Mars"],
+)  # fmt: skip
+def test_a_month_of_another_language_is_an_ordinary_word(question: str) -> None:
+    assert split_question(question, TODAY).levels == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("what happened im Mai", "2026-05-01 2026-05-31"),
+        ("what did we eat en mars 2025", "2025-03-01 2025-03-31"),
+        ("what was on le 3 mars", "2026-03-03 2026-03-03"),
+        ("what happened in März", "2026-03-01 2026-03-31"),
+        ("qu'avons-nous fait en mars", "2026-03-01 2026-03-31"),
+        ("was haben wir am 3. Mai gegessen", "2026-05-03 2026-05-03"),
+    ],
+)
+def test_a_clear_date_of_another_language_is_read(question: str, days: str) -> None:
+    period = split_question(question, TODAY).levels[0][0]
+    assert f"{period.first} {period.last}" == days
+
+
 def test_the_rest_of_a_question_keeps_its_words() -> None:
     assert split_question("was sagte Jonas letzte Woche zur Miete", TODAY).rest == (
         "was sagte Jonas zur Miete"
