@@ -18,7 +18,7 @@ from gbrain.mcp.server import ToolService
 from gbrain.mcp.tools import TOOLS
 from gbrain.models.catalog import packaged_models
 from gbrain.shared_brain import ANSWERED, SharedBrain
-from gbrain.store.postgres import vector_index
+from gbrain.store.postgres import indexes as index_module
 from gbrain.store.postgres.schema import role_sql
 from gbrain.types import Answer, Scope
 
@@ -250,7 +250,7 @@ def test_pushes_and_repairs_create_the_index(
 ) -> None:  # fmt: skip
     if postgres_server.socket is None:
         pytest.skip("the roles of another server are left alone")
-    monkeypatch.setattr(vector_index, "MIN_INDEXED_VECTORS", 10)
+    monkeypatch.setattr(index_module, "MIN_INDEXED_VECTORS", 10)
     database = server_url.rpartition("/")[2]
 
     def indexes() -> int:

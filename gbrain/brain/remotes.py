@@ -6,7 +6,7 @@ import platform
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.brain.base import timestamp
@@ -129,28 +129,16 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
     ) -> tuple[str, ...]:
         """Write the search tables of a remote again from its pages; return remaining problems.
 
-        Others can push and search meanwhile. A repair that is killed can be run again.
+        Others can push and search meanwhile. A repair that is killed is finished by the next push.
         """
-        from gbrain.store.postgres.pages import count_changes
-        from gbrain.store.postgres.search_index import rebuild_counts, rebuild_pages
-        from gbrain.store.postgres.vector_index import create_vector_indexes
+        from gbrain.remotes.indexing import index_pages
+        from gbrain.store.postgres.search_index import discard_entries
 
         with self.contact(self.remote(name)) as contact:
-            store, after, done = contact.store, "", 0
+            store = contact.store
             with store.transaction() as cursor:
-                total = count_changes(cursor, 0)
-            while True:
-                with store.transaction() as cursor:
-                    rebuilt = rebuild_pages(cursor, after)
-                if not rebuilt:
-                    break
-                after, done = rebuilt[-1], done + len(rebuilt)
-                progress(done, max(total, done))
-            with store.transaction() as cursor:
-                rebuild_counts(cursor)
-            # Only the owner of the tables may; who else repairs reads that below.
-            with suppress(GbrainError):
-                create_vector_indexes(store)
+                discard_entries(cursor)
+            index_pages(store, progress=progress)
             with store.transaction() as cursor:
                 return _search_problems(cursor, check=True)
 
@@ -221,6 +209,16 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
             after_merge=self._write_pulled_files,
             progress=progress,
         )
+
+    def index_remote(self, name: str | None = None, *, progress: Progress = no_progress) -> None:
+        """Complete what a remote is searched with on the server, after a push of many pages.
+
+        Does nothing if it is complete. If it is killed, the next call goes on.
+        """
+        from gbrain.remotes.indexing import index_pages
+
+        with self.contact(self.remote(name)) as contact:
+            index_pages(contact.store, progress=progress)
 
     @contextmanager
     def check_on_server(
@@ -326,12 +324,12 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
 def _search_problems(cursor: Cursor[Row], *, check: bool) -> tuple[str, ...]:
     """Return what is wrong with searches on a server; `check` reads all of its search tables."""
+    from gbrain.store.postgres.indexes import missing_indexes
     from gbrain.store.postgres.search_index import check_search_tables
-    from gbrain.store.postgres.vector_index import missing_indexes
 
     problems = check_search_tables(cursor) if check else []
     missing = missing_indexes(cursor)
-    if any(each.building for each in missing):
+    if any(each.is_building for each in missing):
         problems.append("The index over the vectors is being created.")
     elif missing:
         problems.append(

@@ -271,7 +271,7 @@ def _exchange(brain: Brain, remote: str, report: ImportReport, options: ImportOp
 
     Embedded before the push, so that no other machine has to.
     """
-    from gbrain.cli.remotes import print_pull, print_push
+    from gbrain.cli.remotes import index_remote, print_pull, print_push
     from gbrain.output.remotes import pull_document, push_document
 
     quiet = options.quiet or options.json
@@ -291,6 +291,7 @@ def _exchange(brain: Brain, remote: str, report: ImportReport, options: ImportOp
         screen.write_json(document)
     else:
         print_push(pushed, quiet=options.quiet)
+    index_remote(brain, remote, quiet=quiet)
     return bool(pushed.conflicts or pulled.refused or pushed.refused)
 
 

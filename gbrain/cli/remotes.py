@@ -323,12 +323,14 @@ def push(
                 name, wing=wing, slug_prefix=slug_prefix, everything=everything, progress=show
             )
         shared = brain.remote(report.remote)
-    if json:
-        screen.write_json(output.push_document(report))
-    else:
-        print_push(report, quiet=quiet)
-        if shared.parts is not None and not quiet:
-            screen.say(f"Shared: {output.shared_parts(shared)}. gbrain push --all shares the rest.")
+        if json:
+            screen.write_json(output.push_document(report))
+        else:
+            print_push(report, quiet=quiet)
+            if shared.parts is not None and not quiet:
+                parts = output.shared_parts(shared)
+                screen.say(f"Shared: {parts}. gbrain push --all shares the rest.")
+        index_remote(brain, name, quiet=quiet or json)
     if report.conflicts or report.refused:
         raise typer.Exit(1)
 
@@ -337,6 +339,12 @@ def pull_remote(brain: Brain, name: str | None, *, quiet: bool) -> PullReport:
     """Pull with a progress bar."""
     with show_progress("Pulling", quiet=quiet) as show:
         return brain.pull(name, progress=show)
+
+
+def index_remote(brain: Brain, name: str | None, *, quiet: bool) -> None:
+    """Complete what the server is searched with, with a progress bar if that takes long."""
+    with show_progress("Indexing", quiet=quiet) as show:
+        brain.index_remote(name, progress=show)
 
 
 def print_pull(report: PullReport, *, quiet: bool) -> None:

@@ -6,18 +6,16 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from gbrain.errors import Conflict, GbrainError
+from gbrain.errors import Conflict
 from gbrain.remotes.contact import Contact
 from gbrain.remotes.pull import LocalFiles, PullReport, RefusedPage, apply_rows, check_rows
 from gbrain.store.connection import Database
 from gbrain.store.models import ModelRow
 from gbrain.store.pages import find_page, page_text
 from gbrain.store.postgres.pages import PushedPage, PushResult, pages_by_slug, push_pages
-from gbrain.store.postgres.vector_index import create_vector_indexes
 from gbrain.store.postgres.vectors import ModelKey, push_vectors
 from gbrain.store.remote_conflicts import list_remote_conflicts
 from gbrain.store.remotes import (
@@ -41,6 +39,8 @@ from gbrain.types import Progress, Scope, no_progress
 _BATCH_PAGES = 500
 _BATCH_BYTES = 4_000_000
 _VECTOR_PAGES = 500
+# More pages are added to the search tables of the store by `index_pages`, twenty times faster.
+_MAX_INDEXED_AT_ONCE = 500
 # With many writers on one page each attempt lets one of them through.
 _MAX_ATTEMPTS = 200
 _MAX_WAIT_SECONDS = 0.2
@@ -77,7 +77,8 @@ def push_changes(
     """Write the pages in scope that changed here to the shared store.
 
     A page that changed there too is merged here first, and written then. A push that is killed
-    after the store has committed finds there the text it has, and records that.
+    after the store has committed finds there the text it has, and records that. Many pages are
+    not added to the search tables of the store: call `index_pages` then.
     """
     remote = contact.remote
     report = PushReport(remote.name)
@@ -89,7 +90,8 @@ def push_changes(
             waiting = [page for page in waiting if page.slug in wanted]
         behind: list[str] = []
         for pages in _batches(database, waiting, report):
-            result = _push_batch(database, contact, pages, machine)
+            index = len(waiting) <= _MAX_INDEXED_AT_ONCE
+            result = _push_batch(database, contact, pages, machine, index=index)
             _count(report, pages, result)
             behind += result.behind
             progress(len(report.pushed) + len(report.deleted), len(waiting))
@@ -112,8 +114,6 @@ def push_changes(
             code="busy",
         )
     report.vectors = _push_vectors(database, contact, model)
-    if report.vectors:
-        _create_indexes(contact)
     with database.read_transaction() as connection:
         found = list_remote_conflicts(connection, remote.id)
     report.conflicts = [each.slug for each in found]
@@ -153,11 +153,16 @@ def _batches(
 
 
 def _push_batch(
-    database: Database, contact: Contact, pages: Sequence[PushedPage], machine: str
+    database: Database,
+    contact: Contact,
+    pages: Sequence[PushedPage],
+    machine: str,
+    *,
+    index: bool,
 ) -> PushResult:
     """Write a batch to the store in one transaction, then record that it has these texts."""
     with contact.store.transaction() as cursor:
-        result = push_pages(cursor, pages, machine)
+        result = push_pages(cursor, pages, machine, index=index)
     there = {**result.same, **result.written}
     bases = [
         (page.slug, PageBase(there[page.slug], None if page.text is None else page.sha256))
@@ -233,14 +238,6 @@ def _push_vectors(database: Database, contact: Contact, model: ModelRow | None) 
         with database.write_transaction() as connection:
             record_shared_vectors(connection, remote, complete, model.id)
     return count
-
-
-def _create_indexes(contact: Contact) -> None:
-    """Index the vectors if there are many; `remote status` tells if that could not be done."""
-    # Only the owner of the tables may, and a hosted server may stop what takes long. The push is
-    # complete without.
-    with suppress(GbrainError):
-        create_vector_indexes(contact.store)
 
 
 def count_waiting(database: Database, remote: Remote) -> int:

@@ -35,7 +35,7 @@ from gbrain.search.lanes import keyword, vector
 from gbrain.shared_brain import SharedBrain
 from gbrain.store.partial_database import PartialDatabase
 from gbrain.store.postgres.connection import SharedStore
-from gbrain.store.postgres.vector_index import create_vector_indexes
+from gbrain.store.postgres.indexes import create_indexes
 from gbrain.store.vectors import active_space
 from gbrain.text.query import parse_query
 from gbrain.types import Query, Scope
@@ -255,7 +255,7 @@ def repeat_chunks(url: str, copies: int) -> None:
 def build_index(url: str) -> None:
     with SharedStore(url) as store:
         store.connection.execute("SET maintenance_work_mem = '2GB'")
-        taken, names = timed(lambda: create_vector_indexes(store))
+        taken, names = timed(lambda: create_indexes(store))
         store.connection.execute("VACUUM ANALYZE")
         rows = store.connection.execute(
             "SELECT (SELECT count(*) FROM gbrain.search_chunks), "

@@ -81,6 +81,7 @@ def main() -> None:
                 return f"{len(report.pushed):,} pages, {report.vectors:,} vectors"
 
             measure("push", server, push)
+            measure("index", server, lambda: str(brain.index_remote() or ""))
             measure("push again", server, push)
         measure("clone", server, lambda: f"{len(clone_brain(url, clone).created):,} pages")
         size = server.execute("SELECT pg_size_pretty(pg_database_size('notes'))")

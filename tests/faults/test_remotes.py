@@ -25,9 +25,14 @@ from tcp_proxy import run_proxy
 from gbrain.brain import Brain
 from gbrain.brain.replicas import clone_brain
 from gbrain.errors import GbrainError
+from gbrain.importing import parse_worker
+from gbrain.remotes import indexing
+from gbrain.remotes import push as push_module
 from gbrain.store.connection import Database
 from gbrain.store.postgres import connection as connection_module
 from gbrain.store.postgres.connection import SharedStore, Unreachable
+from gbrain.store.postgres.indexes import missing_indexes
+from gbrain.store.postgres.search_index import check_search_tables
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -222,6 +227,92 @@ def test_a_clone_that_is_killed_at_any_step_continues(
         if finished:
             break
     assert finished
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pushes leave pages to `index_remote`, which takes few at once and drops indexes."""
+    monkeypatch.setattr(push_module, "_MAX_INDEXED_AT_ONCE", 0)
+    monkeypatch.setattr(indexing, "_BATCH_PAGES", 3)
+    monkeypatch.setattr(indexing, "_MIN_FILLED_PAGES", 4)
+    # One process parses fast enough.
+    monkeypatch.setattr(parse_worker.os, "cpu_count", lambda: 1)
+
+
+def search_problems(url: str) -> list[str]:
+    with SharedStore(url) as store, store.transaction() as cursor:
+        missing = [each.name for each in missing_indexes(cursor)]
+        return check_search_tables(cursor) + missing
+
+
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.usefixtures("small_batches")
+def test_indexing_that_is_killed_at_any_step_is_completed_by_the_next(
+    server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int
+) -> None:
+    with open_machine(tmp_path, "a", server_url) as a:
+        for number in range(7):
+            a.put(f"p{number}", f"# Page {number}\n\nSome words {number}.\n".encode())
+        a.push()
+        assert search_problems(server_url)
+        for step in count(0, every):
+            a.put(f"p{step % 7}", f"# Page\n\nOther words {step}.\n".encode())
+            if step % 2:
+                a.delete("p")
+            else:
+                a.put("p", b"# New\n")
+            a.push()
+            with killed_at(step, monkeypatch) as steps:
+                try:
+                    a.repair_remote()
+                    finished = True
+                except Killed:
+                    finished = False
+            # A push of few pages leaves it to the one that completes the tables.
+            with monkeypatch.context() as patch:
+                patch.setattr(push_module, "_MAX_INDEXED_AT_ONCE", 500)
+                a.put("small", f"# Small {step}\n".encode())
+                a.push()
+            a.index_remote()
+            assert search_problems(server_url) == []
+            if finished:
+                break
+        assert len(steps) > 12
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_two_machines_may_index_at_once(server_url: str, tmp_path: Path) -> None:
+    with open_machine(tmp_path, "a", server_url) as a:
+        for number in range(40):
+            a.put(f"p{number}", f"# Page {number}\n\nSome words.\n".encode())
+        a.push()
+
+    def index() -> None:
+        with SharedStore(server_url) as store:
+            indexing.index_pages(store)
+
+    threads = [threading.Thread(target=index) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert search_problems(server_url) == []
+
+
+def test_an_index_whose_creation_was_killed_is_created_again(
+    server_url: str, tmp_path: Path
+) -> None:
+    with open_machine(tmp_path, "a", server_url) as a:
+        a.put("p", b"# Page\n")
+        a.push()
+        with psycopg.connect(server_url) as connection:
+            connection.execute(
+                "UPDATE pg_index SET indisvalid = false "
+                "WHERE indexrelid = 'gbrain.search_chunks_words'::regclass"
+            )
+        assert search_problems(server_url) == ["search_chunks_words"]
+        a.index_remote()
+        assert search_problems(server_url) == []
 
 
 @pytest.mark.slow

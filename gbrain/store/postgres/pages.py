@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from gbrain.store.postgres.schema import lock_state
-from gbrain.store.postgres.search_index import make_entries, write_entries
+from gbrain.store.postgres.search_index import make_entries, parse_text, write_entries
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -108,14 +108,21 @@ def count_changes(cursor: Cursor[Row], after: int) -> int:
     return int(row[0])
 
 
-def push_pages(cursor: Cursor[Row], pages: Sequence[PushedPage], machine: str) -> PushResult:
+def push_pages(
+    cursor: Cursor[Row], pages: Sequence[PushedPage], machine: str, *, index: bool = True
+) -> PushResult:
     """Write pages whose version in the store is the base they were changed from.
 
     What a page had before becomes a version. The lock on the state is held until the transaction
-    ends, so sequence numbers become visible in their order.
+    ends, so sequence numbers become visible in their order. With `index` the search tables get the
+    pages in the same transaction, if they have all earlier ones.
     """
     # Parsing pages takes longer than writing them: not while others wait for the lock.
-    entries = make_entries((page.slug, page.path, page.text) for page in pages)
+    entries = []
+    if index:
+        entries = make_entries(
+            (page.slug, parse_text(page.slug, page.path, page.text)) for page in pages
+        )
     state = lock_state(cursor)
     rows = cursor.execute(
         "SELECT slug, version, sha256, deleted FROM gbrain.pages WHERE slug = ANY(%s)",
@@ -134,14 +141,23 @@ def push_pages(cursor: Cursor[Row], pages: Sequence[PushedPage], machine: str) -
             ready.append(page)
         else:
             behind.append(page.slug)
+    if not ready:
+        return PushResult({}, same, behind, state.sequence)
     written = {
         page.slug: max(there.get(page.slug, (0, None))[0] + 1, page.version) for page in ready
     }
     _save_versions(cursor, [page.slug for page in ready if page.slug in there])
     _write_rows(cursor, ready, written, state.sequence, machine)
-    write_entries(cursor, [entry for entry in entries if entry.slug in written])
-    if ready:
-        cursor.execute("UPDATE gbrain.state SET sequence = %s", (state.sequence + len(ready),))
+    last = state.sequence + len(ready)
+    index = index and state.is_indexed
+    if index:
+        places = {page.slug: state.sequence + n for n, page in enumerate(ready, start=1)}
+        own = [(places[entry.slug], entry) for entry in entries if entry.slug in places]
+        write_entries(cursor, own, count=True)
+    cursor.execute(
+        "UPDATE gbrain.state SET sequence = %s, indexed_to = %s",
+        (last, last if index else state.indexed_to),
+    )
     return PushResult(written, same, behind, state.sequence)
 
 
@@ -162,8 +178,6 @@ def _write_rows(
     sequence: int,
     machine: str,
 ) -> None:
-    if not pages:
-        return
     cursor.execute(
         "INSERT INTO gbrain.pages (slug, path, version, sequence, deleted, author, written_at, "
         "sha256, content) SELECT slug, path, version, sequence, deleted, "

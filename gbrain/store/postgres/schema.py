@@ -16,7 +16,9 @@ SHARED_SCHEMA_VERSION = 1
 _APOSTROPHE = "'"
 
 # `state` has one row. Who writes pages locks it and takes the next sequence numbers, so their order
-# is the order of commits, and a reader that knows one number has seen all below it.
+# is the order of commits, and a reader that knows one number has seen all below it. Pages up to
+# `indexed_to` are in the search tables, and `is_counted` says that the statistics of words there
+# are right.
 TABLES: LiteralString = """
 CREATE SCHEMA IF NOT EXISTS gbrain;
 CREATE TABLE gbrain.state (
@@ -24,7 +26,9 @@ CREATE TABLE gbrain.state (
     schema_version integer NOT NULL,
     identity text NOT NULL,
     sequence bigint NOT NULL,
-    vector_sequence bigint NOT NULL
+    vector_sequence bigint NOT NULL,
+    indexed_to bigint NOT NULL,
+    is_counted boolean NOT NULL
 );
 CREATE TABLE gbrain.pages (
     slug text COLLATE "C" PRIMARY KEY,
@@ -70,18 +74,29 @@ CREATE TABLE gbrain.vectors (
 
 
 class SharedState(NamedTuple):
-    """The state of a shared store: the last sequence numbers of its pages and its vectors."""
+    """The state of a shared store: the last sequence numbers of its pages and its vectors.
+
+    `indexed_to` is the last one in the search tables; `is_counted` tells whether their statistics
+    are right.
+    """
 
     schema_version: int
     identity: str
     sequence: int
     vector_sequence: int
+    indexed_to: int
+    is_counted: bool
     has_vectors: bool
+
+    @property
+    def is_indexed(self) -> bool:
+        """Tell whether the search tables have all pages and their statistics."""
+        return self.is_counted and self.indexed_to == self.sequence
 
 
 # All names have their schema: it is also run without the search path of a transaction.
 _SELECT_STATE: LiteralString = (
-    "SELECT schema_version, identity, sequence, vector_sequence, "
+    "SELECT schema_version, identity, sequence, vector_sequence, indexed_to, is_counted, "
     "pg_catalog.to_regclass('gbrain.vectors') IS NOT NULL FROM gbrain.state"
 )
 
@@ -138,8 +153,8 @@ def create_tables(cursor: Cursor[Row]) -> SharedState:
     if _create_extension(cursor):
         cursor.execute(VECTOR_TABLES)
     cursor.execute(
-        "INSERT INTO gbrain.state (schema_version, identity, sequence, vector_sequence) "
-        "VALUES (%s, %s, 0, 0)",
+        "INSERT INTO gbrain.state (schema_version, identity, sequence, vector_sequence, "
+        "indexed_to, is_counted) VALUES (%s, %s, 0, 0, 0, true)",
         (SHARED_SCHEMA_VERSION, uuid4().hex),
     )
     return lock_state(cursor)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import chain, islice
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from gbrain.errors import BadPage
-from gbrain.store.keyword_tokens import KeywordTokenizer
+from gbrain.store.keyword_tokens import KeywordTokenizer, Words
 from gbrain.store.page_writer import name_keys
+from gbrain.store.postgres.indexes import drop_word_indexes
+from gbrain.store.postgres.schema import lock_state
 from gbrain.store.postgres.word_vectors import make_vector
+from gbrain.text.page import authored_questions, parse_page
 from gbrain.text.slug import fold_name
 
 if TYPE_CHECKING:
@@ -20,17 +24,16 @@ if TYPE_CHECKING:
     from gbrain.types import Page
 
 QUESTION = "question"
-_REBUILT_AT_ONCE = 200
 
 
 class PageEntry(NamedTuple):
-    """The rows of one page in the search tables; a deleted page has none."""
+    """The rows of one page in the search tables, as COPY takes them; a deleted page has none."""
 
     slug: str
-    page: tuple[object, ...]
-    chunks: list[tuple[object, ...]]
-    names: list[tuple[str, str]]
-    links: list[str]
+    page: tuple[object, ...] = ()
+    chunks: Sequence[tuple[object, ...]] = ()
+    names: Sequence[tuple[str, str]] = ()
+    links: Sequence[str] = ()
 
 
 @cache
@@ -39,80 +42,84 @@ def keyword_tokenizer() -> KeywordTokenizer:
     return KeywordTokenizer()
 
 
-def make_entries(texts: Iterable[tuple[str, str, str | None]]) -> list[PageEntry]:
-    """Return the entries of pages given as (slug, path, text); the text of a deleted one is None.
+def parse_text(slug: str, path: str, text: str | None) -> Page | None:
+    """Return the page of a text; None for a deleted one, or a text that is shared but no page."""
+    if text is None:
+        return None
+    try:
+        page = parse_page(path, text.encode())
+    except (BadPage, UnicodeEncodeError):
+        return None
+    return page if page.slug == slug else None
 
-    A text that is no page has no rows: it is shared, but not found. Call this before taking locks.
+
+def make_entries(pages: Iterable[tuple[str, Page | None]]) -> list[PageEntry]:
+    """Return the entries of pages by slug; None for one that is deleted or no page.
+
+    Call this before taking locks.
     """
-    from gbrain.text.page import parse_page
-
-    entries = []
-    for slug, path, text in texts:
-        entry = PageEntry(slug, (), [], [], [])
-        if text is not None:
-            try:
-                page = parse_page(path, text.encode())
-            except (BadPage, UnicodeEncodeError):
-                page = None
-            if page is not None and page.slug == slug:
-                entry = _make_entry(page)
-        entries.append(entry)
-    return entries
+    given = list(pages)
+    texts = [_texts(page) if page else [] for _, page in given]
+    words = iter(keyword_tokenizer().words(list(chain.from_iterable(texts))))
+    return [
+        _make_entry(page, list(islice(words, len(own)))) if page else PageEntry(slug)
+        for (slug, page), own in zip(given, texts, strict=True)
+    ]
 
 
-def _make_entry(page: Page) -> PageEntry:
-    from gbrain.text.page import authored_questions
-
-    tags, aliases = "\n".join(page.tags), "\n".join(page.aliases)
-    questions = authored_questions(page.meta)
+def _texts(page: Page) -> list[str]:
+    """Return the indexed texts of a page: its columns, its questions, headings, chunks."""
     headings = [json.dumps(chunk.heading_path, ensure_ascii=False) for chunk in page.chunks]
-    texts = [
-        page.title, aliases, page.slug, tags, page.compiled_truth, page.timeline,
-        "\n".join(questions), *headings, *(chunk.text for chunk in page.chunks),
+    return [
+        page.title, "\n".join(page.aliases), page.slug, "\n".join(page.tags),
+        page.compiled_truth, page.timeline, "\n".join(authored_questions(page.meta)),
+        *headings, *(chunk.text for chunk in page.chunks),
     ]  # fmt: skip
-    title, *words = keyword_tokenizer().words(texts)
-    of_page = make_vector([title, *words[:5]], "AB")
-    asked = make_vector([words[5]])
-    of_headings, of_texts = words[6 : 6 + len(headings)], words[6 + len(headings) :]
+
+
+def _make_entry(page: Page, words: list[Words]) -> PageEntry:
+    """Return the entry of a page, given the words of its texts."""
+    title, of_page, asked = words[0], make_vector(words[:6], "AB"), make_vector([words[6]])
+    headings, texts = words[7 : 7 + len(page.chunks)], words[7 + len(page.chunks) :]
     chunks: list[tuple[object, ...]] = []
     for position, chunk in enumerate(page.chunks):
-        found = make_vector([title, of_headings[position], of_texts[position]], "A")
+        found = make_vector([title, headings[position], texts[position]], "A")
         chunks.append((
             position, chunk.hash, chunk.date, chunk.first_day, chunk.last_day,
-            found.length, found.bounds, found.text,
+            found.length, found.bounds, found.data,
         ))  # fmt: skip
     row = (
         page.slug, page.type, page.wing, page.room, page.date, page.first_day, page.last_day,
-        list(page.tags), _without_nul(page.meta), len(chunks),
-        of_page.length, of_page.bounds, asked.length, of_page.text, asked.text,
+        list(page.tags), _binary_jsonb(page.meta), len(chunks),
+        of_page.length, of_page.bounds, asked.length, of_page.data, asked.data,
     )  # fmt: skip
-    names = sorted({*name_keys(page), *((fold_name(text), QUESTION) for text in questions)})
+    questions = ((fold_name(text), QUESTION) for text in authored_questions(page.meta))
+    names = sorted({*name_keys(page), *questions})
     return PageEntry(page.slug, row, chunks, [name for name in names if name[0]],
                      [fold_name(link.target) for link in page.links])  # fmt: skip
 
 
-def _without_nul(meta: str) -> str:
-    """Return JSON that jsonb can store: it has no character U+0000."""
-    return meta.replace("\\u0000", "")
+def _binary_jsonb(meta: str) -> bytes:
+    """Return JSON in PostgreSQL's binary format, which has no character U+0000."""
+    return b"\1" + meta.replace("\\u0000", "").encode()
 
 
-_PAGE: LiteralString = (
-    "INSERT INTO gbrain.search_pages (slug, type, wing, room, date, first_day, last_day, tags, "
-    "meta, chunks, length, bounds, question_length, words, questions, sequence) "
-    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s::text[], %s::jsonb, %s, %s, %s::int[], %s, "
-    "%s::text::tsvector, %s::text::tsvector, "
-    "(SELECT sequence FROM gbrain.pages WHERE slug = %s)) "
-    "ON CONFLICT (slug) DO UPDATE SET type = excluded.type, wing = excluded.wing, "
-    "room = excluded.room, date = excluded.date, first_day = excluded.first_day, "
-    "last_day = excluded.last_day, tags = excluded.tags, meta = excluded.meta, "
-    "chunks = excluded.chunks, length = excluded.length, bounds = excluded.bounds, "
-    "question_length = excluded.question_length, words = excluded.words, "
-    "questions = excluded.questions, sequence = excluded.sequence"
-)
-_CHUNK: LiteralString = (
-    "INSERT INTO gbrain.search_chunks (page, position, hash, date, first_day, last_day, length, "
-    "bounds, words) VALUES (%s, %s, %s, %s, %s, %s, %s, %s::int[], %s::text::tsvector)"
-)
+# The columns of each table in the order of its rows, and their types. A tsvector and jsonb are in
+# their binary formats already.
+_COPIED: dict[LiteralString, tuple[LiteralString, LiteralString]] = {
+    "search_pages": (
+        "id, sequence, slug, type, wing, room, date, first_day, last_day, tags, meta, chunks, "
+        "length, bounds, question_length, words, questions",
+        "int8 int8 text text text text text text text text[] bytea int4 "
+        "int4 int4[] int4 bytea bytea",
+    ),
+    "search_chunks": (
+        "page, position, hash, date, first_day, last_day, length, bounds, words",
+        "int8 int4 bytea text text text int4 int4[] bytea",
+    ),
+    "search_names": ("page, key, kind", "int8 text text"),
+    "search_links": ("page, position, key", "int8 int4 text"),
+}
 # Counts of the words on given pages, to add to the statistics or to subtract from them. Rows are
 # taken in one order, although whoever changes pages holds the lock on the state.
 _TERM_COUNTS: LiteralString = (
@@ -133,32 +140,28 @@ _SOME: dict[str, LiteralString] = {"pages": "id = ANY(%(ids)s)", "chunks": "page
 _ALL: dict[str, LiteralString] = {"pages": "true", "chunks": "true"}
 
 
-def write_entries(cursor: Cursor[Row], entries: Sequence[PageEntry]) -> None:
-    """Replace what the search tables have of these pages, in the transaction that writes them.
+def write_entries(
+    cursor: Cursor[Row], entries: Sequence[tuple[int, PageEntry]], *, count: bool
+) -> None:
+    """Replace what the search tables have of these pages, given with their sequence numbers.
 
-    Call this after the pages are written. The lock on the state, which that transaction holds, is
-    what keeps the counts right with several writers.
+    The transaction must hold the lock on the state. Without `count` the statistics of words are
+    left as they are, for `rebuild_counts`.
     """
-    slugs = [entry.slug for entry in entries]
-    if not slugs:
-        return
-    cursor.execute("SELECT 1 FROM gbrain.state FOR UPDATE")
-    before = _page_ids(cursor, slugs)
-    known = list(before.values())
+    slugs = [entry.slug for _, entry in entries]
+    rows = cursor.execute("SELECT slug, id FROM gbrain.search_pages WHERE slug = ANY(%s)", (slugs,))
+    ids: dict[str, int] = dict(rows.fetchall())
+    before = list(ids.values())
     unused: list[str] = []
-    if known:
-        unused = _add_counts(cursor, known, -1)
-        for table in ("search_chunks", "search_names", "search_links"):
-            cursor.execute(f"DELETE FROM gbrain.{table} WHERE page = ANY(%s)", (known,))
-    gone = [entry.slug for entry in entries if not entry.page]
-    if gone:
-        cursor.execute("DELETE FROM gbrain.search_pages WHERE slug = ANY(%s)", (gone,))
-    written = [entry for entry in entries if entry.page]
-    if written:
-        cursor.executemany(_PAGE, [(*entry.page, entry.slug) for entry in written])
-        ids = _page_ids(cursor, [entry.slug for entry in written])
-        _write_parts(cursor, [(ids[entry.slug], entry) for entry in written])
-        _add_counts(cursor, list(ids.values()), 1)
+    if before:
+        unused = _add_counts(cursor, before, -1) if count else []
+        _delete_rows(cursor, before)
+    written = [(sequence, entry) for sequence, entry in entries if entry.page]
+    new = [entry.slug for _, entry in written if entry.slug not in ids]
+    ids.update(zip(new, _new_ids(cursor, len(new)), strict=True))
+    _copy_rows(cursor, [(ids[entry.slug], sequence, entry) for sequence, entry in written])
+    if count and written:
+        _add_counts(cursor, [ids[entry.slug] for _, entry in written], 1)
     if unused:
         cursor.execute(
             "DELETE FROM gbrain.search_terms WHERE term = ANY(%s) AND pages <= 0 AND chunks <= 0",
@@ -166,22 +169,47 @@ def write_entries(cursor: Cursor[Row], entries: Sequence[PageEntry]) -> None:
         )
 
 
-def _page_ids(cursor: Cursor[Row], slugs: list[str]) -> dict[str, int]:
-    rows = cursor.execute("SELECT slug, id FROM gbrain.search_pages WHERE slug = ANY(%s)", (slugs,))
-    return dict(rows.fetchall())
+def _delete_rows(cursor: Cursor[Row], ids: list[int]) -> None:
+    """Delete the rows of pages from all search tables."""
+    if ids:
+        for table in ("search_links", "search_names", "search_chunks"):
+            cursor.execute(f"DELETE FROM gbrain.{table} WHERE page = ANY(%s)", (ids,))
+        cursor.execute("DELETE FROM gbrain.search_pages WHERE id = ANY(%s)", (ids,))
 
 
-def _write_parts(cursor: Cursor[Row], written: Sequence[tuple[int, PageEntry]]) -> None:
-    """Write the chunks, names and links of pages that have none."""
-    cursor.executemany(_CHUNK, [(page, *row) for page, entry in written for row in entry.chunks])
-    cursor.executemany(
-        "INSERT INTO gbrain.search_names (page, key, kind) VALUES (%s, %s, %s)",
-        [(page, *name) for page, entry in written for name in entry.names],
+def _new_ids(cursor: Cursor[Row], count: int) -> list[int]:
+    """Return ids for pages that are not in the search tables yet."""
+    if not count:
+        return []
+    rows = cursor.execute(
+        "SELECT nextval(pg_get_serial_sequence('gbrain.search_pages', 'id')) "
+        "FROM generate_series(1, %s)",
+        (count,),
     )
-    cursor.executemany(
-        "INSERT INTO gbrain.search_links (page, position, key) VALUES (%s, %s, %s)",
-        [(page, n, key) for page, entry in written for n, key in enumerate(entry.links)],
-    )
+    return [row[0] for row in rows]
+
+
+def _copy_rows(cursor: Cursor[Row], written: Sequence[tuple[int, int, PageEntry]]) -> None:
+    """Write the rows of pages, given as (id, sequence number, entry), that have none."""
+    rows: dict[LiteralString, Iterable[tuple[object, ...]]] = {
+        "search_pages": ((page, sequence, *entry.page) for page, sequence, entry in written),
+        "search_chunks": ((page, *row) for page, _, entry in written for row in entry.chunks),
+        "search_names": ((page, *name) for page, _, entry in written for name in entry.names),
+        "search_links": (
+            (page, *link) for page, _, entry in written for link in enumerate(entry.links)
+        ),
+    }
+    for table, own in rows.items():
+        first = next(iterator := iter(own), None)
+        if first is None:
+            continue
+        columns, types = _COPIED[table]
+        with cursor.copy(
+            f"COPY gbrain.{table} ({columns}) FROM STDIN WITH (FORMAT BINARY)"
+        ) as copy:
+            copy.set_types(types.split())
+            for row in chain((first,), iterator):
+                copy.write_row(row)
 
 
 def _add_counts(cursor: Cursor[Row], ids: list[int], sign: int) -> list[str]:
@@ -208,6 +236,72 @@ def _add_counts(cursor: Cursor[Row], ids: list[int], sign: int) -> list[str]:
         values,
     )
     return unused
+
+
+# --- pages that were pushed without their entries ---------------------------------------------
+
+
+class UnindexedPage(NamedTuple):
+    """A page whose entry is to be written; the text of a deleted one is None."""
+
+    slug: str
+    path: str
+    sequence: int
+    text: str | None
+
+
+def unindexed_pages(
+    cursor: Cursor[Row], after: int, *, max_pages: int, batch_bytes: int
+) -> list[UnindexedPage]:
+    """Return the next pages after a sequence number, at most about `batch_bytes`, at least one."""
+    rows = cursor.execute(
+        "SELECT slug, path, sequence, CASE WHEN deleted THEN NULL ELSE content END FROM "
+        "(SELECT *, sum(octet_length(content)) OVER (ORDER BY sequence) - octet_length(content) "
+        "AS bytes_before FROM (SELECT * FROM gbrain.pages WHERE sequence > %s ORDER BY sequence "
+        "LIMIT %s) AS next) AS next WHERE bytes_before < %s ORDER BY sequence",
+        (after, max_pages, batch_bytes),
+        binary=True,
+    )
+    return [UnindexedPage(*row) for row in rows]
+
+
+def begin_filling(cursor: Cursor[Row]) -> None:
+    """Prepare for writing most of the search tables: without indexes and statistics of words."""
+    lock_state(cursor)
+    cursor.execute("UPDATE gbrain.state SET is_counted = false")
+    drop_word_indexes(cursor)
+
+
+def add_entries(
+    cursor: Cursor[Row], entries: Sequence[tuple[int, PageEntry]], after: int, to: int
+) -> bool:
+    """Write the entries of all pages after a sequence number and up to another.
+
+    Returns False, and writes nothing, if somebody else has written them meanwhile.
+    """
+    state = lock_state(cursor)
+    if state.indexed_to != after:
+        return False
+    write_entries(cursor, entries, count=state.is_counted)
+    cursor.execute("UPDATE gbrain.state SET indexed_to = %s", (to,))
+    return True
+
+
+def finish_filling(cursor: Cursor[Row]) -> bool:
+    """Make the statistics right if all pages have entries; return whether nothing is left to do."""
+    state = lock_state(cursor)
+    if state.indexed_to != state.sequence:
+        return False
+    if not state.is_counted:
+        rebuild_counts(cursor)
+    cursor.execute("UPDATE gbrain.state SET is_counted = true")
+    return True
+
+
+def discard_entries(cursor: Cursor[Row]) -> None:
+    """Let the entries of all pages be written again."""
+    lock_state(cursor)
+    cursor.execute("UPDATE gbrain.state SET indexed_to = 0, is_counted = false")
 
 
 # --- check and rebuild -----------------------------------------------------------------------
@@ -242,28 +336,16 @@ def check_search_tables(cursor: Cursor[Row]) -> list[str]:
     return problems
 
 
-def rebuild_pages(cursor: Cursor[Row], after: str) -> list[str]:
-    """Write the next pages after a slug to the search tables again; return their slugs.
-
-    If there are no more, call `rebuild_counts`. A transaction each keeps them short.
-    """
-    cursor.execute("SELECT 1 FROM gbrain.state FOR UPDATE")
-    rows = cursor.execute(
-        "SELECT slug, path, CASE WHEN deleted THEN NULL ELSE content END FROM gbrain.pages "
-        "WHERE slug > %s ORDER BY slug LIMIT %s",
-        (after, _REBUILT_AT_ONCE),
-    ).fetchall()
-    write_entries(cursor, make_entries(rows))
-    return [row[0] for row in rows]
-
-
 def rebuild_counts(cursor: Cursor[Row]) -> None:
-    """Remove pages that no longer exist from the search tables, and count all words again."""
-    cursor.execute("SELECT 1 FROM gbrain.state FOR UPDATE")
-    cursor.execute(
-        "DELETE FROM gbrain.search_pages s WHERE NOT EXISTS "
+    """Remove pages that no longer exist from the search tables, and count all words again.
+
+    The transaction must hold the lock on the state.
+    """
+    rows = cursor.execute(
+        "SELECT id FROM gbrain.search_pages s WHERE NOT EXISTS "
         "(SELECT 1 FROM gbrain.pages p WHERE p.slug = s.slug AND NOT p.deleted)"
     )
+    _delete_rows(cursor, [row[0] for row in rows])
     rebuild_totals(cursor)
 
 

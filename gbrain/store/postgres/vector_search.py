@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
+from gbrain.store.postgres.indexes import has_index
 from gbrain.store.postgres.scope import SharedCondition
-from gbrain.store.postgres.vector_index import has_index
 
 if TYPE_CHECKING:
     from psycopg import Cursor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 # Limits of PostgreSQL: positions beyond the last one share it, and a word has at most 256 of them.
@@ -13,15 +14,22 @@ _MAX_PLACES = 256
 _MAX_VECTOR_BYTES = 1_000_000
 # A lexeme has at most 2,046 bytes, a character at most four.
 _MAX_WORD_CHARACTERS = 511
+# A position has two bytes, of which the first two bits are its letter.
+_LETTER_BITS = {"": 0, "A": 3, "B": 2, "C": 1}
+_LAST_PLACES = frozenset(
+    (bits << 14 | MAX_POSITION).to_bytes(2, "big") for bits in _LETTER_BITS.values()
+)
+# What ends a lexeme and tells how many positions follow.
+_COUNTS = [b"\0" + count.to_bytes(2, "big") for count in range(_MAX_PLACES + 1)]
 
 
 class WordVector(NamedTuple):
-    """The text form of a tsvector, the number of words, and the last position of each column.
+    """A tsvector in PostgreSQL's binary format, its number of words, and where its columns end.
 
-    `bounds` leaves out the last column.
+    `bounds` has the last position of each column but the last.
     """
 
-    text: str
+    data: bytes
     length: int
     bounds: list[int]
 
@@ -31,27 +39,38 @@ def make_vector(columns: Sequence[Sequence[str]], letters: str = "") -> WordVect
 
     Between two columns a position is left out, so that no phrase reaches from one to the next.
     """
-    places: dict[str, list[str]] = {}
+    places: dict[str, bytes] = {}
     bounds: list[int] = []
     position = length = 0
     for number, words in enumerate(columns):
-        letter = letters[number : number + 1]
-        for word in words:
-            position += 1
-            places.setdefault(cut_word(word), []).append(
-                f"{position if position < MAX_POSITION else MAX_POSITION}{letter}"
-            )
+        table = _places(letters[number : number + 1])
+        for word, place in zip(words, table[position : position + len(words)], strict=False):
+            places[word] = places.get(word, b"") + place
+        for word in words[max(0, MAX_POSITION - position) :]:
+            found = places.get(word, b"")
+            if found[-2:] not in _LAST_PLACES:
+                places[word] = found + table[-1]
         length += len(words)
-        position += 1
+        position += len(words) + 1
         bounds.append(min(position, MAX_POSITION))
-    size, parts = 0, []
+    size, parts = 0, [b""]
     for word, found in places.items():
-        del found[_MAX_PLACES:]
-        size += len(word.encode()) + 2 * len(found) + 4
+        if len(word) > _MAX_WORD_CHARACTERS:
+            return make_vector([[cut_word(each) for each in words] for words in columns], letters)
+        lexeme, found = word.encode(), found[: 2 * _MAX_PLACES]
+        size += len(lexeme) + len(found) + 4
         if size > _MAX_VECTOR_BYTES:
             break
-        parts.append(f"{quote_lexeme(word)}:{','.join(found)}")
-    return WordVector(" ".join(parts), length, bounds[:-1])
+        parts += (lexeme, _COUNTS[len(found) // 2], found)
+    parts[0] = (len(parts) // 3).to_bytes(4, "big")
+    return WordVector(b"".join(parts), length, bounds[:-1])
+
+
+@cache
+def _places(letter: str) -> list[bytes]:
+    """Return all positions with this letter, the first one first."""
+    bits = _LETTER_BITS[letter] << 14
+    return [(bits | position).to_bytes(2, "big") for position in range(1, MAX_POSITION + 1)]
 
 
 def cut_word(word: str) -> str:
@@ -60,5 +79,5 @@ def cut_word(word: str) -> str:
 
 
 def quote_lexeme(word: str) -> str:
-    """Return a word for the text form of a tsvector or tsquery; no character in it is syntax."""
+    """Return a word for the text form of a tsquery; no character in it is syntax."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"

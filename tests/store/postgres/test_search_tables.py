@@ -15,24 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gbrain.errors import GbrainError
+from gbrain.remotes.indexing import index_pages
 from gbrain.store.keyword_index import score_chunks, score_pages
 from gbrain.store.keyword_tokens import KeywordTokenizer
 from gbrain.store.migrations import migrate
 from gbrain.store.page_writer import write_page
-from gbrain.store.postgres import vector_index
+from gbrain.store.postgres import indexes
 from gbrain.store.postgres.connection import SharedStore
+from gbrain.store.postgres.indexes import create_indexes
 from gbrain.store.postgres.keyword_search import count_rows, read_totals, score_rows
 from gbrain.store.postgres.pages import PushedPage, push_pages
 from gbrain.store.postgres.schema import create_tables
 from gbrain.store.postgres.scope import SharedCondition
 from gbrain.store.postgres.search_index import (
     check_search_tables,
+    discard_entries,
     keyword_tokenizer,
-    rebuild_counts,
-    rebuild_pages,
 )
 from gbrain.store.postgres.tsqueries import read_expression
-from gbrain.store.postgres.vector_index import create_vector_indexes
 from gbrain.store.postgres.vector_search import nearest_chunks
 from gbrain.store.schema import KEYWORD_TOKENIZER
 from gbrain.text.page import parse_page
@@ -212,10 +212,8 @@ def test_wrong_counts_are_found_and_rebuilt(store: SharedStore) -> None:
             cursor.execute(damage.encode())
         assert problems(store)
         with store.transaction() as cursor:
-            assert rebuild_pages(cursor, "")[-1] == "p4"
-            assert rebuild_pages(cursor, "p4") == []
-        with store.transaction() as cursor:
-            rebuild_counts(cursor)
+            discard_entries(cursor)
+        index_pages(store)
         assert problems(store) == []
 
 
@@ -247,9 +245,9 @@ def test_a_filter_never_hides_chunks_that_exist(
         exact = {
             scope: nearest_chunks(cursor, 1, query, (40, 40), scope) for scope in (None, rare, many)
         }
-    monkeypatch.setattr(vector_index, "MIN_INDEXED_VECTORS", 100)
-    assert create_vector_indexes(store) == ["vectors_nearest_1"]
-    assert create_vector_indexes(store) == []
+    monkeypatch.setattr(indexes, "MIN_INDEXED_VECTORS", 100)
+    assert create_indexes(store) == ["vectors_nearest_1"]
+    assert create_indexes(store) == []
     with store.transaction() as cursor:
         for scope, expected in exact.items():
             found = nearest_chunks(cursor, 1, query, (40, 40), scope)

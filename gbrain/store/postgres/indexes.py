@@ -1,0 +1,129 @@
+"""Indexes that are created when their table is filled: over vectors (HNSW) and over words (GIN).
+
+Filling a table without them takes a tenth of the time. Searches without them are slow, not wrong.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+    from gbrain.store.postgres.connection import Row, SharedStore
+
+# With fewer vectors an exact search is as fast, and an index would only slow writes.
+MIN_INDEXED_VECTORS = 10_000
+# The indexes over words, by name. The tables are created with them.
+WORD_INDEXES = {
+    "search_pages_words": "ON gbrain.search_pages USING gin (words) WITH (fastupdate = off)",
+    "search_chunks_words": "ON gbrain.search_chunks USING gin (words) WITH (fastupdate = off)",
+}
+
+
+class MissingIndex(NamedTuple):
+    """An index to create: its name and the rest of its definition.
+
+    `is_building` if somebody creates an index of that table now.
+    """
+
+    name: str
+    definition: str
+    is_building: bool
+
+
+def index_name(model: int) -> str:
+    """Return the name of the index over the vectors of a model."""
+    return f"vectors_nearest_{model}"
+
+
+def has_index(cursor: Cursor[Row], model: int) -> bool:
+    """Return whether the vectors of a model have an index that is complete."""
+    return index_name(model) in _complete_indexes(cursor)
+
+
+def missing_indexes(cursor: Cursor[Row]) -> list[MissingIndex]:
+    """Return the indexes over words and over the vectors of models with many that are missing."""
+    complete = _complete_indexes(cursor)
+    wanted = [(name, sql) for name, sql in WORD_INDEXES.items() if name not in complete]
+    row = cursor.execute(
+        "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace "
+        "WHERE extname = 'vector' AND to_regclass('gbrain.vectors') IS NOT NULL"
+    ).fetchone()
+    if row:
+        models = cursor.execute("SELECT id, dimension FROM gbrain.models ORDER BY id").fetchall()
+        wanted += [
+            (
+                index_name(model),
+                f"ON gbrain.vectors USING hnsw ((vector::{row[0]}.halfvec({dimension})) "
+                f"{row[0]}.halfvec_ip_ops) WHERE model = {model}",
+            )
+            for model, dimension in models
+            if index_name(model) not in complete and _has_many_vectors(cursor, model)
+        ]
+    if not wanted:
+        return []
+    # Who may not see what another role builds sees at least that it builds something.
+    rows = cursor.execute(
+        "SELECT relid::regclass::text FROM pg_stat_progress_create_index "
+        "WHERE datname = current_database()"
+    )
+    tables = {table if table is None else table.rpartition(".")[2] for (table,) in rows}
+    return [
+        MissingIndex(name, sql, not tables.isdisjoint((None, sql.split()[1].partition(".")[2])))
+        for name, sql in wanted
+    ]
+
+
+def create_indexes(store: SharedStore) -> list[str]:
+    """Create the missing indexes and return their names.
+
+    Pages and vectors can be written meanwhile. Needs the owner of the tables. What a killed run
+    left behind is built again; what another machine builds now is left to it.
+    """
+    import psycopg
+
+    with store.transaction() as cursor:
+        wanted = [each for each in missing_indexes(cursor) if not each.is_building]
+    for each in wanted:
+        # Outside of a transaction: an index over a million vectors takes many minutes, in which a
+        # transaction would stop every writer.
+        try:
+            for sql in (
+                f"DROP INDEX CONCURRENTLY IF EXISTS gbrain.{each.name}",
+                f"CREATE INDEX CONCURRENTLY {each.name} {each.definition}",
+            ):
+                store.connection.execute(sql.encode())
+        except psycopg.Error as error:
+            from gbrain.store.postgres.connection import explain_error
+
+            raise explain_error(error, store.url) from error
+    return [each.name for each in wanted]
+
+
+def drop_word_indexes(cursor: Cursor[Row]) -> None:
+    """Drop the indexes over words before many rows are written, if this user owns them."""
+    import psycopg
+
+    # In use by a long search: then they stay.
+    refusals = (psycopg.errors.InsufficientPrivilege, psycopg.errors.LockNotAvailable)
+    with suppress(*refusals), cursor.connection.transaction():
+        for name in WORD_INDEXES:
+            cursor.execute(f"DROP INDEX IF EXISTS gbrain.{name}".encode())
+
+
+def _complete_indexes(cursor: Cursor[Row]) -> set[str]:
+    rows = cursor.execute(
+        "SELECT relname FROM pg_index JOIN pg_class c ON c.oid = indexrelid "
+        "WHERE relnamespace = to_regnamespace('gbrain') AND indisvalid"
+    )
+    return {row[0] for row in rows}
+
+
+def _has_many_vectors(cursor: Cursor[Row], model: int) -> bool:
+    row = cursor.execute(
+        "SELECT 1 FROM gbrain.vectors WHERE model = %s OFFSET %s LIMIT 1",
+        (model, MIN_INDEXED_VECTORS - 1),
+    ).fetchone()
+    return row is not None
