@@ -92,7 +92,7 @@ def resolve(
     slug: Slug,
     merged_file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="With --file: the merged text (- reads it)."),
+        typer.Argument(metavar="[FILE]", help="Merged text for --file (- for standard input)."),
     ] = None,
     ours: Annotated[bool, typer.Option("--ours", "--brain", help="Use the brain's text.")] = False,
     theirs: Annotated[
@@ -100,7 +100,7 @@ def resolve(
     ] = False,
     file: Annotated[
         bool,
-        typer.Option("--file", help="Use the text of FILE, else of the page's own file."),
+        typer.Option("--file", help="Use the text of FILE; without FILE, of the page's own file."),
     ] = False,
     quiet: Quiet = False,
     json: Json = False,

@@ -1,8 +1,10 @@
-"""A TCP proxy that delays, cuts or swallows what goes to a server, for tests of slow networks."""
+"""TCP proxies for tests: one that delays, cuts or swallows what goes to a server, one with TLS."""
 
 from __future__ import annotations
 
+import select
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -68,3 +70,47 @@ def run_proxy(host: str, port: int) -> Iterator[Proxy]:
         yield proxy
     finally:
         proxy.close()
+
+
+# What a client of PostgreSQL sends first if it wants TLS, or another encryption.
+_TLS_REQUEST = b"\0\0\0\x08\x04\xd2\x16\x2f"
+_GSS_REQUEST = b"\0\0\0\x08\x04\xd2\x16\x30"
+
+
+@contextmanager
+def run_tls_proxy(host: str, port: int, context: ssl.SSLContext) -> Iterator[int]:
+    """Run a proxy that gives a PostgreSQL server TLS; yield its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    client, _ = listener.accept()
+                    threading.Thread(target=answer, args=(client,), daemon=True).start()
+
+        def answer(client: socket.socket) -> None:
+            with suppress(OSError), socket.create_connection((host, port)) as server:
+                while (first := client.recv(8)) == _GSS_REQUEST:
+                    client.sendall(b"N")
+                if first == _TLS_REQUEST:
+                    client.sendall(b"S")
+                    client = context.wrap_socket(client, server_side=True)
+                else:
+                    server.sendall(first)
+                _relay(client, server)
+            client.close()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield listener.getsockname()[1]
+
+
+def _relay(client: socket.socket, server: socket.socket) -> None:
+    """Pass data in both directions until one side ends; a TLS socket must stay in one thread."""
+    while True:
+        for source in select.select((client, server), (), ())[0]:
+            data = source.recv(65536)
+            while isinstance(source, ssl.SSLSocket) and source.pending():
+                data += source.recv(source.pending())
+            if not data:
+                return
+            (server if source is client else client).sendall(data)

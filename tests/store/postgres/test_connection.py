@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tcp_proxy import run_tls_proxy
 
 from gbrain.errors import GbrainError
 from gbrain.store.postgres import connection as connection_module
@@ -98,6 +102,63 @@ def test_a_server_without_encryption_is_refused_elsewhere(
     with pytest.raises(Refused, match="SSL") as raised:
         SharedStore(f"{url}?sslmode=verify-full&sslrootcert=system")
     assert "sslmode=disable" in raised.value.hint
+
+
+NEW_KEY = (
+    "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two authorities, and a certificate of one for db.example.org."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificates")
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def create(name: str, *words: str) -> None:
+        files = ("-keyout", f"{name}.key", "-out", f"{name}.crt")
+        command = ["openssl", "req", "-x509", "-subj", f"/CN={name}", *NEW_KEY, *files, *words]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+    create("authority")
+    create("other")
+    create("server", "-CA", "authority.crt", "-CAkey", "authority.key",
+           "-addext", "subjectAltName=DNS:db.example.org")  # fmt: skip
+    return folder
+
+
+def test_a_certificate_must_be_for_the_host_and_of_a_known_authority(
+    certificates: Path, postgres_server: Server, new_database: Callable[[], str]
+) -> None:
+    def is_encrypted(url: str) -> bool:
+        with SharedStore(url) as store:
+            return bool(store.connection.pgconn.ssl_in_use)
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "server.crt", certificates / "server.key")
+    database = new_database()
+    with run_tls_proxy(postgres_server.host, postgres_server.port, context) as port:
+        # libpq connects to the address, and checks the name.
+        url = f"postgresql://{postgres_server.user}@db.example.org:{port}/{database}"
+        url += "?hostaddr=127.0.0.1"
+        trusted = f"{url}&sslrootcert={certificates}/authority.crt"
+        assert is_encrypted(trusted)
+        for refused, reason in (
+            (trusted.replace("db.example.org", "db2.example.org"), "does not match host name"),
+            (f"{url}&sslrootcert={certificates}/other.crt", "certificate verify failed"),
+            # Without a file: the authorities of the system.
+            (url, "certificate verify failed"),
+        ):
+            with pytest.raises(Refused, match=reason) as raised:
+                SharedStore(refused)
+            assert "?sslrootcert=FILE" in raised.value.hint
+        # Doing without is a choice of the user.
+        assert is_encrypted(f"{url}&sslmode=require")
+        assert not is_encrypted(f"{url}&sslmode=disable")
+        # The server itself has no TLS.
+        with pytest.raises(Refused, match="SSL"):
+            SharedStore(trusted.replace(f":{port}/", f":{postgres_server.port}/"))
 
 
 def test_a_closed_port_is_unreachable() -> None:
