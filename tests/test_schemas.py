@@ -120,10 +120,13 @@ embed
 jobs clear
 model list
 model verify
-model add {model} --name mine --max-tokens 256
-model use mine --no-selftest
-model use bge-small-en-v1.5
-model remove mine
+init --db {folder}/new.db
+put alice {sample}/people/alice-chen.md --db {folder}/new.db
+embed --db {folder}/new.db
+model add {model} --name mine --max-tokens 256 --db {folder}/new.db
+model use mine --no-selftest --db {folder}/new.db
+model use bge-small-en-v1.5 --db {folder}/new.db
+model remove mine --db {folder}/new.db
 status
 up
 status
@@ -149,7 +152,6 @@ backup {folder}.backup
 compact
 restore {folder}.backup
 init
-init --db {folder}/new.db
 selftest --questions 1
 selftest --questions 1 --keep
 tune --questions 8 --folds 2

@@ -268,7 +268,7 @@ def _clear(scenario: Scenario) -> None:
 
 
 def kill_commands(kills: int, seed: int) -> Iterator[Kill]:
-    """Run commands until `kills` were killed and each kind at least once; yield the kills."""
+    """Run each command until it was killed, then any until `kills` were; yield the kills."""
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         scenario, new, old = (
@@ -285,15 +285,14 @@ def kill_commands(kills: int, seed: int) -> Iterator[Kill]:
             "first import": lambda: first_import(new),
             "migration": lambda: migrate(old),
         }
-        missing, done = {*COMMANDS, *first_commands}, 0
+        names, done = [*COMMANDS, *first_commands], 0
+        missing = rng.sample(names, len(names))
         while done < kills or missing:
-            name = rng.choice([*COMMANDS, *first_commands])
-            if done >= kills and name not in missing:
-                continue
+            name = missing[0] if missing else rng.choice(names)
             killed = first_commands[name]() if name in first_commands else run_one(scenario, name)
             if killed:
                 done += 1
-                missing.discard(name)
+                missing = missing[1:]
                 yield killed
         finish(scenario)
 

@@ -89,10 +89,10 @@ def random_words(rng: random.Random, count: int) -> str:
 
 def page(rng: random.Random) -> str:
     sections = "\n".join(
-        f"## {random_words(rng, 2)}\n\n{random_words(rng, rng.randint(5, 60))}\n"
-        for _ in range(rng.randint(0, 4))
+        f"## {random_words(rng, 2)}\n\n{random_words(rng, rng.randint(5, 20))}\n"
+        for _ in range(rng.randint(0, 2))
     )
-    opening = f"# {random_words(rng, 2)}\n\n{random_words(rng, 20)} [[{random_words(rng, 1)}]]"
+    opening = f"# {random_words(rng, 2)}\n\n{random_words(rng, 8)} [[{random_words(rng, 1)}]]"
     return f"{opening}\n\n{sections}"
 
 
