@@ -13,7 +13,8 @@ _SECRET_PARAMETERS = ("password", "sslpassword")
 # A shorter password would blank out ordinary words of a message.
 _MIN_REDACTED_CHARACTERS = 4
 _PASSWORD_IN_URL = r"(?i)(postgres(?:ql)?://[^\s:/@?]*:)\S*(?=@)"
-_PASSWORD_PARAMETER = r"(?i)\b((?:ssl)?password=)('[^']*'|[^\s&]+)"
+_PASSWORD_PARAMETER = r"(?i)((?:ssl)?password=)('[^']*'|[^\s&]+)"
+_URL_PARAMETER = r"([?&][^\s=&]+=)[^\s&]+"
 
 
 def is_server_url(text: str) -> bool:
@@ -66,8 +67,15 @@ def redact(text: str) -> str:
     """Return a message without passwords: those in URLs and parameters, and $PGPASSWORD."""
     text = re.sub(_PASSWORD_IN_URL, r"\1***", text)
     text = re.sub(_PASSWORD_PARAMETER, r"\1***", text)
+    text = re.sub(_URL_PARAMETER, _redact_parameter, text)
     secret = os.environ.get("PGPASSWORD", "")
     return text.replace(secret, "***") if len(secret) >= _MIN_REDACTED_CHARACTERS else text
+
+
+def _redact_parameter(found: re.Match[str]) -> str:
+    """Return a parameter of a URL without its value if it is a password, however it is written."""
+    name = unquote(found[1][1:-1]).lower()
+    return f"{found[1]}***" if name in _SECRET_PARAMETERS else found[0]
 
 
 def _authority(url: str) -> str:

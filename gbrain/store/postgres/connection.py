@@ -49,6 +49,11 @@ _CERTIFICATES = (
 # In the messages of libpq for a server that was reached and said no. Other messages are about the
 # network, or a server that starts or stops.
 _REFUSALS = ("FATAL", "password", "authentication", "SSL", "certificate", "SCRAM", "pg_hba")
+# In those for a URL, variable or service file that libpq cannot use.
+_UNUSABLE = (
+    "invalid integer", "invalid sslmode", "invalid URI", "syntax error", "extra key/value",
+    "definition of service",
+)  # fmt: skip
 _STARTING = ("starting up", "shutting down", "recovery mode", "too many", "remaining connection")
 
 
@@ -238,6 +243,12 @@ def explain_error(error: Error, url: str, *, lost: bool = False) -> GbrainError:
         is_refusal = any(word in reason for word in _REFUSALS) and not lost
         if is_refusal and not any(word in reason for word in _STARTING):
             return Refused(f"{server} refused the connection: {reason}", hint=_login_hint(reason))
+        if not lost and any(word in reason for word in _UNUSABLE):
+            return GbrainError(
+                f"{server} cannot be used: {reason.removeprefix('connection is bad: ')}",
+                hint="Check the URL, the PG… variables and the service file.",
+                code="bad_address",
+            )
         return Unreachable(
             f"Cannot reach {server}: {reason}",
             hint="Check the network and that the server runs; nothing was lost.",

@@ -161,6 +161,20 @@ def test_a_certificate_must_be_for_the_host_and_of_a_known_authority(
             SharedStore(trusted.replace(f":{port}/", f":{postgres_server.port}/"))
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://127.0.0.1:port/d",
+        "postgresql:///d?sslmode=maybe",
+        "postgresql:///?service=missing",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_no_fault_of_the_network(url: str) -> None:
+    with pytest.raises(GbrainError, match="cannot be used") as raised:
+        SharedStore(url)
+    assert raised.value.code == "bad_address"
+
+
 def test_a_closed_port_is_unreachable() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
