@@ -260,14 +260,13 @@ class ModelMethods(BrainFile):
             models.set_role(connection, "next", model, timestamp())
         return model
 
-    def model_reads_english_only(self) -> bool:
-        """Return whether the active model is known not to read other languages."""
-        from gbrain.search.calibration import active_calibration
+    def has_english_model(self) -> bool:
+        """Return whether the active model is a packaged one that reads only English."""
+        from gbrain.search.calibration import reads_only_english
 
-        self.active_model()
+        is_packaged = self.active_model().folder is None
         with self.database.read_transaction() as connection:
-            calibration = active_calibration(connection)
-        return calibration is not None and calibration.english_only
+            return is_packaged and reads_only_english(connection)
 
     def foreign_share(self) -> tuple[float, int]:
         """Return the share of notes not in English, and how many notes were long enough to tell."""

@@ -19,12 +19,12 @@ def suggest_model(brain: Brain, report: ImportReport, *, quiet: bool, may_ask: b
     """Say in one line which command to run if a good share of the notes is not in English.
 
     A new brain of mostly such notes asks on a terminal and switches at once. Nothing is said if the
-    active model reads other languages.
+    active model reads other languages, or if it is one that the user added.
     """
     from gbrain.models.catalog import INSTALL_OPTIONAL, OPTIONAL_MODELS, packaged_models
 
     created = report.count("create")
-    if quiet or not (created or report.count("update")) or not brain.model_reads_english_only():
+    if quiet or not (created or report.count("update")) or not brain.has_english_model():
         return
     share, notes = brain.foreign_share()
     if notes < _MIN_NOTES or share < _MIN_SHARE_TO_SUGGEST:

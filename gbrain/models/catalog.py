@@ -24,6 +24,8 @@ DESCRIPTION_FILE = "gbrain.json"
 RERANKER_DESCRIPTION_FILE = "reranker.json"
 # Directions that tell languages apart, which are removed from every vector: rows of float32.
 LANGUAGE_DIRECTIONS_FILE = "language_directions.f32"
+# What all vectors of queries have in common, and all of chunks: two rows, subtracted after that.
+COMMON_PARTS_FILE = "common_parts.f32"
 MODEL_PATHS = ("model.onnx", "onnx/model.onnx")
 POOLINGS = ("cls", "mean")
 MAX_SLOPE = 100

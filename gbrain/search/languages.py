@@ -38,23 +38,33 @@ def lanes_differ_in_language(
     return one is not None and other is not None and one != other
 
 
-def answers_across_languages(connection: sqlite3.Connection, question: str, page_id: int) -> bool:
-    """Tell whether a page is surely in another language than the question."""
+def answers_across_languages(
+    connection: sqlite3.Connection, question: str, page_id: int
+) -> bool | None:
+    """Tell whether a page is in another language than the question; None if neither is sure."""
     body = page_body(connection, page_id)
     page = detect_language(body) or _by_vocabulary(body)
     if page is None:
-        return False
+        return None
     asked = question_language(question)
     if asked and page != _NOT_ENGLISH:
         # "Was kostet das Haus am Meer?" could be Dutch, but then it is German as well.
         own, other = (count_function_words(question, one) for one in (asked, page))
         return asked != page and (own > other or not other)
     if asked and asked != "en":
-        return False
+        return None
     if page != _NOT_ENGLISH and not is_written_in(page, question):
         return True
     asked = asked or _by_vocabulary(question)
-    return asked is not None and (asked == "en") != (page == "en")
+    if asked is None:
+        return None
+    return (asked == "en") != (page == "en") or (None if page == _NOT_ENGLISH else False)
+
+
+def is_foreign(question: str, page: str) -> bool:
+    """Tell whether a question, about whose language the page found for it tells too, is foreign."""
+    asked = question_language(question) or _by_vocabulary(question)
+    return asked != "en" and (asked is not None or detect_language(page) not in (None, "en"))
 
 
 def _by_vocabulary(text: str) -> str | None:

@@ -176,10 +176,11 @@ def run_keyword_lane(
         result = keyword.search(connection, query, settings, alone=alone)
         detail["pages"], detail["passages"] = len(result.pages), len(result.chunks)
     if not result.pages and query.terms and not query.filter_only and settings.retry_ladder:
+        from gbrain.search.calibration import reads_only_english
         from gbrain.search.query_relaxation import retry_looser
 
         # A word that the English dictionary lacks may be a foreign one; the vector lane reads it.
-        only_typos = not alone and _model_reads_other_languages(connection)
+        only_typos = not alone and not reads_only_english(connection)
         return retry_looser(connection, query, settings, trace, only_typos=only_typos)
     if settings.repair_words and result.pages and query.fts_expression is None:
         misspelt = tuple(filter(may_be_misspelt, result.unknown_terms))
@@ -189,13 +190,6 @@ def run_keyword_lane(
             suggested = suggest_words(connection, misspelt, settings, trace)
             return result._replace(suggested_terms=suggested)
     return result
-
-
-def _model_reads_other_languages(connection: sqlite3.Connection) -> bool:
-    from gbrain.search.calibration import active_calibration
-
-    calibration = active_calibration(connection)
-    return calibration is not None and not calibration.english_only
 
 
 def _run_vector(
