@@ -155,7 +155,7 @@ def check_pending_work(folder: Path, path: Path) -> None:
     check_sound(folder / "copies" / "brain.db")
 
 
-@pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [1, pytest.param(60, marks=pytest.mark.slow)])
 def test_writers_and_readers_share_a_brain(tmp_path: Path, seconds: float) -> None:
     path = make_brain(tmp_path)
     result = run_writers_and_readers(tmp_path, seconds, 0)
