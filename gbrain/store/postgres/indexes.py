@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 # With fewer vectors an exact search is as fast, and an index would only slow writes.
 MIN_INDEXED_VECTORS = 10_000
+# With pgvector's default of 64, recall@10 was .956 where it is .996 now (162,204 chunks, 270
+# questions, ef_search 200): for one question in thirty the graph did not lead to the nearest ones.
+# The index takes about twice as long to build.
+_SEARCHED_WHILE_BUILDING = 200
 # The indexes over words, by name. The tables are created with them.
 WORD_INDEXES = {
     "search_pages_words": "ON gbrain.search_pages USING gin (words) WITH (fastupdate = off)",
@@ -57,7 +61,8 @@ def missing_indexes(cursor: Cursor[Row]) -> list[MissingIndex]:
             (
                 index_name(model),
                 f"ON gbrain.vectors USING hnsw ((vector::{row[0]}.halfvec({dimension})) "
-                f"{row[0]}.halfvec_ip_ops) WHERE model = {model}",
+                f"{row[0]}.halfvec_ip_ops) WITH (ef_construction = {_SEARCHED_WHILE_BUILDING}) "
+                f"WHERE model = {model}",
             )
             for model, dimension in models
             if index_name(model) not in complete and _has_many_vectors(cursor, model)

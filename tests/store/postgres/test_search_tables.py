@@ -237,6 +237,11 @@ def test_a_filter_never_hides_chunks_that_exist(
             "INSERT INTO gbrain.vectors (model, hash, vector) VALUES (1, %s, %s::halfvec)",
             [(h, str(v.tolist())) for h, v in zip(hashes, vectors, strict=True)],
         )
+        # Vectors of texts that no page has any more.
+        cursor.executemany(
+            "INSERT INTO gbrain.vectors (model, hash, vector) VALUES (1, %s, %s::halfvec)",
+            [(bytes([number]), str(vectors[7].tolist())) for number in range(60)],
+        )
     query = vectors[7]
     every = SharedCondition("true", ())
     rare = (SharedCondition("p.slug LIKE 'rare/%%'", ()), every)
