@@ -28,7 +28,7 @@ from gbrain.mcp.server import INSTRUCTIONS, ToolService
 from gbrain.mcp.tools import Tool
 from gbrain.output.json import Document
 from gbrain.server.audit import AuditLog
-from gbrain.server.guard import MAX_BODY_BYTES, SESSION_PATH, Guard, OwnAddress
+from gbrain.server.guard import MAX_BODY_BYTES, SESSION_PATH, Guard, OwnAddress, first_part
 from gbrain.server.openapi import openapi_document
 from gbrain.server.requests import read_arguments, read_object
 from gbrain.server.responses import error_response, internal_error, json_response
@@ -231,7 +231,7 @@ class PageFiles(StaticFiles):
     """The files of the browser page; what is below /api and no route is an error document."""
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        if scope["path"].startswith("/api"):
+        if first_part(scope["path"]) == "api":
             await PathEndpoint(dict.fromkeys(_METHODS, _no_route))(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

@@ -94,6 +94,11 @@ class OwnAddress(NamedTuple):
         return self.host in ("0.0.0.0", "::")
 
 
+def first_part(path: str) -> str:
+    """Return "api" for the path /api and for those below it."""
+    return path.removeprefix("/").partition("/")[0]
+
+
 def _split_host(host: str | None) -> tuple[str, int | None] | None:
     """Return name and port of a Host header; None if it is malformed."""
     if not host:
@@ -176,7 +181,7 @@ class Guard:
         if origin is not None and not self._address.is_own_origin(origin, host or ""):
             return _refusal("A page of another site sent this request", "forbidden")
         path: str = scope["path"]
-        if not path.startswith(("/api", "/mcp")) or path == SESSION_PATH:
+        if first_part(path) not in ("api", "mcp") or path == SESSION_PATH:
             return None
         kind, _, secret = headers.get("authorization", "").partition(" ")
         access = None

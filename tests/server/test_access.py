@@ -51,6 +51,13 @@ def test_a_token_in_the_address_is_no_token(served) -> None:
 def test_mcp_and_openapi_need_a_token(served) -> None:
     for method, path in (("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/api/openapi.json")):
         assert served.send(method, path, token="").status == 401
+    for path in ("/api", "/api/", "/api//tags", "/mcp/x", "/%61pi/tags"):
+        assert served.send("GET", path, token="").status == 401, path
+
+
+def test_a_path_that_only_begins_like_the_api_is_no_part_of_it(served) -> None:
+    for path in ("/apifoo", "/mcpx", "//api/tags"):
+        assert served.send("GET", path, token="").status == 404, path
 
 
 def test_a_revoked_token_fails_at_once(served) -> None:
