@@ -172,7 +172,8 @@ _SWITCHES = (
     ),
     QueryOption(
         "merge", "choice",
-        "How to merge keyword and vector results: set-union, set-union-rank, rrf or blend.",
+        "Merge keyword and vector results by score: set-union (best score, more if both find it), "
+        "blend (sum); or by rank: set-union-rank (best rank, more if both), rrf (sum).",
         "STRATEGY", literal=MergeStrategy, panel=RANKING,
     ),
     QueryOption(
