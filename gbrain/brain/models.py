@@ -16,7 +16,7 @@ from gbrain.store import settings
 from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from gbrain.importing.embed_worker import EmbedLimits, EmbedReport
     from gbrain.models.catalog import ModelSpec
@@ -49,7 +49,7 @@ class ModelMethods(BrainFile):
         super().__init__(database)
         # By identity: the active model, and during a switch the next one.
         self._embedders: dict[str, OnnxEmbedder] = {}
-        self._token_counter: Callable[[str], int] | None = None
+        self._token_counter: Callable[[Sequence[str]], list[int]] | None = None
         self._cross_encoder: CrossEncoder | None = None
 
     def close(self) -> None:
@@ -70,6 +70,16 @@ class ModelMethods(BrainFile):
             space = active_space(connection)
         if space:
             try_write(self.database, lambda connection: add_missing_stamp(connection, space))
+
+    def load_vectors(self) -> None:
+        """Read the vectors of a large brain into memory, which else the sixth query does."""
+        from gbrain.store.vector_memory import find_memory
+        from gbrain.store.vectors import active_space
+
+        with self.database.read_transaction() as connection:
+            space = active_space(connection)
+            if space:
+                find_memory(connection, space, at_once=True)
 
     @property
     def embedder(self) -> OnnxEmbedder:
@@ -109,26 +119,30 @@ class ModelMethods(BrainFile):
 
         At least one for every eight characters, because other models split long words.
         """
-        return max(self._count_model_tokens(text), len(text) // _MAX_CHARACTERS_PER_TOKEN)
+        return self.count_tokens_of([text])[0]
 
-    def _count_model_tokens(self, text: str) -> int:
+    def count_tokens_of(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each of the texts has, as `count_tokens` does."""
         if self._token_counter is None:
             self._token_counter = self._open_token_counter()
-        return self._token_counter(text)
+        return [
+            max(count, len(text) // _MAX_CHARACTERS_PER_TOKEN)
+            for text, count in zip(texts, self._token_counter(texts), strict=True)
+        ]
 
-    def _open_token_counter(self) -> Callable[[str], int]:
+    def _open_token_counter(self) -> Callable[[Sequence[str]], list[int]]:
         from gbrain.models.catalog import packaged_model
         from gbrain.models.tokenizer import ModelTokenizer
 
         try:
             model = self.active_model()
             if model.identity in self._embedders:
-                return self._embedders[model.identity].count_tokens
+                return self._embedders[model.identity].count_tokens_of
             is_packaged = model.folder is None
             spec = self.model_spec(model) if is_packaged else self._verified_spec(model)
-            return ModelTokenizer.open(spec).count
+            return ModelTokenizer.open(spec).count_all
         except (ModelUnavailable, BadBrain):
-            return ModelTokenizer.open(packaged_model()).count
+            return ModelTokenizer.open(packaged_model()).count_all
 
     def _verified_spec(self, model: ModelRow) -> ModelSpec:
         """Return the model's spec; its files are hashed only if they changed since last time."""

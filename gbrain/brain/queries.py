@@ -85,7 +85,7 @@ class QueryMethods(ModelMethods):
             today=day,
             embed=self._embed_query,
             embed_new_chunks=lambda: self._embed_new_chunks(trace),
-            count_tokens=self.count_tokens,
+            count_tokens=self.count_tokens_of,
             rerank_resources=self._rerank_resources,
             budget=budget if arguments.get("depth") else None,
             # Without an explicit limit the relevance alone decides.

@@ -161,6 +161,7 @@ def _embed_some(brain: Brain) -> bool:
 
 def _load(brain: Brain) -> None:
     """Open the models and read what every query reads, before the first command comes."""
+    brain.load_vectors()
     brain.query_with_trace("notes of today", mode="hybrid", depth="auto")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gbrain.errors import ModelUnavailable
@@ -100,6 +100,10 @@ class OnnxEmbedder:
     def count_tokens(self, text: str) -> int:
         """Return how many tokens the text has, without special tokens and prefixes."""
         return self._tokens.count(text)
+
+    def count_tokens_of(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has, as `count_tokens` does."""
+        return self._tokens.count_all(texts)
 
     def close(self) -> None:
         """Stop the threads after the work they have started."""

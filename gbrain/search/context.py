@@ -6,8 +6,8 @@ import math
 import re
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, islice
 
 from gbrain.config import Settings
@@ -24,6 +24,7 @@ from gbrain.search.context_selection import (
     ContextCandidate,
     ContextSelection,
     ContextSpan,
+    TokenCounts,
     best_excerpt,
 )
 from gbrain.store.chunk_context import (
@@ -66,6 +67,9 @@ _MIN_REPEATED_BYTES = 40
 # those of 5, 300 of 6 and 500 of 7. The best line of each page alone has those of 4.
 _MAX_TOKENS_WITHOUT_ANSWER = 300
 
+# More than in most text; it decides only how many texts are counted together.
+_CHARACTERS_PER_TOKEN = 6
+
 # A linked page is one hop further away than a neighbour.
 _HOP = 0.5
 _MAX_RELATED_CHUNKS = 256
@@ -82,7 +86,7 @@ def assemble_context(
     lanes: Mapping[str, LaneResult],
     settings: Settings,
     limit: int,
-    count: Callable[[str], int],
+    count_tokens: Callable[[Sequence[str]], list[int]],
     *,
     max_pages: int | None = None,
     grade: Grade = "partial",
@@ -91,7 +95,7 @@ def assemble_context(
 
     Text comes from the first `max_pages` pages (None: from all), and from pages they link to.
     """
-    count = cache(count)
+    count = TokenCounts(count_tokens)
     pages = _PageCache(connection)
     tokens = min(limit, _MAX_TOKENS_WITHOUT_ANSWER) if grade == "nothing" else limit
     selection = ContextSelection(tokens, count)
@@ -105,6 +109,7 @@ def assemble_context(
     if BROAD_QUESTION.search(query.text):
         floor *= BROAD_SHARE
     relevant = [text for text in texts if text.density >= floor or text is texts[0]]
+    count.add(_likely_to_fit(relevant, pages, tokens))
     seen_on: dict[bytes, int] = {}
     for text in relevant:
         page = pages.text(text.page_id)
@@ -138,6 +143,16 @@ def assemble_context(
         chunks = _context_chunks(connection, selection, pages, count)
     used = sum(chunk.tokens for chunk in chunks)
     return chunks, Budget(limit, used, tuple(dropped), stopped)
+
+
+def _likely_to_fit(texts: Iterable[RelevantText], pages: _PageCache, tokens: int) -> Iterator[str]:
+    """Yield the first texts, about as many as fit into so many tokens."""
+    left = tokens * _CHARACTERS_PER_TOKEN
+    for text in texts:
+        if left <= 0:
+            return
+        yield pages.text(text.page_id)[text.start : text.stop].decode()
+        left -= text.stop - text.start
 
 
 def _without_headings(text: bytes) -> bytes:
@@ -331,11 +346,11 @@ def _context_chunks(
     connection: sqlite3.Connection,
     selection: ContextSelection,
     pages: _PageCache,
-    count: Callable[[str], int],
+    count: TokenCounts,
 ) -> tuple[ContextChunk, ...]:
-    return tuple(
-        _context_chunk(connection, span, pages, count) for span in selection.joined_spans()
-    )
+    spans = selection.joined_spans()
+    count.add(pages.text(span.page_id)[span.start : span.stop].decode() for span in spans)
+    return tuple(_context_chunk(connection, span, pages, count) for span in spans)
 
 
 def _context_chunk(

@@ -81,7 +81,7 @@ class QueryPlan(NamedTuple):
     today: date
     embed: EmbedQuery
     embed_new_chunks: Callable[[], Backlog]
-    count_tokens: Callable[[str], int]
+    count_tokens: Callable[[Sequence[str]], list[int]]
     rerank_resources: Callable[[], RerankResources]
     budget: int | None = None
     max_context_pages: int | None = None

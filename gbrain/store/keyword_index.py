@@ -23,7 +23,13 @@ _PASSED_PER_LOOKUP = 80
 @asks_whole_brain
 def count_pages_with(connection: sqlite3.Connection, terms: Iterable[Term]) -> list[int]:
     """Return the number of pages that contain each term, in the order of the terms."""
-    return [count_matches(connection, "pages", fts_expression((term,))) for term in terms]
+    return [_count_pages_with(connection, fts_expression((term,))) for term in terms]
+
+
+def _count_pages_with(connection: sqlite3.Connection, match: str) -> int:
+    return remember(
+        connection, ("pages_with", match), lambda: count_matches(connection, "pages", match)
+    )
 
 
 @asks_whole_brain

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# Filters that the callers of one process use; the slots of one have up to a hundred kilobytes.
-_MAX_VALUES = 32
+# Words and filters of the last queries; the slots of a filter have up to a hundred kilobytes.
+_MAX_VALUES = 100
 
 
 class RememberingConnection(sqlite3.Connection):

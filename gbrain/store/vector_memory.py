@@ -44,8 +44,13 @@ _lock = Lock()
 _states: OrderedDict[bytes, VectorMemory | int] = OrderedDict()
 
 
-def find_memory(connection: sqlite3.Connection, space: VectorSpace) -> VectorMemory | None:
-    """Return the vectors as the connection sees them; None if they are not in memory."""
+def find_memory(
+    connection: sqlite3.Connection, space: VectorSpace, *, at_once: bool = False
+) -> VectorMemory | None:
+    """Return the vectors as the connection sees them; None if they are not in memory.
+
+    They are loaded after a few calls, or `at_once`.
+    """
     stamp = read_stamp(connection, space)
     if stamp is None:
         return None
@@ -53,7 +58,7 @@ def find_memory(connection: sqlite3.Connection, space: VectorSpace) -> VectorMem
         state = _states.get(stamp, 0)
         if isinstance(state, int):
             state += 1
-            if state > _SCANS_BEFORE_LOADING:
+            if at_once or state > _SCANS_BEFORE_LOADING:
                 state = _load(connection, space) or 0
             _states[stamp] = state
         _states.move_to_end(stamp)

@@ -67,9 +67,9 @@ def test_what_was_read_before_a_rollback_is_forgotten(path: Path) -> None:
 
 def test_few_values_are_remembered(path: Path) -> None:
     with Brain.open(path) as brain, brain.database.read_transaction() as connection:
-        for number in range(100):
+        for number in range(300):
             remember(connection, number, lambda number=number: number)
-        assert remember(connection, 99, lambda: -1) == 99
+        assert remember(connection, 299, lambda: -1) == 299
         assert remember(connection, 0, lambda: -1) == -1
 
 

@@ -163,6 +163,8 @@ def load_memory(connection: sqlite3.Connection) -> None:
 def test_a_single_scan_loads_nothing(connection: sqlite3.Connection) -> None:
     rebuild_bits(connection, SPACE)
     assert find_memory(connection, SPACE) is None
+    assert find_memory(connection, SPACE, at_once=True) is not None
+    assert find_memory(connection, SPACE) is not None
 
 
 def test_vectors_in_memory_are_scored_like_those_of_the_file(
