@@ -24,10 +24,14 @@ _MAX_LINES_AROUND = 300
 
 
 class OtherPerson(NamedTuple):
-    """The person whom a question names, and the one of whom what fits it is said."""
+    """The person whom a question names, and the one of whom what fits it is said.
+
+    `known` says that some page mentions the person whom the question names.
+    """
 
     asked: str
     found: str
+    known: bool = True
 
 
 def find_other_person(

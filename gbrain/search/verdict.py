@@ -13,6 +13,7 @@ from gbrain.search.boosts import QUESTIONS
 from gbrain.store.pages import page_body, page_text
 from gbrain.store.ranking_data import (
     approximate_page_count,
+    names_a_person,
     term_statistics,
 )
 from gbrain.text.query_terms import is_stop_term
@@ -105,8 +106,10 @@ def compute_verdict(
     covered = _covered_share(facts, pages)
     missing = _missing_words(facts)
     reasons = _word_reasons(facts, covered, missing)
-    if person:
-        reasons.insert(0, f"the lines that fit are about {person.found}, not {person.asked}")
+    # Of an unknown person the reasons say already that no page mentions them.
+    if person and person.known:
+        subject = "it is" if person.found == title else "the lines that fit are"
+        reasons.insert(0, f"{subject} about {person.found}, not {person.asked}")
     vector = lanes["vector"].pages if calibrated and "vector" in lanes else ()
     if vector and across_languages:
         signal = _signal_across_languages(vector)
@@ -143,7 +146,7 @@ def compute_verdict(
     elif grade == "nothing" and "date" in ranked[0].boosts:
         grade = "partial"
         reasons.append(f"{ranked[0].slug} is dated in the time asked about")
-    spoken_of = person.found if person else None
+    spoken_of = person.found if person and person.known else None
     return Verdict(grade, round(confidence, 4), tuple(reasons), missing, spoken_of)
 
 
@@ -249,7 +252,9 @@ def grade_answer(
     if ranked and hits and hits[0].chunk and not looked_up:
         weights = {term: _rarity(fact, pages) for term, fact in zip(terms, facts, strict=False)}
         text = page_text(connection, ranked[0].page_id)
-        person = _find_other_person(query.text, weights, text, hits[0].chunk.lines)
+        person = _find_other_page(connection, query, hits[0], facts) or _find_other_speaker(
+            query.text, weights, text, hits[0].chunk.lines
+        )
     return compute_verdict(
         query,
         ranked,
@@ -265,7 +270,28 @@ def grade_answer(
     )
 
 
-def _find_other_person(
+def _find_other_page(
+    connection: sqlite3.Connection, query: Query, hit: Hit, facts: Sequence[TermStatistics]
+) -> OtherPerson | None:
+    """Return whose page the hit is, if the query names another person whom it does not mention."""
+    if hit.wing != "people" or any(fact.in_title for fact in facts):
+        return None
+    from gbrain.search.other_person import OtherPerson
+    from gbrain.text.stop_words import is_stop_word, question_languages
+
+    # In English only names are in upper case.
+    words = query.text.split()
+    english = not question_languages(words) and any(map(is_stop_word, words))
+    for fact in facts:
+        like_name = english and fact.word.istitle() and not query.text.startswith(fact.word)
+        if not fact.in_top_hit and (
+            names_a_person(connection, fact.word) if fact.pages else like_name
+        ):
+            return OtherPerson(fact.word, hit.title, fact.pages > 0)
+    return None
+
+
+def _find_other_speaker(
     question: str, weights: Mapping[Term, float], text: str, lines: tuple[int, int]
 ) -> OtherPerson | None:
     """Return of whom a page says what fits, if it is a conversation and of another than asked."""

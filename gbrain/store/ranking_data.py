@@ -71,6 +71,17 @@ def _contain(connection: sqlite3.Connection, term: Term, chunk_ids: str) -> bool
     return found is not None
 
 
+def names_a_person(connection: sqlite3.Connection, word: str) -> bool:
+    """Tell whether a word is part of the title or of an alias of a page about a person."""
+    term = fts_whole_term(Term((word,)))
+    found = connection.execute(
+        "SELECT 1 FROM pages_fts JOIN pages ON pages.id = pages_fts.rowid "
+        "WHERE pages_fts MATCH ? AND wing = 'people' LIMIT 1",
+        (f"{{title aliases}} : ({term})",),
+    ).fetchone()
+    return found is not None
+
+
 class BoostDataRequest(NamedTuple):
     """Optional data that costs extra: best chunks, open counts, dated entries, phrases.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from gbrain.text.language import detect_language
@@ -26,6 +27,8 @@ _IN_BRACKETS = re.compile(r"\[[^\]\n]*\]")
 _MIN_TURNS = 2
 # From this share of turns with "I" or "you" it is a conversation; else labels may be fields.
 _MIN_PERSONAL_SHARE = 0.2
+# A question can be answered by so many of the turns after it.
+_MAX_REPLIES = 6
 
 # The first and the second person, by language.
 _PRONOUNS = {
@@ -90,12 +93,15 @@ def read_conversation(text: str) -> Conversation | None:
     for number, (speaker, said) in enumerate(turns):
         partner = last if last != speaker else partner
         last = speaker
+        replying = _replying(turns, number) or [partner]
         for sentence in filter(str.strip, _SENTENCE_END.split(said)):
-            plain = _IN_BRACKETS.sub("", sentence)
+            plain = _IN_BRACKETS.sub("", sentence).rstrip()
             about = {speaker: 1.0}
             if personal:
+                asks = plain.endswith(("?", "？"))
                 says_i, says_you = bool(first.search(plain)), bool(second.search(plain))
-                about = _weigh_people(speaker, partner, says_i, says_you)
+                says_you = says_you or (asks and not says_i)
+                about = _weigh_people(speaker, replying if asks else [partner], says_i, says_you)
             about |= dict.fromkeys(_named(plain, speakers, speaker), 1.0)
             remarks.append(Remark(number, sentence, about))
     return Conversation(speakers, tuple(remarks), personal)
@@ -128,12 +134,22 @@ def _any_word(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?i)\b(?:{words.replace(' ', '|')})\b" if words else r"(?!)")
 
 
-def _weigh_people(speaker: str, partner: str, says_i: bool, says_you: bool) -> dict[str, float]:
+def _replying(turns: Sequence[tuple[str, str]], number: int) -> list[str]:
+    """Return who speaks after a turn, until its speaker does again."""
+    speaker = turns[number][0]
+    after = (name for name, _ in turns[number + 1 : number + 1 + _MAX_REPLIES])
+    return list(dict.fromkeys(takewhile(lambda name: name != speaker, after)))
+
+
+def _weigh_people(
+    speaker: str, partners: Sequence[str], says_i: bool, says_you: bool
+) -> dict[str, float]:
     """Return of whom a sentence speaks, by its pronouns."""
     if says_i != says_you:
-        return {speaker if says_i else partner: 1.0}
+        return {speaker: 1.0} if says_i else dict.fromkeys(partners, 1.0)
     # "I bet you …" speaks of both. Without a pronoun it is more often the speaker.
-    return {speaker: 0.6, partner: 0.6} if says_i else {speaker: 0.7, partner: 0.3}
+    own, others = (0.6, 0.6) if says_i else (0.7, 0.3)
+    return {**dict.fromkeys(partners, others), speaker: own}
 
 
 def _named(sentence: str, speakers: Sequence[str], speaker: str) -> Iterator[str]:

@@ -18,6 +18,11 @@ Ben: I planted tomatoes last week. My neighbour lent me a rake.
 Ann: Where did you get the seeds?
 Ben: From the market, a whole box of them.
 """
+PAGES = {
+    "chats/may": CHAT,
+    "people/anna-weber": "# Anna Weber\n\nA friend. Allergic to hazelnuts.\n",
+    "people/ben-krause": "# Ben Krause\n\nA colleague.\n",
+}
 
 
 def ask(question: str, *words: str, text: str = CHAT) -> OtherPerson | None:
@@ -61,10 +66,34 @@ def test_only_text_around_the_best_chunk_is_read() -> None:
     assert ask("What race did Ben run?", "Ben", "race", text=far + CHAT) is None
 
 
-def test_the_verdict_names_the_other_person(brain: Brain) -> None:
-    brain.put("chats/may", CHAT.encode())
-    verdict = brain.search("What did Ben realise after the charity race").verdict
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("Is Ben allergic to hazelnuts?", "Anna Weber"),
+        ("is ben allergic to hazelnuts", "Anna Weber"),
+        ("Is Anna allergic to hazelnuts?", None),
+        ("Did Anna tell Ben that she is allergic to hazelnuts?", None),
+        ("Hazelnuts: who is allergic?", None),
+        ("who is allergic to hazelnuts", None),
+    ],
+)
+def test_the_page_of_another_person_is_named(
+    filled: Brain, question: str, about: str | None
+) -> None:
+    verdict = filled.search(question).verdict
+    assert verdict.about == about
+    assert (verdict.grade == "partial") == (about is not None)
+
+
+def test_a_page_about_another_does_not_answer_for_an_unknown(filled: Brain) -> None:
+    verdict = filled.search("Is Klaus allergic to hazelnuts?").verdict
+    assert (verdict.grade, verdict.about) == ("partial", None)
+    assert verdict.reasons[0] == "no page mentions Klaus"
+
+
+def test_the_verdict_names_the_other_person(filled: Brain) -> None:
+    verdict = filled.search("What did Ben realise after the charity race").verdict
     assert (verdict.grade, verdict.about) == ("partial", "Ann")
     assert verdict.reasons[0] == "the lines that fit are about Ann, not Ben"
-    verdict = brain.search("What did Ann realise after the charity race").verdict
+    verdict = filled.search("What did Ann realise after the charity race").verdict
     assert (verdict.grade, verdict.about) == ("strong", None)

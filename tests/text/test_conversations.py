@@ -61,6 +61,17 @@ def test_labels_of_speakers(labels: tuple[str, str]) -> None:
     ] * 4
 
 
+def test_a_question_is_about_those_who_answer() -> None:
+    said = dict(
+        said_of(
+            "Host: What was the hardest part?\nAnn: I had to get up at three.\n"
+            "Ben: My bread was flat.\nHost: What is next?\nAnn: I want a bigger shop.\n"
+            "Ben: And I a holiday.\n"
+        )
+    )
+    assert said["What was the hardest part?"] == {"Ann": 1.0, "Ben": 1.0}
+
+
 def test_a_heading_ends_what_someone_says() -> None:
     said = said_of(f"{CHAT}\n## Shopping\n\nMilk and rice\n")
     assert not any("Milk" in text for text, _ in said)
