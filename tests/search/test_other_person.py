@@ -44,7 +44,9 @@ def test_facts_of_one_speaker_are_not_the_others(question: str, words: str) -> N
 
 
 def test_a_reply_belongs_to_the_question_before_it() -> None:
-    assert ask("Where did Ann get a box of seeds?", "Ann", "box", "seeds") == ("Ann", "Ben")
+    assert ask("Where did Ann get a box of seeds?", "Ann", "box", "seeds") == OtherPerson(
+        "Ann", "Ben"
+    )
     assert ask("Where did Ben get a box of seeds?", "Ben", "box", "seeds") is None
 
 
@@ -62,7 +64,9 @@ def test_forms_and_synonyms_count() -> None:
 
 def test_only_text_around_the_best_chunk_is_read() -> None:
     far = "Line.\n" * 1000
-    assert ask("What race did Ben run?", "Ben", "race", text=CHAT + far) == ("Ben", "Ann")
+    assert ask("What race did Ben run?", "Ben", "race", text=CHAT + far) == OtherPerson(
+        "Ben", "Ann"
+    )
     assert ask("What race did Ben run?", "Ben", "race", text=far + CHAT) is None
 
 
