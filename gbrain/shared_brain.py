@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 # The questions of others are not recorded, and no process can be kept warm for a file.
 _OWN_SETTINGS = {"record_queries": "false", "record_access": "false", "keep_warm": "off"}
 
+_UNINDEXED = "Not all pages of the shared brain can be found yet: gbrain push completes its index."
+
 # Methods of `Brain` that work here. All others need every page or a file, or write: they are
 # refused.
 ANSWERED = frozenset(
@@ -161,8 +163,13 @@ class SharedBrain(Brain):
         settings = override_settings(self.settings, arguments.get("changes", {}))
         if settings.associative_weight:
             raise _needs_replica("The associative lane")
-        with self._searching():
-            return super().query_with_trace(text, **arguments)
+        with self._searching() as whole:
+            answer, results = super().query_with_trace(text, **arguments)
+            if whole.count_unindexed():
+                # Whoever pushed most of it was interrupted, or is at it.
+                notices = filter(None, (_UNINDEXED, answer.notice))
+                answer = answer._replace(notice=" ".join(notices))
+            return answer, results
 
     def explain_missing(self, *args: Any, **arguments: Any) -> WhyNot:
         with self._searching() as whole:

@@ -241,6 +241,14 @@ def postgres_server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def pgvector(postgres_server: Server) -> None:
+    """Skip tests of vectors where $GBRAIN_TEST_PG names a server without pgvector."""
+    known = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+    if not postgres_server.execute(known):
+        pytest.skip("the server has no pgvector")
+
+
+@pytest.fixture(scope="session")
 def unused_databases(postgres_server: Server) -> Iterator[list[str]]:
     """Return a list of databases that tests have left and that were emptied."""
     unused: list[str] = []

@@ -92,6 +92,7 @@ def parts_of(answer: Answer) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.usefixtures("pgvector")
 @pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: str([v for v in scope if v]))
 def test_answers_are_those_of_the_brain_file(
     shared: SharedBrain, local: Brain, scope: Scope
@@ -107,6 +108,7 @@ def test_answers_are_those_of_the_brain_file(
     assert found or scope in (SCOPES[5], SCOPES[6], SCOPES[8])
 
 
+@pytest.mark.usefixtures("pgvector")
 def test_lanes_score_as_in_the_brain_file(shared: SharedBrain, local: Brain) -> None:
     changes = {"graph_weight": "1"}
     compared = 0
@@ -176,6 +178,7 @@ def test_a_reader_role_can_search(
         assert brain.query("who is lukewarm on cloud RAG?").hits
 
 
+@pytest.mark.usefixtures("pgvector")
 def test_the_model_is_that_of_the_shared_vectors(url: str, postgres_server: Server) -> None:
     database = url.rpartition("/")[2]
     own, *others = packaged_models()
@@ -197,6 +200,19 @@ def test_the_model_is_that_of_the_shared_vectors(url: str, postgres_server: Serv
         assert "a model that is not installed here" in str(answer.notice)
     finally:
         embed_with(own.identity)
+
+
+def test_an_answer_says_that_the_index_is_incomplete(
+    shared: SharedBrain, url: str, postgres_server: Server
+) -> None:
+    database = url.rpartition("/")[2]
+    assert "found yet" not in str(shared.search("alice").notice)
+    for changed in ("indexed_to = indexed_to - 1", "is_counted = false"):
+        postgres_server.execute(f"UPDATE gbrain.state SET {changed}", database)
+        assert "gbrain push completes its index" in str(shared.search("alice").notice)
+        postgres_server.execute(
+            "UPDATE gbrain.state SET indexed_to = sequence, is_counted = true", database
+        )
 
 
 def test_only_tools_that_work_are_offered(shared: SharedBrain) -> None:
@@ -244,6 +260,7 @@ def test_commands_take_no_replica(url: str, run: Run) -> None:
     assert "cannot be combined" in run("search", "x", *shared, "--as-of", "2026").stderr
 
 
+@pytest.mark.usefixtures("pgvector")
 def test_pushes_and_repairs_create_the_index(
     embedded: Path, server_url: str, postgres_server: Server, monkeypatch: pytest.MonkeyPatch,
     run: Run,

@@ -120,6 +120,7 @@ def test_the_author_is_the_role_and_the_machine(a: Brain, server_url: str) -> No
     assert len(author) > len(role) + 1
 
 
+@pytest.mark.usefixtures("pgvector")
 def test_vectors_travel_so_that_nobody_embeds_twice(a: Brain, b: Brain) -> None:
     a.put("x", PAGE)
     a.embed()
@@ -133,6 +134,7 @@ def test_vectors_travel_so_that_nobody_embeds_twice(a: Brain, b: Brain) -> None:
     assert b.push().vectors == 0
 
 
+@pytest.mark.usefixtures("pgvector")
 def test_vectors_that_come_later_are_pulled_too(a: Brain, b: Brain) -> None:
     a.put("x", PAGE)
     a.push()
@@ -252,6 +254,7 @@ def test_edits_of_pulled_pages_are_pushed_whatever_part_is_shared(a: Brain, b: B
     assert b.push().pushed == ["theirs/x"]
 
 
+@pytest.mark.usefixtures("pgvector")
 def test_vectors_of_pages_that_are_not_shared_stay_here(a: Brain, server_url: str) -> None:
     a.put("shared/x", b"# X\n\ncats\n")
     a.put("private/y", b"# Y\n\ndogs\n")

@@ -112,6 +112,7 @@ def test_a_deletion_of_a_page_that_nobody_had_does_nothing(
     assert (report.deleted, report.refused, report.created) == ([], [], ["good"])
 
 
+@pytest.mark.usefixtures("pgvector")
 def test_vectors_that_are_none_are_left_out(a: Brain, b: Brain, server_url: str) -> None:
     a.put("one", b"# One\n\ncats\n")
     a.put("two", b"# Two\n\ndogs\n")
@@ -133,6 +134,7 @@ def test_vectors_that_are_none_are_left_out(a: Brain, b: Brain, server_url: str)
     assert b.backlog().waiting == 0
 
 
+@pytest.mark.usefixtures("pgvector")
 def test_vectors_of_another_length_are_scaled(a: Brain, b: Brain, server_url: str) -> None:
     a.put("one", b"# One\n\ncats\n")
     a.embed()

@@ -77,6 +77,14 @@ _TABLES: dict[Index, _Table] = {
 }  # fmt: skip
 
 
+def count_unindexed(cursor: Cursor[Row]) -> int:
+    """Return how many changes of pages are not in the indexes yet, or 1 if words are uncounted."""
+    row = cursor.execute(
+        "SELECT greatest(sequence - indexed_to, (NOT is_counted)::int) FROM gbrain.state"
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
 def read_totals(cursor: Cursor[Row]) -> dict[Index, Totals]:
     """Return how large each index is."""
     row = (

@@ -14,6 +14,7 @@ from gbrain.store.postgres.keyword_search import (
     Index,
     WordCounts,
     count_rows,
+    count_unindexed,
     read_totals,
     score_rows,
 )
@@ -70,6 +71,10 @@ class SharedWholeBrain(PageLookups):
         self._totals, self._counts = read_totals(cursor), WordCounts(cursor)
 
     # --- counts ------------------------------------------------------------------------------
+
+    def count_unindexed(self) -> int:
+        """Return how many changes of pages cannot be found yet."""
+        return count_unindexed(self._cursor)
 
     def approximate_page_count(self) -> int:
         return self._totals["pages"].rows

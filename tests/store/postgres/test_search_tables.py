@@ -217,6 +217,7 @@ def test_wrong_counts_are_found_and_rebuilt(store: SharedStore) -> None:
         assert problems(store) == []
 
 
+@pytest.mark.usefixtures("pgvector")
 def test_a_filter_never_hides_chunks_that_exist(
     store: SharedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
