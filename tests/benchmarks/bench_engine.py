@@ -5,8 +5,8 @@
 BRAIN is copied, never written. It is pushed to a server of its own; --url uses a database to which
 it was pushed before. With --dataset the ranking is measured with the questions of a labelled set,
 otherwise its questions are the first sentences of pages. --copies repeats the chunks with other
-vectors, to measure the engine with more of them. Ratios are more telling than times: both sides run
-in turn on the same machine.
+vectors, to measure the engine with more of them. Ratios and processor times are more telling than
+times: both sides run in turn on the same machine. Recall is that of the ten nearest pages.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -34,15 +35,17 @@ from gbrain.evaluate.metrics import ndcg, percentile
 from gbrain.search.lanes import keyword, vector
 from gbrain.shared_brain import SharedBrain
 from gbrain.store.partial_database import PartialDatabase
+from gbrain.store.postgres import vector_search
 from gbrain.store.postgres.connection import SharedStore
-from gbrain.store.postgres.indexes import create_indexes
+from gbrain.store.postgres.indexes import create_indexes, drop_word_indexes
 from gbrain.store.vectors import active_space
 from gbrain.text.query import parse_query
 from gbrain.types import Query, Scope
 
 READERS = 8
 READER_SECONDS = 5.0
-SQLITE_PREFIXES = ("", "companies/note-0000", "companies/", "m")
+# Exact searches of more chunks than the file has take seconds each.
+RECALL_QUESTIONS, RECALL_QUESTIONS_OF_COPIES = 200, 40
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -52,8 +55,17 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def describe(times: Sequence[float]) -> str:
+    """Return the median and the 95th percentile of times in seconds."""
     middle, high = percentile(times, 0.5), percentile(times, 0.95)
-    return f"p50 {1000 * (middle or 0):7.1f} ms  p95 {1000 * (high or 0):7.1f} ms"
+    return f"{1000 * (middle or 0):.0f} / {1000 * (high or 0):.0f} ms"
+
+
+def processor_time(shared: SharedBrain) -> float:
+    """Return the seconds of processor time that this process and its server process used."""
+    assert shared._store is not None
+    server = shared._store.connection.info.backend_pid
+    with open(f"/proc/{server}/schedstat") as file:
+        return time.process_time() + int(file.read().split()[0]) / 1e9
 
 
 def parse(text: str, scope: Scope = Scope()) -> Query:
@@ -116,28 +128,51 @@ def engine_only(shared: SharedBrain) -> Iterator[Any]:
 def measure_lanes(local: Brain, shared: SharedBrain, texts: list[str]) -> None:
     assert isinstance(shared.database, PartialDatabase)
     counts: dict[str, list[float]] = {"file": [], "engine": [], "whole query": []}
+    used: dict[str, list[float]] = {"file": [], "engine": [], "whole query": []}
     for _ in range(2):
-        for values in counts.values():
+        for values in (*counts.values(), *used.values()):
             values.clear()
         for text in texts:
             query = parse(text)
+            before = time.process_time()
             counts["file"].append(timed(lambda query=query: run_keyword(local, query))[0])
+            used["file"].append(time.process_time() - before)
             with engine_only(shared) as whole:
 
                 def lane(query: Query = query, whole: Any = whole) -> None:
                     found = whole.count_pages_with(query.terms)
                     whole.score_pages_and_chunks(query, found, shared.settings)
 
+                before = processor_time(shared)
                 counts["engine"].append(timed(lane)[0])
+                used["engine"].append(processor_time(shared) - before)
+            before = processor_time(shared)
             counts["whole query"].append(
                 timed(lambda text=text: shared.query_with_trace(text, mode="bm25"))[0]
             )
+            used["whole query"].append(processor_time(shared) - before)
     for name, values in counts.items():
-        print(f"keyword lane, {name:12} {describe(values)}", flush=True)
+        print(
+            f"keyword lane, {name:12} {describe(values)}, processor {describe(used[name])}",
+            flush=True,
+        )
 
 
-def measure_recall(local: Brain, shared: SharedBrain, vectors: Any) -> None:
-    """Compare the ten nearest pages with those of an exact search, without and with filters."""
+def exact_scores(shared: SharedBrain, embedded: Any, query: Query) -> list[float]:
+    """Return the scores of the 50 nearest pages by an exact search in the engine."""
+    with engine_only(shared) as whole, patch.object(vector_search, "has_index", lambda *_: False):
+        chunks = whole.find_nearest(None, embedded, query, 50, None)
+    best: dict[int, float] = {}
+    for chunk in chunks:
+        best.setdefault(chunk.page_id, chunk.score)
+    return sorted(best.values(), reverse=True)[:50]
+
+
+def measure_recall(local: Brain, shared: SharedBrain, vectors: Any, *, copied: bool) -> None:
+    """Compare the ten nearest pages with those of an exact search, without and with filters.
+
+    The file answers exactly enough, unless chunks were `copied`, which it does not have.
+    """
     with local.database.read_transaction() as connection:
         slugs = [row[0] for row in connection.execute("SELECT slug FROM pages ORDER BY slug")]
         wing = connection.execute("SELECT wing FROM pages LIMIT 1").fetchone()[0]
@@ -145,29 +180,36 @@ def measure_recall(local: Brain, shared: SharedBrain, vectors: Any) -> None:
     for share in (0.01, 0.15, 0.6):
         scopes[f"prefix {share:.0%}"] = Scope(slug_prefix=_prefix(slugs, share))
     for name, scope in scopes.items():
-        found, times, file_times, missing = [], [], [], 0
+        found, times, used, file_times, missing = [], [], [], [], 0
         for embedded in vectors:
             query = parse("x", scope)
-            taken, exact = timed(lambda q=query, e=embedded: run_vector(local, q, e))
-            file_times.append(taken)
+            if copied:
+                wanted = exact_scores(shared, embedded, query)
+            else:
+                taken, exact = timed(lambda q=query, e=embedded: run_vector(local, q, e))
+                file_times.append(taken)
+                wanted = [page.score for page in exact.pages[:50]]
             with engine_only(shared) as whole:
+                before = processor_time(shared)
                 taken, chunks = timed(
                     lambda w=whole, q=query, e=embedded: w.find_nearest(None, e, q, 50, None)
                 )
+                used.append(processor_time(shared) - before)
             times.append(taken)
             best: dict[int, float] = {}
             for chunk in chunks:
                 best.setdefault(chunk.page_id, chunk.score)
             scores = sorted(best.values(), reverse=True)[:10]
-            wanted = [page.score for page in exact.pages[:10]]
-            missing += len(best) < min(50, len(exact.pages))
+            missing += len(best) < len(wanted)
+            nearest = wanted[:10]
             found.append(
-                sum(score >= wanted[-1] - 1e-3 for score in scores) / len(wanted) if wanted else 1
+                sum(score >= nearest[-1] - 1e-3 for score in scores) / len(nearest) if wanted else 1
             )
         share = sum(s.startswith(scope.slug_prefix or "") for s in slugs) / len(slugs)
         print(
             f"vector lane, {name:12} ({share:4.0%}) recall@10 {np.mean(found):.3f}  engine "
-            f"{describe(times)}  file {describe(file_times)}  too few: {missing}",
+            f"{describe(times)}, processor {describe(used)}  file {describe(file_times)}  "
+            f"too few: {missing}",
             flush=True,
         )
 
@@ -217,12 +259,16 @@ def measure_readers(path: Path, url: str, vectors: Any) -> None:
 
 
 def repeat_chunks(url: str, copies: int) -> None:
-    """Add copies of all pages, with the vectors of their chunks moved a little."""
+    """Add copies of all pages, with the vectors of their chunks moved to a cosine of .87.
+
+    Neighbours among the chunks of the original have about that cosine too.
+    """
     with SharedStore(url) as store:
         for number in range(1, copies):
             began = time.monotonic()
             with store.transaction() as cursor:
                 cursor.execute("SELECT set_config('statement_timeout', '0', true)")
+                drop_word_indexes(cursor)
                 for sql in (
                     "DROP INDEX IF EXISTS gbrain.vectors_nearest_1",
                     "INSERT INTO gbrain.search_pages (slug, sequence, type, wing, room, date, "
@@ -238,8 +284,9 @@ def repeat_chunks(url: str, copies: int) -> None:
                     f"ON c.slug = 'copy-{number}/' || p.slug WHERE p.slug NOT LIKE 'copy-%'",
                     "INSERT INTO gbrain.vectors SELECT v.model, v.hash || "
                     f"'\\x{number:02x}'::bytea, l2_normalize((v.vector::vector + "
-                    "(SELECT array_agg(0.02 * (random() - 0.5) + 0 * length(v.hash)) "
-                    "FROM generate_series(1, 384))::vector)::halfvec) FROM gbrain.vectors v "
+                    "(SELECT array_agg(0.1 * (random() - 0.5) + 0 * n) FROM "
+                    "generate_series(1, 384 + 0 * length(v.hash)) AS n)::vector)::halfvec) "
+                    "FROM gbrain.vectors v "
                     "WHERE v.hash IN (SELECT c.hash FROM gbrain.search_chunks c "
                     "JOIN gbrain.search_pages p ON p.id = c.page WHERE p.slug NOT LIKE 'copy-%')",
                 ):
@@ -294,6 +341,7 @@ def main() -> None:
                 print(
                     f"push: {len(report.pushed):,} pages, {report.vectors:,} vectors {taken:.0f} s"
                 )
+                print(f"search tables: {timed(lambda: brain.index_remote('bench'))[0]:.0f} s")
             measure(path, url, options)
 
 
@@ -306,10 +354,12 @@ def measure(path: Path, url: str, options: argparse.Namespace) -> None:
         if options.dataset:
             measure_quality(local, shared, options.dataset, options.questions)
             return
-        texts = questions_of(local, options.questions)
+        copied = options.copies > 1
+        most = RECALL_QUESTIONS_OF_COPIES if copied else RECALL_QUESTIONS
+        texts = questions_of(local, max(options.questions, most))
         vectors = [local.embedder.embed_query(text) for text in texts]
-        measure_lanes(local, shared, texts)
-        measure_recall(local, shared, vectors[:40])
+        measure_lanes(local, shared, texts[: options.questions])
+        measure_recall(local, shared, vectors[:most], copied=copied)
     measure_readers(path, url, vectors)
 
 
