@@ -32,8 +32,7 @@ _STAMP = -2
 _STAMP_BYTES = 16
 
 # The share of the slots that is kept by the bits of the query, and then by its numbers in 16 steps.
-# On 40,000 sentences of SciFact, Cranfield and LoCoMo and 100 of their questions, .999 of the exact
-# first 50 were among them.
+# Among 22,476 chunks of SciFact and with 100 of its claims, .999 of the exact first 50 are kept.
 _SHARE_BY_BITS = 8
 _SHARE_BY_STEPS = 40
 _MIN_BY_BITS = 8_000
