@@ -6,7 +6,7 @@ import platform
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.brain.base import timestamp
@@ -131,16 +131,13 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
         Others can push and search meanwhile. A repair that is killed is finished by the next push.
         """
-        from gbrain.remotes.indexing import index_pages
         from gbrain.store.postgres.search_index import discard_entries
 
-        with self.contact(self.remote(name)) as contact:
-            store = contact.store
-            with store.transaction() as cursor:
-                discard_entries(cursor)
-            index_pages(store, progress=progress)
-            with store.transaction() as cursor:
-                return _search_problems(cursor, check=True)
+        with self.contact(self.remote(name)) as contact, contact.store.transaction() as cursor:
+            discard_entries(cursor)
+        self.index_remote(name, progress=progress)
+        with self.contact(self.remote(name)) as contact, contact.store.transaction() as cursor:
+            return _search_problems(cursor, check=True)
 
     def pull(self, name: str | None = None, *, progress: Progress = no_progress) -> PullReport:
         """Bring what changed on a remote into the brain, merged with what changed here."""
@@ -210,15 +207,27 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
             progress=progress,
         )
 
-    def index_remote(self, name: str | None = None, *, progress: Progress = no_progress) -> None:
+    def index_remote(
+        self,
+        name: str | None = None,
+        *,
+        progress: Progress = no_progress,
+        before_indexes: Callable[[], None] = lambda: None,
+    ) -> None:
         """Complete what a remote is searched with on the server, after a push of many pages.
 
-        Does nothing if it is complete. If it is killed, the next call goes on.
+        First its search tables, then, after calling `before_indexes`, the indexes that are
+        missing. Does nothing if all is complete. If it is killed, the next call goes on.
         """
         from gbrain.remotes.indexing import index_pages
+        from gbrain.store.postgres.indexes import create_indexes
 
         with self.contact(self.remote(name)) as contact:
             index_pages(contact.store, progress=progress)
+            # Only the owner of the tables may, and a hosted server may stop what takes long. All
+            # else is complete without; `remote status` tells.
+            with suppress(GbrainError):
+                create_indexes(contact.store, before_indexes)
 
     @contextmanager
     def check_on_server(

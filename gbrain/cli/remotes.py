@@ -342,9 +342,14 @@ def pull_remote(brain: Brain, name: str | None, *, quiet: bool) -> PullReport:
 
 
 def index_remote(brain: Brain, name: str | None, *, quiet: bool) -> None:
-    """Complete what the server is searched with, with a progress bar if that takes long."""
+    """Complete what the server is searched with, and show the progress."""
+
+    def say_so() -> None:
+        if not quiet:
+            screen.say("Creating indexes on the server. That may be stopped, and goes on later.")
+
     with show_progress("Indexing", quiet=quiet) as show:
-        brain.index_remote(name, progress=show)
+        brain.index_remote(name, progress=show, before_indexes=say_so)
 
 
 def print_pull(report: PullReport, *, quiet: bool) -> None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 
 from gbrain.errors import GbrainError
 from gbrain.importing.parse_worker import TextParser
 from gbrain.store.postgres.connection import SharedStore
-from gbrain.store.postgres.indexes import create_indexes
 from gbrain.store.postgres.schema import SharedState, find_state
 from gbrain.store.postgres.search_index import (
     PageEntry,
@@ -34,14 +32,15 @@ _MIN_FILLED_PAGES = 1000
 
 
 def index_pages(store: SharedStore, *, progress: Progress = no_progress) -> None:
-    """Write the entries of all pages that have none, then create the missing indexes.
+    """Write the entries of all pages that have none, without the missing indexes.
 
     A process that is killed loses one batch. Two machines may do it at once. Needs the rights of a
-    writer, and for indexes those of the owner.
+    writer.
     """
     state = _require_state(store)
     while not state.is_indexed:
         missing = state.sequence - state.indexed_to
+        progress(0, missing)
         is_large = missing >= _MIN_FILLED_PAGES
         if is_large and missing > state.sequence / 2:
             with store.transaction() as cursor:
@@ -52,10 +51,6 @@ def index_pages(store: SharedStore, *, progress: Progress = no_progress) -> None
             if finish_filling(cursor):
                 break
         state = _require_state(store)
-    # Only the owner of the tables may, and a hosted server may stop what takes long. All else is
-    # complete without; `remote status` tells.
-    with suppress(GbrainError):
-        create_indexes(store)
 
 
 def _require_state(store: SharedStore) -> SharedState:

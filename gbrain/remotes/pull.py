@@ -129,6 +129,7 @@ def pull_changes(
     if remote.sequence < state.sequence:
         with contact.store.transaction() as cursor:
             total = count_changes(cursor, remote.sequence)
+        progress(0, total)
     with TextParser(many=total > _MIN_PAGES_FOR_PROCESS) as parser:
         for rows in _parse_ahead(contact, parser):
             batch = apply_rows(database, contact, rows, now, model=model, files=files)

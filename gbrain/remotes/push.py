@@ -89,6 +89,8 @@ def push_changes(
         if wanted is not None:
             waiting = [page for page in waiting if page.slug in wanted]
         behind: list[str] = []
+        if waiting and attempt == 0:
+            progress(0, len(waiting))
         for pages in _batches(database, waiting, report):
             index = len(waiting) <= _MAX_INDEXED_AT_ONCE
             result = _push_batch(database, contact, pages, machine, index=index)

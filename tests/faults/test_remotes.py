@@ -296,6 +296,8 @@ def test_two_machines_may_index_at_once(server_url: str, tmp_path: Path) -> None
         thread.start()
     for thread in threads:
         thread.join()
+    with open_machine(tmp_path, "a", server_url) as a:
+        a.index_remote()
     assert search_problems(server_url) == []
 
 
@@ -325,6 +327,7 @@ def test_processes_that_are_really_killed_lose_nothing(
     script = (
         "import sys\nfrom gbrain.brain import Brain\n"
         "with Brain.open(sys.argv[1]) as brain:\n"
+        "    print(flush=True)\n"
         "    for n in range(int(sys.argv[3]), int(sys.argv[3]) + 6):\n"
         "        brain.capture(f'{sys.argv[2]} {n}.', name='both')\n"
         "        brain.put(f'{sys.argv[2]}/{n}', f'# {n}\\n'.encode())\n"
@@ -350,8 +353,10 @@ def test_processes_that_are_really_killed_lose_nothing(
             for name in "ab"
         ]
         for name, process in zip("ab", running, strict=True):
+            assert process.stdout is not None
+            process.stdout.readline()
             try:
-                process.wait(dice.uniform(0.3, 3))
+                process.wait(dice.uniform(0, 3))
             except subprocess.TimeoutExpired:
                 os.kill(process.pid, signal.SIGKILL)
             done = process.communicate()[0].split()

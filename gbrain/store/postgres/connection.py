@@ -76,13 +76,19 @@ class SharedStore:
     transaction themselves.
     """
 
-    def __init__(self, url: str) -> None:
-        """Connect; raise Unreachable, Refused, or GbrainError if the driver is not installed."""
+    def __init__(self, url: str, *, memory: int | None = None) -> None:
+        """Connect; raise Unreachable, Refused, or GbrainError if the driver is not installed.
+
+        `memory` are the MB for creating an index.
+        """
         psycopg = _driver()
         self.url = check_url(url)
+        options = connection_options(url)
+        if memory:
+            options["options"] = f"-c maintenance_work_mem={memory}MB"
         try:
             self.connection: Connection[Row] = psycopg.connect(
-                url, autocommit=True, prepare_threshold=None, **connection_options(url)
+                url, autocommit=True, prepare_threshold=None, **options
             )
         except psycopg.Error as error:
             raise explain_error(error, self.url) from None
