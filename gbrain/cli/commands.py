@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cache, wraps
 from inspect import Parameter, cleandoc, signature
@@ -288,11 +288,24 @@ def open_brain(db: Path | None, *, make: bool = False, no_replica: bool = False)
     path = resolve_brain(db)
     created = make and not path.exists()
     known = orphaned_logs(path) if created else []
-    brain = Brain.open(db, make=make)
+    with _show_upgrade(path):
+        brain = Brain.open(db, make=make)
     if created:
         say_orphaned_logs(path, known)
     brain.confirm = _confirm_command
     return brain
+
+
+def _show_upgrade(path: Path) -> AbstractContextManager[None]:
+    """Return a context that shows how long an upgrade of the file takes, if it needs one."""
+    from gbrain.store.brain_files import needs_upgrade
+
+    if "--json" in sys.argv or not needs_upgrade(path):
+        return nullcontext()
+    from gbrain.messages import one_line
+    from gbrain.output.screen import show_seconds
+
+    return show_seconds(f"Upgrading {one_line(path.name)} for this version of gbrain")
 
 
 def leave_warm(brain: Brain) -> None:

@@ -184,6 +184,37 @@ def show_progress(title: str, *, quiet: bool) -> Iterator[Progress]:
         yield show
 
 
+@contextmanager
+def show_seconds(what: str) -> Iterator[None]:
+    """Show on a terminal what is done and for how long, once it takes more than a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from threading import Event, Thread
+
+    ended, line = Event(), ""
+
+    def show() -> None:
+        nonlocal line
+        seconds = 0
+        while not ended.wait(1):
+            seconds += 1
+            line = f"{what}: {seconds} s"
+            sys.stderr.write(f"\r{line}")
+            sys.stderr.flush()
+
+    thread = Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        if line:
+            sys.stderr.write(f"\r{' ' * len(line)}\r")
+            sys.stderr.flush()
+
+
 # Options for less: quit at once if the text fits (F), pass colours (R), and leave the text on the
 # screen (X).
 _LESS_OPTIONS = "FRX"

@@ -21,7 +21,7 @@ from gbrain.store.atomic_files import (
     make_durable_folder,
     remove_second_names,
 )
-from gbrain.store.schema import APPLICATION_ID
+from gbrain.store.schema import APPLICATION_ID, SCHEMA_VERSION
 from gbrain.store.sqlite_errors import error_name
 
 # How long to wait for a program that has the file open that is to be replaced.
@@ -29,6 +29,7 @@ _LOCK_TIMEOUT_SECONDS = 2.0
 _ORPHANED = ".orphaned-"
 # UNIX_SHM_DMS in SQLite's os_unix.c.
 _SHARED_MEMORY_LOCK_BYTE = 128
+_HEADER_BYTES = 100
 
 
 class FileStamp(NamedTuple):
@@ -45,6 +46,18 @@ def place_brain(temporary: TemporaryFile, path: Path) -> None:
             raise FileExistsError(path)
         _set_logs_aside(path)
         temporary.place(path)
+
+
+def needs_upgrade(path: Path) -> bool:
+    """Return whether the file is a brain of an older version; False if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except OSError:
+        return False
+    # https://www.sqlite.org/fileformat.html: the user version is at 60, the application id at 68.
+    version, application = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
+    return application == APPLICATION_ID and version < SCHEMA_VERSION
 
 
 def rename_brain(old: Path, path: Path) -> None:

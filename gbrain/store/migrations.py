@@ -88,8 +88,9 @@ def migrate(connection: sqlite3.Connection) -> None:
             from gbrain.store import indexed_text, reparse
 
             indexed_text.index_older_brain(db.conn)
-            # Dates in words of other languages begin timeline entries.
-            work.append(reparse.reparse_dates)
+            # Chinese and Japanese dates begin timeline entries.
+            if reparse.reparse_dates not in work:
+                work.append(reparse.reparse_cjk_dates)
         db.conn.execute("PRAGMA user_version = 9")
 
     @steps(name="0010_tasks")

@@ -53,10 +53,26 @@ def reparse_dates(connection: sqlite3.Connection) -> None:
     Chunks that stay the same keep their row and vector; the others are queued for embedding. If
     rows are damaged everything stays as it is: `gbrain doctor --repair` rebuilds it.
     """
+    _reparse(connection, "SELECT id FROM pages ORDER BY id")
+
+
+def reparse_cjk_dates(connection: sqlite3.Connection) -> None:
+    """Do the same for the pages that may have a date such as 2025年5月3日.
+
+    Of a brain of schema 4 to 8 all others have their dates: to parse 50,000 takes half a minute.
+    """
+    _reparse(
+        connection,
+        "SELECT id FROM pages WHERE instr(path || title || meta || compiled_truth || timeline, "
+        "'\u5e74') ORDER BY id",
+    )
+
+
+def _reparse(connection: sqlite3.Connection, select_ids: str) -> None:
     now = connection.execute("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").fetchone()[0]
     connection.execute("SAVEPOINT reparse")
     try:
-        ids = connection.execute("SELECT id FROM pages ORDER BY id").fetchall()
+        ids = connection.execute(select_ids).fetchall()
         for (page_id,) in ids:
             if _may_have_other_dates(connection, page_id):
                 page = parse_stored(connection, page_id)

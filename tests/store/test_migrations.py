@@ -16,6 +16,7 @@ from gbrain.brain import Brain
 from gbrain.errors import BadBrain
 from gbrain.store import migrations, page_writer, reparse
 from gbrain.store.backup import SKIP_BACKUP_VARIABLE, backup_before_migration
+from gbrain.store.brain_files import needs_upgrade
 from gbrain.store.connection import Database
 from gbrain.store.doctor.examine import examine
 from gbrain.store.schema import SCHEMA_VERSION
@@ -242,3 +243,26 @@ def test_a_migrated_brain_never_replaces_the_backup(tmp_path: Path) -> None:
         before = backup.read_bytes()
         backup_before_migration(database.connection, path, 1)
     assert backup.read_bytes() == before
+
+
+def test_the_header_says_whether_a_brain_needs_an_upgrade(old_brain: Path, tmp_path: Path) -> None:
+    assert needs_upgrade(old_brain)
+    with Brain.open(old_brain):
+        pass
+    assert not needs_upgrade(old_brain)
+    (tmp_path / "text").write_text("no brain")
+    assert not needs_upgrade(tmp_path / "text")
+    assert not needs_upgrade(tmp_path / "missing")
+
+
+def test_only_pages_with_chinese_or_japanese_dates_are_parsed_again(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brain.put("met", b"# Met\n\n- 3. Mai 2025: Ana.\n")
+    brain.put("会議", "# 会議\n\n- 2025年5月3日 アナ\n".encode())
+    parsed: list[int] = []
+    monkeypatch.setattr(reparse, "parse_stored", lambda _, page_id: parsed.append(page_id))
+    with brain.database.write_transaction() as connection:
+        reparse.reparse_cjk_dates(connection)
+        rows = connection.execute("SELECT id FROM pages WHERE title = '会議'").fetchall()
+    assert [(page_id,) for page_id in parsed] == rows
