@@ -81,6 +81,8 @@ def write_bits(
     """Write the bits of some codes by slot; the first time that there are enough, those of all."""
     centre = read_centre(connection, space)
     if centre is None:
+        # In a damaged brain there may be a stamp, which must not outlive a change either.
+        _remove_stamp(connection, space)
         if max(codes, default=0) >= (MIN_SEGMENTS - 1) * SEGMENT_SLOTS:
             rebuild_bits(connection, space)
         return
@@ -154,12 +156,16 @@ def _score_words(words: Words, residual: Floats) -> Integers:
     last = (1 << _STEP_BITS) - 1
     limit = np.quantile(np.abs(residual), _STEP_QUANTILE) or 1.0
     steps = np.rint((np.clip(residual / limit, -1, 1) + 1) / 2 * last).astype(np.uint8)
+    planes = _pack((steps >> np.arange(_STEP_BITS, dtype=np.uint8)[:, None] & 1) > 0)
     scores = np.zeros(words.shape[1], np.int32)
-    for plane in range(_STEP_BITS):
-        for number, word in enumerate(_pack((steps >> plane & 1)[None] > 0)[0]):
-            scores += np.bitwise_count(words[number] & word).astype(np.int32) << (plane + 1)
-    for row in words:
-        scores -= last * np.bitwise_count(row).astype(np.int32)
+    common, ones = np.empty(len(scores), np.uint64), np.empty(len(scores), np.uint8)
+    for number, row in enumerate(words):
+        # A word adds less than 2,000 to a score.
+        part = np.bitwise_count(row, out=ones) * np.int16(-last)
+        for plane in range(_STEP_BITS):
+            np.bitwise_and(row, planes[plane, number], out=common)
+            part += np.bitwise_count(common, out=ones).astype(np.int16) << (plane + 1)
+        scores += part
     return scores
 
 
@@ -224,6 +230,13 @@ def write_stamp(connection: sqlite3.Connection, space: VectorSpace) -> None:
     )
 
 
+def _remove_stamp(connection: sqlite3.Connection, space: VectorSpace) -> None:
+    """Delete the stamp: nothing that is in memory is used any more."""
+    connection.execute(
+        f"DELETE FROM {space.bits} WHERE model_id = ? AND segment = ?", (space.model_id, _STAMP)
+    )
+
+
 def add_missing_stamp(connection: sqlite3.Connection, space: VectorSpace) -> None:
     """Give bits without a stamp one: those that an earlier gbrain wrote."""
     if read_stamp(connection, space) is None and read_centre(connection, space) is not None:
@@ -276,7 +289,8 @@ def _pack(flags: NDArray[np.bool_]) -> Words:
     import numpy as np
 
     packed = np.packbits(flags, axis=1)
-    packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
+    if packed.shape[1] % 8:
+        packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
     return packed.view(np.uint64)
 
 

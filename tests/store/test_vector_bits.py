@@ -205,6 +205,16 @@ def test_vectors_in_memory_are_not_used_after_a_change(
     assert find_memory(connection, SPACE) is None
 
 
+def test_a_stamp_without_a_centre_does_not_outlive_a_change(
+    connection: sqlite3.Connection,
+) -> None:
+    load_memory(connection)
+    connection.execute("DELETE FROM page_embeddings_bits_96 WHERE segment = -1")
+    connection.execute("UPDATE page_embeddings_vec_96 SET hash = NULL WHERE slot = 0")
+    vectors.store_vectors(connection, SPACE, [(b"one", draw(1, seed=9)[0])])
+    assert find_memory(connection, SPACE) is None
+
+
 def test_bits_of_an_earlier_version_get_a_stamp(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM page_embeddings_bits_96 WHERE segment = -2")
     assert read_stamp(connection, SPACE) is None
