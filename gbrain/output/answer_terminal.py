@@ -27,8 +27,7 @@ from gbrain.output.answer_text import (
     superseded_notice,
     without_title,
 )
-from gbrain.output.screen import console, open_pager
-from gbrain.text.bidi import FIRST_STRONG_ISOLATE, POP_ISOLATE, has_rtl, isolate
+from gbrain.output.screen import console, isolate_rtl, open_pager
 from gbrain.text.snippet import MARK_OFF, MARK_ON, shorten
 from gbrain.types import Answer, Budget, Candidate, ContextChunk, Hit
 
@@ -104,7 +103,7 @@ def _hit(hit: Hit, screen: Console, verbose: bool, files: Files) -> RenderableTy
         overflow="fold",
     )
     style = file_link_style("bold", files.get(hit.slug))
-    title = Text(isolate(one_line(hit.title)), style=style, overflow="fold")
+    title = isolate_rtl(Text(one_line(hit.title), style=style, overflow="fold"))
     reasons = Text("" if verbose else " · ".join(rank_reasons(hit)), style="dim")
     # Long reasons must not squeeze the title.
     beside = width >= _MIN_WIDTH_FOR_REASONS and reasons.cell_len <= width // 2
@@ -184,7 +183,7 @@ def highlight_matches(snippet: str) -> Text:
     text = Text(overflow="fold")
     for number, part in enumerate(snippet.replace(MARK_OFF, MARK_ON).split(MARK_ON)):
         text.append(printable(part.replace("\n", " ")), style=_MATCH if number % 2 else "")
-    return Text.assemble(FIRST_STRONG_ISOLATE, text, POP_ISOLATE) if has_rtl(snippet) else text
+    return isolate_rtl(text)
 
 
 # --- how it was answered ---------------------------------------------------------------------

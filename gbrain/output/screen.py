@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gbrain.messages import printable, tab_separated, without_newlines
 from gbrain.output.json import dumps
+from gbrain.text.bidi import FIRST_STRONG_ISOLATE, POP_ISOLATE, has_rtl
 from gbrain.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 # On a narrower terminal, table columns would be a few characters wide.
 _MIN_TABLE_WIDTH = 60
+_ISOLATE = "isolate"
 
 
 class RemoteTerminal(NamedTuple):
@@ -77,7 +80,8 @@ def console(*, stderr: bool = False) -> Console:
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterator[Segment]:
             for text, style, control in super().render(renderable, options):
-                yield Segment(text if control else printable(text), style, control)
+                own = control or (style is not None and bool(style.meta.get(_ISOLATE)))
+                yield Segment(text if own else printable(text), style, control)
 
     return PlainConsole(
         highlight=False,
@@ -86,6 +90,22 @@ def console(*, stderr: bool = False) -> Console:
         emoji=False,
         stderr=stderr,
         _environ=_environ(),
+    )
+
+
+def isolate_rtl(text: Text) -> Text:
+    """Return a text with right-to-left letters between isolates; any other as it is.
+
+    Only these isolates reach the terminal: those in pages are removed, as they can reorder a line.
+    """
+    from rich.style import Style
+    from rich.text import Text
+
+    if not has_rtl(text.plain):
+        return text
+    own = Style(meta={_ISOLATE: True})
+    return Text.assemble(
+        (FIRST_STRONG_ISOLATE, own), text, (POP_ISOLATE, own), overflow=text.overflow
     )
 
 

@@ -16,8 +16,3 @@ _RTL = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-
 def has_rtl(text: str) -> bool:
     """Tell whether a text has letters that are written from right to left."""
     return not text.isascii() and re.search(_RTL, text) is not None
-
-
-def isolate(text: str) -> str:
-    """Return a text with right-to-left letters between isolates; any other as it is."""
-    return f"{FIRST_STRONG_ISOLATE}{text}{POP_ISOLATE}" if has_rtl(text) else text
