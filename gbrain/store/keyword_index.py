@@ -312,15 +312,19 @@ def pages_with(
     """Return which of the pages contain a term that `count` pages contain."""
     match = fts_expression((term,))
     # Looking up one page takes as long as passing over so many that contain the term.
-    if count > _PASSED_PER_LOOKUP * len(page_ids):
-        rows = connection.execute(
-            "SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? "
-            "AND rowid IN (SELECT value FROM json_each(?))",
-            (match, json.dumps(list(page_ids))),
-        )
-        return {row[0] for row in rows}
-    found = remember(connection, ("rows_with", match), lambda: _rows_with(connection, match))
-    return {page_id for page_id in page_ids if _is_in(found, page_id)}
+    one_by_one = count > _PASSED_PER_LOOKUP * len(page_ids)
+    asked_before: list[bool] = remember(connection, ("asked_before", match), list)
+    if asked_before and not one_by_one:
+        # Listing all pages with the term takes longer than this once, and much less from then on.
+        found = remember(connection, ("rows_with", match), lambda: _rows_with(connection, match))
+        return {page_id for page_id in page_ids if _is_in(found, page_id)}
+    asked_before.append(True)
+    within = _ROW_IN_JSON.removeprefix("+") if one_by_one else _ROW_IN_JSON
+    rows = connection.execute(
+        f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {within}",
+        (match, json.dumps(list(page_ids))),
+    )
+    return {row[0] for row in rows}
 
 
 def _rows_with(connection: sqlite3.Connection, match: str) -> array[int]:

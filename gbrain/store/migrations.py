@@ -10,6 +10,7 @@ from gbrain.store.schema import (
     APPLICATION_ID,
     INDEXES_8,
     INDEXES_10,
+    INDEXES_11,
     RENAMED_SETTINGS_3,
     SCHEMA_VERSION,
     TABLES_1,
@@ -97,6 +98,11 @@ def migrate(connection: sqlite3.Connection) -> None:
     def tenth(db: Database) -> None:
         _run(db, INDEXES_10)
         db.conn.execute("PRAGMA user_version = 10")
+
+    @steps(name="0011_last_days")
+    def eleventh(db: Database) -> None:
+        _run(db, INDEXES_11)
+        db.conn.execute("PRAGMA user_version = 11")
 
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")

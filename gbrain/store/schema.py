@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 # How the keyword indexes read text: words are stemmed, case and accents do not count.
 KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
@@ -348,6 +348,12 @@ CREATE INDEX chunks_days ON chunks(first_day, last_day, page_id) WHERE first_day
 CREATE INDEX pages_days ON pages(first_day, last_day) WHERE first_day IS NOT NULL;
 """
 
+# The same for a filter that starts on a day: without them all earlier entries would be read.
+INDEXES_11 = """
+CREATE INDEX chunks_last_day ON chunks(last_day, first_day, page_id) WHERE first_day IS NOT NULL;
+CREATE INDEX pages_last_day ON pages(last_day, first_day) WHERE first_day IS NOT NULL;
+"""
+
 # Keywords with which a table definition can compute a value or depend on another table.
 _COMPUTING_KEYWORDS = frozenset(
     "AS CHECK COLLATE CONSTRAINT DEFAULT FOREIGN GENERATED REFERENCES VIRTUAL WHERE".split()
@@ -385,6 +391,7 @@ def _own_statements(names: Iterable[str]) -> list[str]:
     vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "")
     of_models = "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
     script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + INDEXES_8 + TABLES_9 + INDEXES_10
+    script += INDEXES_11
     script += of_models
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 

@@ -74,7 +74,9 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     old_brain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = old_brain.read_bytes()
-    scripts = "TABLES_2 RENAMED_SETTINGS_3 TABLES_6 TABLES_7 INDEXES_8 TABLES_9 INDEXES_10"
+    scripts = (
+        "TABLES_2 RENAMED_SETTINGS_3 TABLES_6 TABLES_7 INDEXES_8 TABLES_9 INDEXES_10 INDEXES_11"
+    )
     for script in scripts.split():
         monkeypatch.setattr(migrations, script, "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")
 
