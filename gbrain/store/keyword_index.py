@@ -20,6 +20,8 @@ from gbrain.types import Scope, ScoredChunk, Term
 # The plus before rowid keeps SQLite from running the match once for each of the rows.
 _ROW_IN_JSON = "+rowid IN (SELECT value FROM json_each(?))"
 _PASSED_PER_LOOKUP = 80
+# Pages with a word that are remembered; they have 800 kilobytes.
+_MAX_LISTED_ROWS = 100_000
 
 
 @asks_whole_brain
@@ -314,7 +316,7 @@ def pages_with(
     # Looking up one page takes as long as passing over so many that contain the term.
     one_by_one = count > _PASSED_PER_LOOKUP * len(page_ids)
     asked_before: list[bool] = remember(connection, ("asked_before", match), list)
-    if asked_before and not one_by_one:
+    if asked_before and count <= _MAX_LISTED_ROWS:
         # Listing all pages with the term takes longer than this once, and much less from then on.
         found = remember(connection, ("rows_with", match), lambda: _rows_with(connection, match))
         return {page_id for page_id in page_ids if _is_in(found, page_id)}

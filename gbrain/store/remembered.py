@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# Words and filters of the last queries; the slots of a filter have up to a hundred kilobytes.
+# What the last words and filters needed: mostly numbers, some lists of up to 800 kilobytes.
 _MAX_VALUES = 100
 
 
