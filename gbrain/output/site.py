@@ -140,7 +140,7 @@ def _facts(page: StoredPage) -> str:
 def _index_html(pages: Sequence[StoredPage], entries: Sequence[_IndexEntry]) -> str:
     parts = [
         "<h1>All pages</h1>",
-        '<input type="search" placeholder="Search  /" aria-label="Search" hidden>',
+        '<input type="search" dir="auto" placeholder="Search  /" aria-label="Search" hidden>',
         '<div id="results"></div>\n<div id="groups">',
     ]
     journal = [page for page in pages if page.date and _JOURNAL in (page.wing, page.room)]
@@ -199,7 +199,7 @@ def _page_html(renderer: Any, markup: _SitePage, body: str, backlinks: Sequence[
         parts.append(f"<h1>{escape(page.title)}</h1>")
     tags = (f"#{tag}" for tag in page.tags)
     facts = " · ".join(filter(None, (page.wing, page.date, page.type, *tags)))
-    parts.append(f'<p>{_small(facts)}</p>\n</header>\n<main class="text">')
+    parts.append(f'<p>{_small(facts)}</p>\n</header>\n<main class="text" dir="auto">')
     parts.append(render_page(renderer, markup, body, structure))
     parts.append("</main>")
     others = {link.slug: link.title for link in backlinks}

@@ -37,7 +37,7 @@ def body_of(brain: Brain, text: str) -> str:
     """What is made of a page's text, on one line."""
     brain.put("notes/page", text.encode())
     shown = re.search(
-        r'<main class="text">\n(.*)</main>', files(brain)["pages/notes/page.html"], re.S
+        r'<main class="text" dir="auto">\n(.*)</main>', files(brain)["pages/notes/page.html"], re.S
     )
     assert shown
     return " ".join(shown[1].split())
@@ -57,7 +57,7 @@ class Reader(HTMLParser):
         self.links += [value or "" for name, value in attrs if name == "href"]
         assert all(name in ("href", "id", "class", "charset", "content", "http-equiv", "name",
                             "title", "start", "style", "rel", "type", "placeholder", "aria-label",
-                            "hidden", "open") for name, _ in attrs)  # fmt: skip
+                            "hidden", "open", "dir") for name, _ in attrs)  # fmt: skip
 
 
 def test_every_link_in_the_sample_has_a_target_file(sample: Path) -> None:

@@ -103,7 +103,7 @@ export function editorView() {
         <button @click=${takeOther}>Take the other</button></div></div>` : nothing}
     <div class="texts">
       <div class="side">${other ? html`<h2>Your text</h2>` : nothing}
-        <textarea aria-label="Text of the page" spellcheck="true" .value=${live(text)}
+        <textarea dir="auto" aria-label="Text of the page" spellcheck="true" .value=${live(text)}
           @input=${(event) => change(event.target.value)}></textarea></div>
       ${other ? html`<div class="side"><h2>Version ${other.version}, as it is now</h2>
         <div class="other" tabindex="0">${otherLines(text, other.text)}</div></div>` : nothing}

@@ -145,7 +145,7 @@ export function focusSearch() {
 export function finderView(current) {
   return html`<section class="finder" aria-label="Search">
     <div class="head">
-      <input type="search" placeholder="Search or ask  /" aria-label="Search or ask" role="combobox"
+      <input type="search" dir="auto" placeholder="Search or ask  /" aria-label="Search or ask" role="combobox"
         aria-expanded="true" aria-controls="hits" aria-activedescendant="hit-${finder.selected}"
         autocomplete="off" spellcheck="false" .value=${live(finder.text)}
         @input=${(event) => search(event.target.value)}>
@@ -239,7 +239,7 @@ function pagesView() {
         <li><a class="hit" id="hit-${number}" role="option" tabindex="-1" href=${address("page", page.slug)}
             aria-selected=${number === finder.selected} @click=${() => { finder.selected = number; }}>
           <span class="where">${joined(page.wing, page.date)}</span>
-          <span class="title">${page.title}</span></a></li>`)}
+          <span class="title" dir="auto">${page.title}</span></a></li>`)}
     </ul>
     ${more > 0 ? html`<button @click=${() => guard(() => loadPages(finder.pages.length))}>
       Show ${Math.min(more, PAGES_AT_ONCE)} more of ${counted(more, "page")}</button>` : nothing}`;

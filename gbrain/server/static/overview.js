@@ -27,7 +27,7 @@ export function todayView() {
   const quiet = !overdue.length && !due.length && !entries.length;
   return html`${bar(`Today, ${date}`)}<div class="sheet">
     <form class="capture" @submit=${capture}>
-      <input name="text" placeholder="Write a thought to the inbox" aria-label="Write a thought to the inbox" autocomplete="off">
+      <input name="text" dir="auto" placeholder="Write a thought to the inbox" aria-label="Write a thought to the inbox" autocomplete="off">
       <button class="primary">Capture</button></form>
     ${overdue.length ? html`<h2>Overdue</h2>${tasksView(overdue, openToday)}` : nothing}
     ${due.length ? html`<h2>Due today</h2>${tasksView(due, openToday)}` : nothing}
@@ -71,7 +71,7 @@ function tasksView(list, reload) {
   const today = agenda?.date ?? "";
   return html`<ul class="rows">${list.map((task) => html`
     <li class=${task.due && today && task.due < today ? "late" : ""}><label>
-      <input type="checkbox" .checked=${task.done} @change=${() => guard(() => finish(task, reload))}>${plain(task.text)}</label>
+      <input type="checkbox" .checked=${task.done} @change=${() => guard(() => finish(task, reload))}><bdi>${plain(task.text)}</bdi></label>
       <div><small>${task.due ? html`<span class="due">due ${task.due}</span> · ` : nothing}
         <a href=${address("page", task.slug, { line: task.line })}>${task.title}</a></small></div></li>`)}</ul>`;
 }
@@ -103,7 +103,7 @@ export function timelineView() {
 
 function entriesView(entries) {
   return html`<ul class="rows dated">${entries.map((entry) => html`<li><time>${entry.date}</time>
-    <div>${plain(entry.text)}<br><small><a href=${address("page", entry.slug, { line: entry.lines[0] })}>${entry.title}</a>
+    <div><bdi>${plain(entry.text)}</bdi><br><small><a href=${address("page", entry.slug, { line: entry.lines[0] })}>${entry.title}</a>
       ${entry.source ? `from ${plain(entry.source)}` : ""}</small></div></li>`)}</ul>`;
 }
 

@@ -51,6 +51,7 @@ function articleOf(page, rendered) {
   const title = first?.matches("h1") ? first : document.createElement("h1");
   if (title === first) title.remove();
   else title.textContent = page.title;
+  title.dir = "auto";
   for (const link of article.querySelectorAll("a[href]")) {
     if (!link.getAttribute("href").startsWith("#")) {
       link.target = "_blank";
