@@ -466,6 +466,10 @@ def _correct_typos(query: Query, lanes: LaneResults) -> str | None:
     """Return the text of the query with the suggested words; None if there are none."""
     suggested = lanes.by_name["fts"].suggested_terms if "fts" in lanes.by_name else ()
     text = query.text
+    if suggested:
+        from gbrain.search.query_relaxation import drop_other_forms
+
+        suggested = drop_other_forms(text, suggested)
     for term in suggested:
         word, meant = term.words[0], term.synonyms[0]
         text = text.replace(word, meant.capitalize() if word[0].isupper() else meant)

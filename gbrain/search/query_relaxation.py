@@ -10,8 +10,9 @@ from gbrain.search.lanes import keyword
 from gbrain.store.keyword_index import count_pages_with
 from gbrain.store.vocabulary import find_similar_word
 from gbrain.text.query_terms import can_be_compared, is_stop_term
-from gbrain.text.similarity import is_likely_typo
+from gbrain.text.similarity import is_likely_typo, is_other_form
 from gbrain.text.slug import fold_name
+from gbrain.text.stop_words import question_languages
 from gbrain.trace import Trace
 from gbrain.types import LaneResult, Query, Term
 
@@ -61,6 +62,20 @@ def suggest_words(
         repaired = _repair_terms(connection, unknown, settings, is_likely_typo)
         detail["words"] = [_format_term(term) for term in repaired.values()]
         return tuple(repaired.values())
+
+
+def drop_other_forms(question: str, suggested: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Return the suggestions without other forms of a word: "bringt" is no typo of "bringe".
+
+    In English the keyword index knows the forms.
+    """
+    if not question_languages(question.split()):
+        return suggested
+    return tuple(
+        term
+        for term in suggested
+        if not is_other_form(fold_name(term.words[0]), fold_name(term.synonyms[0]))
+    )
 
 
 def _rungs(

@@ -7,6 +7,9 @@ import re
 # Minimum letters of a word that may have two typos, or one in the first letter, which is rare.
 _MIN_LETTERS_FOR_TWO_TYPOS = 11
 _MIN_LETTERS_FOR_FIRST_TYPO = 8
+# Endings of verbs and nouns in languages that inflect them; never none, which is a typo as often.
+_ENDINGS = frozenset("a as e em en er es i n o os s st t te ten".split())
+_MIN_LETTERS_OF_STEM = 4
 
 
 def trigrams(word: str) -> frozenset[str]:
@@ -55,6 +58,13 @@ def is_likely_typo(word: str, meant: str) -> bool:
     if typos is None or (typos > 1 and len(word) < _MIN_LETTERS_FOR_TWO_TYPOS):
         return False
     return meant[0] == word[0] or len(word) >= _MIN_LETTERS_FOR_FIRST_TYPO
+
+
+def is_other_form(word: str, other: str) -> bool:
+    """Tell whether two folded words differ in an ending only, as "bringt" and "bringe" do."""
+    pairs = enumerate(zip(word, other, strict=False))
+    start = next((at for at, (one, two) in pairs if one != two), 0)
+    return start >= _MIN_LETTERS_OF_STEM and {word[start:], other[start:]} <= _ENDINGS
 
 
 # A text of fewer words, such as a title alone, is too short to be called a duplicate.

@@ -289,6 +289,13 @@ def test_a_likely_typo_is_asked_about(run, embedded):
     assert run("query", "sourdogh", "--json").json["did_you_mean"] is None
 
 
+def test_another_form_of_a_word_is_no_typo(run, brain_path):
+    run("put", "kuchen", stdin=b"Ich bringe Kuchen, sagte Mia. Der Zahnarzt ist nett.")
+    assert run("search", "Wer bringt den Kuchen?", "--json").json["did_you_mean"] is None
+    asked = run("search", "Wie ist der Zahnrzt und Kuchen?", "--json").json["did_you_mean"]
+    assert asked == "Wie ist der Zahnarzt und Kuchen?"
+
+
 def test_a_pipe_is_told_how_many_superseded_pages_are_left_out(run, brain_path):
     run("put", "old", stdin=b"---\nsuperseded_by: new\n---\n# Old\n\nThe ferry leaves at six.\n")
     run("put", "new", stdin=b"# New\n\nThe ferry leaves at seven.\n")

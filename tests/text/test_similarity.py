@@ -13,6 +13,7 @@ from gbrain.text.similarity import (
     edit_distance,
     have_different_dates,
     is_likely_typo,
+    is_other_form,
     jaccard,
     shingle_overlap,
     trigrams,
@@ -136,3 +137,18 @@ def test_phrases_are_in_the_text(text, count):
     assert len(phrases) <= count
     words = " ".join(phrases).split()
     assert all(word in text for word in words)
+
+
+@pytest.mark.parametrize(
+    ("word", "other", "same"),
+    [
+        ("bringt", "bringe", True),
+        ("compra", "compro", True),
+        ("wohnungen", "wohnunges", True),
+        ("zahnarz", "zahnarzt", False),
+        ("sourdogh", "sourdough", False),
+        ("hase", "hast", False),
+    ],
+)
+def test_forms_of_a_word_differ_in_their_endings(word: str, other: str, same: bool) -> None:
+    assert is_other_form(word, other) is same
