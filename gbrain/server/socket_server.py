@@ -253,8 +253,15 @@ def claim_socket(key: str) -> Iterator[str]:
     import fcntl
 
     folder = runtime_folder(os.environ)
-    with suppress(FileExistsError):
-        os.makedirs(folder, mode=0o700)
+    try:
+        with suppress(FileExistsError):
+            os.makedirs(folder, mode=0o700)
+    except OSError as error:
+        raise GbrainError(
+            f"Cannot create the folder {folder}: {error.strerror}",
+            hint="Set $XDG_RUNTIME_DIR to a folder that you can write to.",
+            code="no_folder",
+        ) from None
     if not is_private(folder):
         raise GbrainError(
             f"Other users can use {folder}",

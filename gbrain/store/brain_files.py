@@ -353,9 +353,9 @@ def _application_id(path: Path) -> int | None:
     Read through SQLite: closing a file that the process opened itself would release the POSIX locks
     of a brain that it has open.
     """
-    with closing(sqlite3.connect(f"{file_uri(path)}?mode=ro&immutable=1", uri=True)) as file:
-        try:
+    try:
+        with closing(sqlite3.connect(f"{file_uri(path)}?mode=ro&immutable=1", uri=True)) as file:
             marked: int = file.execute("PRAGMA application_id").fetchone()[0]
-        except sqlite3.DatabaseError as error:
-            return 0 if error_name(error) == "SQLITE_NOTADB" else None
+    except sqlite3.DatabaseError as error:
+        return 0 if error_name(error) == "SQLITE_NOTADB" else None
     return marked

@@ -266,6 +266,16 @@ def test_up_status_and_down(embedded: Path, run) -> None:
     assert not [name for name in os.listdir(runtime_folder(os.environ)) if name.endswith(".sock")]
 
 
+def test_a_folder_for_sockets_that_cannot_be_made_is_an_error(
+    sample: Path, run, tmp_path: Path, monkeypatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
+    refused = run("up", "--foreground", "--json")
+    assert (refused.exit_code, refused.error["code"]) == (1, "no_folder")
+    assert "XDG_RUNTIME_DIR" in refused.error["hint"]
+
+
 def test_an_unused_process_ends(embedded: Path) -> None:
     pid = start_and_wait(embedded, idle_minutes=0.05)["pid"]
     until = time.monotonic() + 20

@@ -433,3 +433,9 @@ def test_a_power_loss_as_a_brain_gets_its_name_does_no_harm(tmp_path: Path) -> N
     with Brain.open(path) as brain:
         brain.put("b", b"# B\n")
     assert not left.exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux")
+def test_a_file_that_cannot_be_read_at_all_is_an_error() -> None:
+    with pytest.raises(GbrainError, match="failed to read"):
+        Brain.open(Path("/proc/self/mem"))
