@@ -105,7 +105,8 @@ def compute_verdict(
         return Verdict("strong", 1.0, (f"every page fulfils the query's {asked}",))
     covered = _covered_share(facts, pages)
     missing = _missing_words(facts)
-    reasons = _word_reasons(facts, covered, missing)
+    about_words = _word_reasons(facts, covered, missing)
+    reasons = list(about_words)
     # Of an unknown person the reasons say already that no page mentions them.
     if person and person.known:
         subject = "it is" if person.found == title else "the lines that fit are"
@@ -146,6 +147,9 @@ def compute_verdict(
     elif grade == "nothing" and "date" in ranked[0].boosts:
         grade = "partial"
         reasons.append(f"{ranked[0].slug} is dated in the time asked about")
+    if grade == "strong" and vector and across_languages:
+        # A page in another language has other words.
+        missing, reasons = (), [reason for reason in reasons if reason not in about_words]
     spoken_of = person.found if person and person.known else None
     return Verdict(grade, round(confidence, 4), tuple(reasons), missing, spoken_of)
 

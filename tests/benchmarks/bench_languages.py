@@ -1,12 +1,13 @@
 """Measure questions in fifteen languages, within a language and across, for each model.
 
     python tests/benchmarks/bench_languages.py [MODEL...] [--language de] [--half tune|confirm]
-        [--mode hybrid] [--together] [--keep FOLDER] [--misses]
+        [--mode hybrid] [--together] [--keep FOLDER] [--misses] [--lists fixtures/languages-2]
 
 MODEL is the name of a packaged model or the folder of another one; a folder of E5 without a
 gbrain.json is read with its prefixes and mean pooling (default: the packaged models). Each language
 is a small vault of its notes and the English ones; --together asks all questions on one vault of
-all notes. --keep keeps the brains in FOLDER for later runs. The lists are in fixtures/languages.
+all notes. --keep keeps the brains in FOLDER for later runs. The lists are in fixtures/languages;
+those in fixtures/languages-2 are of other languages, and nothing was fitted on them.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ class Result(NamedTuple):
     grade: str
 
 
-def read_questions(language: str, half: str | None) -> list[Question]:
+def read_questions(language: str, half: str | None, lists: Path = LISTS) -> list[Question]:
     """Return the questions of a language's list, or of one half of it."""
-    lines = (LISTS / f"{language}.jsonl").read_text("utf-8").splitlines()
+    lines = (lists / f"{language}.jsonl").read_text("utf-8").splitlines()
     questions = [Question(**json.loads(line)) for line in lines]
     return [question for question in questions if half in (None, question.half)]
 
@@ -77,14 +78,14 @@ def open_model(name: str) -> tuple[ModelSpec, bool]:
     return spec_from_folder(folder, max_tokens=512, **E5_SETTINGS), False
 
 
-def build_brain(path: Path, languages: Iterable[str], model: str) -> Brain:
+def build_brain(path: Path, languages: Iterable[str], model: str, lists: Path = LISTS) -> Brain:
     """Return a brain with the notes of the languages, embedded with the model."""
     new = not path.exists()
     brain = Brain.open(path, make=True)
     if new:
         with tempfile.TemporaryDirectory() as folder:
             for language in languages:
-                shutil.copytree(LISTS / "notes" / language, Path(folder) / language)
+                shutil.copytree(lists / "notes" / language, Path(folder) / language)
             brain.import_folder(Path(folder))
         spec, packaged = open_model(model)
         brain.add_model(spec, packaged=packaged)
@@ -130,8 +131,9 @@ def main() -> None:
     parser.add_argument("--together", action="store_true")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--misses", action="store_true")
+    parser.add_argument("--lists", type=Path, default=LISTS)
     options = parser.parse_args()
-    known = sorted(file.stem for file in LISTS.glob("*.jsonl"))
+    known = sorted(file.stem for file in options.lists.glob("*.jsonl"))
     results: dict[tuple[str, str], list[Result]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
@@ -141,9 +143,9 @@ def main() -> None:
                 name = "all" if options.together else language
                 notes = known if options.together else sorted({"en", language})
                 path = folder / f"{Path(model).name}-{name}.db"
-                with build_brain(path, notes, model) as brain:
+                with build_brain(path, notes, model, options.lists) as brain:
                     for mode in options.mode or MODES:
-                        for question in read_questions(language, options.half):
+                        for question in read_questions(language, options.half, options.lists):
                             result = ask(brain, language, question, mode)
                             results[model, mode].append(result)
                             if options.misses and question.slug and not result.first:
