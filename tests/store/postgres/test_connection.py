@@ -134,6 +134,9 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_certificate_must_be_for_the_host_and_of_a_known_authority(
     certificates: Path, postgres_server: Server, new_database: Callable[[], str]
 ) -> None:
+    if postgres_server.process is None and postgres_server.socket:
+        pytest.skip("another server may ask for a password over TCP")
+
     def is_encrypted(url: str) -> bool:
         with SharedStore(url) as store:
             return bool(store.connection.pgconn.ssl_in_use)
