@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gbrain.remotes.push import PushReport
     from gbrain.store.models import ModelRow
     from gbrain.store.postgres.connection import Row
+    from gbrain.store.postgres.schema import SharedState
     from gbrain.store.remotes import Remote
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -119,7 +120,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         try:
             with self.contact(remote) as contact, contact.store.transaction() as cursor:
                 changes = count_changes(cursor, remote.sequence)
-                problems = _search_problems(cursor, check=check)
+                problems = _search_problems(cursor, contact.state, check=check)
         except GbrainError as error:
             return RemoteStatus(remote, waiting, None, conflicts, error)
         return RemoteStatus(contact.remote, waiting, changes, conflicts, problems=problems)
@@ -137,7 +138,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
             discard_entries(cursor)
         self.index_remote(name, progress=progress)
         with self.contact(self.remote(name)) as contact, contact.store.transaction() as cursor:
-            return _search_problems(cursor, check=True)
+            return _search_problems(cursor, contact.state, check=True)
 
     def pull(self, name: str | None = None, *, progress: Progress = no_progress) -> PullReport:
         """Bring what changed on a remote into the brain, merged with what changed here."""
@@ -331,19 +332,25 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
             return len(list_folders(connection))
 
 
-def _search_problems(cursor: Cursor[Row], *, check: bool) -> tuple[str, ...]:
+def _search_problems(cursor: Cursor[Row], state: SharedState, *, check: bool) -> tuple[str, ...]:
     """Return what is wrong with searches on a server; `check` reads all of its search tables."""
-    from gbrain.store.postgres.indexes import missing_indexes
+    from gbrain.store.postgres.indexes import WORD_INDEXES, missing_indexes
     from gbrain.store.postgres.search_index import check_search_tables
 
     problems = check_search_tables(cursor) if check else []
-    missing = missing_indexes(cursor)
-    if any(each.is_building for each in missing):
-        problems.append("The index over the vectors is being created.")
-    elif missing:
+    if not state.is_indexed and not problems:
+        missing = counted(state.sequence - state.indexed_to, "change")
         problems.append(
-            f"The vectors of {counted(len(missing), 'model')} have no index, so searches without "
-            "a replica are slow. The owner of the tables can create it with gbrain remote repair."
+            f"{missing} must be added to the search tables: gbrain push completes them."
+        )
+    absent = missing_indexes(cursor)
+    if any(each.is_building for each in absent):
+        problems.append("An index is being created on the server.")
+    elif absent:
+        things = sorted({"words" if each.name in WORD_INDEXES else "vectors" for each in absent})
+        problems.append(
+            f"Searches without a replica are slow, because {' and '.join(things)} have no index. "
+            "The owner of the tables creates it with gbrain push."
         )
     return tuple(problems)
 

@@ -196,4 +196,8 @@ def serve(root: str) -> None:
     while (message := _receive(source)) is not None:
         group = pickle.loads(message)
         answers = [_parse_file(root, each) if root else _parse_text(each) for each in group]
-        _send(pickle.dumps(answers, pickle.HIGHEST_PROTOCOL), target)
+        try:
+            _send(pickle.dumps(answers, pickle.HIGHEST_PROTOCOL), target)
+        except BrokenPipeError:
+            # The main process was killed; a traceback would appear in its user's terminal.
+            os._exit(1)
