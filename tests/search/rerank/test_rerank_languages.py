@@ -43,3 +43,15 @@ def test_an_english_question_is_reranked(brain: Brain) -> None:
     assert results.reranked is not None
     assert (results.reranked.skipped, results.reranked.pages) == (None, 3)
     assert answer.notice is None
+
+
+def test_notes_of_one_sentence_show_their_language_together(tmp_path: Path) -> None:
+    with Brain.open(tmp_path / "short.db", make=True) as brain:
+        for number, line in enumerate(
+            ("Sport und der Beitrag im Verein.", "Sport ist nicht für die Oma.",
+             "Wir haben auch Sport mit dem Hund.", "Sport ist aus, wenn es regnet.")
+        ):  # fmt: skip
+            brain.put(f"s{number}", f"# S{number}\n\n{line}\n".encode())
+        answer = brain.query_with_trace("sport club", mode="bm25", changes=CHANGES)[0]
+    assert answer.notice is not None
+    assert answer.notice.startswith("Not reranked: the cross-encoder reads only English.")
