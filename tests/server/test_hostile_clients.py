@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
@@ -120,10 +121,19 @@ def test_a_slow_body_is_refused(here: Here) -> None:
 def test_a_client_that_reads_nothing_is_disconnected(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    ended = SimpleQueue[tuple[str, int]]()
+    connection_lost = connections.TimedProtocol.connection_lost
+
+    def report_lost(self: connections.TimedProtocol, error: Exception | None) -> None:
+        connection_lost(self, error)
+        ended.put(self.client)
+
+    monkeypatch.setattr(connections.TimedProtocol, "connection_lost", report_lost)
     monkeypatch.setattr(Brain, "tags", lambda self: [("x" * 1000, 1)] * 20_000)
     with here.connect() as client:
         client.sendall(here.request())
-        time.sleep(2)
+        while ended.get(timeout=60) != client.getsockname():
+            pass
         received = 0
         with suppress(ConnectionResetError):
             while data := client.recv(1 << 20):
