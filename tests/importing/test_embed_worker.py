@@ -274,7 +274,7 @@ def test_the_model_of_another_process_replaces_an_open_one(
     opened: list[str] = []
 
     class Opened(Hashed):
-        def __init__(self, spec: ModelSpec) -> None:
+        def __init__(self, spec: ModelSpec, *, for_many_texts: bool = False) -> None:
             super().__init__()
             self.spec = spec
             opened.append(spec.name)
