@@ -29,7 +29,6 @@ _LOCK_TIMEOUT_SECONDS = 2.0
 _ORPHANED = ".orphaned-"
 # UNIX_SHM_DMS in SQLite's os_unix.c.
 _SHARED_MEMORY_LOCK_BYTE = 128
-_HEADER_BYTES = 100
 
 
 class FileStamp(NamedTuple):
@@ -50,14 +49,9 @@ def place_brain(temporary: TemporaryFile, path: Path) -> None:
 
 def needs_upgrade(path: Path) -> bool:
     """Return whether the file is a brain of an older version; False if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-    except OSError:
-        return False
-    # https://www.sqlite.org/fileformat.html: the user version is at 60, the application id at 68.
-    version, application = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
-    return application == APPLICATION_ID and version < SCHEMA_VERSION
+    # Opening a named pipe would wait for its other end.
+    header = _read_header(path) if path.is_file() else None
+    return header is not None and header[0] == APPLICATION_ID and header[1] < SCHEMA_VERSION
 
 
 def rename_brain(old: Path, path: Path) -> None:
@@ -338,7 +332,8 @@ def check_brain_file(path: Path) -> bool:
             hint="Check the path and its permissions.",
             code="cannot_read",
         ) from None
-    if _application_id(path) not in (APPLICATION_ID, None):
+    header = _read_header(path)
+    if header is not None and header[0] != APPLICATION_ID:
         raise BadBrain(
             f"{path} is not a brain",
             hint="The file was not changed. Choose another one with --db or $GBRAIN_DB.",
@@ -347,15 +342,16 @@ def check_brain_file(path: Path) -> bool:
     return not (known.st_mode & 0o222 and os.access(path, os.W_OK))
 
 
-def _application_id(path: Path) -> int | None:
-    """Return the header's application id; None if unreadable now, 0 if not a database.
+def _read_header(path: Path) -> tuple[int, int] | None:
+    """Return application id and user version; None if unreadable now, zeros if not a database.
 
     Read through SQLite: closing a file that the process opened itself would release the POSIX locks
     of a brain that it has open.
     """
     try:
         with closing(sqlite3.connect(f"{file_uri(path)}?mode=ro&immutable=1", uri=True)) as file:
-            marked: int = file.execute("PRAGMA application_id").fetchone()[0]
+            application: int = file.execute("PRAGMA application_id").fetchone()[0]
+            version: int = file.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.DatabaseError as error:
-        return 0 if error_name(error) == "SQLITE_NOTADB" else None
-    return marked
+        return (0, 0) if error_name(error) == "SQLITE_NOTADB" else None
+    return application, version

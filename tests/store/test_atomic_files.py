@@ -269,6 +269,7 @@ def test_a_second_opening_leaves_the_first_its_locks(run: Run, there: Path) -> N
     with Brain.open(there) as first:
         first.put("first", b"# First\n")
         Brain.open(there).close()
+        assert run("list").exit_code == 0
         subprocess.run([*PUT, there, "other"], input=b"# Other\n", check=True)
         first.put("second", b"# Second\n")
         listed = run("list", "--json").json["pages"]
