@@ -19,6 +19,7 @@ BUILT_AT_RUN_TIME = {
     "gbrain.models.piece_table: f\"({'|'.join(map(re.escape, self._special_ids))})\"",
     "gbrain.store.keyword_index: f'(?<!\\\\w){word}(?!\\\\w)'",
     "gbrain.store.vocabulary: f'(?i)\\\\b{start}[^\\\\W_]*'",
+    "gbrain.text.conversations: f\"(?i)\\\\b(?:{words.replace(' ', '|')})\\\\b\" if words else '(?!)'",  # noqa: E501
     "gbrain.text.foreign_dates: f'\\\\b{phrase}\\\\b'",
     "gbrain.text.cjk_dates: pattern",
     "gbrain.text.foreign_dates: pattern",
