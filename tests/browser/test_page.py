@@ -212,6 +212,7 @@ def test_filters_narrow_the_list_and_the_hits(open_page: Open) -> None:
     page.press("input[aria-label=Tag]", "Enter")
     page.wait_for_selector(".summary:text-is('2 pages')")
     page.click("text=Clear filters")
+    page.wait_for_function("() => document.querySelectorAll('.hit').length > 15")
     page.fill(".filters label:has-text('from') input", "2026-10-01")
     page.dispatch_event(".filters label:has-text('from') input", "change")
     page.wait_for_function("() => document.querySelectorAll('.hit').length < 15")
