@@ -50,7 +50,7 @@ def place_brain(temporary: TemporaryFile, path: Path) -> None:
 def needs_upgrade(path: Path) -> bool:
     """Return whether the file is a brain of an older version; False if it cannot be read."""
     # Opening a named pipe would wait for its other end.
-    header = _read_header(path) if path.is_file() else None
+    header = _read_header(path) if os.path.isfile(path) else None
     return header is not None and header[0] == APPLICATION_ID and header[1] < SCHEMA_VERSION
 
 

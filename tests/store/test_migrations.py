@@ -255,6 +255,7 @@ def test_the_header_says_whether_a_brain_needs_an_upgrade(old_brain: Path, tmp_p
     (tmp_path / "text").write_text("no brain")
     assert not needs_upgrade(tmp_path / "text")
     assert not needs_upgrade(tmp_path / "missing")
+    assert not needs_upgrade(tmp_path / ("too long" * 40))
 
 
 def test_only_pages_with_chinese_or_japanese_dates_are_parsed_again(
