@@ -52,7 +52,7 @@ _PRONOUNS = {
 _I = frozenset("i ich je yo io eu ik".split())
 # "Who gave Ann the ring?" is answered by what others say, "Who did Ann meet?" is not.
 _ASKS_FOR_SOMEONE = re.compile(
-    r"(?i)\W*(?:who(?:se)?\b(?! (?:did|do|does|is|was|has|had|will|would)\b)"
+    r"(?i)\A\W*(?:who(?:se)?\b(?! (?:did|do|does|is|was|has|had|will|would)\b)"
     r"|(?:wer|wessen|qui|quién|chi|quem)\b)"
 )
 
