@@ -21,7 +21,7 @@ _LABEL = re.compile(
 _NICKNAME = re.compile(rf"(?:{_TIME})?<(?P<name>{_WORD})> ")
 _NEW_BLOCK = re.compile(r"\s*(?:#{1,6} |```|~~~|---\s*\Z)")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+(?!\[)|(?<=[。！？])|\n")
-_IN_BRACKETS = re.compile(r"\[[^\]\n]*\]")
+_IN_BRACKETS = re.compile(r"\[[^\[\]\n]*\]")
 
 # Turns that someone needs on a page to be one of its speakers: one "Status: open" is none.
 _MIN_TURNS = 2

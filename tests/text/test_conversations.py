@@ -131,3 +131,11 @@ def test_pronouns_of_other_languages() -> None:
     )
     about = [people for _, people in said_of(chat)]
     assert about == [{"Jörg": 1.0}, {"Jörg": 1.0}, {"Mia": 1.0}, {"Mia": 1.0}]
+
+
+def test_a_turn_of_brackets_takes_linear_time() -> None:
+    """It took 7 s with 40,000 of them, and hours with as many as a line may have."""
+    turns = f"Ann: I saw you.\nBob: You did. I {'[' * 400_000}\nAnn: I like you\nBob: I am x\n"
+    conversation = read_conversation(turns)
+    assert conversation is not None
+    assert set(conversation.speakers) == {"Ann", "Bob"}
