@@ -206,14 +206,14 @@ _SLOW = """
 import pathlib, sys, time
 folder = pathlib.Path(sys.argv[1])
 (folder / "begun").touch()
-while not (folder / "enough").exists():
+while folder.exists() and not (folder / "enough").exists():
     time.sleep(0.02)
 """
 
 
 @pytest.fixture
 def slow_reranking(servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The brain reranks by a command that takes until the file `enough` is in the folder."""
+    """The brain reranks by a command that takes until `enough` is in the folder, or that is gone."""
     monkeypatch.setenv("XDG_STATE_HOME", str(servers.brain.parent))
     script = tmp_path / "slow.py"
     script.write_text(_SLOW)
