@@ -213,7 +213,7 @@ while folder.exists() and not (folder / "enough").exists():
 
 @pytest.fixture
 def slow_reranking(servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The brain reranks by a command that takes until `enough` is in the folder, or that is gone."""
+    """The brain reranks by a command that takes until `enough` is in the folder, if that exists."""
     monkeypatch.setenv("XDG_STATE_HOME", str(servers.brain.parent))
     script = tmp_path / "slow.py"
     script.write_text(_SLOW)
