@@ -255,9 +255,8 @@ def grade_answer(
     person = None
     if ranked and hits and hits[0].chunk and not looked_up:
         weights = {term: _rarity(fact, pages) for term, fact in zip(terms, facts, strict=False)}
-        text = page_text(connection, ranked[0].page_id)
         person = _find_other_page(connection, query, hits[0], facts) or _find_other_speaker(
-            query.text, weights, text, hits[0].chunk.lines
+            query.text, weights, page_text(connection, ranked[0].page_id), hits[0].chunk.lines
         )
     return compute_verdict(
         query,

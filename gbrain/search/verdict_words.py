@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from gbrain.text.language import detect_language
+from gbrain.text.similarity import common_start
 from gbrain.text.slug import fold_name
 from gbrain.text.stop_words import FOREIGN_WORDS
 from gbrain.text.unspaced import has_unspaced_script
@@ -59,19 +60,10 @@ def _has_form(word: str, words: set[str]) -> bool:
         short, long = sorted((form, other), key=len)
         if len(short) >= _MIN_PART_LETTERS and short in long:
             return True
-        start = _common_start(form, other)
+        start = common_start(form, other)
         if start >= _MIN_START_LETTERS and start >= _MIN_START_SHARE * len(long):
             return True
     return False
-
-
-def _common_start(one: str, other: str) -> int:
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
 
 
 def _join_fragments(facts: Sequence[TermStatistics]) -> list[TermStatistics]:

@@ -77,7 +77,7 @@ class Conversation(NamedTuple):
 
 
 def read_conversation(text: str) -> Conversation | None:
-    """Return what is said in a text; None if it is no conversation of two or more."""
+    """Return the conversation in a text; None if fewer than two people speak in it."""
     turns = list(_read_turns(text))
     counts = Counter(speaker for speaker, _ in turns)
     speakers = tuple(name for name, number in counts.items() if number >= _MIN_TURNS)

@@ -60,10 +60,15 @@ def is_likely_typo(word: str, meant: str) -> bool:
     return meant[0] == word[0] or len(word) >= _MIN_LETTERS_FOR_FIRST_TYPO
 
 
+def common_start(word: str, other: str) -> int:
+    """Return how many characters two words have in common at their start."""
+    pairs = enumerate(zip(word, other, strict=False))
+    return next((at for at, (one, two) in pairs if one != two), min(len(word), len(other)))
+
+
 def is_other_form(word: str, other: str) -> bool:
     """Tell whether two folded words differ in an ending only, as "bringt" and "bringe" do."""
-    pairs = enumerate(zip(word, other, strict=False))
-    start = next((at for at, (one, two) in pairs if one != two), 0)
+    start = common_start(word, other)
     return start >= _MIN_LETTERS_OF_STEM and {word[start:], other[start:]} <= _ENDINGS
 
 

@@ -91,11 +91,12 @@ def _reads(request: RerankRequest) -> bool:
     if question_language(request.query.text) not in (None, "en"):
         return False
     first = [request.chunks.get(page.page_id, []) for page in request.pages[:_JUDGED_PAGES]]
-    told = [detect_language("\n".join(chunk.text for chunk in chunks)) for chunks in first]
-    foreign = sum(language not in (None, "en") for language in told)
+    languages = [detect_language("\n".join(chunk.text for chunk in chunks)) for chunks in first]
+    foreign = sum(language not in (None, "en") for language in languages)
     # Notes of one sentence show their language together.
     together = detect_language("\n".join(chunk.text for chunks in first for chunk in chunks))
-    return foreign <= len(told) / 2 and (together in (None, "en") or "en" in told)
+    some_english = together in (None, "en") or "en" in languages
+    return foreign <= len(languages) / 2 and some_english
 
 
 def _score_pages(how: str, request: RerankRequest) -> RerankScores:
