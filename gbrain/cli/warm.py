@@ -29,6 +29,8 @@ command = Module()
 _CHUNKS_AT_ONCE = 8
 # After the last command; and how often to look for new work.
 _QUIET_SECONDS, _CHECK_SECONDS = 0.5, 20.0
+# An error, such as a locked brain, doubles the wait up to this.
+_MAX_RETRY_SECONDS = 600.0
 
 _EMPTY = {
     "running": False,
@@ -146,13 +148,17 @@ async def _embed_while_idle(session: Session, server: SocketServer) -> None:
     """Embed what is due and go on with a switch of models, a few chunks between commands."""
     import anyio
 
-    more = True
-    # Without a usable model, queries say so and search by keyword; gbrain embed tells why.
-    with suppress(GbrainError):
-        while True:
-            await anyio.sleep(_QUIET_SECONDS if more else _CHECK_SECONDS)
-            if server.idle_seconds() >= _QUIET_SECONDS:
-                more = await session.run(_embed_some, writes=True)
+    wait = _QUIET_SECONDS
+    while True:
+        await anyio.sleep(wait)
+        if server.idle_seconds() < _QUIET_SECONDS:
+            continue
+        try:
+            more = await session.run(_embed_some, writes=True)
+            wait = _QUIET_SECONDS if more else _CHECK_SECONDS
+        except GbrainError:
+            # Without a usable model, queries say so and search by keyword; gbrain embed tells why.
+            wait = min(max(2 * wait, _CHECK_SECONDS), _MAX_RETRY_SECONDS)
 
 
 def _embed_some(brain: Brain) -> bool:

@@ -12,10 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 
 from gbrain.__main__ import main
 from gbrain.brain import Brain
+from gbrain.brain_session import Session
+from gbrain.cli import warm as warm_commands
+from gbrain.errors import GbrainError
 from gbrain.locations import runtime_folder
 from gbrain.server.background import (
     release_brain,
@@ -25,6 +29,7 @@ from gbrain.server.background import (
 )
 from gbrain.server.client import exchange, find_socket, request_fields, run_warm
 from gbrain.server.protocol import DECLINED, EXIT, RUN
+from gbrain.server.socket_server import SocketServer
 
 COMMANDS = (
     ("search", "river"),
@@ -305,3 +310,54 @@ def test_commands_that_write_or_read_input_stay_cold(warm: Path) -> None:
     for words in (["capture", "x"], ["query", "-"], ["list", "--help"], ["list", "--as-of=2026"]):
         assert run_warm(words) is None
     assert answered(warm) == 0
+
+
+_HOLD_LOCK = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_embedding_goes_on_after_another_program_held_the_lock(sample: Path, monkeypatch) -> None:
+    monkeypatch.setattr(warm_commands, "_CHECK_SECONDS", 0.05)
+    errors: list[GbrainError] = []
+
+    def open_impatient() -> Brain:
+        brain = Brain.open(sample)
+        brain.database.set_busy_seconds(0.01)
+        return brain
+
+    async def embed_while_locked(holder: subprocess.Popen[bytes]) -> None:
+        session = Session(open_impatient)
+        run = session.run
+
+        async def record_errors(work, **options):
+            try:
+                return await run(work, **options)
+            except GbrainError as error:
+                errors.append(error)
+                raise
+
+        monkeypatch.setattr(session, "run", record_errors)
+        server = SocketServer(session, str(sample))
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                group.start_soon(warm_commands._embed_while_idle, session, server)
+                while len(errors) < 2:
+                    await anyio.sleep(0.01)
+                holder.communicate()
+                while (await run(Brain.backlog, writes=False)).waiting:
+                    await anyio.sleep(0.05)
+                group.cancel_scope.cancel()
+        session.close()
+
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLD_LOCK, sample], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"locked\n"
+        anyio.run(embed_while_locked, holder)
+    assert {error.code for error in errors} == {"locked"}
