@@ -14,23 +14,12 @@ from functools import partial
 from gbrain.text.cjk_dates import translate_cjk_dates
 from gbrain.text.language import question_language
 from gbrain.text.periods import MONTH_NAMES
-from gbrain.text.stop_words import question_languages
+from gbrain.text.stop_words import MONTHS_BY_LANGUAGE, question_languages
 
 # Swedish and Polish are read in entries only.
-_MONTHS_BY_LANGUAGE = {
-    "de": "januar februar märz april mai juni juli august september oktober november dezember",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
-    "diciembre",
-    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
-    "dicembre",
-    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro "
-    "dezembro",
-    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
-}
 FOREIGN_MONTHS = {
     name: number
-    for names in _MONTHS_BY_LANGUAGE.values()
+    for names in MONTHS_BY_LANGUAGE.values()
     for number, name in enumerate(names.split(), 1)
 }
 FOREIGN_MONTHS |= {"jänner": 1, "fevrier": 2, "marco": 3, "maerz": 3, "aout": 8, "decembre": 12}
@@ -284,6 +273,15 @@ def _is_clearly_dated(language: str, match: re.Match[str]) -> bool:
     return bool(lead) and foreign and lead not in _LEADS_IN_ENGLISH
 
 
+def _is_name(match: re.Match[str]) -> bool:
+    """Tell whether a month in a text of no clear language is none: "3 mars bars", "El Mayo"."""
+    lead, day, _, _ = match.groups()
+    before_words = re.match(r"\s+[^\W\d_]", match.string[match.end() :]) is not None
+    if day:
+        return not lead and before_words
+    return bool(lead) and lead.lower() in _LEADS_OF_DAYS
+
+
 def _season(language: str | None, match: re.Match[str]) -> str:
     # "In estate" is no summer in an English question.
     if language == "en" and not match[2] and match[0].isascii():
@@ -309,7 +307,9 @@ def _month(language: str | None, match: re.Match[str]) -> str:
         return match[0]
     if not (year or day or lead):
         return match[0]
-    asked_in = _MONTHS_BY_LANGUAGE.get(language or "", "")
+    if not language and not year and _is_name(match):
+        return match[0]
+    asked_in = MONTHS_BY_LANGUAGE.get(language or "", "")
     if language and name.lower() not in asked_in.split() and not _is_clearly_dated(language, match):
         return match[0]
     word = _LEADS[lead.lower()] if lead else "in"

@@ -42,7 +42,7 @@ _FOREIGN_WORDS = {
         la laquelle le lequel les lesquels leur leurs lors lui m ma mais me meme mes moi mon
         n ne ni nos notre nous on ont ou par pas pendant peut plus pour pourquoi puis qu
         quand que quel quelle quelles quels qui quoi s sa sans se sera ses si son sont sous
-        suis sur t ta te tes toi ton tous tout toute toutes tres tu un une vers vos votre
+        suis sur t ta te tes toi ton tous tout toute toutes tres tu un une va vers vos votre
         vous y
     """,
     "es": """
@@ -64,7 +64,7 @@ _FOREIGN_WORDS = {
         perche piu poi prima qual quale quali quando quanta quante quanti quanto quella
         quelle quelli quello questa queste questi questo qui se sei si sia siamo siete sono
         sta stata stato su sua sue sugli sui sul sulla sulle suo suoi ti tra tu tua tuo
-        tutti tutto un una uno vi voi
+        tutti tutto un una uno va vi voi
     """,
     "pt": """
         a ainda antes ao aos apos as ate cada com como da das de dela dele deles depois do
@@ -176,17 +176,46 @@ _FOREIGN_WORDS = {
 }
 FOREIGN_WORDS = {language: frozenset(words.split()) for language, words in _FOREIGN_WORDS.items()}
 
+MONTHS_BY_LANGUAGE = {
+    "de": "januar februar märz april mai juni juli august september oktober november dezember",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
+    "diciembre",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
+    "dicembre",
+    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro "
+    "dezembro",
+    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
+}
+_ENGLISH_MONTHS_TOO = frozenset("april august september november december".split())
+# What shows the language of a question: its function words and its months, as they are folded.
+_SIGNS = {
+    language: words.union(map(fold_name, MONTHS_BY_LANGUAGE.get(language, "").split()))
+    - _ENGLISH_MONTHS_TOO
+    for language, words in FOREIGN_WORDS.items()
+}
+# Beginnings of questions that are not English, of words that each are.
+_OPENINGS = {
+    "de": ("was hat", "was ist", "was war", "wo hat", "wo ist", "wo war"),
+    "fr": ("comment est", "comment va"),
+    "es": ("como es", "como esta"),
+    "it": ("che fa", "che ha", "chi ha", "come sta", "come va", "dove sta", "dove va"),
+    "pt": ("como esta", "como vai"),
+    "nl": ("hoe is", "hoe was"),
+}
+
 # English words too, abbreviations and names: they hardly show that a question is foreign.
 _ENGLISH_TOO = frozenset(
     """
-    a ad ai al ale alla alle allen allo also am ama ami an ani ante as asta at ate au aus
+    a ad ai al ale alla alle allen allo also am ama ami an ani ante as asta at ate au aus avril
     bana bare ben beni bin bir biz ble bli bo buna by c ca care cat cate che chi ci cine
     co com come comment como con contra cu cum d dal dan dar dat deci dela den di die dies
     dig din dit do dog dont door dos dove due e ea ed ele eli elle en end er era es esse
     est este et eu fa fel fi fie for fra fu fur gab ge go ha had ham han hans har has hat
     hay he hem hep her hic ho hoe hol hon hun i iar ide il ile im imi in ind inn ins is
-    ise isi ist j ja jake jen jest jo jos k kai kam kan kell kik kim kuka kun l las lei li
-    lo lor los lui m ma maga mai mam man mar mas me mea med meg mei meme men mes met mi
+    ise isi ist j ja jake jen jest jo jos julio k kai kam kan kell kik kim kuka kun l las lei li
+    lo lor los lui m ma maga mai mam man mar marco mars mas mayo me mea med meg mei meme men mes
+    met mi
     mia mika min mina mind mine mint mir mis mit mita mod mon mot mu my n na nad nada nam
     nar nas ne ned nem ni nic nim no noe noi non nu nun o ob od of oli om on ona one oni
     ono op opp ori os oss ott over pa pak par para pas pe pela pendant per plus po pod por
@@ -221,14 +250,17 @@ def question_languages(words: Iterable[str]) -> tuple[str, ...]:
     language, and more of those than English ones.
     """
     written = {fold_name(part): part for word in words for part in _split_compound(word)}
+    opening = " ".join([*written][:2])
     english = sum(
         _HALF_SURE if word in _ENGLISH_TOO else _SURE for word in written.keys() & STOP_WORDS
     )
     best = max(_SURE, english + 1), 0
     languages: list[str] = []
-    for language, table in FOREIGN_WORDS.items():
+    for language, table in _SIGNS.items():
         found = written.keys() & table
-        score = sum(_evidence(word, written[word]) for word in found), len(found)
+        evidence = sum(_evidence(word, written[word]) for word in found)
+        evidence += _SURE if opening in _OPENINGS.get(language, ()) else 0
+        score = evidence, len(found)
         if score > best:
             best, languages = score, []
         if score == best:

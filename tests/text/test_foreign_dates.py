@@ -70,7 +70,8 @@ def test_other_words_are_no_date(question: str) -> None:
     "question",
     ["how many calories are in a mars bar", "what do we know about water in Mars", "who ate 3 mars "
      "bars", "is there no mayo in the fridge", "what did I invest in estate planning",
-     "where was the photo in Marco's kitchen taken", "gibt es Wasser im Mars"],
+     "where was the photo in Marco's kitchen taken", "gibt es Wasser im Mars", "3 mars bars",
+     "12 mei group contact", "El Mayo arrested"],
 )  # fmt: skip
 def test_a_month_of_another_language_is_an_ordinary_word(question: str) -> None:
     assert split_question(question, TODAY).levels == ()
@@ -85,6 +86,9 @@ def test_a_month_of_another_language_is_an_ordinary_word(question: str) -> None:
         ("what happened in März", "2026-03-01 2026-03-31"),
         ("qu'avons-nous fait en mars", "2026-03-01 2026-03-31"),
         ("was haben wir am 3. Mai gegessen", "2026-05-03 2026-05-03"),
+        ("3 mars", "2026-03-03 2026-03-03"),
+        ("Rechnung 3 mars", "2026-03-03 2026-03-03"),
+        ("3 mai dentiste avec Julie", "2026-05-03 2026-05-03"),
     ],
 )
 def test_a_clear_date_of_another_language_is_read(question: str, days: str) -> None:
