@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Container, Sequence
 
-from gbrain.store.chunks import StoredChunk, chunk_matches, first_chunk, mark_matches, read_chunks
+from gbrain.store.chunks import StoredChunk, first_chunk, read_chunks
 from gbrain.store.pages import page_labels
+from gbrain.store.small_index import SmallIndex
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.slug import fold_name
 from gbrain.text.snippet import build_snippet
@@ -20,33 +21,41 @@ def build_hits(
 
     `weak` has the ids of the pages to mark as weak.
     """
-    match = fts_expression(query.terms) if query.terms else None
-    chosen = {page.page_id: _chunk_to_show(connection, page, query) for page in ranked}
-    known = read_chunks(connection, [chunk for chunk in chosen.values() if chunk is not None])
+    labels = {page.page_id: page_labels(connection, page.page_id) for page in ranked}
+    named = {
+        page.page_id
+        for page in ranked
+        if "date" not in page.boosts
+        and (row := labels[page.page_id])
+        and _asks_only_for(row.title, query)
+    }
+    with SmallIndex(connection) as index:
+        chosen = _chunks_to_show(ranked, query, index)
+        known = read_chunks(connection, [chunk for chunk in chosen.values() if chunk is not None])
+        chunks = {
+            page_id: (None if page_id in named or chunk_id is None else known.get(chunk_id))
+            or first_chunk(connection, page_id)
+            for page_id, chunk_id in chosen.items()
+        }
+        shown = [chunk.id for chunk in chunks.values() if chunk]
+        marked = index.mark(shown, fts_expression(query.terms)) if query.terms else {}
     hits: list[Hit] = []
     for page in ranked:
-        row = page_labels(connection, page.page_id)
+        row, chunk = labels[page.page_id], chunks[page.page_id]
         if row is None:
             continue
-        title, wing, room, type_, date = row
-        chunk_id = chosen[page.page_id]
-        chunk = known.get(chunk_id) if chunk_id is not None else None
-        opening = "date" not in page.boosts and _asks_only_for(title, query)
-        if chunk is None or opening:
-            chunk = first_chunk(connection, page.page_id)
-        marked = mark_matches(connection, chunk.id, match) if chunk and match else None
-        text = marked or (chunk.text if chunk else "")
+        text = (marked.get(chunk.id) or chunk.text) if chunk else ""
         hits.append(
             Hit(
                 rank=len(hits) + 1,
                 slug=page.slug,
-                title=title,
-                wing=wing,
-                room=room,
-                type=type_,
-                date=(chunk.date if chunk else None) or date,
+                title=row.title,
+                wing=row.wing,
+                room=row.room,
+                type=row.type,
+                date=(chunk.date if chunk else None) or row.date,
                 score=page.score,
-                snippet=build_snippet(text, opening=opening),
+                snippet=build_snippet(text, opening=page.page_id in named),
                 chunk=_hit_chunk(chunk) if chunk else None,
                 lanes=page.lanes,
                 boosts=page.boosts,
@@ -56,18 +65,31 @@ def build_hits(
     return tuple(hits)
 
 
-def _chunk_to_show(connection: sqlite3.Connection, page: Ranked, query: Query) -> int | None:
-    """Return the id of the chunk to show: one with every term or of the asked time, else by vector.
+def _chunks_to_show(
+    ranked: Sequence[Ranked], query: Query, index: SmallIndex
+) -> dict[int, int | None]:
+    """Return the chunk to show by page: one with every term or of the asked time, else by vector.
 
     Of 127 everyday questions, this chunk shows the answer to 76 %, the keyword lane's to 69 %.
     """
-    vector, keyword = page.lanes.get("vector"), page.chunk_id
-    if not vector or keyword is None or keyword == vector.chunk_id or "date" in page.boosts:
-        return keyword
-    every_term = fts_expression(query.terms, "AND") if query.terms else None
-    if every_term and chunk_matches(connection, keyword, every_term):
-        return keyword
-    return vector.chunk_id
+    keyword = {page.page_id: page.chunk_id for page in ranked}
+    vector = {
+        page.page_id: page.lanes["vector"].chunk_id
+        for page in ranked
+        if "vector" in page.lanes and "date" not in page.boosts
+    }
+    differing = [
+        chunk
+        for page_id, chunk in keyword.items()
+        if chunk is not None and chunk != vector.get(page_id, chunk)
+    ]
+    complete = (
+        index.matching(differing, fts_expression(query.terms, "AND")) if query.terms else set()
+    )
+    return {
+        page_id: chunk if chunk is None or chunk in complete else vector.get(page_id, chunk)
+        for page_id, chunk in keyword.items()
+    }
 
 
 def _asks_only_for(title: str, query: Query) -> bool:

@@ -1,4 +1,4 @@
-"""Chunks of pages: read them, mark matched words, store them and queue them for embedding."""
+"""Chunks of pages: read them, store them and queue them for embedding."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from gbrain.store import indexed_text
 from gbrain.store.scope import chunk_inside_condition, inside_condition, page_condition
 from gbrain.store.vectors import active_space
 from gbrain.store.whole_brain import asks_whole_brain
-from gbrain.text.snippet import MARK_OFF, MARK_ON, extend_marks
-from gbrain.text.unspaced import plain_text
 from gbrain.types import Chunk, ChunkKind, Scope
 
 _SET_POSITION = (
@@ -123,25 +121,6 @@ def last_chunk_id(connection: sqlite3.Connection) -> int:
 def first_chunk_id(page_id: int) -> int:
     """Return the first of the ids that follow from that of a page, for a page of another brain."""
     return page_id << CHUNK_ID_BITS
-
-
-def mark_matches(connection: sqlite3.Connection, chunk_id: int, match: str) -> str | None:
-    """Return the chunk's text with matched words between marks; None if nothing matches."""
-    row = connection.execute(
-        "SELECT highlight(chunks_fts, 2, ?, ?) FROM chunks_fts "
-        "WHERE chunks_fts MATCH ? AND rowid = ?",
-        (MARK_ON, MARK_OFF, match, chunk_id),
-    ).fetchone()
-    return extend_marks(plain_text(row[0])) if row else None
-
-
-def chunk_matches(connection: sqlite3.Connection, chunk_id: int, match: str) -> bool:
-    """Return whether a chunk that has a text matches an FTS5 expression."""
-    row = connection.execute(
-        "SELECT text <> '' FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid = ?",
-        (match, chunk_id),
-    ).fetchone()
-    return row is not None and bool(row[0])
 
 
 def replace_chunks(
