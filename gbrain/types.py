@@ -175,6 +175,7 @@ class Query(NamedTuple):
     `semantic_text` is the text to embed, without operators, fields and excluded words. A query
     with operators or fields has a `tree`. `fts_expression` is the FTS5 expression that pages must
     match; without one, any term suffices. With `filter_only`, pages need not contain any term.
+    `is_cut` tells that the text was too long and only its beginning was read.
     """
 
     text: str
@@ -185,6 +186,7 @@ class Query(NamedTuple):
     tree: "Clause | None" = None
     fts_expression: str | None = None
     filter_only: bool = False
+    is_cut: bool = False
 
 
 class Candidate(NamedTuple):

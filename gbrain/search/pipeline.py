@@ -64,6 +64,8 @@ _PERIOD_POOL = 20
 
 _TRACED_PAGES = 10
 
+_CUT = "The query is too long: only its beginning was searched."
+
 
 class QueryPlan(NamedTuple):
     """How to answer a query; the callables load a model only when a stage calls them.
@@ -395,6 +397,7 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
             )  # fmt: skip
             detail["pieces"], detail["tokens"] = len(context), budget.used
     notices = (
+        _CUT if query.is_cut else None,
         lanes.notice or backlog_notice(lanes),
         results.reranked.notice if results.reranked else None,
     )

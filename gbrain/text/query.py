@@ -9,6 +9,7 @@ from gbrain.text.query_terms import (
     MAX_QUERY_CHARACTERS,
     OPERATORS,
     Aliases,
+    TermLimit,
     fts_term,
     normalise_query,
     parse_terms,
@@ -20,15 +21,20 @@ from gbrain.types import Clause, Query, Scope
 def parse_query(text: str, aliases: Aliases, today: date, scope: Scope, limit: int) -> Query:
     """Return any text as a query within `scope`; no text is invalid.
 
-    Relative dates in fields count from `today`. Only the first MAX_QUERY_CHARACTERS characters
-    are read.
+    Relative dates in fields count from `today`. Of a text with more than MAX_QUERY_CHARACTERS
+    characters, or more words than a TermLimit allows, only the beginning is read.
     """
     normalised = normalise_query(text[:MAX_QUERY_CHARACTERS])
+    is_cut = len(text) > MAX_QUERY_CHARACTERS
     if _may_be_structured(normalised):
-        tree = parse_tree(normalised, aliases, today)
+        bounds = TermLimit()
+        tree = parse_tree(normalised, aliases, today, bounds)
         if tree is not None:
-            return _plan_query(normalised, tree, scope, limit)
-    return Query(normalised, parse_terms(normalised, aliases), scope, limit, normalised)
+            query = _plan_query(normalised, tree, scope, limit)
+            return query._replace(is_cut=is_cut or bounds.reached)
+    bounds = TermLimit()
+    terms = parse_terms(normalised, aliases, bounds)
+    return Query(normalised, terms, scope, limit, normalised, is_cut=is_cut or bounds.reached)
 
 
 def _may_be_structured(text: str) -> bool:

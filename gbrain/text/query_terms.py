@@ -13,13 +13,24 @@ from gbrain.text.stop_words import (
     question_stop_words,
     strip_elision,
 )
-from gbrain.text.unspaced import has_unspaced_script, index_text, is_function_word, split_unspaced
+from gbrain.text.unspaced import (
+    has_unspaced_script,
+    index_text,
+    is_function_word,
+    plain_text,
+    split_unspaced,
+)
 from gbrain.types import Term
 
 # A longer text is not a question, and one phrase of all of it would exhaust memory.
 MAX_QUERY_CHARACTERS = 10_000
 MAX_TERMS = 200
 _MAX_COMPOUND_WORDS = 40
+# Of phrases, compounds and prefixes, unlike those of single words, several can match at the same
+# place of a page, and FTS5 compares each match with every other one: on a page of 60,000 equal
+# words 140 prefixes took 8 seconds, and 97 compounds some minutes. With these bounds it is 2.
+MAX_PHRASE_WORDS = 100
+_WORDS_PER_PREFIX = 5
 
 # A shorter word that no page contains is as likely new as misspelt.
 _MIN_MISSPELT_LETTERS = 5
@@ -54,21 +65,55 @@ def normalise_query(text: str) -> str:
     return " ".join(re.sub(_INVISIBLE, "", plain).split())
 
 
-def parse_terms(text: str, aliases: Aliases = _NO_ALIASES) -> tuple[Term, ...]:
+class TermLimit:
+    """Bounds what the terms of one query cost: their number, and the words of phrases.
+
+    Compounds count as phrases, a prefix as several words. `reached` tells that something of the
+    query was left out.
+    """
+
+    def __init__(self) -> None:
+        self._words_left = MAX_PHRASE_WORDS
+        self.reached = False
+
+    def take(self, term: Term) -> Term | None:
+        """Return the term, or its beginning if it is too long; None after the limit."""
+        if not (term.prefix or term.quoted) and term.words[0].isalnum():
+            return term
+        text = index_text(" ".join(term.words))
+        words = len(re.findall(_COMPOUND_WORD, text))
+        cost = (words if words > 1 else 0) + (_WORDS_PER_PREFIX if term.prefix else 0)
+        if cost <= self._words_left:
+            self._words_left -= cost
+            return term
+        self.reached = True
+        kept, self._words_left = self._words_left, 0
+        if term.prefix or not kept:
+            return None
+        beginning = re.search(rf"(?:{_COMPOUND_WORD}[\W_]*){{1,{kept}}}", text)
+        return make_phrase_term(plain_text(beginning[0])) if beginning else None
+
+
+def parse_terms(
+    text: str, aliases: Aliases = _NO_ALIASES, limit: TermLimit | None = None
+) -> tuple[Term, ...]:
     """Return the words and quoted phrases of a normalised query, in order, without duplicates.
 
     A compound such as `auth-middleware` or `v1.2` is one term. A word in `aliases` (keys in lower
     case) gets its synonyms. Stop words of the question's language are dropped unless they have an
-    alias, something is quoted or nothing else is left.
+    alias, something is quoted or nothing else is left. `limit` tells whether all was read.
     """
     terms: dict[Term, None] = {}
     quoted_any = False
+    limit = limit or TermLimit()
     for phrase, word in _phrases_and_words(text):
-        term = make_phrase_term(phrase) if phrase else make_word_term(word, aliases)
+        written = make_phrase_term(phrase) if phrase else make_word_term(word, aliases)
+        term = written and limit.take(written)
         if term:
             quoted_any |= term.quoted
             terms |= dict.fromkeys(_split_sentence(term)[:MAX_TERMS])
-        if len(terms) >= MAX_TERMS:
+        limit.reached |= len(terms) >= MAX_TERMS
+        if limit.reached:
             break
     if quoted_any:
         return tuple(terms)
@@ -224,7 +269,7 @@ def _compound_words(term: Term) -> list[str]:
     if term.quoted or word.isalnum() or has_unspaced_script(word):
         return []
     words = re.findall(_COMPOUND_WORD, word)[:_MAX_COMPOUND_WORDS]
-    return [_quote(word) for word in words] if len(words) > 1 else []
+    return [_quote(word) for word in dict.fromkeys(words)] if len(words) > 1 else []
 
 
 def _quote(phrase: str) -> str:

@@ -14,6 +14,7 @@ from gbrain.text.query_terms import (
     MAX_TERMS,
     OPERATORS,
     Aliases,
+    TermLimit,
     is_stop_term,
     make_phrase_term,
     make_word_term,
@@ -48,15 +49,19 @@ class _ParseContext(NamedTuple):
 
     aliases: Aliases
     today: date
+    limit: TermLimit
 
 
-def parse_tree(text: str, aliases: Aliases, today: date) -> Clause | None:
+def parse_tree(
+    text: str, aliases: Aliases, today: date, limit: TermLimit | None = None
+) -> Clause | None:
     """Return the tree of a normalised query; None for plain words and phrases or an empty query.
 
     AND binds closer than OR, and both closer than words side by side. NOT after an operand excludes
     from that operand. A bracket without its partner and an operator without operands are ignored.
+    `limit` tells whether all was read.
     """
-    context = _ParseContext(aliases, today)
+    context = _ParseContext(aliases, today, limit or TermLimit())
     tree = _parse_loose(deque(_tokens(text, context)), context, 0)
     if tree is None or _kinds(tree) <= {"term", "loose"}:
         return None
@@ -92,6 +97,9 @@ def _tokens(text: str, context: _ParseContext) -> Iterator[_Token]:
             written = match["word"] or match["value"]
             closes = _closing(written) if written else 0
             clause = _leaf(match, written and written[: _end(written) - closes], context)
+            if clause and clause.term:
+                term = context.limit.take(clause.term)
+                clause = clause._replace(term=term) if term else None
             if clause:
                 yield _Token("leaf", clause)
                 leaves += 1
@@ -101,7 +109,8 @@ def _tokens(text: str, context: _ParseContext) -> Iterator[_Token]:
         for _ in range(min(closes, depth)):
             yield _Token(")")
             depth -= 1
-        if leaves == MAX_TERMS:
+        context.limit.reached |= leaves == MAX_TERMS
+        if context.limit.reached:
             return
 
 

@@ -264,3 +264,11 @@ def test_a_query_that_cannot_be_meant_is_told(run, sample, words, told):
     assert answer.exit_code == 0
     assert told in answer.stderr
     assert told not in run("query", "river before:2026-12").stderr
+
+
+def test_a_query_that_is_too_long_says_so(sample, run) -> None:
+    prefixes = " ".join(f"r{'i' * length}*" for length in range(40))
+    ran = run("search", "river", prefixes, "--json")
+    assert ran.json["notice"] == "The query is too long: only its beginning was searched."
+    assert ran.json["results"]
+    assert ran.json["notice"] in run("search", "river", prefixes).stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from datetime import date
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 
 from gbrain.text.query import parse_query
 from gbrain.text.query_terms import (
+    MAX_PHRASE_WORDS,
     MAX_QUERY_CHARACTERS,
     MAX_TERMS,
     fts_expression,
     normalise_query,
     parse_terms,
 )
-from gbrain.text.unspaced import has_unspaced_script
+from gbrain.text.unspaced import has_unspaced_script, index_text
 from gbrain.types import Scope, Term
 
 
@@ -79,6 +81,37 @@ def test_an_alias_applies_even_to_a_stop_word() -> None:
 
 def test_a_long_query_is_cut() -> None:
     assert len(parse_terms(" ".join(f"word{n}" for n in range(2 * MAX_TERMS)))) == MAX_TERMS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join("a" * length + "*" for length in range(1, 99)),
+        " OR ".join("a" * length + "*" for length in range(1, 99)),
+        " ".join("-".join("a" * length) for length in range(2, 99)),
+        " ".join(f'"{" ".join("a" * length)}"' for length in range(2, 99)),
+        " AND ".join(f'"{" ".join("a" * length)}"' for length in range(2, 99)),
+        "-".join("a" * 3000),
+        f'"{"a " * 3000}"',
+        f'title:("{"a " * 3000}")',
+        f'"{"知" * 3000}"',
+    ],
+)
+def test_only_the_start_of_an_expensive_query_is_read(text: str) -> None:
+    query = parse_query(text, {}, date(2026, 11, 16), Scope(), 10)
+    assert query.is_cut
+    assert query.terms
+    expression = query.fts_expression or fts_expression(query.terms)
+    assert expression.count("*") * 5 <= MAX_PHRASE_WORDS
+    written = index_text(" ".join(word for term in query.terms for word in term.words))
+    assert len(re.findall(r"[^\W_]+", written)) <= MAX_PHRASE_WORDS
+
+
+@pytest.mark.parametrize(
+    "text", ["", "river*", '"a phrase" of-two-compounds', " ".join(f"w{n}" for n in range(199))]
+)
+def test_a_usual_query_is_read_whole(text: str) -> None:
+    assert not parse_query(text, {}, date(2026, 11, 16), Scope(), 10).is_cut
 
 
 @pytest.mark.parametrize(
