@@ -81,8 +81,8 @@ class TermLimit:
         if not (term.prefix or term.quoted) and term.words[0].isalnum():
             return term
         text = index_text(" ".join(term.words))
-        words = len(re.findall(_COMPOUND_WORD, text))
-        cost = (words if words > 1 else 0) + (_WORDS_PER_PREFIX if term.prefix else 0)
+        ends = [word.end() for word in re.finditer(_COMPOUND_WORD, text)]
+        cost = (len(ends) if len(ends) > 1 else 0) + (_WORDS_PER_PREFIX if term.prefix else 0)
         if cost <= self._words_left:
             self._words_left -= cost
             return term
@@ -90,8 +90,7 @@ class TermLimit:
         kept, self._words_left = self._words_left, 0
         if term.prefix or not kept:
             return None
-        beginning = re.search(rf"(?:{_COMPOUND_WORD}[\W_]*){{1,{kept}}}", text)
-        return make_phrase_term(plain_text(beginning[0])) if beginning else None
+        return make_phrase_term(plain_text(text[: ends[kept - 1]]))
 
 
 def parse_terms(
