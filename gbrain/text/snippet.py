@@ -193,7 +193,11 @@ def _fits(text: str) -> bool:
 
 
 def _join(one: str, other: str) -> str:
-    ended = one.translate(_MARKS)[-1:] in ".!?:;…,。！？．؟۔।॥”)"
+    last = one.translate(_MARKS)[-1:]
+    if last and last in "。！？．」』":
+        # Full-width signs have their space inside.
+        return one + other
+    ended = last in ".!?:;…,؟۔।॥”)"
     return f"{one} {other}" if ended else f"{one} · {other}"
 
 

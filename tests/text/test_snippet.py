@@ -155,3 +155,8 @@ def test_sentences_end_at_the_signs_of_their_script(text: str, sentence: str) ->
 def test_a_mark_includes_the_combining_characters_of_its_last_letter() -> None:
     assert extend_marks("\x02ท\x03ี่นี่") == "\x02ที่\x03นี่"
     assert extend_marks("\x02rent\x03, due") == "\x02rent\x03, due"
+
+
+def test_no_space_follows_a_full_width_stop() -> None:
+    assert build_snippet("火を止める。味噌を溶かす。") == "火を止める。味噌を溶かす。"
+    assert build_snippet("Off. Then stir.") == "Off. Then stir."
