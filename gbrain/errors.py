@@ -81,3 +81,12 @@ class ModelUnavailable(GbrainError):
     """The embedding model is missing, was modified or cannot be loaded."""
 
     code = "model_unavailable"
+
+
+def needs_replica(what: str) -> GbrainError:
+    """Return the error for what a shared brain that is searched where it is cannot do."""
+    return GbrainError(
+        f"{what} is not available with --no-replica",
+        hint="Leave out --no-replica: gbrain then works with a copy of the shared brain.",
+        code="needs_replica",
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 from gbrain.brain import Brain
 from gbrain.brain.models import BrainState
 from gbrain.config import override_settings
-from gbrain.errors import GbrainError, ModelUnavailable, NotFound
+from gbrain.errors import ModelUnavailable, NotFound, needs_replica
 from gbrain.store.partial_database import PartialDatabase
 from gbrain.store.postgres.address import redact
 from gbrain.store.postgres.connection import SharedStore
@@ -162,7 +162,7 @@ class SharedBrain(Brain):
     ) -> tuple[Answer, StageResults]:
         settings = override_settings(self.settings, arguments.get("changes", {}))
         if settings.associative_weight:
-            raise _needs_replica("The associative lane")
+            raise needs_replica("The associative lane")
         with self._searching() as whole:
             answer, results = super().query_with_trace(text, **arguments)
             if whole.count_unindexed():
@@ -210,7 +210,7 @@ class SharedBrain(Brain):
         self, name: str, version: int | None = None
     ) -> tuple[StoredPage, dict[str, object], str]:
         if version is not None:
-            raise _needs_replica("An earlier version of a page")
+            raise needs_replica("An earlier version of a page")
         with self._searching() as whole:
             whole.load_named(name)
             return super().page(name)
@@ -224,17 +224,9 @@ class SharedBrain(Brain):
             return super().body(name)
 
 
-def _needs_replica(what: str) -> GbrainError:
-    return GbrainError(
-        f"{what} is not available with --no-replica",
-        hint="Leave out --no-replica: gbrain then works with a copy of the shared brain.",
-        code="needs_replica",
-    )
-
-
 def _refuse(name: str) -> Callable[..., NoReturn]:
     def refused(self: SharedBrain, *args: object, **arguments: object) -> NoReturn:
-        raise _needs_replica(f"This ({name.replace('_', ' ')})")
+        raise needs_replica(f"This ({name.replace('_', ' ')})")
 
     return refused
 

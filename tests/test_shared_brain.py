@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 from uuid import uuid4
 
 import anyio
 import pytest
 
-from gbrain.brain import Brain
+from gbrain.brain import Brain, timestamp
 from gbrain.brain_session import Session
 from gbrain.errors import GbrainError
 from gbrain.mcp.server import ToolService
 from gbrain.mcp.tools import TOOLS
 from gbrain.models.catalog import packaged_models
+from gbrain.server.http import HttpOptions, HttpServer
+from gbrain.server.tokens import add_token
 from gbrain.shared_brain import ANSWERED, SharedBrain
 from gbrain.store.postgres import indexes as index_module
 from gbrain.store.postgres.schema import role_sql
@@ -258,6 +265,64 @@ def test_commands_take_no_replica(url: str, run: Run) -> None:
         assert "not available with --no-replica" in refused.stderr
     assert "needs a shared brain" in run("search", "alice", "--no-replica").stderr
     assert "cannot be combined" in run("search", "x", *shared, "--as-of", "2026").stderr
+
+
+@contextmanager
+def serve_over_http(url: str) -> Iterator[Callable[[str], tuple[int, Any]]]:
+    """Serve a shared brain without a replica; yields a function that asks it with a token."""
+    server = HttpServer(
+        lambda: SharedBrain.open_shared(url),
+        HttpOptions(port=0, read_only=True, replica=False, load_model=False),
+    )
+    thread = Thread(target=server.run)
+    thread.start()
+
+    def ask(token: str) -> tuple[int, Any]:
+        request = Request(f"{server.listening.url}api/search?q=alice")
+        request.add_header("Authorization", f"Bearer {token}")
+        try:
+            with urlopen(request, timeout=30) as response:
+                return response.status, json.load(response)
+        except HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    try:
+        yield ask
+    finally:
+        server.stop()
+        thread.join(20)
+
+
+def test_tokens_of_a_server_without_a_replica(url: str, run: Run) -> None:
+    shared = ("--db", url, "--no-replica")
+    secret = run("token", "add", "agent", *shared).stdout.strip()
+    assert run("token", "list", *shared).stdout.startswith("agent\t")
+    # Where only some pages may exist, nothing may depend on the others.
+    for limit in ("--wing", "--slug-prefix"):
+        refused = run("token", "add", "some", limit, "people", *shared)
+        assert (refused.exit_code, refused.stdout) == (1, "")
+        assert "A token that is limited to some pages is not available" in refused.stderr
+    with SharedBrain.open_shared(url) as brain:
+        limits = Scope(wing="people")
+        _, limited = add_token(brain.identity(), "some", timestamp(), limits=limits)
+    with serve_over_http(url) as ask:
+        status, found = ask(secret)
+        assert (status, found["results"][0]["slug"]) == (200, "people/alice-chen")
+        status, refused = ask(limited)
+        assert (status, refused["error"]["code"]) == (400, "needs_replica")
+        assert run("token", "revoke", "agent", *shared).exit_code == 0
+        assert ask(secret)[0] == 401
+
+
+def test_settings_of_the_replica_that_are_not_used_are_named(url: str, run: Run) -> None:
+    search = ("search", "alice", "--db", url)
+    assert "settings" not in run(*search, "--no-replica").stderr
+    assert run(*search).exit_code == 0
+    assert "settings" not in run(*search, "--no-replica").stderr
+    assert run("config", "set", "title_weight", "3", "--db", url).exit_code == 0
+    assert "default settings, not those of the copy" in run(*search, "--no-replica").stderr
+    assert "title_weight" not in run(*search, "--no-replica", "--quiet").stderr
 
 
 @pytest.mark.usefixtures("pgvector")

@@ -148,7 +148,7 @@ Db = Annotated[
 ]
 NoReplica = Annotated[
     bool,
-    typer.Option("--no-replica", help="Search a shared brain where it is, without a copy of it."),
+    typer.Option("--no-replica", help="Search a shared brain on its server; default settings."),
 ]
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Slug, title or alias of a page.")]
 PageOrAll = Annotated[

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from gbrain.brain.replicas import make_replica, replica_path
 from gbrain.cli.commands import unreplicated_url
 from gbrain.cli.errors import report
 from gbrain.cli.remotes import print_push
-from gbrain.errors import GbrainError
+from gbrain.config import all_settings
+from gbrain.errors import GbrainError, needs_replica
 from gbrain.messages import counted
 from gbrain.output import screen
 from gbrain.output.screen import show_progress
@@ -27,7 +28,7 @@ from gbrain.store.postgres.connection import Refused, Unreachable
 # Commands that do not use the pages of a brain, or that pull and push themselves.
 _WITHOUT_PAGES = frozenset(("clone", "completion", "init", "pull", "push", "remote", "schema"))
 # Commands that work without a replica.
-_WITHOUT_REPLICA = frozenset(("explain", "get", "query", "search", "serve"))
+_WITHOUT_REPLICA = frozenset(("explain", "get", "query", "search", "serve", "token"))
 # Commands that run until they are stopped.
 _LONG = frozenset(("serve", "ui"))
 _SYNC_SECONDS = 5.0
@@ -43,6 +44,7 @@ def run_on_replica(url: str, words: Sequence[str], run: Callable[[list[str]], An
         check_url(url)
         if "--no-replica" in words:
             _check_searching(command)
+            _say_settings(url, quiet=quiet)
             before = unreplicated_url.set(url)
             try:
                 return run(list(words))
@@ -72,11 +74,22 @@ def run_on_replica(url: str, words: Sequence[str], run: Callable[[list[str]], An
 
 def _check_searching(command: str) -> None:
     if command not in _WITHOUT_REPLICA:
-        raise GbrainError(
-            f"gbrain {command} is not available with --no-replica",
-            hint="Leave out --no-replica: gbrain then works with a copy of the shared brain.",
-            code="needs_replica",
-        )
+        raise needs_replica(f"gbrain {command}")
+
+
+def _say_settings(url: str, *, quiet: bool) -> None:
+    """Say which settings of the replica on this computer are not used; there may be none."""
+    path = replica_path(url)
+    if quiet or not path.exists():
+        return
+    # What is wrong with a file that is not used is no reason to stop.
+    with suppress(GbrainError), Brain.open(path, read_only=True) as brain:
+        changed = sorted(brain.stored_settings.keys() & all_settings().keys())
+        if changed:
+            screen.say(
+                "--no-replica uses the default settings, not those of the copy on this computer: "
+                f"{', '.join(changed)}."
+            )
 
 
 def _command(words: Sequence[str]) -> str | None:

@@ -9,7 +9,7 @@ import typer
 
 from gbrain.brain import clock, timestamp
 from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
-from gbrain.errors import UsageError
+from gbrain.errors import UsageError, needs_replica
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.server import tokens as store
@@ -18,6 +18,9 @@ from gbrain.types import Scope
 command = Module()
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
+ForNoReplica = Annotated[
+    bool, typer.Option("--no-replica", help="For gbrain serve --http --no-replica.")
+]
 
 
 def list_default(*, quiet: bool, json: bool, db: Path | None) -> None:
@@ -60,10 +63,12 @@ def add(
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,
+    no_replica: ForNoReplica = False,
 ) -> None:
     """Add a token and print its secret, which is shown only this once.
 
-    A token with --wing or --slug-prefix can find, read and write only those pages.
+    A token with --wing or --slug-prefix can find, read and write only those pages. A server that
+    runs with --no-replica needs tokens that are added with it, and takes none with such a limit.
     """
     if wing is not None and slug_prefix is not None:
         raise UsageError("--wing and --slug-prefix cannot be combined", hint="Use one of them.")
@@ -76,8 +81,10 @@ def add(
         raise UsageError(
             "The limit is empty or unprintable", hint="Name a wing or the start of slugs."
         )
+    if no_replica and not limits.unlimited:
+        raise needs_replica("A token that is limited to some pages")
     expires_at = store.expiry(expires, clock()) if expires else None
-    with open_brain(db) as brain:
+    with open_brain(db, no_replica=no_replica) as brain:
         identity = brain.identity()
     token, secret = store.add_token(
         identity, name, timestamp(), read_only=read_only, limits=limits, expires_at=expires_at
@@ -91,9 +98,11 @@ def add(
 
 
 @tokens.command("list", epilog=examples("gbrain token list", "gbrain token list --json"))
-def list_(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
+def list_(
+    quiet: Quiet = False, json: Json = False, db: Db = None, no_replica: ForNoReplica = False
+) -> None:
     """List the tokens; their secrets are not stored."""
-    with open_brain(db) as brain:
+    with open_brain(db, no_replica=no_replica) as brain:
         known = store.list_tokens(brain.identity())
     if json:
         screen.write_json({"tokens": [token_document(token) for token in known]})
@@ -114,9 +123,15 @@ def list_(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
 
 
 @tokens.command("revoke", epilog=examples("gbrain token revoke laptop"))
-def revoke(name: Name, quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
+def revoke(
+    name: Name,
+    quiet: Quiet = False,
+    json: Json = False,
+    db: Db = None,
+    no_replica: ForNoReplica = False,
+) -> None:
     """Remove a token; requests that use it fail at once, also on running servers."""
-    with open_brain(db) as brain:
+    with open_brain(db, no_replica=no_replica) as brain:
         token = store.revoke_token(brain.identity(), name)
     if json:
         screen.write_json({"name": token.name, "revoked": True})

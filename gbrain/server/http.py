@@ -12,7 +12,7 @@ from typing import NamedTuple
 import uvicorn
 
 from gbrain.brain import Brain
-from gbrain.errors import GbrainError
+from gbrain.errors import GbrainError, needs_replica
 from gbrain.limited import LimitedBrain
 from gbrain.server.address import DEFAULT_HOST, DEFAULT_PORT
 from gbrain.server.app import build_app
@@ -21,6 +21,7 @@ from gbrain.server.connections import TimedProtocol
 from gbrain.server.guard import OwnAddress
 from gbrain.server.sessions import Sessions
 from gbrain.server.tokens import Authenticator
+from gbrain.types import Scope
 
 KEEP_ALIVE_SECONDS = 15
 SHUTDOWN_SECONDS = 5
@@ -63,7 +64,7 @@ class HttpServer:
         authenticator = Authenticator(identity)
         sessions = Sessions(
             open_brain,
-            lambda limits: LimitedBrain.open_within(path, limits, read_only=options.read_only),
+            lambda limits: _open_limited(path, limits, options),
         )
         self._listener = open_listener(options.host, options.port)
         host, port = self._listener.getsockname()[:2]
@@ -108,6 +109,13 @@ class HttpServer:
     def stop(self) -> None:
         """End `run`, which another thread called, after the requests in progress."""
         self._server.should_exit = True
+
+
+def _open_limited(path: Path, limits: Scope, options: HttpOptions) -> Brain:
+    if not options.replica:
+        # Scores, counts and suggestions of the shared brain depend on its other pages.
+        raise needs_replica("A token that is limited to some pages")
+    return LimitedBrain.open_within(path, limits, read_only=options.read_only)
 
 
 def serve_http(
