@@ -110,15 +110,17 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         `check` compares the search tables of the server with its pages, all of them.
         """
         from gbrain.remotes.push import count_waiting
+        from gbrain.store.postgres.connection import LONG_TRANSACTION_SECONDS
         from gbrain.store.postgres.pages import count_changes
         from gbrain.store.remote_conflicts import list_remote_conflicts
 
+        seconds = LONG_TRANSACTION_SECONDS if check else None
         remote = self.remote(name)
         waiting = count_waiting(self.database, remote)
         with self.database.read_transaction() as connection:
             conflicts = [each.slug for each in list_remote_conflicts(connection, remote.id)]
         try:
-            with self.contact(remote) as contact, contact.store.transaction() as cursor:
+            with self.contact(remote) as contact, contact.store.transaction(seconds) as cursor:
                 changes = count_changes(cursor, remote.sequence)
                 problems = _search_problems(cursor, contact.state, check=check)
         except GbrainError as error:
@@ -132,12 +134,16 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
         Others can push and search meanwhile. A repair that is killed is finished by the next push.
         """
+        from gbrain.store.postgres.connection import LONG_TRANSACTION_SECONDS
         from gbrain.store.postgres.search_index import discard_entries
 
         with self.contact(self.remote(name)) as contact, contact.store.transaction() as cursor:
             discard_entries(cursor)
         self.index_remote(name, progress=progress)
-        with self.contact(self.remote(name)) as contact, contact.store.transaction() as cursor:
+        with (
+            self.contact(self.remote(name)) as contact,
+            contact.store.transaction(LONG_TRANSACTION_SECONDS) as cursor,
+        ):
             return _search_problems(cursor, contact.state, check=True)
 
     def pull(self, name: str | None = None, *, progress: Progress = no_progress) -> PullReport:

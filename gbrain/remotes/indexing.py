@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from gbrain.errors import GbrainError
 from gbrain.importing.parse_worker import TextParser
-from gbrain.store.postgres.connection import SharedStore
+from gbrain.store.postgres.connection import LONG_TRANSACTION_SECONDS, SharedStore
 from gbrain.store.postgres.schema import SharedState, find_state
 from gbrain.store.postgres.search_index import (
     PageEntry,
@@ -47,7 +47,7 @@ def index_pages(store: SharedStore, *, progress: Progress = no_progress) -> None
                 begin_filling(cursor)
         with TextParser(many=is_large) as parser:
             _write_batches(store, parser, state, progress)
-        with store.transaction() as cursor:
+        with store.transaction(LONG_TRANSACTION_SECONDS) as cursor:
             if finish_filling(cursor):
                 break
         state = _require_state(store)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
+from math import ceil
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, LiteralString, Self
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5
 # Longer than the largest batch takes on a slow line; then the connection is given up.
 TRANSACTION_SECONDS = 120
+# For statements that read all search tables: counting the words of 1.1 million chunks took three
+# minutes on a busy machine.
+LONG_TRANSACTION_SECONDS = 1800
 _LOCK_SECONDS = 30
 _IDLE_SECONDS = 30
 # libpq gives up a connection on which sent data is not acknowledged for 30 seconds.
@@ -109,17 +113,19 @@ class SharedStore:
         self.connection.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[Cursor[Row]]:
+    def transaction(self, seconds: int | None = None) -> Iterator[Cursor[Row]]:
         """Run the block in a transaction: commit at its end, roll back if it raises.
 
-        Errors of the server are raised as GbrainError. A server that stays silent is given up.
+        Errors of the server are raised as GbrainError. A server that stays silent for so many
+        seconds (default: TRANSACTION_SECONDS) is given up.
         """
+        seconds = seconds or TRANSACTION_SECONDS
         with (
-            self._give_up_on_silence(),
+            self._give_up_on_silence(seconds),
             self.connection.transaction(),
             self.connection.cursor() as cursor,
         ):
-            cursor.execute(_SETTINGS)
+            cursor.execute(_SETTINGS, (f"{ceil(seconds)}s",))
             yield cursor
 
     @contextmanager
@@ -128,15 +134,18 @@ class SharedStore:
 
         It has none of a transaction's settings, so it must name the schema of all that it uses.
         """
-        with self._give_up_on_silence(), self.connection.cursor() as cursor:
+        with (
+            self._give_up_on_silence(TRANSACTION_SECONDS),
+            self.connection.cursor() as cursor,
+        ):
             yield cursor
 
     @contextmanager
-    def _give_up_on_silence(self) -> Iterator[None]:
+    def _give_up_on_silence(self, seconds: int) -> Iterator[None]:
         """Raise errors of the server as GbrainError, also when it does not answer at all."""
         import psycopg
 
-        silence = threading.Timer(TRANSACTION_SECONDS, self._hang_up)
+        silence = threading.Timer(seconds, self._hang_up)
         silence.daemon = True
         silence.start()
         try:
@@ -160,7 +169,7 @@ _SETTINGS: LiteralString = (
     "SELECT set_config('search_path', concat_ws(', ', 'pg_catalog', 'gbrain', (SELECT "
     "quote_ident(nspname) FROM pg_catalog.pg_extension JOIN pg_catalog.pg_namespace n "
     "ON n.oid = extnamespace WHERE extname = 'vector')), true), "
-    f"set_config('statement_timeout', '{TRANSACTION_SECONDS}s', true), "
+    "set_config('statement_timeout', %s, true), "
     f"set_config('lock_timeout', '{_LOCK_SECONDS}s', true), "
     f"set_config('idle_in_transaction_session_timeout', '{_IDLE_SECONDS}s', true)"
 )

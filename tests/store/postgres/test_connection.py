@@ -206,6 +206,14 @@ def test_a_server_that_says_nothing_is_given_up(
         cursor.execute("SELECT pg_sleep(20)")
 
 
+def test_a_long_statement_gets_the_time_it_asks_for(
+    server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "TRANSACTION_SECONDS", 0.3)
+    with SharedStore(server_url) as store, store.transaction(20) as cursor:
+        assert cursor.execute("SELECT pg_sleep(1.2), 1").fetchone()[1] == 1
+
+
 def test_a_connection_that_the_server_ends_is_unreachable(
     postgres_server: Server, server_url: str
 ) -> None:
