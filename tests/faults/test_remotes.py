@@ -98,9 +98,9 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]
 
     def with_steps(original: Callable[..., Any]) -> Callable[..., Any]:
         @contextmanager
-        def transaction(self: Any) -> Iterator[Any]:
+        def transaction(self: Any, *arguments: Any) -> Iterator[Any]:
             reach()
-            with original(self) as cursor:
+            with original(self, *arguments) as cursor:
                 yield cursor
                 reach()
             reach()
