@@ -74,8 +74,9 @@ def _contain(connection: sqlite3.Connection, term: Term, chunk_ids: str) -> bool
 def names_a_person(connection: sqlite3.Connection, word: str) -> bool:
     """Tell whether a word is part of the title or of an alias of a page about a person."""
     term = fts_whole_term(Term((word,)))
+    # CROSS keeps SQLite from running the match once for each person: 90 ms for 7,000 of them.
     found = connection.execute(
-        "SELECT 1 FROM pages_fts JOIN pages ON pages.id = pages_fts.rowid "
+        "SELECT 1 FROM pages_fts CROSS JOIN pages ON pages.id = pages_fts.rowid "
         "WHERE pages_fts MATCH ? AND wing = 'people' LIMIT 1",
         (f"{{title aliases}} : ({term})",),
     ).fetchone()
