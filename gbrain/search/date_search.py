@@ -9,7 +9,12 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
-from gbrain.store.chunks import DatedChunk, chunks_inside, latest_pages_inside
+from gbrain.store.chunks import (
+    DatedChunk,
+    any_page_inside,
+    chunks_inside,
+    latest_pages_inside,
+)
 from gbrain.store.keyword_index import any_page_matches, pages_with_all
 from gbrain.store.pages import slugs_by_id
 from gbrain.text.date_questions import split_question
@@ -72,7 +77,7 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
         return None
     asked = TimeAsked(query, question.levels)
     scope = query.scope._replace(periods=asked.spans)
-    if not latest_pages_inside(connection, scope, 1):
+    if not any_page_inside(connection, scope):
         return asked
     asked = asked._replace(has_pages=True)
     if query.tree is not None or '"' in query.text:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.types import Answer
+from gbrain.search.date_search import read_time
+from gbrain.text.query import parse_query
+from gbrain.types import Answer, Scope
 
 MONTHS = (
     "January February March April May June July August September October November December".split()
@@ -71,6 +75,23 @@ def test_a_question_of_only_a_date_lists_it_latest_first(notes: Brain) -> None:
 def test_words_of_a_date_count_when_nothing_is_of_that_time(notes: Brain) -> None:
     notes.put("ideas/summer", b"# Plans\n\nIn summer 2019 we wanted to sail.\n")
     assert notes.search("summer 2019").hits[0].slug == "ideas/summer"
+
+
+@pytest.mark.parametrize(
+    ("scope", "inside"),
+    [
+        (Scope(), True),
+        (Scope(wing="people"), True),
+        (Scope(wing="journal"), False),
+        (Scope(slug_prefix="people/", exclude=("people/luc",)), False),
+    ],
+)
+def test_a_time_has_pages_only_within_the_filters(notes: Brain, scope: Scope, inside: bool) -> None:
+    query = parse_query("Luc in April 2025", {}, date(2026, 11, 16), scope, 10)
+    with notes.database.read_transaction() as connection:
+        asked = read_time(connection, query, date(2026, 11, 16))
+    assert asked is not None
+    assert asked.has_pages is inside
 
 
 def test_the_trace_and_the_hit_name_the_date(notes: Brain) -> None:

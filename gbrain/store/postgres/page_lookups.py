@@ -149,6 +149,9 @@ class PageLookups(PageLoader):
         here = self.load(row[0] for row in rows)
         return [row[0] for row in rows if row[0] in here]
 
+    def any_page_inside(self, scope: Scope) -> bool:
+        return bool(self.latest_pages_inside(scope, 1))
+
     def latest_pages_inside(self, scope: Scope, limit: int) -> list[tuple[int, str, str]]:
         dated, own = inside_condition("d", scope.periods), inside_condition("o", scope.periods)
         within = page_condition(scope, self._tokenize)
