@@ -238,7 +238,10 @@ def rare_terms_expression(terms: tuple[Term, ...], page_counts: Sequence[int], p
         if chosen and total > MAX_SCORED_PAGES:
             break
         chosen.append(group)
-    return " OR ".join(f"({fts_expression(group, 'AND')})" for group in chosen)
+    # A pair with a term that is chosen alone adds no page, but FTS5 would read both terms again.
+    alone = {group[0] for group in chosen if len(group) == 1}
+    groups = [group for group in chosen if len(group) == 1 or alone.isdisjoint(group)]
+    return " OR ".join(f"({fts_expression(group, 'AND')})" for group in groups)
 
 
 def fts_term(term: Term, *, strict: bool = False) -> str:

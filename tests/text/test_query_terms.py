@@ -19,6 +19,7 @@ from gbrain.text.query_terms import (
     fts_expression,
     normalise_query,
     parse_terms,
+    rare_terms_expression,
 )
 from gbrain.text.unspaced import has_unspaced_script, index_text
 from gbrain.types import Scope, Term
@@ -144,6 +145,15 @@ def test_every_expression_is_one_that_fts5_understands(
     if terms:
         expression = fts_expression(terms, operator)
         index.execute("SELECT count(*) FROM t WHERE t MATCH ?", (expression,)).fetchone()
+
+
+def test_a_pair_with_a_term_that_is_rare_alone_is_left_out() -> None:
+    terms = parse_terms("heron egret stork crane")
+    assert (
+        rare_terms_expression(terms, [900, 5, 30_000, 40_000], 50_000) == '("egret") OR ("heron")'
+    )
+    pairs = rare_terms_expression(terms, [5000, 5, 6000, 40_000], 50_000)
+    assert pairs == '("egret") OR ("heron" AND "stork")'
 
 
 @given(st.text())
