@@ -19,6 +19,7 @@ from gbrain.types import Scope, ScoredChunk, Term
 
 # The plus before rowid keeps SQLite from running the match once for each of the rows.
 _ROW_IN_JSON = "+rowid IN (SELECT value FROM json_each(?))"
+_JSON_IDS = "SELECT value AS id FROM json_each(?)"
 _PASSED_PER_LOOKUP = 80
 # Pages with a word that are remembered; they have 800 kilobytes.
 _MAX_LISTED_ROWS = 100_000
@@ -70,10 +71,7 @@ def page_contains(connection: sqlite3.Connection, page_id: int, term: Term) -> b
 
 def pages_with_all(connection: sqlite3.Connection, terms: tuple[Term, ...]) -> list[int]:
     """Return the ids of the pages that contain every term."""
-    rows = connection.execute(
-        "SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?", (fts_expression(terms, "AND"),)
-    )
-    return [row[0] for row in rows]
+    return list(_rows_with(connection, fts_expression(terms, "AND")))
 
 
 def pages_with_exact_words(
@@ -100,27 +98,15 @@ def pages_with_exact_words(
     }
 
 
-def matching_pages(
-    connection: sqlite3.Connection, match: str, scope: Scope, *, small_scope: bool
-) -> list[int]:
-    """Return the ids of the pages in scope that match.
-
-    For a small scope its pages are listed first; for others each match is checked on its own.
-    """
-    if small_scope:
-        pages = remember(
-            connection,
-            ("pages_in_scope", scope),
-            lambda: json.dumps(_list_pages(connection, scope)),
-        )
-        inside = Condition(_ROW_IN_JSON, (pages,))
-    else:
-        inside = _row_condition(scope)
-    rows = connection.execute(
-        f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {inside.sql}",
+@asks_whole_brain
+def any_page_matches(connection: sqlite3.Connection, match: str, scope: Scope) -> bool:
+    """Return whether some page in scope matches."""
+    inside = _row_condition(scope)
+    found = connection.execute(
+        f"SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? AND {inside.sql} LIMIT 1",
         (match, *inside.values),
     )
-    return [row[0] for row in rows]
+    return found.fetchone() is not None
 
 
 def _row_condition(scope: Scope) -> Condition:
@@ -132,46 +118,52 @@ def _row_condition(scope: Scope) -> Condition:
     return Condition(f"EXISTS ({page})", within.values)
 
 
-def _list_pages(connection: sqlite3.Connection, scope: Scope) -> list[int]:
-    within = page_condition(scope)
-    rows = connection.execute(f"SELECT id FROM pages WHERE {within.sql}", within.values)
-    return [row[0] for row in rows]
+def _list_pages(connection: sqlite3.Connection, scope: Scope) -> str:
+    """Return the ids of the pages in scope as a JSON array."""
 
+    def read() -> str:
+        within = page_condition(scope)
+        rows = connection.execute(f"SELECT id FROM pages WHERE {within.sql}", within.values)
+        return json.dumps([row[0] for row in rows])
 
-@asks_whole_brain
-def any_page_matches(connection: sqlite3.Connection, match: str, scope: Scope) -> bool:
-    """Return whether some page in scope matches."""
-    return bool(matching_pages(connection, match, scope, small_scope=False))
+    return remember(connection, ("pages_in_scope", scope), read)
 
 
 def score_pages(
     connection: sqlite3.Connection,
     match: str,
     column_weights: Sequence[float],
-    limit: int,
+    limit: int | None,
     *,
-    page_ids: list[int] | None = None,
     also_match: str | None = None,
     scope: Scope = Scope(),
+    small_scope: bool = False,
 ) -> dict[int, float]:
-    """Return the BM25 scores of the best matching pages by id, best first.
+    """Return the BM25 scores of the best matching pages in scope by id, best first.
 
-    Only pages of `page_ids` count if it is given, else only those in scope that match `also_match`
-    as well. The weights are those of title, slug, compiled truth, timeline, tags and aliases.
+    If `also_match` is given, only pages that match it as well count. The pages of a small scope
+    are listed first; in others each match is checked on its own. The weights are those of title,
+    slug, compiled truth, timeline, tags and aliases.
     """
-    clauses, values = ["pages_fts MATCH ?"], [match]
-    if page_ids is not None:
-        clauses.append(_ROW_IN_JSON)
-        values.append(json.dumps(page_ids))
-    elif also_match:
-        inside = _row_condition(scope)
-        narrower = f"SELECT rowid FROM pages_fts WHERE pages_fts MATCH ? AND {inside.sql}"
-        clauses.append(f"+rowid IN ({narrower})")
-        values += [also_match, *inside.values]
+    inside, wanted = _row_condition(scope), None
+    if small_scope:
+        pages = (_list_pages(connection, scope),)
+        inside, wanted = Condition(_ROW_IN_JSON, pages), Condition(_JSON_IDS, pages)
+    if also_match:
+        sql = f"SELECT rowid AS id FROM pages_fts WHERE pages_fts MATCH ? AND {inside.sql}"
+        wanted = Condition(sql, (also_match, *inside.values))
+    if wanted:
+        inside = Condition("1", ())
     rows = connection.execute(
-        "SELECT rowid, -bm25(pages_fts, ?, ?, ?, ?, ?, ?) AS score FROM pages_fts "
-        f"WHERE {' AND '.join(clauses)} ORDER BY score DESC LIMIT ?",
-        (*column_weights, *values, limit),
+        _select_wanted("pages_fts", "rowid, -bm25(pages_fts, ?, ?, ?, ?, ?, ?) AS score", wanted)
+        + f" WHERE pages_fts MATCH ? AND {inside.sql} ORDER BY score DESC, rowid LIMIT ?",
+        (
+            *(wanted.values if wanted else ()),
+            *column_weights,
+            match,
+            *inside.values,
+            -1 if limit is None else limit,
+        ),
     )
     return dict(rows.fetchall())
 
@@ -189,22 +181,41 @@ def score_chunks(
 
     If `page_ids` is given, only chunks of these pages whose dates are in scope count.
     """
-    clauses, values = ["chunks_fts MATCH ?"], [match]
-    if page_ids is not None:
-        days = chunk_days_condition(scope)
-        clauses.append(
-            "+rowid IN (SELECT id FROM chunks "
-            f"WHERE page_id IN (SELECT value FROM json_each(?)) AND {days.sql})"
+    score = "-bm25(chunks_fts, ?, 1.0, 1.0) AS score"
+    if page_ids is None:
+        rows = connection.execute(
+            "SELECT found.id, chunks.page_id, found.score FROM ("
+            f"SELECT rowid AS id, {score} FROM chunks_fts WHERE chunks_fts MATCH ? "
+            "ORDER BY score DESC LIMIT ?"
+            ") AS found JOIN chunks ON chunks.id = found.id ORDER BY found.score DESC, found.id",
+            (title_weight, match, limit),
         )
-        values += [json.dumps(page_ids), *days.values]
-    rows = connection.execute(
-        "SELECT found.id, chunks.page_id, found.score FROM ("
-        "SELECT rowid AS id, -bm25(chunks_fts, ?, 1.0, 1.0) AS score FROM chunks_fts "
-        f"WHERE {' AND '.join(clauses)} ORDER BY score DESC LIMIT ?"
-        ") AS found JOIN chunks ON chunks.id = found.id ORDER BY found.score DESC, found.id",
-        (title_weight, *values, limit),
-    )
+    else:
+        days = chunk_days_condition(scope)
+        wanted = Condition(
+            f"SELECT id, page_id FROM chunks WHERE page_id IN ({_JSON_IDS}) AND {days.sql}",
+            (json.dumps(page_ids), *days.values),
+        )
+        rows = connection.execute(
+            _select_wanted("chunks_fts", f"wanted.id, page_id, {score}", wanted)
+            + " WHERE chunks_fts MATCH ? ORDER BY score DESC, wanted.id LIMIT ?",
+            (*wanted.values, title_weight, match, limit),
+        )
     return [ScoredChunk(*row) for row in rows]
+
+
+def _select_wanted(index: str, columns: str, wanted: Condition | None) -> str:
+    """Return the start of a statement on the rows of an index, or only on those with a wanted id.
+
+    Before SQLite looks a match up among the wanted rows, it asks a Bloom filter of them. With
+    17,000 matches and 645 wanted rows that takes three quarters of the time of `rowid IN`.
+    """
+    if wanted is None:
+        return f"SELECT {columns} FROM {index}"
+    return (
+        f"WITH wanted AS MATERIALIZED ({wanted.sql}) SELECT {columns} FROM {index} "
+        f"CROSS JOIN wanted ON wanted.id = +{index}.rowid"
+    )
 
 
 @asks_whole_brain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence, Set
+from itertools import islice
 from math import log
 
 from gbrain.config import Settings
@@ -270,37 +271,35 @@ def score_pages_and_chunks(
         narrower = rare_terms_expression(query.terms, counts, pages_of_brain)
         scored_terms = fts_expression(_without_common(connection, query.terms, counts))
 
-    def pages_in_scope(match: str) -> list[int] | None:
-        if scope.unlimited:
-            return None
-        return keyword_index.matching_pages(connection, match, scope, small_scope=small_scope)
+    limit = _SCORED_PER_PAGE * pool
 
-    def score(pages: list[int] | None, narrower: str | None) -> dict[int, float]:
+    def score(match: str, narrower: str | None, limit: int | None) -> dict[int, float]:
         weights = (settings.title_weight, settings.slug_weight, settings.truth_weight,
                    settings.timeline_weight, settings.tags_weight,
                    settings.aliases_weight)  # fmt: skip
-        limit = _SCORED_PER_PAGE * pool
-        match = scored_terms if narrower else any_term
         return keyword_index.score_pages(
-            connection, match, weights, limit, page_ids=pages, also_match=narrower, scope=scope
-        )
+            connection, match, weights, limit,
+            also_match=narrower, scope=scope, small_scope=small_scope,
+        )  # fmt: skip
 
-    # Few pages match the narrower expression: they are looked up in a large scope as they come.
-    pages = None if narrower and not small_scope else pages_in_scope(narrower or any_term)
-    scores = score(pages, narrower)
+    scores: dict[int, float] = {}
+    if narrower:
+        # Of a single term that occurs, the rare pages are all that match.
+        same = not query.fts_expression and len([count for count in counts if count]) == 1
+        scores = score(scored_terms, None if same else narrower, limit)
+    pages: list[int] | None = list(scores)
     # The pages with rare words may be out of scope: then the others must be scored after all.
     enough = 1 if scope.unlimited else min(query.limit, pool)
-    if narrower and not query.fts_expression and len(scores) < enough:
-        narrower, pages = None, pages_in_scope(any_term)
-        scores = score(pages, narrower)
+    if not query.fts_expression and len(scores) < enough:
+        scored_terms = any_term
+        scores = score(any_term, None, limit if scope.unlimited else None)
+        # A page beyond the limit may still have one of the best chunks.
+        pages = None if scope.unlimited else list(scores)
+        scores = dict(islice(scores.items(), limit))
     chunks = keyword_index.score_chunks(
-        connection,
-        scored_terms if narrower else any_term,
-        settings.title_weight,
-        _CHUNKS_PER_PAGE * pool,
-        page_ids=list(scores) if narrower else pages,
-        scope=scope,
-    )
+        connection, scored_terms, settings.title_weight, _CHUNKS_PER_PAGE * pool,
+        page_ids=pages, scope=scope,
+    )  # fmt: skip
     return scores, chunks
 
 
