@@ -20,7 +20,7 @@ from gbrain.store.keyword_index import score_chunks, score_pages
 from gbrain.store.keyword_tokens import KeywordTokenizer
 from gbrain.store.migrations import migrate
 from gbrain.store.page_writer import write_page
-from gbrain.store.postgres import indexes
+from gbrain.store.postgres import indexes, vector_search
 from gbrain.store.postgres.connection import SharedStore
 from gbrain.store.postgres.indexes import create_indexes
 from gbrain.store.postgres.keyword_search import count_rows, read_totals, score_rows
@@ -254,12 +254,15 @@ def test_a_filter_never_hides_chunks_that_exist(
     monkeypatch.setattr(indexes, "MIN_INDEXED_VECTORS", 100)
     assert create_indexes(store) == ["vectors_nearest_1"]
     assert create_indexes(store) == []
-    with store.transaction() as cursor:
-        for scope, expected in exact.items():
-            found = nearest_chunks(cursor, 1, query, (40, 40), scope)
-            assert len(found) == len(expected) == (30 if scope is rare else 40)
-            common = {row[:2] for row in found} & {row[:2] for row in expected}
-            assert len(common) >= 0.9 * len(expected)
+    # Few pages are listed; of more, the index is asked first, and then all if it has found too few.
+    for most in (2000, 10):
+        monkeypatch.setattr(vector_search, "_MAX_EXACT_PAGES", most)
+        with store.transaction() as cursor:
+            for scope, expected in exact.items():
+                found = nearest_chunks(cursor, 1, query, (40, 40), scope)
+                assert len(found) == len(expected) == (30 if scope is rare else 40)
+                common = {row[:2] for row in found} & {row[:2] for row in expected}
+                assert len(common) >= 0.9 * len(expected)
 
 
 def test_expressions_keep_their_meaning() -> None:
