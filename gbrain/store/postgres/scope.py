@@ -9,6 +9,7 @@ from datetime import date
 from typing import NamedTuple
 
 from gbrain.store.postgres.tsqueries import Tokenize, read_expression
+from gbrain.store.postgres.word_vectors import cut_word, quote_lexeme
 from gbrain.store.scope import MAX_VAGUE_DAYS
 from gbrain.text.query import fts_tree, has_only_words
 from gbrain.text.query_terms import fts_term
@@ -20,8 +21,7 @@ _NEVER = "false"
 # SQLite compares tags, types and front matter without the case of ASCII letters.
 _SAME = 'lower({} COLLATE "C") = lower(%s COLLATE "C")'
 _HAS_TAG = f"EXISTS (SELECT 1 FROM unnest(p.tags) AS tag WHERE {_SAME.format('tag')})"
-_FIELDS = {"wing": "p.wing = %s", "room": "p.room = %s", "type": _SAME.format("p.type"),
-           "tag": _HAS_TAG}  # fmt: skip
+_FIELDS = {"wing": "p.wing = %s", "room": "p.room = %s", "type": _SAME.format("p.type")}
 
 
 class SharedCondition(NamedTuple):
@@ -44,8 +44,7 @@ def page_condition(scope: Scope, tokenize: Tokenize) -> SharedCondition:
         require("p.room = %s", scope.room)
     if scope.type is not None:
         require(_SAME.format("p.type"), scope.type)
-    for tag in scope.tags:
-        require(_HAS_TAG, tag)
+    conditions += [_tag_condition(tag, tokenize) for tag in scope.tags]
     if scope.slug_prefix is not None:
         require("p.slug >= %s AND p.slug < %s", scope.slug_prefix, scope.slug_prefix + "\U0010ffff")
     if scope.since or scope.until:
@@ -142,7 +141,17 @@ def _field_condition(field: Clause, tokenize: Tokenize) -> SharedCondition:
         return _days_condition(field.value, None)
     if field.name == "before":
         return _days_condition(None, day_before(field.value))
+    if field.name == "tag":
+        return _tag_condition(field.value, tokenize)
     return SharedCondition(f"({_FIELDS[field.name]})", (field.value,))
+
+
+def _tag_condition(tag: str, tokenize: Tokenize) -> SharedCondition:
+    """Return the condition for pages with a tag; its words, which they have too, have an index."""
+    words = " & ".join(quote_lexeme(cut_word(word)) for word in tokenize([tag])[0])
+    if not words:
+        return SharedCondition(_HAS_TAG, (tag,))
+    return SharedCondition(f"(p.words @@ %s::tsquery AND {_HAS_TAG})", (words, tag))
 
 
 def _match_condition(expression: str, tokenize: Tokenize) -> SharedCondition:

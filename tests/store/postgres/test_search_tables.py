@@ -26,7 +26,7 @@ from gbrain.store.postgres.indexes import create_indexes
 from gbrain.store.postgres.keyword_search import count_rows, read_totals, score_rows
 from gbrain.store.postgres.pages import PushedPage, push_pages
 from gbrain.store.postgres.schema import create_tables
-from gbrain.store.postgres.scope import SharedCondition
+from gbrain.store.postgres.scope import SharedCondition, page_condition
 from gbrain.store.postgres.search_index import (
     check_search_tables,
     discard_entries,
@@ -38,6 +38,7 @@ from gbrain.store.schema import KEYWORD_TOKENIZER
 from gbrain.text.page import parse_page
 from gbrain.text.query_terms import fts_expression, parse_terms
 from gbrain.text.unspaced import index_text
+from gbrain.types import Scope
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -215,6 +216,30 @@ def test_wrong_counts_are_found_and_rebuilt(store: SharedStore) -> None:
             discard_entries(cursor)
         index_pages(store)
         assert problems(store) == []
+
+
+def test_tags_are_found_in_any_case_and_only_whole(store: SharedStore) -> None:
+    tags = ("Urgent", "river-ai", "C++", "💥", "東京都", "été", "it's", "boats", "v1.2")
+    texts = {f"n{place}": f"---\ntags: ['{tag}']\n---\n# N\n" for place, tag in enumerate(tags)}
+    texts["n6"] = '---\ntags: ["it\'s"]\n---\n# N\n'
+    push(store, {**texts, "words": f"# N\n\n{' '.join(tags)}, river and ai\n"})
+    tokenize = keyword_tokenizer().words
+
+    def found(tag: str) -> list[str]:
+        within = page_condition(Scope(tags=(tag,)), tokenize)
+        with store.transaction() as cursor:
+            rows = cursor.execute(
+                f"SELECT p.slug FROM gbrain.search_pages p WHERE {within.sql}".encode(),
+                within.values,
+            )
+            return [row[0] for row in rows]
+
+    for place, tag in enumerate(tags):
+        assert found(tag) == [f"n{place}"], tag
+    assert found("URGENT") == found("urgent") == ["n0"]
+    assert found("RIVER-ai") == ["n1"]
+    for other in ("river", "ai river", "boat", "c", "1.2", "東京", "%"):
+        assert found(other) == [], other
 
 
 @pytest.mark.usefixtures("pgvector")
