@@ -29,7 +29,6 @@ CREATE TABLE gbrain.search_pages (
     questions tsvector NOT NULL
 ) WITH (toast_tuple_target = 8160);
 CREATE INDEX search_pages_wing ON gbrain.search_pages (wing, room);
-CREATE INDEX search_pages_tags ON gbrain.search_pages USING gin (tags);
 CREATE INDEX search_pages_words ON gbrain.search_pages USING gin (words) WITH (fastupdate = off);
 CREATE INDEX search_pages_questions ON gbrain.search_pages USING gin (questions)
     WHERE question_length > 0;
