@@ -1,17 +1,22 @@
 """Search a brain in PostgreSQL (--no-replica) and in its file: quality, recall, speed, readers.
 
-    python tests/benchmarks/bench_engine.py BRAIN [--dataset DIR] [--questions N] [--copies N]
+    python tests/benchmarks/bench_engine.py BRAIN [STEP...] [--url URL] [--dataset DIR]
+        [--questions N] [--copies N [--base FILE]]
 
-BRAIN is copied, never written. It is pushed to a server of its own; --url uses a database to which
-it was pushed before. With --dataset the ranking is measured with the questions of a labelled set,
-otherwise its questions are the first sentences of pages. --copies repeats the chunks with other
-vectors, to measure the engine with more of them. Ratios and processor times are more telling than
-times: both sides run in turn on the same machine. Recall is that of the ten nearest pages.
+BRAIN is copied, never written. The steps are push, index, lanes, recall and readers; without any,
+all of them run, on a server of their own. With --url, an empty database on this machine, each can
+be run when the machine is quiet. With --dataset the step quality measures the ranking with the
+questions of a labelled set; otherwise questions are the first sentences of pages. --copies repeats
+the pages and gives all chunks other vectors, to measure the engine with more of them: made of those
+of the brain, or of the unit vectors in the rows of FILE (.npy). Ratios and processor times are more
+telling than times: both sides run in turn on the same machine. Recall is that of the ten nearest
+pages.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import shutil
 import sys
@@ -32,13 +37,17 @@ from postgres_server import start_server
 from gbrain.brain import Brain, today
 from gbrain.evaluate.datasets import load_dataset
 from gbrain.evaluate.metrics import ndcg, percentile
+from gbrain.remotes.indexing import index_pages
 from gbrain.search.lanes import keyword, vector
 from gbrain.shared_brain import SharedBrain
-from gbrain.store.partial_database import PartialDatabase
+from gbrain.store import keyword_index
 from gbrain.store.postgres import vector_search
-from gbrain.store.postgres.connection import SharedStore
+from gbrain.store.postgres.connection import LONG_TRANSACTION_SECONDS, SharedStore
 from gbrain.store.postgres.indexes import create_indexes, drop_word_indexes
-from gbrain.store.vectors import active_space
+from gbrain.store.postgres.page_loader import ParsedPages
+from gbrain.store.postgres.search_index import rebuild_totals
+from gbrain.store.postgres.vectors import ModelKey, push_vectors
+from gbrain.store.vectors import active_space, chunk_vectors
 from gbrain.text.query import parse_query
 from gbrain.types import Query, Scope
 
@@ -46,6 +55,10 @@ READERS = 8
 READER_SECONDS = 5.0
 # Exact searches of more chunks than the file has take seconds each.
 RECALL_QUESTIONS, RECALL_QUESTIONS_OF_COPIES = 200, 40
+# Chosen so that of 26,001 different texts the made vectors have about the local dimension of the
+# real ones, 22 to 27 instead of 31, and about their distances.
+NEIGHBOURS, STEP = 100, 0.3
+BLOCK = 20_000
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -126,36 +139,45 @@ def engine_only(shared: SharedBrain) -> Iterator[Any]:
 
 
 def measure_lanes(local: Brain, shared: SharedBrain, texts: list[str]) -> None:
-    assert isinstance(shared.database, PartialDatabase)
-    counts: dict[str, list[float]] = {"file": [], "engine": [], "whole query": []}
-    used: dict[str, list[float]] = {"file": [], "engine": [], "whole query": []}
-    for _ in range(2):
-        for values in (*counts.values(), *used.values()):
-            values.clear()
-        for text in texts:
-            query = parse(text)
-            before = time.process_time()
-            counts["file"].append(timed(lambda query=query: run_keyword(local, query))[0])
-            used["file"].append(time.process_time() - before)
-            with engine_only(shared) as whole:
+    """Time the keyword lane: its counts and scores alone, and with the pages that it returns."""
 
-                def lane(query: Query = query, whole: Any = whole) -> None:
-                    found = whole.count_pages_with(query.terms)
-                    whole.score_pages_and_chunks(query, found, shared.settings)
+    def score(brain: Brain, query: Query) -> None:
+        with brain.database.read_transaction() as connection:
+            counts = keyword_index.count_pages_with(connection, query.terms)
+            keyword.score_pages_and_chunks(connection, query, counts, brain.settings)
 
-                before = processor_time(shared)
-                counts["engine"].append(timed(lane)[0])
-                used["engine"].append(processor_time(shared) - before)
-            before = processor_time(shared)
-            counts["whole query"].append(
-                timed(lambda text=text: shared.query_with_trace(text, mode="bm25"))[0]
+    def score_shared(query: Query) -> None:
+        with engine_only(shared):
+            score(shared, query)
+
+    def search_shared(query: Query) -> None:
+        with shared._searching():
+            run_keyword(shared, query)
+
+    measured: dict[str, Callable[[Query], object]] = {
+        "scores, file": lambda query: score(local, query),
+        "scores, engine": score_shared,
+        "whole lane, file": lambda query: run_keyword(local, query),
+        "whole lane, engine": search_shared,
+        "whole query, file": lambda query: local.query_with_trace(query.text, mode="bm25"),
+        "whole query, engine": lambda query: shared.query_with_trace(query.text, mode="bm25"),
+        "hybrid query, file": lambda query: local.query_with_trace(query.text),
+        "hybrid query, engine": lambda query: shared.query_with_trace(query.text),
+    }
+    for name, work in measured.items():
+        # Once to warm up; pages that were parsed are known the second time.
+        for known in (False, True):
+            shared._parsed = shared._parsed if known else ParsedPages()
+            times, used = [], []
+            for text in texts:
+                query, before = parse(text), processor_time(shared)
+                times.append(timed(lambda work=work, query=query: work(query))[0])
+                used.append(processor_time(shared) - before)
+            again = ", pages known" if known else ""
+            print(
+                f"keyword, {name + again:34} {describe(times)}, processor {describe(used)}",
+                flush=True,
             )
-            used["whole query"].append(processor_time(shared) - before)
-    for name, values in counts.items():
-        print(
-            f"keyword lane, {name:12} {describe(values)}, processor {describe(used[name])}",
-            flush=True,
-        )
 
 
 def exact_scores(shared: SharedBrain, embedded: Any, query: Query) -> list[float]:
@@ -235,6 +257,24 @@ def _read_engine(arguments: tuple[str, Any]) -> int:
     return done
 
 
+def _read_plain(arguments: tuple[str, Any]) -> int:
+    """Ask for the ten nearest vectors in plain SQL, and for nothing else."""
+    url, vectors = arguments
+    done = 0
+    with SharedStore(url) as store:
+        store.connection.execute("SET hnsw.ef_search = 400")
+        until = time.monotonic() + READER_SECONDS
+        while time.monotonic() < until:
+            numbers = vectors[done % len(vectors)].tolist()
+            store.connection.execute(
+                "SELECT hash FROM gbrain.vectors WHERE model = 1 ORDER BY "
+                f"vector::halfvec({len(numbers)}) <#> %s::halfvec LIMIT 10".encode(),
+                (str(numbers),),
+            ).fetchall()
+            done += 1
+    return done
+
+
 def _read_file(arguments: tuple[Path, Any]) -> int:
     path, vectors = arguments
     done = 0
@@ -249,54 +289,120 @@ def _read_file(arguments: tuple[Path, Any]) -> int:
 
 def measure_readers(path: Path, url: str, vectors: Any) -> None:
     with ProcessPoolExecutor(READERS) as pool:
+        plain = sum(pool.map(_read_plain, [(url, vectors)] * READERS)) / READER_SECONDS
         engine = sum(pool.map(_read_engine, [(url, vectors)] * READERS)) / READER_SECONDS
         file = sum(pool.map(_read_file, [(path, vectors)] * READERS)) / READER_SECONDS
     print(
-        f"{READERS} readers: {engine:.0f} vector queries a second in the engine, {file:.0f} in "
-        f"the file: {engine / max(file, 0.1):.1f} times",
+        f"{READERS} readers, vector queries a second: {engine:.0f} in the engine, {file:.0f} in "
+        f"the file ({engine / max(file, 0.1):.1f} times), {plain:.0f} in plain SQL for ten vectors",
         flush=True,
     )
 
 
-def repeat_chunks(url: str, copies: int) -> None:
-    """Add copies of all pages, with the vectors of their chunks moved to a cosine of .87.
+def repeat_pages(url: str, copies: int, base: Any) -> None:
+    """Add copies of all pages, and give all chunks vectors made of those in `base`.
 
-    Neighbours among the chunks of the original have about that cosine too.
+    Slugs that follow each other get similar vectors, so that a filter by prefix is one by subject;
+    wings, types and tags have nothing to do with the vectors.
     """
     with SharedStore(url) as store:
         for number in range(1, copies):
-            began = time.monotonic()
-            with store.transaction() as cursor:
-                cursor.execute("SELECT set_config('statement_timeout', '0', true)")
-                drop_word_indexes(cursor)
-                for sql in (
-                    "DROP INDEX IF EXISTS gbrain.vectors_nearest_1",
-                    "INSERT INTO gbrain.search_pages (slug, sequence, type, wing, room, date, "
-                    "first_day, last_day, tags, meta, chunks, length, bounds, question_length, "
-                    f"words, questions) SELECT 'copy-{number}/' || slug, sequence, type, wing, "
-                    "room, date, first_day, last_day, tags, meta, chunks, length, bounds, "
-                    "question_length, words, questions FROM gbrain.search_pages "
-                    "WHERE slug NOT LIKE 'copy-%'",
-                    "INSERT INTO gbrain.search_chunks SELECT c.id, o.position, "
-                    f"o.hash || '\\x{number:02x}'::bytea, o.date, o.first_day, o.last_day, "
-                    "o.length, o.bounds, o.words FROM gbrain.search_chunks o "
-                    "JOIN gbrain.search_pages p ON p.id = o.page JOIN gbrain.search_pages c "
-                    f"ON c.slug = 'copy-{number}/' || p.slug WHERE p.slug NOT LIKE 'copy-%'",
-                    "INSERT INTO gbrain.vectors SELECT v.model, v.hash || "
-                    f"'\\x{number:02x}'::bytea, l2_normalize((v.vector::vector + "
-                    "(SELECT array_agg(0.1 * (random() - 0.5) + 0 * n) FROM "
-                    "generate_series(1, 384 + 0 * length(v.hash)) AS n)::vector)::halfvec) "
-                    "FROM gbrain.vectors v "
-                    "WHERE v.hash IN (SELECT c.hash FROM gbrain.search_chunks c "
-                    "JOIN gbrain.search_pages p ON p.id = c.page WHERE p.slug NOT LIKE 'copy-%')",
-                ):
-                    cursor.execute(sql.encode())
-            print(f"copy {number}: {time.monotonic() - began:.0f} s", flush=True)
-        with store.transaction() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', '0', true)")
-            from gbrain.store.postgres.search_index import rebuild_totals
-
+            taken, _ = timed(lambda number=number: _repeat_once(store, number))
+            print(f"copy {number}: {taken:.0f} s", flush=True)
+        with store.transaction(LONG_TRANSACTION_SECONDS) as cursor:
             rebuild_totals(cursor)
+            rows = cursor.execute(
+                "SELECT c.hash FROM gbrain.search_chunks c JOIN gbrain.search_pages p "
+                "ON p.id = c.page GROUP BY c.hash ORDER BY min(p.slug), min(c.position)"
+            ).fetchall()
+            model = cursor.execute("SELECT identity, dimension FROM gbrain.models").fetchone()
+            cursor.execute("DROP INDEX IF EXISTS gbrain.vectors_nearest_1")
+            cursor.execute("TRUNCATE gbrain.vectors")
+        key, hashes = ModelKey(*(model or ("", 0))), [row[0] for row in rows]
+        for start, vectors in enlarge_vectors(base, len(hashes)):
+            with store.transaction() as cursor:
+                chosen = hashes[start : start + len(vectors)]
+                push_vectors(cursor, key, list(zip(chosen, vectors, strict=True)))
+
+
+def _repeat_once(store: SharedStore, number: int) -> None:
+    """Add a copy of each page and of its chunks, with other hashes."""
+    with store.transaction(LONG_TRANSACTION_SECONDS) as cursor:
+        drop_word_indexes(cursor)
+        for sql in (
+            "INSERT INTO gbrain.search_pages (slug, sequence, type, wing, room, date, first_day, "
+            "last_day, tags, meta, chunks, length, bounds, question_length, words, questions) "
+            f"SELECT slug || '-copy-{number}', sequence, type, wing, room, date, first_day, "
+            "last_day, tags, meta, chunks, length, bounds, question_length, words, questions "
+            "FROM gbrain.search_pages WHERE slug NOT LIKE '%-copy-_'",
+            "INSERT INTO gbrain.search_chunks SELECT c.id, o.position, "
+            f"o.hash || '\\x{number:02x}'::bytea, o.date, o.first_day, o.last_day, o.length, "
+            "o.bounds, o.words FROM gbrain.search_chunks o JOIN gbrain.search_pages p "
+            "ON p.id = o.page JOIN gbrain.search_pages c "
+            f"ON c.slug = p.slug || '-copy-{number}' WHERE p.slug NOT LIKE '%-copy-_'",
+        ):
+            cursor.execute(sql.encode())
+
+
+def enlarge_vectors(base: Any, count: int) -> Iterator[tuple[int, Any]]:
+    """Yield unit vectors in blocks, each with its first number: `count` in all.
+
+    Each is a vector of `base` that is moved along differences between its neighbours, so that all
+    lie where those of texts do. Noise in all directions would not: it made copies of a text to
+    islands of their own.
+    """
+    rng = np.random.default_rng(5)
+    base = base.astype(np.float32) / np.linalg.norm(base.astype(np.float32), axis=1, keepdims=True)
+    near = np.zeros((len(base), NEIGHBOURS), np.int32)
+    for start in range(0, len(base), 2000):
+        cosines = base[start : start + 2000] @ base.T
+        cosines[cosines > 0.998] = -1
+        near[start : start + 2000] = np.argpartition(-cosines, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
+
+    def neighbours(rows: Any) -> Any:
+        return base[near[rows, rng.integers(0, NEIGHBOURS, len(rows))]]
+
+    order = np.concatenate(_similar_in_order(base, np.arange(len(base)), rng))
+    parents = order[np.arange(count) * len(base) // count]
+    own = np.zeros(count, bool)
+    own[np.unique(parents, return_index=True)[1]] = True
+    for start in range(0, count, BLOCK):
+        rows = parents[start : start + BLOCK]
+        moved = base[rows].copy()
+        moved += rng.uniform(0, 0.3, (len(rows), 1)) * (neighbours(rows) - moved)
+        for _ in range(10):
+            step = rng.normal(0, STEP, (len(rows), 1))
+            moved += step * (neighbours(rows) - neighbours(rows))
+        moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+        chosen = own[start : start + BLOCK]
+        moved[chosen] = base[rows[chosen]]
+        yield start, moved
+
+
+def _similar_in_order(base: Any, rows: Any, rng: Any) -> list[Any]:
+    """Return the rows in parts, similar ones near each other: halves along the main direction."""
+    if len(rows) < 20:
+        return [rows]
+    centred = base[rows] - base[rows].mean(0)
+    direction = centred[rng.integers(len(centred))]
+    for _ in range(4):
+        direction = centred.T @ (centred @ direction)
+        direction /= np.linalg.norm(direction)
+    rows = rows[np.argsort(centred @ direction)]
+    middle = len(rows) // 2
+    return [
+        *_similar_in_order(base, rows[:middle], rng),
+        *_similar_in_order(base, rows[middle:], rng),
+    ]
+
+
+def brain_vectors(local: Brain) -> Any:
+    """Return the vectors of the chunks of a brain."""
+    with local.database.read_transaction() as connection:
+        space = active_space(connection)
+        assert space is not None
+        ids = [row[0] for row in connection.execute("SELECT id FROM chunks ORDER BY id")]
+        return np.array(list(chunk_vectors(connection, space, ids).values()))
 
 
 def build_index(url: str) -> None:
@@ -314,53 +420,81 @@ def build_index(url: str) -> None:
     print(f"index {names}: {taken:.0f} s; chunks, sizes: {rows[0]}", flush=True)
 
 
+def push(path: Path, url: str) -> None:
+    with Brain.open(path) as brain:
+        brain.add_remote("bench", url)
+        taken, report = timed(lambda: brain.push("bench"))
+        print(f"push: {len(report.pushed):,} pages, {report.vectors:,} vectors {taken:.0f} s")
+        with SharedStore(url) as store:
+            print(f"search tables: {timed(lambda: index_pages(store))[0]:.0f} s", flush=True)
+
+
+STEPS = ("push", "index", "lanes", "recall", "readers")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("brain", type=Path)
+    parser.add_argument("steps", nargs="*", metavar="STEP", help=", ".join((*STEPS, "quality")))
     parser.add_argument("--dataset", type=Path)
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--copies", type=int, default=1)
+    parser.add_argument("--base", type=Path)
     parser.add_argument("--url")
     options = parser.parse_args()
+    if unknown := set(options.steps).difference(STEPS, ("quality",)):
+        parser.error(f"no such step: {', '.join(unknown)}")
+    steps = options.steps or (["push", "index", "quality"] if options.dataset else STEPS)
     with tempfile.TemporaryDirectory() as folder:
+        # What is added there is trusted there only.
+        os.environ["XDG_STATE_HOME"] = folder
         path = Path(folder, "brain.db")
         shutil.copy(options.brain, path)
         with Brain.open(path):
             pass
-        if options.url:
-            measure(path, options.url, options)
-            return
-        with start_server(
-            shared_buffers="1GB", max_wal_size="8GB", fsync="off", max_connections="40"
-        ) as server:
-            server.execute("CREATE DATABASE notes")
-            url = server.socket_url("notes")
-            with Brain.open(path) as brain:
-                brain.add_remote("bench", url)
-                taken, report = timed(lambda: brain.push("bench"))
-                print(
-                    f"push: {len(report.pushed):,} pages, {report.vectors:,} vectors {taken:.0f} s"
-                )
-                print(f"search tables: {timed(lambda: brain.index_remote('bench'))[0]:.0f} s")
-            measure(path, url, options)
+        with database(options.url) as url:
+            measure(path, url, steps, options)
 
 
-def measure(path: Path, url: str, options: argparse.Namespace) -> None:
-    if options.copies > 1:
-        repeat_chunks(url, options.copies)
-    build_index(url)
+@contextmanager
+def database(url: str | None) -> Iterator[str]:
+    """Yield the URL of a database: the given one, or one on a server of its own."""
+    if url:
+        yield url
+        return
+    settings = {"shared_buffers": "1GB", "max_wal_size": "8GB", "fsync": "off"}
+    with start_server(max_connections="40", **settings) as server:
+        server.execute("CREATE DATABASE notes")
+        yield server.socket_url("notes")
+
+
+def measure(path: Path, url: str, steps: Sequence[str], options: argparse.Namespace) -> None:
+    if "push" in steps:
+        push(path, url)
+        if options.copies > 1:
+            with Brain.open(path, read_only=True) as local:
+                base = np.load(options.base) if options.base else brain_vectors(local)
+            repeat_pages(url, options.copies, base)
+    if "index" in steps:
+        build_index(url)
+    if not {"quality", "lanes", "recall", "readers"}.intersection(steps):
+        return
     with Brain.open(path, read_only=True) as local, SharedBrain.open_shared(url) as shared:
         local.database.enable_mmap()
-        if options.dataset:
+        if "quality" in steps:
             measure_quality(local, shared, options.dataset, options.questions)
-            return
         copied = options.copies > 1
         most = RECALL_QUESTIONS_OF_COPIES if copied else RECALL_QUESTIONS
         texts = questions_of(local, max(options.questions, most))
-        vectors = [local.embedder.embed_query(text) for text in texts]
-        measure_lanes(local, shared, texts[: options.questions])
-        measure_recall(local, shared, vectors[:most], copied=copied)
-    measure_readers(path, url, vectors)
+        if "lanes" in steps:
+            measure_lanes(local, shared, texts[: options.questions])
+        vectors = []
+        if not {"recall", "readers"}.isdisjoint(steps):
+            vectors = [local.embedder.embed_query(text) for text in texts]
+        if "recall" in steps:
+            measure_recall(local, shared, vectors[:most], copied=copied)
+    if "readers" in steps:
+        measure_readers(path, url, vectors)
 
 
 if __name__ == "__main__":
