@@ -18,6 +18,7 @@ from gbrain.store.schema import (
     TABLES_6,
     TABLES_7,
     TABLES_9,
+    VECTOR_INDEX_12,
     VECTOR_TABLES,
 )
 from gbrain.store.vector_bits import rebuild_bits
@@ -103,6 +104,12 @@ def migrate(connection: sqlite3.Connection) -> None:
     def eleventh(db: Database) -> None:
         _run(db, INDEXES_11)
         db.conn.execute("PRAGMA user_version = 11")
+
+    @steps(name="0012_slots_by_hash")
+    def twelfth(db: Database) -> None:
+        for dimension in {space.dimension for space in all_spaces(db.conn)}:
+            _run(db, VECTOR_INDEX_12.format(dim=dimension))
+        db.conn.execute("PRAGMA user_version = 12")
 
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")

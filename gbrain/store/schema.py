@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 # How the keyword indexes read text: words are stemmed, case and accents do not count.
 KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
@@ -330,6 +330,13 @@ CREATE TABLE IF NOT EXISTS page_embeddings_bits_{dim} (
     PRIMARY KEY (model_id, segment)
 );
 """
+# The slots of chunks. SQLite has them in the index of the constraint too, but reads the row of the
+# vector as well: 11 ms instead of 4 for the 3,500 chunks of a filter.
+VECTOR_INDEX_12 = """
+CREATE INDEX IF NOT EXISTS page_embeddings_hash_{dim}
+    ON page_embeddings_vec_{dim}(model_id, hash, slot);
+"""
+VECTOR_TABLES += VECTOR_INDEX_12
 
 # The pages whose text may have a task: a checkbox or a word of Logseq. SQLite keeps the list.
 MAY_HAVE_TASKS = " OR ".join(

@@ -48,6 +48,10 @@ class VectorSpace(_SpaceNumbers):
     def bits(self) -> str:
         return f"page_embeddings_bits_{self.dimension}"
 
+    @property
+    def slot_index(self) -> str:
+        return f"page_embeddings_hash_{self.dimension}"
+
 
 def check_size(blob: object, size: int) -> None:
     """Raise BadBrain if a value read from a vector table is not a blob of this size."""
