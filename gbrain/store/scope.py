@@ -152,9 +152,45 @@ def days_condition(since: str | None, until: str | None, *, by_row: bool = False
 
 def chunk_condition(scope: Scope) -> Condition:
     """Return the condition for rows of `chunks`; a chunk without a date has its page's."""
+    if scope.since or scope.until:
+        # A page is in the range if one of its chunks is: only its other filters are left.
+        dated, own = (_in_range(table, scope.since, scope.until) for table in "dp")
+        rest = chunk_condition(scope._replace(since=None, until=None))
+        return Condition(
+            f"chunks.id IN (SELECT d.id FROM chunks AS d WHERE {dated.sql} "
+            "UNION ALL SELECT u.id FROM pages AS p CROSS JOIN chunks AS u ON u.page_id = p.id "
+            f"WHERE u.first_day IS NULL AND {own.sql}) AND {rest.sql}",
+            (*dated.values, *own.values, *rest.values),
+        )
     pages, days = page_condition(scope), chunk_days_condition(scope)
+    if not pages.values:
+        return days
     sql = f"chunks.page_id IN (SELECT pages.id FROM pages WHERE {pages.sql}) AND {days.sql}"
     return Condition(sql, (*pages.values, *days.values))
+
+
+def dated_chunk_condition(scope: Scope) -> Condition:
+    """Return the condition of `chunk_condition` for chunks that have a date of their own."""
+    days = _in_range("chunks", scope.since, scope.until)
+    rest = chunk_condition(scope._replace(since=None, until=None))
+    if scope.since or scope.until:
+        # As one term the rest uses no index: the one of the days is the best.
+        rest = rest._replace(sql=f"({rest.sql}) IS TRUE")
+    return Condition(f"{days.sql} AND {rest.sql}", (*days.values, *rest.values))
+
+
+def _in_range(table: str, since: str | None, until: str | None) -> Condition:
+    """Return the condition for rows with a date in the range.
+
+    The plus keeps SQLite from using an index. From a day on, few rows end later, but nearly all
+    start before the last day of the range: the index that starts with the last day is read then.
+    """
+    last, first = ("", "+") if since else ("+", "")
+    return Condition(
+        f"{table}.first_day IS NOT NULL "
+        f"AND {last}{table}.last_day >= ? AND {first}{table}.first_day <= ?",
+        (since or _ANY_DAY[0], until or _ANY_DAY[1]),
+    )
 
 
 def chunk_row_condition(scope: Scope) -> Condition:

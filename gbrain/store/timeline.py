@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from gbrain.errors import NotFound
 from gbrain.messages import did_you_mean
 from gbrain.store import page_writer, pages
-from gbrain.store.scope import chunk_condition, page_condition
+from gbrain.store.scope import dated_chunk_condition, page_condition
 from gbrain.text.timeline import add_entry, parse_entry, parse_list_item
 from gbrain.types import Scope
 
@@ -81,9 +81,9 @@ def _dated_sections(
 
     A heading that begins with a year alone, like "2026 goals", is no date.
     """
-    within = chunk_condition(scope)
+    within = dated_chunk_condition(scope)
     dated = (
-        "FROM chunks WHERE chunks.first_day IS NOT NULL AND part = 0 "
+        "FROM chunks WHERE part = 0 "
         "AND (kind = 'timeline' OR length(chunks.date) > 4 OR text GLOB '[-*+]*') "
         f"AND {'1' if page_id is None else 'chunks.page_id = ?'} AND {within.sql}"
     )
