@@ -39,6 +39,10 @@ class Command(TyperCommand):
         rich_utils.DEFAULT_STRING = ""
         super().format_help(ctx, formatter)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line; Typer writes {SLUG} for an argument SLUG."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
 
 class Commands(typer.Typer):
     """One command, or the subcommands of a group."""

@@ -136,7 +136,7 @@ def import_(
 def sync(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[DIR]...", help="Folders to sync (default: all imported folders)."),
+        typer.Argument(metavar="[DIR...]", help="Folders to sync (default: all imported folders)."),
     ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Keep running; import each change at once.")

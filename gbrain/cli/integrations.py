@@ -153,7 +153,7 @@ def _serve_http(
 def schema(
     name: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="A document, or a command that prints it."),
+        typer.Argument(metavar="[NAME...]", help="A document, or a command that prints it."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -196,7 +196,10 @@ class Shell(StrEnum):
     ),
 )
 def completion(
-    shell: Annotated[Shell | None, typer.Argument(help="Shell (default: $SHELL).")] = None,
+    shell: Annotated[
+        Shell | None,
+        typer.Argument(metavar="[SHELL]", help="bash, zsh or fish (default: your $SHELL)."),
+    ] = None,
 ) -> None:
     """Print a script for Tab completion in your shell.
 

@@ -297,7 +297,7 @@ def _kind(name: str, parameter: Any) -> str:
         return "|".join(choices)
     if name == "schema":
         return "|".join(document.name for document in list_documents())
-    written = (parameter.metavar or "").rstrip(".").strip("[]")
+    written = (parameter.metavar or "").strip("[].")
     for where in (name, ""):
         if (where, parameter.name) in _KIND_OF_PARAMETER:
             return _KIND_OF_PARAMETER[where, parameter.name]

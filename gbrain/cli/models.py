@@ -75,7 +75,9 @@ def _document(row: ModelRow, next_id: int | None = None) -> Document:
 
 @model.command("verify", epilog=examples("gbrain model verify"))
 def verify(
-    name: Annotated[str | None, typer.Argument(help="Model (default: the active one).")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Model (default: the active one).")
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
     db: Db = None,

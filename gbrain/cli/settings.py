@@ -117,7 +117,7 @@ def config_set(
 )
 def config_reset(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Settings to reset.")
+        list[str] | None, typer.Argument(metavar="[NAME...]", help="Settings to reset.")
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Reset all settings.")] = False,
     quiet: Quiet = False,

@@ -10,6 +10,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
+from typer import Context
 from typer.main import get_command
 
 from gbrain.cli.app import COMMANDS, app
@@ -97,6 +98,18 @@ def test_every_command_takes_one_line_of_the_help() -> None:
     summaries = {name: EVERY[name].help.split("\n")[0] for name in EVERY if name in COMMANDS}
     assert summaries["search"] == "Find pages by keyword."
     assert {name: text for name, text in summaries.items() if len(text) > 60} == {}
+
+
+def test_usage_names_arguments_in_capitals_and_optional_ones_in_brackets() -> None:
+    usages = {
+        name: command.collect_usage_pieces(Context(command, info_name=name))
+        for name, command in EVERY.items()
+    }
+    assert usages["rename"] == ["[OPTIONS]", "SLUG", "NEW"]
+    assert usages["sync"] == ["[OPTIONS]", "[DIR...]"]
+    pieces = [piece for usage in usages.values() for piece in usage]
+    named = re.compile(r"[A-Z:]+(\.\.\.)?|\[[A-Z:]+(\.\.\.)?\]")
+    assert [piece for piece in pieces if not named.fullmatch(piece)] == []
 
 
 def test_every_command_with_messages_has_quiet() -> None:
