@@ -323,7 +323,9 @@ class Verdict(NamedTuple):
     """How well a query was answered; `confidence` is the chance that the first hit answers it.
 
     `missing` are the rarest words of the query that the first hit does not contain. `about` is the
-    person of whom the first hit says what fits, if the query asks about another one.
+    person of whom the first hit says what fits, if the query asks about another one. `covered` is
+    the share of the query's words that the first hit contains, rare words counting more; 1 if that
+    tells nothing.
     """
 
     grade: Grade
@@ -331,6 +333,7 @@ class Verdict(NamedTuple):
     reasons: tuple[str, ...]
     missing: tuple[str, ...] = ()
     about: str | None = None
+    covered: float = 1.0
 
 
 class ContextChunk(NamedTuple):

@@ -42,11 +42,11 @@ from gbrain.types import (
     Budget,
     ContextChunk,
     DroppedChunk,
-    Grade,
     LaneResult,
     Query,
     Ranked,
     StopReason,
+    Verdict,
 )
 
 # Candidates that do not fit before the selection stops trying shorter ones.
@@ -66,6 +66,10 @@ _MIN_REPEATED_BYTES = 40
 # is right. Of 250 everyday questions 8 are graded so wrongly; 200 tokens have the answers of 3, 250
 # those of 5, 300 of 6 and 500 of 7. The best line of each page alone has those of 4.
 _MAX_TOKENS_WITHOUT_ANSWER = 300
+
+# If the first page has less than this share of the question's words, the others have little to add:
+# of 71 such questions with an answer, none loses it with four times the floor, in half the tokens.
+_FEW_WORDS_COVERED, _FLOOR_WITHOUT_WORDS = 0.3, 4.0
 
 # More than in most text; it decides only how many texts are counted together.
 _CHARACTERS_PER_TOKEN = 6
@@ -89,15 +93,17 @@ def assemble_context(
     count_tokens: Callable[[Sequence[str]], list[int]],
     *,
     max_pages: int | None = None,
-    grade: Grade = "partial",
+    verdict: Verdict | None = None,
 ) -> tuple[tuple[ContextChunk, ...], Budget]:
     """Return the context in at most `limit` tokens, and the budget with the reason it stopped.
 
-    Text comes from the first `max_pages` pages (None: from all), and from pages they link to.
+    Text comes from the first `max_pages` pages (None: from all), and from pages they link to. The
+    less they answer the query by its `verdict`, the shorter it is.
     """
     count = TokenCounts(count_tokens)
     pages = _PageCache(connection)
-    tokens = min(limit, _MAX_TOKENS_WITHOUT_ANSWER) if grade == "nothing" else limit
+    unanswered = verdict is not None and verdict.grade == "nothing"
+    tokens = min(limit, _MAX_TOKENS_WITHOUT_ANSWER) if unanswered else limit
     selection = ContextSelection(tokens, count)
     dropped: list[DroppedChunk] = []
     odds = chunk_log_odds(lanes, ranked)
@@ -108,6 +114,8 @@ def assemble_context(
     floor = settings.context_floor * total / _BYTES_OF_FLOOR if odds else 0.0
     if BROAD_QUESTION.search(query.text):
         floor *= BROAD_SHARE
+    if verdict and verdict.grade == "partial" and verdict.covered < _FEW_WORDS_COVERED:
+        floor *= _FLOOR_WITHOUT_WORDS
     relevant = [text for text in texts if text.density >= floor or text is texts[0]]
     count.add(_likely_to_fit(relevant, pages, tokens))
     seen_on: dict[bytes, int] = {}
@@ -134,7 +142,7 @@ def assemble_context(
         stopped = _add_related(connection, selection, pages, taken, query, dropped)
         if not dropped and len(relevant) < len(texts):
             stopped = "relevance"
-    if grade == "nothing" and texts:
+    if unanswered and texts:
         stopped = "verdict"
     chunks = _context_chunks(connection, selection, pages, count)
     while sum(chunk.tokens for chunk in chunks) > limit:

@@ -393,7 +393,7 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
             context, budget = assemble_context(
                 connection, query, _with_full_bonuses(ranked, results), lanes.by_name, settings,
                 plan.budget, plan.count_tokens,
-                max_pages=plan.max_context_pages, grade=verdict.grade,
+                max_pages=plan.max_context_pages, verdict=verdict,
             )  # fmt: skip
             detail["pieces"], detail["tokens"] = len(context), budget.used
     notices = (

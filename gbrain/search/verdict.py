@@ -151,7 +151,8 @@ def compute_verdict(
         # A page in another language has other words.
         missing, reasons = (), [reason for reason in reasons if reason not in about_words]
     spoken_of = person.found if person and person.known else None
-    return Verdict(grade, round(confidence, 4), tuple(reasons), missing, spoken_of)
+    of_all = 1.0 if vector and across_languages else _covered_share(facts, pages, unknown=1.0)
+    return Verdict(grade, round(confidence, 4), tuple(reasons), missing, spoken_of, of_all)
 
 
 def _signal_across_languages(vector: Sequence[Candidate]) -> float:

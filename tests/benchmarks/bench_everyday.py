@@ -94,11 +94,14 @@ def typos(brain: Brain, row: Row) -> Measures:
 
 
 def fresh(brain: Brain, row: Row) -> Measures:
-    """Measure whether a note that was just written is found by meaning, without `embed`."""
+    """Measure whether a note that was just written is found by meaning, as it is after `embed`."""
     brain.put(row["slug"], row["note"].encode())
     answer = brain.query(row["question"])
+    brain.embed()
+    later = brain.query(row["question"])
     brain.delete(row["slug"])
-    return rank_measures(answer, {"slugs": [row["slug"]]})
+    same = [hit.slug for hit in answer.hits] == [hit.slug for hit in later.hits]
+    return rank_measures(answer, {"slugs": [row["slug"]]}) | {"as after embed": same}
 
 
 LISTS: dict[str, Callable[[Brain, Row], Measures]] = {

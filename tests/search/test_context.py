@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
+from gbrain.search import context as context_module
 from gbrain.text.citations import lines_hash, split_lines
 from gbrain.types import Answer, ContextChunk, Scope
 
@@ -306,3 +307,20 @@ def test_no_answer_gives_a_short_context(embedded: Brain) -> None:
     assert answer.budget
     assert answer.budget.stopped == "verdict"
     assert 0 < answer.budget.used <= 500
+
+
+def test_a_question_whose_words_are_missing_gets_a_shorter_context(
+    embedded: Brain, monkeypatch
+) -> None:
+    question = "zeppelin maintenance schedule"
+    shorter = context(embedded, question, 4000)
+    assert (shorter.verdict.grade, shorter.verdict.missing) == (
+        "partial",
+        ("zeppelin", "maintenance"),
+    )
+    monkeypatch.setattr(context_module, "_FEW_WORDS_COVERED", 0.0)
+    longer = context(embedded, question, 4000)
+    assert shorter.budget
+    assert longer.budget
+    assert shorter.budget.used < 0.6 * longer.budget.used
+    assert pieces(shorter)[0].slug == pieces(longer)[0].slug
