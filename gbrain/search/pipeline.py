@@ -155,7 +155,8 @@ def run_query(
                 database, connection, query, plan, match, trace, parallel=False
             )
         if backlog and backlog.waiting:
-            found = found._replace(lanes=found.lanes._replace(backlog=backlog))
+            lanes = found.lanes._replace(backlog=backlog)
+            found = found._replace(lanes=lanes, weights=_weigh_backlog(found.weights, backlog))
         results = _rank(connection, query, plan, found, trace)
         _add_scores(trace, results)
         return _build_answer(connection, results, trace), results
@@ -217,6 +218,19 @@ def _find_candidates(
     if asked:
         lanes.by_name[QUESTIONS] = LaneResult(asked)
     return Candidates(match, intent, weights, lanes, time)
+
+
+def _weigh_backlog(weights: Mapping[str, float], backlog: Backlog) -> Mapping[str, float]:
+    """Return the lane weights with less for vectors, the more chunks have none yet.
+
+    Among few pages the most similar one is not similar. With 5, 20, 50 and 75 % of the everyday
+    notes embedded, the first hit was right for 10, 15, 36 and 54 % of the questions with the full
+    weight, and for 58, 59, 57 and 54 % with the square of the share; by keyword for 58 %.
+    """
+    if "vector" not in weights:
+        return weights
+    embedded = 1 - backlog.waiting / backlog.chunks
+    return {**weights, "vector": embedded**2 * weights["vector"]}
 
 
 def _find_pages_asked(

@@ -201,6 +201,21 @@ def test_an_answer_says_how_many_chunks_are_not_embedded(
         assert brain.query(LUKEWARM).notice is None
 
 
+def test_the_few_embedded_pages_do_not_outrank_what_keywords_find(brain: Brain) -> None:
+    put_many_chunks(brain)
+    brain.put("harbour", b"# Harbour\n\nThe gate of the harbour was painted green in May.\n")
+    for number in range(12):
+        brain.put(
+            f"paint/{number}", f"# Paint {number}\n\nA tin of paint, shade {number}.\n".encode()
+        )
+        brain.embed(f"paint/{number}")
+    answer = brain.query("which colour did we paint the gate")
+    assert answer.mode == "hybrid"
+    assert answer.notice is not None
+    assert slugs(answer)[0] == "harbour"
+    assert any(slug.startswith("paint/") for slug in slugs(answer))
+
+
 def test_a_read_only_brain_says_what_is_not_embedded(brain: Brain) -> None:
     brain.put("birds", b"# Birds\n\nThe heron stands in the marsh.\n")
     with Brain.open(brain.path, read_only=True) as reader:
