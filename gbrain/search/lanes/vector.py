@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 # Vectors scored exactly for each page of the pool. With ten, the first ten pages were those of an
 # exact search.
 _EXACT_PER_PAGE = 10
+# The same in a brain with many vectors, where the best ones are on many pages. On SciFact, nDCG@10
+# is .7755 with four and .7738 with ten, R@5 .8342 and .8354; on 50,000 pages it takes 4 ms less.
+_EXACT_PER_PAGE_OF_MANY = 4
 
 # The slots of a scope with at most this many pages are listed, which takes as long as a scan of
 # 150,000 codes. For a larger one the best of all are looked up in the scope.
@@ -107,7 +110,7 @@ def find_nearest(
     chunks: list[ScoredChunk] = []
     pages: set[int] = set()
     # One long page can fill the first batch: go on until the pool is full.
-    for batch in _likely_slots(connection, space, embedded, query, _EXACT_PER_PAGE * pool, scan):
+    for batch in _likely_slots(connection, space, embedded, query, pool, scan):
         found = exact_cosines(connection, space, embedded, batch, query.scope)
         chunks += found
         pages.update(chunk.page_id for chunk in found)
@@ -151,19 +154,20 @@ def _likely_slots(
     space: VectorSpace,
     embedded: Floats,
     query: Query,
-    stride: int,
+    pool: int,
     scan: Scan,
 ) -> Iterator[Slots]:
-    """Yield slots in batches, best first; `stride` is the size of the first batch.
+    """Yield slots in batches, best first; the first batch is for `pool` pages.
 
     All slots of the scope are among them, and perhaps others.
     """
     import numpy as np
 
-    scope = query.scope
+    scope, stride = query.scope, _EXACT_PER_PAGE * pool
     if scope.unlimited or scope_has_more_than(connection, scope, MAX_LISTED_PAGES):
         seen = np.zeros(0, np.int64)
-        for count in (stride, (2 if scope.unlimited else 3) * stride):
+        few = min(stride, max(_EXACT_PER_PAGE_OF_MANY * pool, _EXACT_PER_PAGE * query.limit))
+        for count in (few, 2 * stride) if scope.unlimited else (stride, 3 * stride):
             nearest = nearest_slots(connection, space, embedded, count)
             if nearest is None:
                 break
