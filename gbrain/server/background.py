@@ -82,10 +82,8 @@ def _request(brain: Path, kind: str) -> list[tuple[bytes, bytes]]:
 
 
 def _start(brain: Path, idle_minutes: float | None) -> tuple[subprocess.Popen[bytes], Path]:
-    log = state_folder() / "warm.log"
-    make_folder(log.parent)
+    log, handle = _open_log()
     idle = [] if idle_minutes is None else ["--idle", f"{round(60 * idle_minutes)}s"]
-    handle = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
     try:
         started = subprocess.Popen(
             [sys.executable, "-m", "gbrain", "up", "--foreground", "--db", str(brain), *idle],
@@ -99,6 +97,16 @@ def _start(brain: Path, idle_minutes: float | None) -> tuple[subprocess.Popen[by
         os.close(handle)
     _started.append(started)
     return started, log
+
+
+def _open_log() -> tuple[Path, int]:
+    """Return a file for the messages of the process; the null device in a read-only home."""
+    log = state_folder() / "warm.log"
+    try:
+        make_folder(log.parent)
+        return log, os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    except (OSError, GbrainError):
+        return Path(os.devnull), os.open(os.devnull, os.O_WRONLY)
 
 
 def _wait(done: Callable[[], bool], seconds: float) -> bool:

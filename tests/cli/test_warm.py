@@ -281,6 +281,15 @@ def test_a_folder_for_sockets_that_cannot_be_made_is_an_error(
     assert "XDG_RUNTIME_DIR" in refused.error["hint"]
 
 
+def test_up_needs_no_folder_for_its_messages(
+    embedded: Path, run, tmp_path: Path, monkeypatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert run("up").stderr.startswith("Warm: process ")
+    assert "has ended" in run("down").stderr
+
+
 def test_an_unused_process_ends(embedded: Path) -> None:
     pid = start_and_wait(embedded, idle_minutes=0.05)["pid"]
     until = time.monotonic() + 20
