@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gbrain.text import foreign_dates
 from gbrain.text.date_questions import split_question
 from gbrain.text.dates import leading_written_date
 from gbrain.text.page import parse_page
@@ -55,6 +59,36 @@ QUESTIONS = {
 def test_a_date_in_a_question_is_read(question: str, days: str) -> None:
     period = split_question(f"{question}", TODAY).levels[0][0]
     assert f"{period.first} {period.last}" == days
+
+
+_TABLES = (
+    foreign_dates.FOREIGN_MONTHS, foreign_dates._LEADS, foreign_dates._UNITS,
+    foreign_dates._WAYS_BEFORE, foreign_dates._WAYS_AFTER, foreign_dates._COUNTS,
+    foreign_dates._ORDINALS,
+)  # fmt: skip
+_OTHER_WORDS = (
+    "zwischen tra fra tussen und et y e von van del bis al hace faz fa geleden les dei der dem die "
+    "o jahr jahre anno seit op na des 2024 3 3. 14 Monday quarter week end in a am an May the cell"
+)
+
+
+@given(
+    st.lists(st.sampled_from([*(w for table in _TABLES for w in table), *_OTHER_WORDS.split()])),
+    st.sampled_from([" ", " ", "", "-", ". ", "'"]),
+    st.sampled_from([str.lower, str.title, str.upper]),
+)
+def test_a_question_that_is_not_translated_has_nothing_to_translate(
+    words: list[str], between: str, case: Callable[[str], str]
+) -> None:
+    text = case(between.join(words))
+    assert foreign_dates._may_have_foreign_date(text) or (
+        foreign_dates._translate_phrases(text) == text
+    )
+
+
+@pytest.mark.parametrize("question", ["support group meeting yesterday", "in April 2026 or May"])
+def test_an_english_question_needs_no_translation(question: str) -> None:
+    assert not foreign_dates._may_have_foreign_date(question)
 
 
 @pytest.mark.parametrize(
