@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from gbrain.errors import NotFound
 from gbrain.messages import did_you_mean
 from gbrain.store import page_writer, pages
+from gbrain.store.remembered import remember
 from gbrain.store.scope import dated_chunk_condition, page_condition
 from gbrain.text.timeline import add_entry, parse_entry, parse_list_item
 from gbrain.types import Scope
@@ -88,7 +89,6 @@ def _dated_sections(
         f"AND {'1' if page_id is None else 'chunks.page_id = ?'} AND {within.sql}"
     )
     values = (*(() if page_id is None else (page_id,)), *within.values)
-    total = connection.execute(f"SELECT count(*) {dated}", values).fetchone()[0]
     rows = connection.execute(
         f"SELECT {_DATED.format('found')}, section, page_id, title "
         f"FROM (SELECT first_day, date, section, page_id {dated}) AS found "
@@ -96,7 +96,14 @@ def _dated_sections(
         "ORDER BY found.first_day DESC, found.date DESC, slug, section LIMIT ?",
         (*values, -1 if limit is None else limit),
     )
-    return [_Dated(*row) for row in rows], total
+    found = [_Dated(*row) for row in rows]
+    if limit is None:
+        return found, len(found)
+    return found, remember(
+        connection,
+        ("dated_sections", scope, page_id),
+        lambda: connection.execute(f"SELECT count(*) {dated}", values).fetchone()[0],
+    )
 
 
 def _dated_pages(
@@ -109,8 +116,10 @@ def _dated_pages(
     from gbrain.text.page import event_date
 
     within = page_condition(scope)
+    # All pages are read faster in their own order than in that of their days.
+    order = "NOT INDEXED" if page_id is None and scope.unlimited else ""
     rows = connection.execute(
-        f"SELECT {_DATED.format('pages')}, -1, id, title, path, meta FROM pages "
+        f"SELECT {_DATED.format('pages')}, -1, id, title, path, meta FROM pages {order} "
         "WHERE length(date) > 4 AND CASE WHEN json_valid(meta) THEN json_type(meta) END = 'object' "
         "AND last_day >= ? AND first_day <= ? AND NOT EXISTS "
         "(SELECT 1 FROM chunks AS e WHERE e.page_id = pages.id AND e.date = pages.date) "
