@@ -19,7 +19,8 @@ command = Module()
 )
 def ui(
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port (default: any free one).")
+        int,
+        typer.Option("--port", metavar="N", min=0, max=65535, help="Port (default: any free one)."),
     ] = 0,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address, open no browser.")

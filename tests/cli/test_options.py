@@ -86,6 +86,18 @@ def test_the_help_of_an_option_says_its_default() -> None:
     assert [option for option in shown if "default" not in option[2]] == []
 
 
+def test_the_value_of_an_option_has_a_name() -> None:
+    """Without one the help would say <int range>."""
+    taking = [
+        (name, parameter)
+        for name in EVERY
+        for parameter in EVERY[name].params
+        if parameter.param_type_name == "option" and not parameter.is_flag
+    ]
+    assert len(taking) > 100
+    assert [(name, each.opts) for name, each in taking if not each.metavar] == []
+
+
 def test_paragraphs_of_help_have_no_line_breaks() -> None:
     """Help is wrapped to the width of the terminal, and only once."""
     paragraphs = [part for name in EVERY for part in EVERY[name].help.split("\n\n")]
