@@ -286,6 +286,9 @@ def run_command(words: list[str]) -> int:
     try:
         program().main(words)
     except SystemExit as end:
+        # Whoever reads the output has enough of it: Typer and Rich would exit with 1.
+        if isinstance(end.__context__, BrokenPipeError):
+            return 0
         return end.code if isinstance(end.code, int) else 0
     except Exception as error:
         from gbrain.cli.errors import internal_error, report

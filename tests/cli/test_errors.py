@@ -106,6 +106,16 @@ def test_a_reader_that_leaves_early_is_no_error(sample):
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.parametrize("words", [["--help"], ["query", "--help"], ["config", "--help"]])
+def test_help_for_a_reader_that_has_left_is_no_error(words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = [sys.executable, "-m", "gbrain", *words]
+    ran = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
 def test_no_colour_and_no_frames_in_a_pipe(sample):
     for words in (("search", "river"), ("list",), ("get", "people/alice-chen")):
         assert "\x1b" not in shell(*words).stdout
