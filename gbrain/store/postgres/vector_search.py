@@ -150,12 +150,10 @@ def _search_exactly(
     # The query in half precision orders the chunks, and the score of the best is computed in full.
     return _execute(
         cursor,
-        "SELECT page, position, -(vector::vector <#> %s::vector) FROM (WITH inside "
-        "AS MATERIALIZED (SELECT c.page, c.position, c.hash "
-        "FROM gbrain.search_chunks c JOIN gbrain.search_pages p ON p.id = c.page "
-        f"WHERE {inside.sql}) SELECT page, position, v.vector "
-        f"FROM inside JOIN gbrain.vectors v ON v.model = {model} AND v.hash = inside.hash "
-        f"ORDER BY v.vector <#> %s::halfvec, page, position LIMIT {limit}) AS best",
+        "SELECT page, position, -(vector::vector <#> %s::vector) FROM (SELECT c.page, c.position, "
+        "v.vector FROM gbrain.search_chunks c JOIN gbrain.search_pages p ON p.id = c.page "
+        f"JOIN gbrain.vectors v ON v.model = {model} AND v.hash = c.hash WHERE {inside.sql} "
+        f"ORDER BY v.vector <#> %s::halfvec, c.page, c.position LIMIT {limit}) AS best",
         (vector, *inside.values, vector),
     )
 
