@@ -185,21 +185,28 @@ class ModelMethods(BrainFile):
 
     def model(self, name: str) -> ModelRow:
         """Return the model called `name`; NotFound lists the names there are."""
-        from gbrain.models.catalog import OPTIONAL_MODELS, packaged_model
+        from gbrain.models.catalog import OPTIONAL_MODELS, PACKAGED_MODEL, packaged_model
         from gbrain.store import models
 
         self.active_model()
         with self.database.read_transaction() as connection:
-            known = {row.name for row in models.list_models(connection)}
-        if name not in known and name in OPTIONAL_MODELS:
+            known = {row.name: row for row in models.list_models(connection)}
+        is_packaged = name in (PACKAGED_MODEL, *OPTIONAL_MODELS)
+        if is_packaged and (name not in known or _has_changed(known[name])):
             self._add_packaged(packaged_model(name))
         with self.database.read_transaction() as connection:
             return models.require_model(connection, name)
 
     def _add_packaged(self, spec: ModelSpec) -> None:
-        """Register a packaged model, unless another model has its name."""
-        from gbrain.errors import Conflict
+        """Register a packaged model, unless another model has its name.
 
+        An earlier version of it, which is no longer packaged, gets another name.
+        """
+        from gbrain.errors import Conflict
+        from gbrain.store import models
+
+        with self.database.write_transaction() as connection:
+            models.rename_earlier_version(connection, spec.name, spec.identity)
         with suppress(Conflict):
             self.add_model(spec, packaged=True)
 
@@ -212,6 +219,12 @@ class ModelMethods(BrainFile):
         from gbrain.trust import is_trusted
 
         if model.folder is None:
+            if _has_changed(model):
+                # Its vectors and those of the new version cannot be compared.
+                raise ModelUnavailable(
+                    f"{model.name} has changed since the notes were embedded with it",
+                    hint=f"gbrain model use {model.name} embeds them again.",
+                )
             return packaged_model(model.name)
         spec = spec_from_description(json.loads(model.description), Path(model.folder))
         with self.database.read_transaction() as connection:
@@ -519,6 +532,16 @@ class ModelMethods(BrainFile):
         else:
             file = (status.st_dev, status.st_ino)
         return BrainState(file, schema, model.identity if model else None)
+
+
+def _has_changed(model: ModelRow) -> bool:
+    """Tell whether a packaged model is another version than the one that a brain knows."""
+    from gbrain.models.catalog import packaged_model
+
+    try:
+        return model.folder is None and packaged_model(model.name).identity != model.identity
+    except ModelUnavailable:
+        return False
 
 
 def _trust_key(spec: ModelSpec) -> str:

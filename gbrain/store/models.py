@@ -113,6 +113,15 @@ def add_model(
     )  # fmt: skip
 
 
+def rename_earlier_version(connection: sqlite3.Connection, name: str, identity: str) -> None:
+    """Give a packaged model of this name that has another identity a name of its own."""
+    connection.execute(
+        "UPDATE embedding_models SET name = name || '-' || substr(identity, 1, 8) "
+        "WHERE name = ? AND identity <> ? AND folder IS NULL",
+        (name, identity),
+    )
+
+
 def save_files_stamp(connection: sqlite3.Connection, model: ModelRow, stamp: str) -> None:
     """Record the stamp of a model's files, which were verified just now."""
     connection.execute(

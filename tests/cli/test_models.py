@@ -136,6 +136,25 @@ def test_a_model_that_is_not_installed_says_what_to_install(run, brain_path, mon
     assert "pip install 'gbrain[languages]'" in run("model", "list").stderr
 
 
+def test_vectors_of_an_earlier_version_are_not_compared(run, brain_path):
+    run("put", "birds", stdin=b"The heron stands in the marsh.\n")
+    assert run("embed", "--json").json["embedded"] == 1
+    with closing(sqlite3.connect(brain_path)) as connection, connection:
+        earlier = "0" * 64
+        identity = packaged_model().identity
+        connection.execute("UPDATE embedding_models SET identity = ?", (earlier,))
+        connection.execute("UPDATE learned SET value = ? WHERE value = ?", (earlier, identity))
+    answer = run("query", "heron", "--mode", "hybrid", "--json").json
+    assert answer["fell_back_to_bm25"]
+    assert "has changed" in answer["notice"]
+    assert "gbrain model use bge-small-en-v1.5" in answer["notice"]
+    assert run("model", "use", "bge-small-en-v1.5").exit_code == 0
+    answer = run("query", "heron", "--mode", "hybrid", "--json").json
+    assert not answer["fell_back_to_bm25"]
+    names = [model["name"] for model in run("model", "list", "--json").json["models"]]
+    assert {"bge-small-en-v1.5-00000000", "bge-small-en-v1.5"} <= set(names)
+
+
 def test_a_model_that_answers_worse_is_used_only_on_demand(run, moved, brain_path):
     run("model", "use", "bge-small-en-v1.5", "--no-selftest")
     run("embed", "--quiet")
