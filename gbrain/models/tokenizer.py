@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,12 +106,18 @@ def is_english_word(word: str) -> bool:
 
 def english_share(words: Collection[str]) -> float:
     """Return which share of the words are one token of the packaged English model, as written."""
+    known = _english_tokens()
+    return sum(word.lower() in known for word in words) / (len(words) or 1)
+
+
+@cache
+def _english_tokens() -> frozenset[str]:
+    """Return the tokens of the packaged English model that are whole words; none without it."""
     try:
-        vocabulary = (Path(__file__).parent / PACKAGED_MODEL / TOKENIZER_FILE).read_bytes()
+        vocabulary = (Path(__file__).parent / PACKAGED_MODEL / TOKENIZER_FILE).read_text("utf-8")
     except OSError:
-        return 0.0
-    known = [word for word in words if f'"{word.lower()}":'.encode() in vocabulary]
-    return len(known) / (len(words) or 1)
+        return frozenset()
+    return frozenset(re.findall(r'"([^\W\d_]+)":', vocabulary))
 
 
 def _possible_bases(word: str) -> Iterator[str]:

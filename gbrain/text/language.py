@@ -31,7 +31,11 @@ _ALPHABETS = {
     "ru": "\u0400-\u04ff",
     "el": "\u0370-\u03ff",
     "hi": "\u0900-\u097f",
+    # Letters of Vietnamese alone, among Latin ones.
+    "vi": "\u01a0\u01a1\u01af\u01b0\u1ea0-\u1ef9",
 }
+# Of the words of a Vietnamese text, at least this share has such a letter.
+_MIN_VIETNAMESE_SHARE = 0.2
 _OF_ALPHABET = {language: re.compile(f"[{letters}]") for language, letters in _ALPHABETS.items()}
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|\[\[|\]\]", re.DOTALL)
@@ -48,6 +52,8 @@ def detect_language(text: str) -> str | None:
     letters = {language: len(found.findall(text)) for language, found in _OF_ALPHABET.items()}
     if letters["ja"] >= _MIN_LETTERS_OF_ALPHABET // 2:
         letters["ja"] += letters.pop("zh")
+    if letters.pop("vi") >= max(_MIN_LETTERS_OF_ALPHABET, _MIN_VIETNAMESE_SHARE * len(words)):
+        return "vi"
     alphabet = max(letters, key=lambda language: letters[language])
     # A word of another alphabet has at least two letters or signs.
     if letters[alphabet] >= max(_MIN_LETTERS_OF_ALPHABET, 2 * len(words)):

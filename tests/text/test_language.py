@@ -64,6 +64,13 @@ def test_the_language_of_a_question(question: str, language: str | None) -> None
     assert question_language(question) == language
 
 
+def test_vietnamese_is_told_by_its_letters() -> None:
+    note = "Ngâm gạo nếp từ tối hôm trước, luộc bánh mười tiếng, thay nước hai lần."
+    assert detect_language(note) == "vi"
+    assert question_language("Chó con học lớp huấn luyện hôm nào?") == "vi"
+    assert detect_language("Phở is what we ate at the place near the station with them.") == "en"
+
+
 def test_alphabets() -> None:
     assert is_written_in("de", "fire insurance")
     assert not is_written_in("ja", "fire insurance")
