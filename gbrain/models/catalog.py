@@ -22,10 +22,9 @@ PACKAGED_RERANKER = "ms-marco-MiniLM-L-12-v2"
 DESCRIPTION_FILE = "gbrain.json"
 # Another file name, so that a reranker is never mistaken for an embedding model.
 RERANKER_DESCRIPTION_FILE = "reranker.json"
-# Directions that tell languages apart, which are removed from every vector: rows of float32.
-LANGUAGE_DIRECTIONS_FILE = "language_directions.f32"
-# What all vectors of queries have in common, and all of chunks: two rows, subtracted after that.
-COMMON_PARTS_FILE = "common_parts.f32"
+# Applied to every vector so that languages are no longer apart: rows of float32, a square matrix,
+# then an offset of queries and one of chunks.
+LANGUAGE_MAP_FILE = "language_map.f32"
 MODEL_PATHS = ("model.onnx", "onnx/model.onnx")
 POOLINGS = ("cls", "mean")
 MAX_SLOPE = 100

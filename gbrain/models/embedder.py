@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gbrain.errors import ModelUnavailable
-from gbrain.models.catalog import COMMON_PARTS_FILE, LANGUAGE_DIRECTIONS_FILE
+from gbrain.models.catalog import LANGUAGE_MAP_FILE
 from gbrain.models.files import check_sizes
 from gbrain.models.runtime import Transformer, open_session_and, usable_cores
 from gbrain.models.tokenizer import ModelTokenizer
@@ -27,8 +27,6 @@ MAX_QUEUED_PER_THREAD = 16
 # After this many texts a packed session and the library's tokenizer save more time than opening
 # them takes.
 PACK_AFTER_TEXTS = 64
-# Those of queries and those of chunks.
-_COMMON_PARTS = 2
 
 
 class OnnxEmbedder:
@@ -36,10 +34,8 @@ class OnnxEmbedder:
 
     In a quantised network the texts of a batch change each other's vectors, so texts are never
     batched. A text longer than `spec.max_tokens` is embedded as windows of equal length, and its
-    vector is the direction of the sum of their unit vectors. If the model has language directions,
-    they are removed: a question is then as close to notes in other languages as to its own. If it
-    has common parts, they are subtracted: English texts have less in common with all others, so
-    that questions in other languages would find each other's notes before English ones.
+    vector is the direction of the sum of their unit vectors. If the model has a language map, it is
+    applied to every vector: a question is then as close to notes in other languages as to its own.
     """
 
     def __init__(
@@ -57,20 +53,17 @@ class OnnxEmbedder:
         self._threads = threads or usable_cores()
         self._embedded_chunks = 0
         self._pool: ThreadPoolExecutor | None = None
-        self._language_directions = _read_rows(spec, LANGUAGE_DIRECTIONS_FILE)
-        common = _read_rows(spec, COMMON_PARTS_FILE)
-        self._common_of_queries = None if common is None else common[0]
-        self._common_of_chunks = None if common is None else common[1]
+        self._language_map = _read_language_map(spec)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return the vector of a query, with the query prefix; shape (dimension,)."""
-        return self._embed(self.spec.query_prefix + text, self._common_of_queries)
+        return self._embed(self.spec.query_prefix + text)
 
     def embed_query_averaged(self, text: str) -> NDArray[np.float32]:
         """Return the mean of the query's unit vectors with and without its prefix."""
         import numpy as np
 
-        plain = BackgroundCall(lambda: self._embed(text, self._common_of_queries))
+        plain = BackgroundCall(lambda: self._embed(text))
         total = self.embed_query(text).astype(np.float64) + plain.result()
         return _unit(total).astype(np.float32)
 
@@ -88,7 +81,7 @@ class OnnxEmbedder:
                 if self._embedded_chunks == PACK_AFTER_TEXTS and not self._is_for_many_texts:
                     self._open(for_many_texts=True)
                 prefixed = self.spec.passage_prefix + text
-                pending.append(pool.submit(self._embed, prefixed, self._common_of_chunks))
+                pending.append(pool.submit(self._embed, prefixed, is_chunk=True))
                 while pending and (pending[0].done() or len(pending) >= max_pending):
                     yield pending.popleft().result()
             while pending:
@@ -128,7 +121,7 @@ class OnnxEmbedder:
         self._network = Transformer(session, self._model)
         self._is_for_many_texts = for_many_texts
 
-    def _embed(self, text: str, common: NDArray[np.float64] | None) -> NDArray[np.float32]:
+    def _embed(self, text: str, *, is_chunk: bool = False) -> NDArray[np.float32]:
         import numpy as np
 
         total = np.zeros(self.spec.dimension, dtype=np.float64)
@@ -138,12 +131,9 @@ class OnnxEmbedder:
             total += _unit(pooled) if self.spec.normalize else pooled
             count += 1
         vector = _unit(total) if self.spec.normalize else total / count
-        directions = self._language_directions
-        if directions is not None:
-            vector = vector - (directions @ vector) @ directions
-            vector = _unit(vector) if self.spec.normalize else vector
-        if common is not None:
-            vector = _unit(vector - common)
+        if self._language_map is not None:
+            matrix, offsets = self._language_map[:-2], self._language_map[-2:]
+            vector = _unit(matrix @ vector + offsets[int(is_chunk)])
         return vector.astype(np.float32)
 
     def _pooled_vector(self, ids: list[int]) -> NDArray[np.float64]:
@@ -166,17 +156,17 @@ class OnnxEmbedder:
         return pooled
 
 
-def _read_rows(spec: ModelSpec, file: str) -> NDArray[np.float64] | None:
-    """Return the rows in a file of the model; None if the model has no such file."""
-    if not any(known.path == file for known in spec.files):
+def _read_language_map(spec: ModelSpec) -> NDArray[np.float64] | None:
+    """Return the rows of a matrix, an offset of queries and one of chunks; None without them."""
+    if not any(known.path == LANGUAGE_MAP_FILE for known in spec.files):
         return None
     import numpy as np
 
-    rows = np.fromfile(spec.folder / file, dtype="<f4")
-    wanted = _COMMON_PARTS if file == COMMON_PARTS_FILE else rows.size // spec.dimension
-    if not rows.size or rows.size != wanted * spec.dimension:
+    rows = np.fromfile(spec.folder / LANGUAGE_MAP_FILE, dtype="<f4")
+    if rows.size != (spec.dimension + 2) * spec.dimension:
         raise ModelUnavailable(
-            f"{file} of {spec.name} has no rows of {spec.dimension} numbers.",
+            f"{LANGUAGE_MAP_FILE} of {spec.name} has not {spec.dimension + 2} rows of "
+            f"{spec.dimension} numbers.",
             hint="Its files may be damaged; gbrain model verify checks them.",
         )
     return rows.reshape(-1, spec.dimension).astype(np.float64)

@@ -6,8 +6,7 @@
 MANPAGES is a folder in which Debian's packages manpages, manpages-dev, manpages-de, manpages-fr …
 are unpacked (`apt-get download` and `dpkg -x`). Each language is one brain of its pages without the
 line that is asked for. Questions are the lines of the same language and, across, those of the
-English pages of the same names. Pages of commands are left out: the language directions of the
-packaged model were fitted on some of them.
+English pages of the same names. Pages of commands are left out.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gbrain.errors import ModelUnavailable
-from gbrain.models.catalog import COMMON_PARTS_FILE, LANGUAGE_DIRECTIONS_FILE, ModelSpec
+from gbrain.models.catalog import LANGUAGE_MAP_FILE, ModelSpec
 from gbrain.models.embedder import MAX_QUEUED_PER_THREAD, PACK_AFTER_TEXTS, OnnxEmbedder
 
 ROOT = Path(__file__).parents[2]
@@ -49,13 +49,9 @@ def test_vectors_are_those_of_the_original_model(embedder: OnnxEmbedder) -> None
 def test_multilingual_vectors_are_those_of_the_original_model(
     multilingual: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What is subtracted from both makes small differences look larger.
-    monkeypatch.setattr(multilingual, "_common_of_queries", None)
-    monkeypatch.setattr(multilingual, "_common_of_chunks", None)
+    monkeypatch.setattr(multilingual, "_language_map", None)
     lines = (REFERENCE.parent / "multilingual.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 32
-    file = multilingual.spec.folder / LANGUAGE_DIRECTIONS_FILE
-    directions = np.fromfile(file, dtype="<f4").reshape(-1, 384)
     cosines = []
     for row in map(json.loads, lines):
         prefix = next(p for p in ("query: ", "passage: ") if row["text"].startswith(p))
@@ -63,24 +59,22 @@ def test_multilingual_vectors_are_those_of_the_original_model(
         is_query = prefix == multilingual.spec.query_prefix
         vector = multilingual.embed_query(text) if is_query else passage(multilingual, text)
         expected = np.array(row["vector"])
-        expected -= (directions @ expected) @ directions
         cosines.append(vector @ expected / np.linalg.norm(expected))
     assert min(cosines) >= 0.98
     assert np.mean(cosines) >= 0.99
 
 
-def test_common_parts_are_subtracted_from_queries_and_chunks(
+def test_the_language_map_is_applied_to_queries_and_chunks(
     multilingual: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = multilingual.spec.folder / COMMON_PARTS_FILE
-    common = np.fromfile(file, dtype="<f4").reshape(2, 384)
-    centred = multilingual.embed_query("rent"), passage(multilingual, "rent")
-    monkeypatch.setattr(multilingual, "_common_of_queries", None)
-    monkeypatch.setattr(multilingual, "_common_of_chunks", None)
+    rows = np.fromfile(multilingual.spec.folder / LANGUAGE_MAP_FILE, dtype="<f4").reshape(-1, 384)
+    assert rows.shape == (386, 384)
+    mapped = multilingual.embed_query("rent"), passage(multilingual, "rent")
+    monkeypatch.setattr(multilingual, "_language_map", None)
     plain = multilingual.embed_query("rent"), passage(multilingual, "rent")
-    for vector, before, part in zip(centred, plain, common, strict=True):
-        expected = (before - part) / np.linalg.norm(before - part)
-        assert np.allclose(vector, expected, atol=1e-5)
+    for vector, before, offset in zip(mapped, plain, rows[-2:], strict=True):
+        expected = rows[:-2] @ before + offset
+        assert np.allclose(vector, expected / np.linalg.norm(expected), atol=1e-5)
         assert vector @ before < 0.95
 
 
