@@ -203,8 +203,14 @@ def list_pages(
 def list_written_between(
     connection: sqlite3.Connection, since: str, until: str, limit: int
 ) -> tuple[list[StoredPage], int]:
-    """Return the `limit` pages written last from `since` to before `until`, and how many."""
-    span = "FROM pages WHERE updated_at >= ? AND updated_at < ?"
+    """Return the `limit` pages written last from `since` to before `until`, and how many.
+
+    What the first import of a folder brought was written before, and is left out.
+    """
+    span = (
+        "FROM pages WHERE updated_at >= ? AND updated_at < ? AND NOT EXISTS "
+        "(SELECT 1 FROM vaults WHERE vaults.id = vault_id AND added_at = updated_at)"
+    )
     total = connection.execute(f"SELECT count(*) {span}", (since, until)).fetchone()[0]
     rows = connection.execute(
         f"SELECT {_COLUMNS} {span} ORDER BY updated_at DESC, slug LIMIT ?", (since, until, limit)

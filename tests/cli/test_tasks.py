@@ -209,3 +209,21 @@ def test_today_on_a_terminal(notes, at_terminal):
     assert code == 0
     assert "Monday, 16 November 2026" in shown
     assert shown.index("Overdue") < shown.index("Water") < shown.index("Written lately")
+
+
+def test_today_leaves_out_what_the_first_import_of_a_folder_brought(
+    run, brain_path, tmp_path, monkeypatch
+):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in ("old", "older"):
+        (folder / f"{name}.md").write_text(f"# {name}\n\nWritten years ago.\n")
+    run("import", str(folder), "--no-embed")
+    assert run("today", "--json").json["written"] == []
+    monkeypatch.setenv("GBRAIN_NOW", "2026-11-16T13:00:00")
+    (folder / "new.md").write_text("# New\n\nWritten today.\n")
+    (folder / "old.md").write_text("# Old\n\nChanged today.\n")
+    run("sync", "--no-embed")
+    day = run("today", "--json").json
+    assert [page["slug"] for page in day["written"]] == ["new", "old"]
+    assert day["written_total"] == 2
