@@ -1,13 +1,13 @@
 """Measure questions in fifteen languages, within a language and across, for each model.
 
     python tests/benchmarks/bench_languages.py [MODEL...] [--language de] [--half tune|confirm]
-        [--mode hybrid] [--together] [--keep FOLDER] [--misses] [--lists fixtures/languages-2]
+        [--mode hybrid] [--together] [--keep FOLDER] [--misses] [--lists fixtures/other-languages]
 
 MODEL is the name of a packaged model or the folder of another one; a folder of E5 without a
 gbrain.json is read with its prefixes and mean pooling (default: the packaged models). Each language
 is a small vault of its notes and the English ones; --together asks all questions on one vault of
 all notes. --keep keeps the brains in FOLDER for later runs. The lists are in fixtures/languages;
-those in fixtures/languages-2 are of other languages, and nothing was fitted on them.
+those in fixtures/other-languages are of other languages, and nothing was fitted on them.
 """
 
 from __future__ import annotations
