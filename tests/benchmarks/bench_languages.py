@@ -6,8 +6,8 @@
 MODEL is the name of a packaged model or the folder of another one; a folder of E5 without a
 gbrain.json is read with its prefixes and mean pooling (default: the packaged models). Each language
 is a small vault of its notes and the English ones; --together asks all questions on one vault of
-all notes. --keep keeps the brains in FOLDER for later runs. The lists are in fixtures/languages;
-those in fixtures/other-languages are of other languages, and nothing was fitted on them.
+all notes. --keep keeps the brains in FOLDER for later runs. The lists are in fixtures/languages. On
+those in fixtures/other-languages and fixtures/mixed-vaults nothing was fitted.
 """
 
 from __future__ import annotations
