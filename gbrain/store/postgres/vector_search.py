@@ -76,16 +76,16 @@ def nearest_chunks(
 ) -> Nearest:
     """Return (page id, position, cosine) of the first of `limits` chunks in scope, best first.
 
-    If the index is searched with a filter, the second of `limits` applies. Fewer are returned only
-    if no more are in scope. `scope` has the conditions for pages and for chunks of
-    these; it is None without a filter.
+    If the index is searched, the second of `limits` applies. Fewer are returned only if no more are
+    in scope. `scope` has the conditions for pages and for chunks of these; it is None without a
+    filter.
     """
     vector = "[" + ",".join(f"{number:.7g}" for number in query.tolist()) + "]"
     few = _list_few_pages(cursor, scope[0]) if scope else None
     limit = limits[0]
     rows: list[Row] = []
     if few is None and has_index(cursor, model):
-        limit = limits[1] if scope else limit
+        limit = limits[1]
         rows = _search_index(cursor, model, vector, limit, scope)
     if len(rows) < limit:
         rows = _search_exactly(cursor, model, vector, limit, scope, few)

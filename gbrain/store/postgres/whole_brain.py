@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _SCORED_PER_PAGE, _CHUNKS_PER_PAGE = 4, 8
 # As its vector lane reads. Under a filter a longer list takes as long as an exact search: under one
 # of 14 % of the pages, 2 had recall@10 .998 in 17 ms of processor time, and 4 had 1.000 in 32 ms.
-_NEAREST_PER_PAGE, _NEAREST_PER_PAGE_FILTERED = 10, 2
+_NEAREST_PER_PAGE, _NEAREST_PER_PAGE_OF_MANY, _NEAREST_PER_PAGE_FILTERED = 10, 4, 2
 # Pages brought into memory for each page of the pool: words and dates can still reorder them.
 _KEPT_PER_PAGE = 1.5
 # Counts of several words at once stop here.
@@ -194,9 +194,11 @@ class SharedWholeBrain(PageLookups):
         if self._model is None:
             return []
         scope, within = query.scope, None
-        limits = (_NEAREST_PER_PAGE * pool, _NEAREST_PER_PAGE_FILTERED * pool)
+        by_index = max(_NEAREST_PER_PAGE_OF_MANY * pool, _NEAREST_PER_PAGE * query.limit)
         if not scope.unlimited:
+            by_index = _NEAREST_PER_PAGE_FILTERED * pool
             within = (page_condition(scope, self._tokenize), chunk_days_condition(scope))
+        limits = (_NEAREST_PER_PAGE * pool, by_index)
         while True:
             rows = nearest_chunks(self._cursor, self._model, embedded, limits, within)
             best: dict[int, float] = {}
