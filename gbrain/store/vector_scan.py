@@ -105,7 +105,7 @@ def _code_cosines(
 def nearest_slots(
     connection: sqlite3.Connection, space: VectorSpace, query: Floats, count: int
 ) -> Slots | None:
-    """Return `count` slots with the highest approximate cosines, found by their bits first.
+    """Return `count` slots with the highest approximate cosines, best first, by their bits first.
 
     None if the brain has too few vectors for that, or no bits.
     """
@@ -117,7 +117,8 @@ def nearest_slots(
     if slots is None:
         return None
     cosines = _code_cosines(connection, space, query, slots, memory)
-    best: Slots = slots[np.argpartition(-cosines, count)[:count]]
+    first = np.argpartition(-cosines, count)[:count]
+    best: Slots = slots[first[np.argsort(-cosines[first])]]
     return best
 
 

@@ -165,15 +165,15 @@ def _likely_slots(
 
     scope, stride = query.scope, _EXACT_PER_PAGE * pool
     if scope.unlimited or scope_has_more_than(connection, scope, MAX_LISTED_PAGES):
-        seen = np.zeros(0, np.int64)
+        count = stride if scope.unlimited else 3 * stride
+        seen = nearest_slots(connection, space, embedded, count)
+        if seen is None:
+            seen = np.zeros(0, np.int64)
         few = min(stride, max(_EXACT_PER_PAGE_OF_MANY * pool, _EXACT_PER_PAGE * query.limit))
-        for count in (few, 2 * stride) if scope.unlimited else (stride, 3 * stride):
-            nearest = nearest_slots(connection, space, embedded, count)
-            if nearest is None:
-                break
-            fresh = np.setdiff1d(nearest, seen, assume_unique=True)
-            yield fresh
-            seen, stride = nearest, 2 * len(fresh)
+        first, last = 0, few
+        while first < len(seen):
+            yield seen[first:last]
+            first, last = last, 3 * last
         scores = scan()
         yield from _best_first(scores, np.setdiff1d(np.arange(len(scores)), seen), stride)
         return
