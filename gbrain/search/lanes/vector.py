@@ -170,10 +170,7 @@ def _likely_slots(
         if seen is None:
             seen = np.zeros(0, np.int64)
         few = min(stride, max(_EXACT_PER_PAGE_OF_MANY * pool, _EXACT_PER_PAGE * query.limit))
-        first, last = 0, few
-        while first < len(seen):
-            yield seen[first:last]
-            first, last = last, 3 * last
+        yield from filter(len, np.split(seen, (few, stride)))
         scores = scan()
         yield from _best_first(scores, np.setdiff1d(np.arange(len(scores)), seen), stride)
         return
