@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Container, Sequence
+from contextlib import closing
 
 from gbrain.store.chunks import StoredChunk, first_chunk, read_chunks
 from gbrain.store.pages import page_labels
@@ -29,7 +30,7 @@ def build_hits(
         and (row := labels[page.page_id])
         and _asks_only_for(row.title, query)
     }
-    with SmallIndex(connection) as index:
+    with closing(SmallIndex(connection)) as index:
         chosen = _chunks_to_show(ranked, query, index)
         known = read_chunks(connection, [chunk for chunk in chosen.values() if chunk is not None])
         chunks = {

@@ -10,7 +10,6 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from functools import cached_property
-from types import TracebackType
 
 from gbrain.store.schema import KEYWORD_TOKENIZER
 from gbrain.text.snippet import MARK_OFF, MARK_ON, extend_marks
@@ -24,15 +23,8 @@ class SmallIndex:
         self._brain = connection
         self._added: set[int] = set()
 
-    def __enter__(self) -> SmallIndex:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Free the memory of the index."""
         if self._added:
             self._index.close()
 
