@@ -114,7 +114,7 @@ def add_model(
 
 
 def rename_earlier_version(connection: sqlite3.Connection, name: str, identity: str) -> None:
-    """Give a packaged model of this name that has another identity a name of its own."""
+    """Add the start of its identity to the name of a packaged model with another identity."""
     connection.execute(
         "UPDATE embedding_models SET name = name || '-' || substr(identity, 1, 8) "
         "WHERE name = ? AND identity <> ? AND folder IS NULL",
