@@ -8,16 +8,8 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import Brain, clock
-from gbrain.cli.commands import (
-    Db,
-    Json,
-    Module,
-    Quiet,
-    examples,
-    open_brain,
-    orphaned_logs,
-    say_orphaned_logs,
-)
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples
+from gbrain.cli.open_brain import open_brain, orphaned_logs, say_orphaned_logs
 from gbrain.config import Settings
 from gbrain.errors import GbrainError
 from gbrain.messages import counted

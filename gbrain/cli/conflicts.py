@@ -17,11 +17,11 @@ from gbrain.cli.commands import (
     Slug,
     examples,
     exit_if_nothing,
-    open_brain,
     read_input,
     refuse_together,
 )
 from gbrain.cli.edit import edit_text, print_edited
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import BadPage, UsageError
 from gbrain.output import screen
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.brain import timestamp
+from gbrain.brain import timestamp, today
 from gbrain.cli.commands import (
     Db,
     Json,
@@ -16,10 +16,9 @@ from gbrain.cli.commands import (
     Quiet,
     examples,
     number_option,
-    open_brain,
     read_input,
-    today,
 )
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import ModelUnavailable, NotFound
 from gbrain.messages import counted
 from gbrain.output import doctor as output

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.brain import Brain
+from gbrain.brain import Brain, today
 from gbrain.brain.pages import title_from_slug
 from gbrain.cli.commands import (
     Db,
@@ -20,12 +20,11 @@ from gbrain.cli.commands import (
     Slug,
     Source,
     examples,
-    open_brain,
     read_input,
     report_file,
-    today,
 )
 from gbrain.cli.editor import Draft, EditorHangup, abandoned_drafts, raise_on_hangup
+from gbrain.cli.open_brain import open_brain
 from gbrain.cli.timeline import print_added, require_utf8
 from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
 from gbrain.importing.scan import refuse_skipped_path

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.cli.commands import Db, Json, Module, Quiet, examples, number_option, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples, number_option
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples
+from gbrain.cli.open_brain import open_brain
 from gbrain.messages import counted
 from gbrain.output import screen
 

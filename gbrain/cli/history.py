@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gbrain.brain import today
 from gbrain.cli.commands import (
     Db,
     Json,
@@ -17,11 +18,10 @@ from gbrain.cli.commands import (
     Slug,
     examples,
     number_option,
-    open_brain,
     refuse_together,
     report_file,
-    today,
 )
+from gbrain.cli.open_brain import open_brain
 from gbrain.output import screen
 from gbrain.output.json import history_document, undone_document
 

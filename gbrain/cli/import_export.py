@@ -14,18 +14,10 @@ from typing import Annotated, NamedTuple
 import typer
 
 from gbrain.brain import Brain, default_path
-from gbrain.cli.commands import (
-    Db,
-    Json,
-    Module,
-    Quiet,
-    UpdateLinks,
-    examples,
-    open_brain,
-    refuse_together,
-)
+from gbrain.cli.commands import Db, Json, Module, Quiet, UpdateLinks, examples, refuse_together
 from gbrain.cli.embedding import EMBED_LATER, embedded_share
 from gbrain.cli.model_choice import suggest_model
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import BadPage, ModelUnavailable, NotFound, UsageError
 from gbrain.importing.export import ExportFiles, PlannedFile
 from gbrain.importing.import_report import ImportReport

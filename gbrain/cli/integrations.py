@@ -15,7 +15,8 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import Brain
-from gbrain.cli.commands import Db, Json, Module, NoReplica, examples, reopen_without_replica
+from gbrain.cli.commands import Db, Json, Module, NoReplica, examples
+from gbrain.cli.open_brain import reopen_without_replica
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.paths import resolve_brain

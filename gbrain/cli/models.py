@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples
 from gbrain.cli.embedding import describe_switch
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import GbrainError, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from gbrain.cli.commands import (  # fmt: skip
+from gbrain.brain import today
+from gbrain.cli.commands import (
     Db,
     ExitCode,
     Expected,
@@ -24,12 +25,11 @@ from gbrain.cli.commands import (  # fmt: skip
     examples,
     exit_if_nothing,
     number_option,
-    open_brain,
     read_input,
     report_file,
-    today,
     with_options,
 )
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import BadPage
 from gbrain.messages import counted
 from gbrain.output import screen

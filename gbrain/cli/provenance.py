@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gbrain.brain import Brain
+from gbrain.brain import Brain, today
 from gbrain.cli.commands import (
     Db,
     ExitCode,
@@ -20,12 +20,11 @@ from gbrain.cli.commands import (
     examples,
     exit_if_nothing,
     number_option,
-    open_brain,
     refuse_together,
     report_file,
-    today,
     with_options,
 )
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import Conflict, UsageError
 from gbrain.messages import counted
 from gbrain.output import screen

@@ -13,7 +13,7 @@ import typer
 from gbrain.ask import answer_query, option_by_setting, query_arguments
 from gbrain.brain import Brain
 from gbrain.cli.batch import answer_lines
-from gbrain.cli.commands import (  # fmt: skip
+from gbrain.cli.commands import (
     AsOf,
     Db,
     ExitCode,
@@ -24,12 +24,9 @@ from gbrain.cli.commands import (  # fmt: skip
     NoReplica,
     Quiet,
     examples,
-    go_back,
-    leave_warm,
-    open_brain,
-    open_brain_as_of,
     with_options,
 )
+from gbrain.cli.open_brain import go_back, leave_warm, open_brain, open_brain_as_of
 from gbrain.errors import GbrainError, UsageError
 from gbrain.output import screen
 from gbrain.output.answer_text import (

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples
+from gbrain.cli.open_brain import open_brain
 from gbrain.evaluate.question_mining import MAX_QUESTIONS_PER_KIND
 from gbrain.evaluate.selftest import TOLERANCE
 from gbrain.messages import counted

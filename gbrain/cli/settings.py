@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gbrain.cli.commands import Db, Json, Module, NoPager, Quiet, examples, open_brain
+from gbrain.cli.commands import Db, Json, Module, NoPager, Quiet, examples
+from gbrain.cli.open_brain import open_brain
 from gbrain.config import all_settings, find_setting
 from gbrain.errors import NotFound, UsageError
 from gbrain.messages import did_you_mean, similar_names

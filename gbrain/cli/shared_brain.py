@@ -13,8 +13,8 @@ from typing import Any
 
 from gbrain.brain import Brain, clock
 from gbrain.brain.replicas import make_replica, replica_path
-from gbrain.cli.commands import unreplicated_url
 from gbrain.cli.errors import report
+from gbrain.cli.open_brain import unreplicated_url
 from gbrain.cli.remotes import print_push
 from gbrain.config import all_settings
 from gbrain.errors import GbrainError, needs_replica

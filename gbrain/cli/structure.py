@@ -19,9 +19,9 @@ from gbrain.cli.commands import (
     examples,
     exit_if_nothing,
     number_option,
-    open_brain,
     refuse_together,
 )
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen

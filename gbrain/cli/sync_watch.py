@@ -14,8 +14,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from gbrain.brain import Brain, clock, timestamp
-from gbrain.cli.commands import open_brain
 from gbrain.cli.embedding import EMBED_LATER
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import BadBrain, GbrainError, ModelUnavailable
 from gbrain.importing.import_report import ImportReport
 from gbrain.importing.scan import ChangedPaths, ImportProblem, watch_folders

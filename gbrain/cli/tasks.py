@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gbrain.brain import today
 from gbrain.cli.commands import (
     AsOf,
     Db,
@@ -20,12 +21,10 @@ from gbrain.cli.commands import (
     examples,
     exit_if_nothing,
     number_option,
-    open_brain,
-    open_brain_as_of,
     report_file,
-    today,
     with_options,
 )
+from gbrain.cli.open_brain import open_brain, open_brain_as_of
 from gbrain.errors import UsageError
 from gbrain.messages import counted
 from gbrain.output import screen

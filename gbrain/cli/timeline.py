@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gbrain.cli.commands import (  # fmt: skip
+from gbrain.brain import today
+from gbrain.cli.commands import (
     Db,
     ExitCode,
     Expected,
@@ -21,11 +22,10 @@ from gbrain.cli.commands import (  # fmt: skip
     examples,
     exit_if_nothing,
     number_option,
-    open_brain,
     report_file,
-    today,
     with_options,
 )
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.output.json import written_document

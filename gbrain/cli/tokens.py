@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from gbrain.brain import clock, timestamp
-from gbrain.cli.commands import Db, Json, Module, Quiet, examples, open_brain
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples
+from gbrain.cli.open_brain import open_brain
 from gbrain.errors import UsageError, needs_replica
 from gbrain.output import screen
 from gbrain.output.json import Document

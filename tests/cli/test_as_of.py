@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gbrain.cli.commands import open_brain_as_of
+from gbrain.cli.open_brain import open_brain_as_of
 from gbrain.errors import NotFound, UsageError
 
 
