@@ -17,7 +17,7 @@ def main() -> None:
         code = run_warm(sys.argv[1:])
         if code is not None:
             os._exit(code)
-        from gbrain.cli.app import main as run
+        from gbrain.cli.main import main as run
     run()
 
 

@@ -1,4 +1,4 @@
-"""Where the default brain and the sockets of warm processes are, as strings.
+"""Where the default brain and the sockets of warm processes are, and which brains are shared.
 
 The client of a warm process imports this: pathlib alone takes a third of the time Python needs to
 start.
@@ -32,6 +32,11 @@ def default_brain(environ: Mapping[str, str]) -> str:
     else:
         folder = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     return os.path.join(folder, "gbrain", "brain.db")
+
+
+def is_shared_brain(name: str) -> bool:
+    """Return whether the name of a brain is the URL of a shared one."""
+    return name.lower().startswith(("postgresql://", "postgres://"))
 
 
 def runtime_folder(environ: Mapping[str, str]) -> str:

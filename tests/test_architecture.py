@@ -223,13 +223,10 @@ def loaded_by(brain: Path, *words: str) -> set[str]:
     """The modules that one run of the program has imported."""
     script = (
         "import sys, json\n"
-        "from gbrain.cli.app import app\n"
-        "try:\n"
-        "    app(sys.argv[1:])\n"
-        "except SystemExit as end:\n"
-        "    assert not end.code, end.code\n"
-        "finally:\n"
-        "    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+        "from gbrain.cli.main import run_command\n"
+        "code = run_command(sys.argv[1:])\n"
+        "print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+        "sys.exit(code)\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", script, *words],
@@ -257,3 +254,10 @@ def loaded_by(brain: Path, *words: str) -> set[str]:
 def test_nothing_heavy_is_loaded(sample: Path, words: tuple[str, ...]) -> None:
     unwanted = HEAVY if words == ("--help",) else (*HEAVY, *FOR_SCREENS, *FOR_IMPORTS)
     assert loaded_by(sample, *words).isdisjoint(unwanted)
+
+
+def test_search_starts_without_the_argument_parser(sample: Path) -> None:
+    unwanted = {"typer", "inspect", "dataclasses", "shutil", "subprocess"}
+    words = ("search", "backup plan of last month", "--limit", "3", "--wing=projects", "-q")
+    assert loaded_by(sample, *words).isdisjoint(unwanted)
+    assert "typer" in loaded_by(sample, "list")

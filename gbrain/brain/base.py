@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from shlex import quote
@@ -106,6 +105,8 @@ class BrainFile:
         Every method that changes a page does it through here. `expected_version` is the one that
         `change` checks.
         """
+        from dataclasses import replace
+
         from gbrain.store.folders import FileResult, find_page_file, wait_for_folder
 
         with (

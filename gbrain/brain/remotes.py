@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -366,4 +365,6 @@ def _trust_key(url: str) -> str:
 
 
 def _machine_name() -> str:
-    return platform.node() or "unknown"
+    from platform import node
+
+    return node() or "unknown"

@@ -1,13 +1,11 @@
-"""The program: load and run a command, turn errors into a message, a hint and an exit code."""
+"""The program as Typer sees it: find and run a command, turn its errors into messages."""
 
 from __future__ import annotations
 
-import codecs
-import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from gbrain.errors import UsageError
+from gbrain.locations import is_shared_brain
 from gbrain.server.client import brain_option
 
 EVERYDAY, PAGES, STRUCTURE, QUALITY = "Everyday", "Pages", "Structure", "Quality"
@@ -92,9 +91,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("integrations", START),
 }
 
-# EX_SOFTWARE of sysexits.h.
-EXIT_INTERNAL_ERROR = 70
-
 # Command names of other programs, with the command that does the same here.
 OTHER_NAMES = {
     "find": "search", "ask": "query", "show": "get", "cat": "get", "ls": "list", "new": "edit",
@@ -138,7 +134,7 @@ class Program(TyperGroup):
         words = sys.argv[1:] if args is None else list(args)
         self.json_wanted, self.words = "--json" in words, words
         named = brain_option(words) or os.environ.get("GBRAIN_DB", "")
-        if named.lower().startswith(("postgresql://", "postgres://")):
+        if is_shared_brain(named):
             from gbrain.cli.shared_brain import run_on_replica
 
             return run_on_replica(named, words, lambda own: self._run(own, *rest, **extra))
@@ -217,84 +213,7 @@ def root(
     overview()
 
 
-def main() -> None:
-    """Run the program; the entry point of the installed command."""
-    _replace_closed_streams()
-    register_json_escape()
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="json_escape")  # type: ignore[union-attr]
-    code = run_command(sys.argv[1:])
-    # The brain is closed, and the normal shutdown of the interpreter would only cost time.
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        pass
-    except OSError as error:
-        # An error while printing has already been reported.
-        if not code:
-            from gbrain.cli.errors import report, system_error
-
-            report(system_error(error), as_json="--json" in sys.argv)
-            code = 1
-    with suppress(OSError):
-        sys.stderr.flush()
-    os._exit(code)
-
-
-def _replace_closed_streams() -> None:
-    """Put the null device where a standard stream is closed, so that no other file gets its number.
-
-    Reading such an input and writing to such an output fails; messages are dropped.
-    """
-    for number, (name, flags, mode) in enumerate(
-        (("stdin", os.O_WRONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w"))
-    ):
-        if getattr(sys, name) is None:
-            handle = os.open(os.devnull, flags)
-            if handle != number:
-                os.dup2(handle, number)
-            raw = io.FileIO(number, mode, closefd=False)
-            buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
-            setattr(sys, name, io.TextIOWrapper(buffer, encoding="utf-8"))
-
-
-def register_json_escape() -> None:
-    """Let streams escape what they cannot encode.
-
-    A file name may contain bytes that are not valid in any encoding, and a locale may lack the
-    characters of a page.
-    """
-    codecs.register_error("json_escape", _escape_characters)
-
-
-def _escape_characters(error: UnicodeError) -> tuple[str, int]:
-    """Return characters that an output cannot encode as JSON writes them: \\u00e9."""
-    assert isinstance(error, UnicodeEncodeError)
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    pairs = zip(units[::2], units[1::2], strict=True)
-    return "".join(f"\\u{high:02x}{low:02x}" for high, low in pairs), error.end
-
-
 @cache
 def program() -> Any:
     """Return the program with its commands; building it takes milliseconds."""
     return get_command(app)
-
-
-def run_command(words: list[str]) -> int:
-    """Run the command and return its exit code; an unexpected error is reported in one line."""
-    try:
-        program().main(words)
-    except SystemExit as end:
-        # Whoever reads the output has enough of it: Typer and Rich would exit with 1.
-        if isinstance(end.__context__, BrokenPipeError):
-            return 0
-        return end.code if isinstance(end.code, int) else 0
-    except Exception as error:
-        from gbrain.cli.errors import internal_error, report
-
-        if os.environ.get("GBRAIN_DEBUG"):
-            raise
-        report(internal_error(error), as_json="--json" in words)
-        return EXIT_INTERNAL_ERROR
-    return 0

@@ -1,18 +1,13 @@
-"""`search`, `query` and `explain`: ask the brain, and print the answer or how it was found."""
+"""`search`, `query` and `explain`: their options."""
 
 from __future__ import annotations
 
-import sqlite3
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
-from gbrain.ask import answer_query, option_by_setting, query_arguments
-from gbrain.brain import Brain
-from gbrain.cli.batch import answer_lines
+from gbrain.ask import option_by_setting, query_arguments
+from gbrain.cli.answers import COMMAND_OPTIONS, RenderOptions, run_query
 from gbrain.cli.commands import (
     AsOf,
     Db,
@@ -26,28 +21,11 @@ from gbrain.cli.commands import (
     examples,
     with_options,
 )
-from gbrain.cli.open_brain import go_back, leave_warm, open_brain, open_brain_as_of
-from gbrain.errors import GbrainError, UsageError
+from gbrain.cli.open_brain import open_brain_as_of
 from gbrain.output import screen
-from gbrain.output.answer_text import (
-    answer_text,
-    hidden_hits_notice,
-    hit_line,
-    list_hits,
-    named_page_notice,
-    poor_answer_notice,
-    read_as_notice,
-    stage_lines,
-    superseded_notice,
-)
-from gbrain.output.json import Document, answer_document, dumps
-from gbrain.query_options import FILTERS, QUERY_OPTIONS
-from gbrain.types import Answer
+from gbrain.query_options import FILTERS
 
 command = Module()
-
-# Hits on a terminal unless a limit is chosen: these fit on its screen.
-SCREEN_HITS = 5
 
 Text = Annotated[
     list[str],
@@ -62,22 +40,6 @@ Tsv = Annotated[
 ]
 
 
-class RenderOptions(NamedTuple):
-    """How to print an answer: the options of the same names.
-
-    `all` also lists weak hits; `limit` is None unless the user chose one.
-    """
-
-    json: bool
-    verbose: bool
-    debug: bool
-    pager: bool
-    quiet: bool
-    all: bool
-    limit: int | None
-    tsv: bool
-
-
 @command.command(
     "search",
     epilog=examples(
@@ -86,7 +48,7 @@ class RenderOptions(NamedTuple):
         "gbrain search sqlite --json | jq -r '.results[].slug'",
     ),
 )
-@with_options("limit", "all", *FILTERS, "include_superseded")
+@with_options(*COMMAND_OPTIONS["search"])
 def search(
     text: Text,
     given: Given,
@@ -105,8 +67,10 @@ def search(
 
     With --tsv a line has slug, title, wing/room, date, line and snippet, for fzf and cut.
     """
-    options = _render_options(given, json, verbose, debug, no_pager, quiet, tsv)
-    _run(text, {**given, "mode": "bm25"}, tuple(given), as_of, exit_code, options, db, no_replica)
+    options = RenderOptions(exit_code, verbose, debug, no_pager, quiet, tsv, json)
+    raise typer.Exit(
+        run_query("search", text, given, options, db=db, as_of=as_of, no_replica=no_replica)
+    )
 
 
 @command.command(
@@ -118,7 +82,7 @@ def search(
         "cat questions.txt | gbrain query -",
     ),
 )
-@with_options(*QUERY_OPTIONS)
+@with_options(*COMMAND_OPTIONS["query"])
 def query(
     text: Text,
     given: Given,
@@ -138,144 +102,10 @@ def query(
     With --depth auto it prints text to answer from, for an LLM. With --tsv a line has slug, title,
     wing/room, date, line and snippet, for fzf and cut.
     """
-    from gbrain.models.runtime import keep_freed_memory
-
-    keep_freed_memory()
-    options = _render_options(given, json, verbose, debug, no_pager, quiet, tsv)
-    _run(text, given, tuple(given), as_of, exit_code, options, db, no_replica)
-
-
-def _render_options(
-    given: Given,
-    json: bool,
-    verbose: bool,
-    debug: bool,
-    no_pager: bool,
-    quiet: bool,
-    tsv: bool,
-) -> RenderOptions:
-    if tsv and (json or given.get("depth")):
-        raise UsageError("--tsv cannot be combined with --json or --depth", hint="Use one of them.")
-    pager, limit = not no_pager, given["limit"]
-    return RenderOptions(json, verbose, debug, pager, quiet, given["all"], limit, tsv)
-
-
-def _run(
-    text: list[str],
-    given: Given,
-    names: tuple[str, ...],
-    as_of: str | None,
-    exit_code: bool,
-    options: RenderOptions,
-    db: Db,
-    no_replica: bool,
-) -> None:
-    """Answer one query or a batch; lines of a batch may carry the options `names`."""
-    with (
-        open_brain(db, no_replica=no_replica) as present,
-        go_back(present, as_of, quiet=options.quiet) as brain,
-    ):
-        if text == ["-"]:
-            _answer_batch(brain, given, names, options.debug)
-            return
-        answer = answer_query(brain, " ".join(text), given)
-        if exit_code and answer.verdict.grade == "nothing" and answer.budget:
-            # A script that asks for exit code 3 must not pass unrelated text on.
-            answer = answer._replace(context=(), budget=answer.budget._replace(used=0))
-        if brain is present:
-            _print_answer(answer, brain, options)
-        else:
-            # The numbers on the screen are pages of the past: `open` must not take them, nor
-            # those of an earlier answer, for pages of today.
-            if screen.on_terminal():
-                present.remember_hits(())
-            _print_answer(answer, brain, options, can_open=False)
-        # Only `query` loads the model, which takes most of its time.
-        if "depth" in names:
-            leave_warm(present)
-    if exit_code and answer.verdict.grade == "nothing":
-        raise typer.Exit(3)
-
-
-def _answer_batch(brain: Brain, given: Given, names: tuple[str, ...], debug: bool) -> None:
-    def answer_line(options: dict[str, Any]) -> Document:
-        answer = answer_query(brain, options.pop("query"), {**given, **options})
-        return answer_document(answer, trace=debug)
-
-    for document in answer_lines(sys.stdin, answer_line, names):
-        print(dumps(document), flush=True)
-
-
-def _print_answer(
-    answer: Answer, brain: Brain, options: RenderOptions, *, can_open: bool = True
-) -> None:
-    """Print the answer; on a terminal also store the numbers of its hits, for `open`."""
-    if answer.notice and not options.quiet:
-        screen.say(answer.notice)
-    if options.tsv:
-        for hit in list_hits(answer, weak=options.all):
-            screen.write(hit_line(hit))
-        return
-    if screen.on_terminal():
-        chosen = options.limit or brain.stored_settings.get("default_limit")
-        brief = not (chosen or options.all or answer.context)
-        hits = list_hits(answer, weak=options.all, limit=SCREEN_HITS if brief else None)
-        files = {} if options.json else brain.page_files(hit.slug for hit in hits)
-        with _remember_hits(answer, brain) if can_open else nullcontext():
-            if options.json:
-                screen.write_json(answer_document(answer, trace=options.debug))
-                return
-            from gbrain.output.answer_terminal import show_answer
-
-            opens = "; gbrain open N opens one" if answer.hits and can_open else ""
-            show_answer(
-                answer,
-                hits,
-                verbose=options.verbose,
-                debug=options.debug,
-                files={slug: file for slug, file in files.items() if file.is_file()},
-                pager=options.pager and not brief,
-                footer=None if options.quiet else opens,
-            )
-    elif options.json:
-        screen.write_json(answer_document(answer, trace=options.debug))
-    else:
-        hits = list_hits(answer, weak=options.all)
-        screen.write(answer_text(answer._replace(hits=hits)))
-        if not options.quiet:
-            verdict = poor_answer_notice(answer) if answer.hits else "Nothing found."
-            hidden = hidden_hits_notice(answer, hits)
-            for remark in filter(
-                None,
-                (
-                    read_as_notice(answer),
-                    verdict,
-                    superseded_notice(answer),
-                    named_page_notice(answer),
-                    f"{hidden}." if hidden else None,
-                ),
-            ):
-                screen.say(remark)
-        if options.debug:
-            for line in stage_lines(answer):
-                screen.say(line)
-
-
-@contextmanager
-def _remember_hits(answer: Answer, brain: Brain) -> Iterator[None]:
-    """Store the hits in a thread while the block prints them; the block must not use the brain."""
-    from threading import Thread
-
-    def remember() -> None:
-        with suppress(GbrainError, sqlite3.Error):
-            brain.remember_hits(answer.hits)
-
-    thread = Thread(target=remember)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
+    options = RenderOptions(exit_code, verbose, debug, no_pager, quiet, tsv, json)
+    raise typer.Exit(
+        run_query("query", text, given, options, db=db, as_of=as_of, no_replica=no_replica)
+    )
 
 
 @command.command(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -310,6 +309,7 @@ def run_in_foreground(
     `data` goes to its standard input, which is inherited without it. `defaults` are environment
     variables that apply where the user has not set them.
     """
+    import signal
     import subprocess
 
     # A handler, unlike SIG_IGN, is not inherited: the program still receives Ctrl-C.

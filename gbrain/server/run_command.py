@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TextIO
 
 from gbrain import __version__
 from gbrain.brain import Brain
-from gbrain.cli.app import register_json_escape, run_command
+from gbrain.cli.main import register_json_escape, run_command
 from gbrain.cli.open_brain import Declined, LentBrain, lent_brain
 from gbrain.output.screen import RemoteTerminal, remote_terminal
 from gbrain.server.client import brain_option

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -173,8 +172,10 @@ def copy_attributes(source: Path, target: Path) -> None:
         except PermissionError:
             with suppress(PermissionError):
                 os.chown(target, -1, status.st_gid)
+    from shutil import copystat
+
     # After the owner: changing that clears some bits of the mode.
-    shutil.copystat(source, target)
+    copystat(source, target)
     os.utime(target)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
 
 MONTH_NAMES = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -13,8 +13,7 @@ _DAYS_IN = {"day": 1, "week": 7}
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(NamedTuple):
     """An inclusive span of days.
 
     `first` and `last` are ISO days, years 0001 to 9999, so that they compare as text. `text` is

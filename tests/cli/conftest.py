@@ -18,7 +18,8 @@ from typing import NoReturn
 import pytest
 
 from gbrain.__main__ import main
-from gbrain.cli.app import COMMANDS, EXIT_INTERNAL_ERROR
+from gbrain.cli.app import COMMANDS
+from gbrain.cli.main import EXIT_INTERNAL_ERROR
 
 GOLDEN = Path(__file__).parent.parent.parent / "fixtures" / "golden"
 _TOOK = re.compile(r'("took_ms": )[\d.]+')

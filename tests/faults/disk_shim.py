@@ -178,7 +178,7 @@ def import_all() -> None:
 
 
 def _run_child(order: dict[str, Any], library: ctypes.CDLL, result: int, errors: int) -> None:
-    from gbrain.cli.app import run_command
+    from gbrain.cli.main import run_command
 
     code = 1
     try:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 OLD_BRAIN = ROOT / "fixtures" / "brains" / "schema-1.db.gz"
 _RUN_ALL = """
 import json, sys
-from gbrain.cli.app import run_command
+from gbrain.cli.main import run_command
 for words in json.load(open(sys.argv[1])):
     code = run_command(words)
     assert code == 0, (words, code)

@@ -31,7 +31,7 @@ from mcp.types import CallToolRequestParams, CallToolResult
 
 from gbrain.brain import Brain
 from gbrain.brain_session import Session
-from gbrain.cli.app import EXIT_INTERNAL_ERROR, run_command
+from gbrain.cli.main import EXIT_INTERNAL_ERROR, run_command
 from gbrain.errors import BadPage
 from gbrain.mcp.server import ToolService
 from gbrain.text.page import parse_page

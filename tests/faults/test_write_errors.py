@@ -31,7 +31,7 @@ from disk_shim import (
 from running import FAST_FOLDER
 from test_power_loss import Facts, Step, observe
 
-from gbrain.cli.app import EXIT_INTERNAL_ERROR
+from gbrain.cli.main import EXIT_INTERNAL_ERROR
 
 SETUP = (
     Step(("put", "alpha"), "# Alpha\n\nFirst.\n"),
