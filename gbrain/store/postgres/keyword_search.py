@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gbrain.store.postgres.scope import SharedCondition
-from gbrain.store.postgres.tsqueries import Phrase, TextQuery, phrase_tsquery
+from gbrain.store.postgres.tsqueries import Phrase, TextQuery, any_of, phrase_tsquery
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -33,12 +32,9 @@ _MAX_COUNTED_WORDS = 8
 _MAX_SCORED_PHRASES = 300
 
 # ts_rank of a word with n positions of weight 1 is (1 + 1/4 + ... + 1/n^2) / 1.64493406685, so it
-# tells n, and needs a fifth of the time of unnest and count. These are the bounds between the
-# ranks of n - 1 and n positions, up to the 256 that a tsvector keeps.
-_RANK_BOUNDS = [
-    (total - 0.5 / n**2) / 1.64493406685
-    for n, total in enumerate(accumulate(1 / n**2 for n in range(1, 257)), 1)
-]
+# tells n, and needs a fifth of the time of unnest and count. The rest of that sum is nearly
+# 1 / (n + 1/2): up to the 256 positions that a tsvector keeps, this is n within .11.
+_POSITIONS = "round(0.607927101854 / (1 - ts_rank('{{{0}}}', words, %s::tsquery)::float8) - 0.5)"
 
 
 class Totals(NamedTuple):
@@ -51,10 +47,12 @@ class Totals(NamedTuple):
 class _Table(NamedTuple):
     """Where an index is: its rows, their key, the column of words and the length in words.
 
-    The words of the first columns have letters in the tsvector.
+    `pages` joins the pages of the rows for a condition that needs them. The words of the first
+    columns have letters in the tsvector.
     """
 
     rows: str
+    pages: str
     key: str
     words: str
     length: str
@@ -64,15 +62,16 @@ class _Table(NamedTuple):
 
 _TABLES: dict[Index, _Table] = {
     "pages": _Table(
-        "gbrain.search_pages p", "p.id AS page, 0 AS place", "p.words", "p.length", "p.bounds", "AB"
+        "gbrain.search_pages p", "",
+        "p.id AS page, 0 AS place", "p.words", "p.length", "p.bounds", "AB",
     ),
     "chunks": _Table(
-        "gbrain.search_chunks c JOIN gbrain.search_pages p ON p.id = c.page",
-        "p.id AS page, c.position AS place", "c.words", "c.length", "c.bounds", "A",
+        "gbrain.search_chunks c", " JOIN gbrain.search_pages p ON p.id = c.page",
+        "c.page, c.position AS place", "c.words", "c.length", "c.bounds", "A",
     ),
     "questions": _Table(
-        "gbrain.search_pages p", "p.id AS page, 0 AS place", "p.questions", "p.question_length",
-        "'{}'::int[]", "",
+        "gbrain.search_pages p", "",
+        "p.id AS page, 0 AS place", "p.questions", "p.question_length", "'{}'::int[]", "",
     ),
 }  # fmt: skip
 
@@ -140,8 +139,8 @@ def count_rows(
     limited = "" if most is None else f" LIMIT {int(most)}"
     row = _execute(
         cursor,
-        f"SELECT count(*) FROM (SELECT 1 FROM {table.rows} WHERE {table.words} @@ %s::tsquery "
-        f"AND {within.sql}{limited}) AS found",
+        f"SELECT count(*) FROM (SELECT 1 FROM {_rows(table, within)} "
+        f"WHERE {table.words} @@ %s::tsquery AND {within.sql}{limited}) AS found",
         (query.tsquery, *within.values),
     )[0]
     return int(row[0])
@@ -175,7 +174,8 @@ def score_rows(
         scored = [pair for pair in scored if pair[0] > _MIN_IDF] or scored
     parts: list[str] = []
     values: list[object] = []
-    for idf, phrase in scored[:_MAX_SCORED_PHRASES]:
+    scored = scored[:_MAX_SCORED_PHRASES]
+    for idf, phrase in scored:
         frequency = (
             _word_frequency(phrase, weights, table.letters)
             if _is_word(phrase) and len({*weights[len(table.letters) :]}) == 1
@@ -184,6 +184,7 @@ def score_rows(
         # The same as tf * (k1 + 1) / (tf + damping), with tf once.
         parts.append(f"%s * (1 - damping / (damping + {frequency.sql}))")
         values += (idf * (_K1 + 1), *frequency.values)
+    lettered = any_of([phrase._replace(letters=table.letters) for _, phrase in scored])
     # Looking up common words as well would read most of the index; rows without any score nothing.
     matched = [candidates or query.tsquery] if candidates != ANY_ROW else []
     average = totals.words / totals.rows
@@ -191,17 +192,22 @@ def score_rows(
     sql = (
         f"SELECT page, place, score FROM (SELECT page, place, {' + '.join(parts)} AS score "
         f"FROM (SELECT {table.key}, {table.words} AS words, {table.bounds} AS bounds, "
-        f"%s::float8 + %s::float8 * {table.length} AS damping, %s::float8[] AS rank_bounds "
-        f"FROM {table.rows} WHERE "
+        f"%s::float8 + %s::float8 * {table.length} AS damping, "
+        f"{table.words} @@ %s::tsquery AS lettered FROM {_rows(table, within)} WHERE "
         + "".join(f"{table.words} @@ %s::tsquery AND " for _ in matched)
         + f"{within.sql} OFFSET 0) AS found OFFSET 0) AS scored WHERE score > 0 "
         "ORDER BY score DESC, page, place LIMIT %s"
     )
     return _execute(
         cursor, sql,
-        (*values, _K1 * (1 - _B), _K1 * _B / (average or 1), _RANK_BOUNDS,
+        (*values, _K1 * (1 - _B), _K1 * _B / (average or 1), lettered,
          *matched, *within.values, limit),
     )  # fmt: skip
+
+
+def _rows(table: _Table, within: SharedCondition) -> str:
+    """Return the rows of an index, with their pages if the condition names these."""
+    return table.rows + (table.pages if "p." in within.sql else "")
 
 
 def _is_word(phrase: Phrase) -> bool:
@@ -247,24 +253,24 @@ def _word_frequency(phrase: Phrase, weights: Sequence[float], letters: str) -> S
     The columns with letters have weights of their own, all others the same one.
     """
     tsquery, rest = phrase_tsquery(phrase), weights[-1]
-    parts: list[str] = []
-    values: list[object] = []
 
-    def add(weight: float, counted: str) -> None:
-        if weight:
-            chosen = ",".join("1" if letter in counted else "0" for letter in "DCBA")
-            parts.append(
-                f"%s * width_bucket(ts_rank('{{{chosen}}}', words, %s::tsquery)::float8, "
-                "rank_bounds)"
-            )
-            values.extend((weight, tsquery))
+    def count(weight: float, counted: str) -> SharedCondition:
+        chosen = ",".join("1" if letter in counted else "0" for letter in "DCBA")
+        return SharedCondition(f"%s * {_POSITIONS.format(chosen)}", (weight, tsquery))
 
     # Columns with letters come first, and ts_rank tells the number only of first positions.
-    add(rest, "ABCD")
     steps = [*(float(weight) for weight in weights[: len(letters)]), rest]
-    for place in range(len(letters)):
-        add(steps[place] - steps[place + 1], letters[: place + 1])
-    return SharedCondition(f"({' + '.join(parts) or '0'})", tuple(values))
+    parts = [
+        count(steps[place] - steps[place + 1], letters[: place + 1])
+        for place in range(len(letters))
+        if steps[place] != steps[place + 1]
+    ]
+    anywhere = count(rest, "ABCD")
+    more = " + ".join(part.sql for part in parts) or "0"
+    return SharedCondition(
+        f"({anywhere.sql} + CASE WHEN lettered THEN {more} ELSE 0 END)",
+        tuple(value for part in (anywhere, *parts) for value in part.values),
+    )
 
 
 def _phrase_frequency(
