@@ -55,11 +55,12 @@ class SharedBrain(Brain):
 
     def __init__(self, url: str) -> None:
         from gbrain.store.postgres.page_loader import ParsedPages
+        from gbrain.store.postgres.word_indexes import MatchCounts
 
         self._url = url
         self._store: SharedStore | None = None
         self._whole: SharedWholeBrain | None = None
-        self._parsed = ParsedPages()
+        self._parsed, self._counts = ParsedPages(), MatchCounts()
         self._model: EmbeddedModel | None = None
         super().__init__(PartialDatabase(Path(redact(url))))
         try:
@@ -147,7 +148,9 @@ class SharedBrain(Brain):
                 # The first vectors may be pushed while this brain is open.
                 self._choose_model(cursor)
             model = self._model and self._model.id
-            whole = SharedWholeBrain(cursor, self.database.connection, self._parsed, model)
+            whole = SharedWholeBrain(
+                cursor, self.database.connection, self._parsed, self._counts, model
+            )
             with self.database.some_pages(whole):
                 self._whole = whole
                 try:
@@ -165,7 +168,7 @@ class SharedBrain(Brain):
             raise needs_replica("The associative lane")
         with self._searching() as whole:
             answer, results = super().query_with_trace(text, **arguments)
-            if whole.count_unindexed():
+            if whole.unindexed:
                 # Whoever pushed most of it was interrupted, or is at it.
                 notices = filter(None, (_UNINDEXED, answer.notice))
                 answer = answer._replace(notice=" ".join(notices))

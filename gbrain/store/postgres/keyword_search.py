@@ -6,18 +6,17 @@ The formula, its constants and the weights of columns are those of FTS5's bm25()
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gbrain.store.postgres.scope import SharedCondition
 from gbrain.store.postgres.tsqueries import Phrase, TextQuery, any_of, phrase_tsquery
+from gbrain.store.postgres.word_indexes import INDEX_TABLES, Index, MatchCounts, Totals, is_word
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
     from gbrain.store.postgres.connection import Row
-
-Index = Literal["pages", "chunks", "questions"]
 
 # Candidates that the condition alone chooses, such as the chunks of some pages.
 ANY_ROW = ""
@@ -37,115 +36,6 @@ _MAX_SCORED_PHRASES = 300
 _POSITIONS = "round(0.607927101854 / (1 - ts_rank('{{{0}}}', words, %s::tsquery)::float8) - 0.5)"
 
 
-class Totals(NamedTuple):
-    """How many rows and words an index has."""
-
-    rows: int
-    words: int
-
-
-class _Table(NamedTuple):
-    """Where an index is: its rows, their key, the column of words and the length in words.
-
-    `pages` joins the pages of the rows for a condition that needs them. The words of the first
-    columns have letters in the tsvector.
-    """
-
-    rows: str
-    pages: str
-    key: str
-    words: str
-    length: str
-    bounds: str
-    letters: str
-
-
-_TABLES: dict[Index, _Table] = {
-    "pages": _Table(
-        "gbrain.search_pages p", "",
-        "p.id AS page, 0 AS place", "p.words", "p.length", "p.bounds", "AB",
-    ),
-    "chunks": _Table(
-        "gbrain.search_chunks c", " JOIN gbrain.search_pages p ON p.id = c.page",
-        "c.page, c.position AS place", "c.words", "c.length", "c.bounds", "A",
-    ),
-    "questions": _Table(
-        "gbrain.search_pages p", "",
-        "p.id AS page, 0 AS place", "p.questions", "p.question_length", "'{}'::int[]", "",
-    ),
-}  # fmt: skip
-
-
-def count_unindexed(cursor: Cursor[Row]) -> int:
-    """Return how many changes of pages are not in the indexes yet, or 1 if words are uncounted."""
-    row = cursor.execute(
-        "SELECT greatest(sequence - indexed_to, (NOT is_counted)::int) FROM gbrain.state"
-    ).fetchone()
-    return int(row[0]) if row else 0
-
-
-def read_totals(cursor: Cursor[Row]) -> dict[Index, Totals]:
-    """Return how large each index is."""
-    row = (
-        cursor.execute(
-            "SELECT pages, page_words, chunks, chunk_words, question_pages, question_words "
-            "FROM gbrain.search_totals"
-        ).fetchone()
-        or (0,) * 6
-    )
-    return {"pages": Totals(*row[:2]), "chunks": Totals(*row[2:4]), "questions": Totals(*row[4:])}
-
-
-class WordCounts:
-    """How many pages and chunks contain a word; the store is asked once for each."""
-
-    def __init__(self, cursor: Cursor[Row]) -> None:
-        self._cursor = cursor
-        self._known: dict[str, tuple[int, int]] = {}
-
-    def read(self, phrases: Iterable[Phrase]) -> None:
-        """Read the counts of all words that are not known yet, in one statement."""
-        words = {word for phrase in phrases for word in phrase.words} - self._known.keys()
-        if words:
-            rows = _execute(
-                self._cursor,
-                "SELECT term, pages, chunks FROM gbrain.search_terms WHERE term = ANY(%s)",
-                (sorted(words),),
-            )
-            self._known |= dict.fromkeys(words, (0, 0)) | {row[0]: row[1:] for row in rows}
-
-    def count(self, index: Index, phrase: Phrase) -> int:
-        """Return how many rows of an index contain the first word of a phrase."""
-        self.read([phrase])
-        return self._known[phrase.words[0]][0 if index == "pages" else 1]
-
-
-def count_rows(
-    cursor: Cursor[Row],
-    index: Index,
-    query: TextQuery,
-    most: int | None = None,
-    within: SharedCondition = SharedCondition("true", ()),
-    counts: WordCounts | None = None,
-) -> int:
-    """Return how many rows of an index match, counting at most `most`."""
-    if query.tsquery is None:
-        return 0
-    single = query.phrases[0] if len(query.phrases) == 1 else None
-    if single and _is_word(single) and index != "questions" and within.sql == "true":
-        found = (counts or WordCounts(cursor)).count(index, single)
-        return found if most is None else min(found, most)
-    table = _TABLES[index]
-    limited = "" if most is None else f" LIMIT {int(most)}"
-    row = _execute(
-        cursor,
-        f"SELECT count(*) FROM (SELECT 1 FROM {_rows(table, within)} "
-        f"WHERE {table.words} @@ %s::tsquery AND {within.sql}{limited}) AS found",
-        (query.tsquery, *within.values),
-    )[0]
-    return int(row[0])
-
-
 def score_rows(
     cursor: Cursor[Row],
     index: Index,
@@ -156,7 +46,7 @@ def score_rows(
     totals: Totals,
     candidates: str | None = None,
     within: SharedCondition = SharedCondition("true", ()),
-    counts: WordCounts | None = None,
+    counts: MatchCounts | None = None,
 ) -> list[tuple[int, int, float]]:
     """Return (page id, position, score) of the rows that match best, best first.
 
@@ -165,8 +55,8 @@ def score_rows(
     """
     if query.tsquery is None or not totals.rows:
         return []
-    counts = counts or WordCounts(cursor)
-    table = _TABLES[index]
+    counts = counts or MatchCounts()
+    table = INDEX_TABLES[index]
     rarity = _idf(cursor, index, query.phrases, totals, counts)
     scored = sorted(zip(rarity, query.phrases, strict=True), key=lambda pair: -pair[0])
     # A word on most pages is worth nothing, and reading its places takes long.
@@ -178,7 +68,7 @@ def score_rows(
     for idf, phrase in scored:
         frequency = (
             _word_frequency(phrase, weights, table.letters)
-            if _is_word(phrase) and len({*weights[len(table.letters) :]}) == 1
+            if is_word(phrase) and len({*weights[len(table.letters) :]}) == 1
             else _phrase_frequency(phrase, _word_sets(cursor, phrase), weights)
         )
         # The same as tf * (k1 + 1) / (tf + damping), with tf once.
@@ -193,7 +83,7 @@ def score_rows(
         f"SELECT page, place, score FROM (SELECT page, place, {' + '.join(parts)} AS score "
         f"FROM (SELECT {table.key}, {table.words} AS words, {table.bounds} AS bounds, "
         f"%s::float8 + %s::float8 * {table.length} AS damping, "
-        f"{table.words} @@ %s::tsquery AS lettered FROM {_rows(table, within)} WHERE "
+        f"{table.words} @@ %s::tsquery AS lettered FROM {table.rows_for(within)} WHERE "
         + "".join(f"{table.words} @@ %s::tsquery AND " for _ in matched)
         + f"{within.sql} OFFSET 0) AS found OFFSET 0) AS scored WHERE score > 0 "
         "ORDER BY score DESC, page, place LIMIT %s"
@@ -205,28 +95,19 @@ def score_rows(
     )  # fmt: skip
 
 
-def _rows(table: _Table, within: SharedCondition) -> str:
-    """Return the rows of an index, with their pages if the condition names these."""
-    return table.rows + (table.pages if "p." in within.sql else "")
-
-
-def _is_word(phrase: Phrase) -> bool:
-    return len(phrase.words) == 1 and not phrase.prefix and not phrase.letters
-
-
 def _idf(
     cursor: Cursor[Row],
     index: Index,
     phrases: Sequence[Phrase],
     totals: Totals,
-    counts: WordCounts,
+    counts: MatchCounts,
 ) -> list[float]:
     """Return how rare each phrase is."""
-    counts.read(phrases)
+    counts.read_words(cursor, phrases)
 
     def rarity(phrase: Phrase) -> float:
         query = TextQuery(phrase_tsquery(phrase), (phrase,))
-        count = count_rows(cursor, index, query, counts=counts)
+        count = counts.count(cursor, index, query)
         if count >= totals.rows:
             return _MIN_IDF
         return max(math.log((totals.rows - count + 0.5) / (count + 0.5)), _MIN_IDF)

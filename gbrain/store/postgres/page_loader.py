@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,7 +38,10 @@ class ParsedPages:
 
 
 class _StoredRow(NamedTuple):
-    """A page as it is read from the shared store; `content` is None if its text is known here."""
+    """A page as it is read from the shared store; `content` is None if its text is known here.
+
+    Of a page that is only named, `path` and all that follows are None.
+    """
 
     id: int
     slug: str
@@ -63,13 +65,18 @@ class PageLoader:
         self._cursor, self._memory, self._parsed = cursor, memory, parsed
         self._loaded: set[int] = set()
         self._asked: set[int] = set()
+        self._slugs: dict[int, str] = {}
         # Positions of chunks that the program which pushed a page counted differently.
         self._positions: dict[int, dict[int, int]] = {}
 
-    def load(self, page_ids: Iterable[int]) -> set[int]:
-        """Bring pages into memory; return those that are there. One that cannot be read is not."""
+    def load(self, page_ids: Iterable[int], others: Iterable[int] = ()) -> set[int]:
+        """Bring pages into memory; return those that are there. One that cannot be read is not.
+
+        Of the others the slugs are read, in the same round trip.
+        """
         wanted = set(page_ids)
         missing = sorted(wanted - self._asked)
+        named = set(others).difference(self._asked, self._slugs)
         if missing:
             self._asked.update(missing)
             known = self._parsed.find(missing)
@@ -77,16 +84,19 @@ class PageLoader:
                 "SELECT s.id, s.slug, p.path, p.sha256, p.version, "
                 "to_char(p.written_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), "
                 "CASE WHEN p.sha256 IS DISTINCT FROM known.sha256 THEN p.content END, "
-                "ARRAY(SELECT c.hash FROM gbrain.search_chunks c WHERE c.page = s.id "
-                "ORDER BY c.position) FROM gbrain.search_pages s "
-                "JOIN gbrain.pages p ON p.slug = s.slug AND NOT p.deleted "
+                "CASE WHEN p.path IS NOT NULL THEN ARRAY(SELECT c.hash FROM gbrain.search_chunks c "
+                "WHERE c.page = s.id ORDER BY c.position) END FROM gbrain.search_pages s "
+                "LEFT JOIN gbrain.pages p ON p.slug = s.slug AND NOT p.deleted AND s.id = ANY(%s) "
                 "LEFT JOIN unnest(%s::bigint[], %s::bytea[]) AS known (id, sha256) "
                 "ON known.id = s.id WHERE s.id = ANY(%s)",
-                (list(known), [digest for digest, _ in known.values()], missing),
+                (missing, list(known), [digest for digest, _ in known.values()],
+                 [*missing, *named.difference(missing)]),
                 binary=True,
-            ).fetchall()
+            ).fetchall()  # fmt: skip
             for row in map(_StoredRow._make, rows):
-                self._load_page(row, known[row.id][1] if row.content is None else None)
+                self._slugs[row.id] = row.slug
+                if row.path is not None:
+                    self._load_page(row, known[row.id][1] if row.content is None else None)
         return wanted & self._loaded
 
     def _load_page(self, row: _StoredRow, page: Page | None) -> None:
@@ -131,15 +141,16 @@ class PageLoader:
 
     def slugs_by_id(self, page_ids: Iterable[int]) -> dict[int, str]:
         wanted = set(page_ids)
-        here = self._memory.execute(
-            "SELECT id, slug FROM pages WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(wanted)),),
-        )
-        slugs: dict[int, str] = dict(here.fetchall())
-        others = wanted - self._asked
+        others = wanted.difference(self._asked, self._slugs)
         if others:
             rows = self._cursor.execute(
                 "SELECT id, slug FROM gbrain.search_pages WHERE id = ANY(%s)", (list(others),)
             )
-            slugs |= dict(rows.fetchall())
-        return slugs
+            self._slugs |= dict(rows.fetchall())
+        # A page that was asked for but cannot be read is none.
+        gone = self._asked - self._loaded
+        return {
+            page_id: self._slugs[page_id]
+            for page_id in wanted
+            if page_id in self._slugs and page_id not in gone
+        }

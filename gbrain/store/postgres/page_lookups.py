@@ -71,19 +71,27 @@ class PageLookups(PageLoader):
         )
 
     def find_similar_names(self, key: str, letters: int) -> list[NamedPage]:
-        found: list[Row] = []
-        for column, start in (("n.key", key[:letters]), ("reverse(n.key)", key[::-1][:letters])):
-            rows = self._cursor.execute(
-                "SELECT p.id, p.slug, n.kind, n.key FROM gbrain.search_names n "
-                f"JOIN gbrain.search_pages p ON p.id = n.page WHERE {column} COLLATE \"C\" >= %s "
-                f'AND {column} COLLATE "C" < %s AND length(n.key) BETWEEN %s AND %s '
-                "AND n.kind <> %s LIMIT %s",
-                (start, start + "\U0010ffff", len(key) - 2, len(key) + 2, QUESTION,
-                 _MAX_SIMILAR_NAMES + 1),
-            ).fetchall()  # fmt: skip
-            if len(rows) <= _MAX_SIMILAR_NAMES:
-                found += [row for row in rows if edit_distance(key, row[3], 2) is not None]
-        return self._named(found)
+        ways = [
+            f"(SELECT {place}, p.id, p.slug, n.kind, n.key FROM gbrain.search_names n "
+            f'JOIN gbrain.search_pages p ON p.id = n.page WHERE {column} COLLATE "C" >= %s '
+            f'AND {column} COLLATE "C" < %s AND length(n.key) BETWEEN %s AND %s '
+            "AND n.kind <> %s LIMIT %s)"
+            for place, column in enumerate(("n.key", "reverse(n.key)"))
+        ]
+        values = [
+            value
+            for start in (key[:letters], key[::-1][:letters])
+            for value in (start, start + "\U0010ffff", len(key) - 2, len(key) + 2, QUESTION,
+                          _MAX_SIMILAR_NAMES + 1)
+        ]  # fmt: skip
+        rows = self._cursor.execute(" UNION ALL ".join(ways).encode(), values).fetchall()
+        crowded = [place for place in (0, 1)
+                   if [row[0] for row in rows].count(place) > _MAX_SIMILAR_NAMES]  # fmt: skip
+        return self._named(
+            row[1:]
+            for row in rows
+            if row[0] not in crowded and edit_distance(key, row[4], 2) is not None
+        )
 
     def _named(self, rows: Iterable[Row]) -> list[NamedPage]:
         named = [NamedPage(*row) for row in rows]
@@ -148,9 +156,6 @@ class PageLookups(PageLoader):
         ).fetchall()
         here = self.load(row[0] for row in rows)
         return [row[0] for row in rows if row[0] in here]
-
-    def any_page_inside(self, scope: Scope) -> bool:
-        return bool(self.latest_pages_inside(scope, 1))
 
     def latest_pages_inside(self, scope: Scope, limit: int) -> list[tuple[int, str, str]]:
         dated, own = inside_condition("d", scope.periods), inside_condition("o", scope.periods)

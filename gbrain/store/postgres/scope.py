@@ -6,7 +6,7 @@ The same pages are in scope as by `gbrain.store.scope` in a brain file.
 from __future__ import annotations
 
 from datetime import date
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.store.postgres.tsqueries import Tokenize, read_expression
 from gbrain.store.postgres.word_vectors import cut_word, quote_lexeme
@@ -16,6 +16,12 @@ from gbrain.text.query_terms import fts_term
 from gbrain.text.query_tree import day_before
 from gbrain.types import Clause, Scope
 
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+    from gbrain.store.postgres.connection import Row
+
+_MAX_LISTED_PAGES = 2_000
 _ANY_DAY = ("0000-01-01", "9999-12-31")
 _NEVER = "false"
 # SQLite compares tags, types and front matter without the case of ASCII letters.
@@ -29,6 +35,33 @@ class SharedCondition(NamedTuple):
 
     sql: str
     values: tuple[object, ...]
+
+
+class PagesInScope(NamedTuple):
+    """The condition for the pages in scope, and their ids and number of chunks if they are few."""
+
+    condition: SharedCondition
+    ids: list[int] | None = None
+    chunks: int = 0
+
+
+def find_pages(cursor: Cursor[Row], scope: Scope, tokenize: Tokenize) -> PagesInScope:
+    """Return the pages in scope; few of them as a list.
+
+    The planner knows how many pages are in a list. What it assumes of tags made it read all
+    vectors for a tag of ten pages.
+    """
+    within = page_condition(scope, tokenize)
+    if scope.unlimited:
+        return PagesInScope(within)
+    # The statement has no text of a user: that is in the values.
+    sql = f"SELECT p.id, p.chunks FROM gbrain.search_pages p WHERE {within.sql} LIMIT %s"
+    rows = cursor.execute(sql.encode(), (*within.values, _MAX_LISTED_PAGES + 1)).fetchall()
+    if len(rows) > _MAX_LISTED_PAGES:
+        return PagesInScope(within)
+    ids = [row[0] for row in rows]
+    listed = SharedCondition("p.id = ANY(%s)", (ids,))
+    return PagesInScope(listed, ids, sum(row[1] for row in rows))
 
 
 def page_condition(scope: Scope, tokenize: Tokenize) -> SharedCondition:
@@ -50,11 +83,11 @@ def page_condition(scope: Scope, tokenize: Tokenize) -> SharedCondition:
     if scope.since or scope.until:
         conditions.append(_days_condition(scope.since, scope.until))
     if scope.periods:
-        chunks, own = inside_condition("d", scope.periods), inside_condition("p", scope.periods)
+        chunks, own = inside_condition("d", scope.periods), inside_condition("o", scope.periods)
         require(
-            f"({own.sql} OR p.id IN (SELECT d.page FROM gbrain.search_chunks d "
-            f"WHERE {chunks.sql}))",
-            *own.values, *chunks.values,
+            f"p.id IN (SELECT d.page FROM gbrain.search_chunks d WHERE {chunks.sql} "
+            f"UNION ALL SELECT o.id FROM gbrain.search_pages o WHERE {own.sql})",
+            *chunks.values, *own.values,
         )  # fmt: skip
     for key, value in scope.where:
         require(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from gbrain.store.postgres.indexes import has_index
-from gbrain.store.postgres.scope import SharedCondition
+from gbrain.store.postgres.scope import PagesInScope, SharedCondition
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -23,7 +23,6 @@ _SEARCHED = 800
 _MAX_SCANNED = 20_000
 # An exact search of so many chunks takes a few milliseconds, and finds every one.
 _MAX_EXACT_CHUNKS = 5_000
-_MAX_EXACT_PAGES = 2_000
 _SAMPLED_CHUNKS = 2_000
 
 # pgvector goes on with a scan until a filter has left enough rows. A plan made for any filter would
@@ -72,38 +71,25 @@ def nearest_chunks(
     model: int,
     query: Floats,
     limits: tuple[int, int],
-    scope: tuple[SharedCondition, SharedCondition] | None,
+    scope: tuple[PagesInScope, SharedCondition] | None,
 ) -> Nearest:
     """Return (page id, position, cosine) of the first of `limits` chunks in scope, best first.
 
     If the index is searched, the second of `limits` applies. Fewer are returned only if no more are
-    in scope. `scope` has the conditions for pages and for chunks of these; it is None without a
+    in scope. `scope` has the pages and the condition for chunks of these; it is None without a
     filter.
     """
     vector = "[" + ",".join(f"{number:.7g}" for number in query.tolist()) + "]"
-    few = _list_few_pages(cursor, scope[0]) if scope else None
+    few = scope and scope[0].ids is not None and scope[0].chunks <= _MAX_EXACT_CHUNKS
     limit = limits[0]
     rows: list[Row] = []
-    if few is None and has_index(cursor, model):
+    if not few and has_index(cursor, model):
         limit = limits[1]
         rows = _search_index(cursor, model, vector, limit, scope)
     if len(rows) < limit:
-        rows = _search_exactly(cursor, model, vector, limit, scope, few)
+        rows = _search_exactly(cursor, model, vector, limit, scope)
     found = [(page, position, float(cosine)) for page, position, cosine in rows]
     return sorted(found, key=lambda row: (-row[2], row[:2]))
-
-
-def _list_few_pages(cursor: Cursor[Row], within: SharedCondition) -> list[int] | None:
-    """Return the pages in scope if they have few chunks, else None."""
-    rows = _execute(
-        cursor,
-        f"SELECT p.id, p.chunks FROM gbrain.search_pages p WHERE {within.sql} "
-        f"LIMIT {_MAX_EXACT_PAGES + 1}",
-        within.values,
-    )
-    if len(rows) > _MAX_EXACT_PAGES or sum(chunks for _, chunks in rows) > _MAX_EXACT_CHUNKS:
-        return None
-    return [page for page, _ in rows]
 
 
 def _search_index(
@@ -111,16 +97,15 @@ def _search_index(
     model: int,
     vector: str,
     limit: int,
-    scope: tuple[SharedCondition, SharedCondition] | None,
+    scope: tuple[PagesInScope, SharedCondition] | None,
 ) -> list[Row]:
     """Return chunks by way of the index; the order is not exact, and some may be missing."""
     distance = f"v.vector::halfvec({_count_numbers(vector)}) <#> %s::halfvec"
     pages, inside = "", SharedCondition("true", ())
     if scope:
         pages = "JOIN gbrain.search_pages p ON p.id = c.page "
-        inside = SharedCondition(
-            f"{scope[0].sql} AND {scope[1].sql}", (*scope[0].values, *scope[1].values)
-        )
+        within, days = scope[0].condition, scope[1]
+        inside = SharedCondition(f"{within.sql} AND {days.sql}", (*within.values, *days.values))
     # The limit is that of chunks: texts that were changed have left vectors without one.
     sql = (
         "SELECT c.page, c.position, -(v.vector::vector <#> %s::vector) FROM gbrain.vectors v "
@@ -135,18 +120,16 @@ def _search_exactly(
     model: int,
     vector: str,
     limit: int,
-    scope: tuple[SharedCondition, SharedCondition] | None,
-    few: list[int] | None,
+    scope: tuple[PagesInScope, SharedCondition] | None,
 ) -> list[Row]:
-    """Return the nearest of all chunks in scope; `few` are its pages if they are known."""
+    """Return the nearest of all chunks in scope."""
     inside = SharedCondition("true", ())
     if scope:
-        if few is None:
-            sql = f"SELECT p.id FROM gbrain.search_pages p WHERE {scope[0].sql}"
-            few = [row[0] for row in _execute(cursor, sql, scope[0].values)]
-        # The planner knows how many pages are in a list. What it assumes of tags made it read all
-        # vectors for a tag of ten pages.
-        inside = SharedCondition(f"c.page = ANY(%s) AND {scope[1].sql}", (few, *scope[1].values))
+        (within, ids, _), days = scope
+        if ids is None:
+            sql = f"SELECT p.id FROM gbrain.search_pages p WHERE {within.sql}"
+            ids = [row[0] for row in _execute(cursor, sql, within.values)]
+        inside = SharedCondition(f"c.page = ANY(%s) AND {days.sql}", (ids, *days.values))
     # The query in half precision orders the chunks, and the score of the best is computed in full.
     return _execute(
         cursor,

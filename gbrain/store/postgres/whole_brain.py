@@ -9,23 +9,17 @@ from typing import TYPE_CHECKING, cast
 
 from gbrain.config import Settings
 from gbrain.store.chunks import CHUNK_ID_BITS, first_chunk_id
-from gbrain.store.postgres.keyword_search import (
-    ANY_ROW,
-    Index,
-    WordCounts,
-    count_rows,
-    count_unindexed,
-    read_totals,
-    score_rows,
-)
+from gbrain.store.postgres.keyword_search import ANY_ROW, score_rows
 from gbrain.store.postgres.page_lookups import PageLookups
 from gbrain.store.postgres.scope import (
+    PagesInScope,
     SharedCondition,
     chunk_days_condition,
-    page_condition,
+    find_pages,
 )
 from gbrain.store.postgres.tsqueries import TextQuery, any_of, read_expression
 from gbrain.store.postgres.vector_search import nearest_chunks, read_vectors
+from gbrain.store.postgres.word_indexes import Index, MatchCounts, count_rows, is_word, read_state
 from gbrain.text.query_terms import MAX_SCORED_PAGES, fts_expression, rare_terms_expression
 from gbrain.types import Query, Scope, ScoredChunk, Term
 
@@ -52,7 +46,8 @@ _MAX_COUNTED = 5_000
 class SharedWholeBrain(PageLookups):
     """A `WholeBrain` in a shared store, for one query: `cursor` is in its transaction.
 
-    `model` is the number of the active model in the store; None if it has no vectors.
+    `model` is the number of the active model in the store; None if it has no vectors. `counts` and
+    `parsed` are what earlier queries have read.
     """
 
     def __init__(
@@ -60,21 +55,17 @@ class SharedWholeBrain(PageLookups):
         cursor: Cursor[Row],
         memory: sqlite3.Connection,
         parsed: ParsedPages,
+        counts: MatchCounts,
         model: int | None,
     ) -> None:
         super().__init__(cursor, memory, parsed)
-        self._model = model
-        cursor.execute(
-            "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), "
-            "set_config('jit', 'off', true)"
-        )
-        self._totals, self._counts = read_totals(cursor), WordCounts(cursor)
+        self._model, self._counts = model, counts
+        state = read_state(cursor)
+        self._totals, self.unindexed = state.totals, state.unindexed
+        counts.forget_older(state.stamp)
+        self._scopes: dict[Scope, PagesInScope] = {}
 
     # --- counts ------------------------------------------------------------------------------
-
-    def count_unindexed(self) -> int:
-        """Return how many changes of pages cannot be found yet."""
-        return count_unindexed(self._cursor)
 
     def approximate_page_count(self) -> int:
         return self._totals["pages"].rows
@@ -89,11 +80,12 @@ class SharedWholeBrain(PageLookups):
             if estimate >= _MAX_COUNTED:
                 return estimate
             most = _MAX_COUNTED
-        return count_rows(self._cursor, cast(Index, index), query, most, counts=self._counts)
+        return self._counts.count(self._cursor, cast(Index, index), query, most)
 
     def count_pages_with(self, terms: Iterable[Term]) -> list[int]:
         matches = [fts_expression((term,)) for term in terms]
-        self._counts.read(phrase for match in matches for phrase in self._read(match).phrases)
+        phrases = [phrase for match in matches for phrase in self._read(match).phrases]
+        self._counts.read_words(self._cursor, phrases)
         return [self.count_matches("pages", match) for match in matches]
 
     def _estimate_union(self, index: Index, query: TextQuery) -> int:
@@ -104,9 +96,9 @@ class SharedWholeBrain(PageLookups):
         rows = self._totals[index].rows
         if index == "questions" or query.tsquery != any_of(query.phrases):
             return 0
-        self._counts.read(query.phrases)
-        words = [phrase for phrase in query.phrases if len(phrase.words) == 1]
-        found = [self._counts.count(index, phrase) for phrase in words]
+        self._counts.read_words(self._cursor, query.phrases)
+        words = [TextQuery(any_of([word]), (word,)) for word in query.phrases if is_word(word)]
+        found = [self._counts.count(self._cursor, index, word) for word in words]
         if max(found, default=0) < _MAX_COUNTED:
             return 0
         return round(rows * (1 - prod(1 - min(count, rows) / rows for count in found)))
@@ -118,20 +110,23 @@ class SharedWholeBrain(PageLookups):
     ) -> tuple[dict[int, float], list[ScoredChunk]]:
         scope, pool = query.scope, settings.lane_pool("fts", query.limit)
         asked = self._read(fts_expression(query.terms))
+        within = self._pages_in(scope)
         narrower = query.fts_expression
-        if sum(counts) > MAX_SCORED_PAGES and not narrower:
+        if sum(counts) > MAX_SCORED_PAGES and not narrower and within.ids is None:
             pages = self.approximate_page_count()
             narrower = rare_terms_expression(query.terms, counts, pages)
-        within = page_condition(scope, self._tokenize)
         weights = (settings.title_weight, settings.aliases_weight, settings.slug_weight,
                    settings.tags_weight, settings.truth_weight,
                    settings.timeline_weight)  # fmt: skip
 
         def score(candidates: str | None) -> dict[int, float]:
+            chosen = self._read(candidates).tsquery if candidates else None
+            if not candidates and within.ids is not None and sum(counts) > len(within.ids):
+                chosen = ANY_ROW
             rows = score_rows(
                 self._cursor, "pages", asked, weights, _SCORED_PER_PAGE * pool,
-                totals=self._totals["pages"], counts=self._counts, within=within,
-                candidates=self._read(candidates).tsquery if candidates else None,
+                totals=self._totals["pages"], counts=self._counts, within=within.condition,
+                candidates=chosen,
             )  # fmt: skip
             return {page_id: value for page_id, _, value in rows}
 
@@ -140,16 +135,16 @@ class SharedWholeBrain(PageLookups):
         if narrower and not query.fts_expression and len(scores) < enough:
             narrower = None
             scores = score(None)
+        inside = within.condition
+        listed = list(scores) if narrower else within.ids
+        if listed is not None:
+            inside = SharedCondition("c.page = ANY(%s)", (listed,))
         days = chunk_days_condition(scope)
-        inside = SharedCondition(f"{within.sql} AND {days.sql}", (*within.values, *days.values))
-        if narrower:
-            inside = SharedCondition(
-                f"c.page = ANY(%s) AND {days.sql}", (list(scores), *days.values)
-            )
         rows = score_rows(
             self._cursor, "chunks", asked, (settings.title_weight, 1.0, 1.0),
             _CHUNKS_PER_PAGE * pool, totals=self._totals["chunks"], counts=self._counts,
-            within=inside, candidates=ANY_ROW if narrower else None,
+            within=SharedCondition(f"{inside.sql} AND {days.sql}", (*inside.values, *days.values)),
+            candidates=ANY_ROW if narrower else None,
         )  # fmt: skip
         combined = dict(scores)
         seen: set[int] = set()
@@ -157,13 +152,13 @@ class SharedWholeBrain(PageLookups):
             if page_id not in seen:
                 seen.add(page_id)
                 combined[page_id] = combined.get(page_id, 0.0) + settings.chunk_weight * value
-        self.load(_best_pages(combined, int(_KEPT_PER_PAGE * pool)))
+        self.load(_best_pages(combined, int(_KEPT_PER_PAGE * pool)), combined)
         return scores, self._scored_chunks(rows)
 
     def score_questions(self, match: str, scope: Scope, limit: int) -> dict[int, float]:
         rows = score_rows(
             self._cursor, "questions", self._read(match), (1.0,), limit,
-            totals=self._totals["questions"], within=page_condition(scope, self._tokenize),
+            totals=self._totals["questions"], within=self._pages_in(scope).condition,
         )  # fmt: skip
         here = self.load(row[0] for row in rows)
         return {page_id: score for page_id, _, score in rows if page_id in here}
@@ -172,8 +167,16 @@ class SharedWholeBrain(PageLookups):
         return self._totals["questions"].rows > 0
 
     def any_page_matches(self, match: str, scope: Scope) -> bool:
-        within = page_condition(scope, self._tokenize)
+        within = self._pages_in(scope).condition
         return count_rows(self._cursor, "pages", self._read(match), 1, within) > 0
+
+    def any_page_inside(self, scope: Scope) -> bool:
+        return self._pages_in(scope).ids != []
+
+    def _pages_in(self, scope: Scope) -> PagesInScope:
+        if scope not in self._scopes:
+            self._scopes[scope] = find_pages(self._cursor, scope, self._tokenize)
+        return self._scopes[scope]
 
     def _read(self, match: str) -> TextQuery:
         return read_expression(match, self._tokenize)
@@ -193,11 +196,11 @@ class SharedWholeBrain(PageLookups):
     ) -> list[ScoredChunk]:
         if self._model is None:
             return []
-        scope, within = query.scope, None
         by_index = max(_NEAREST_PER_PAGE_OF_MANY * pool, _NEAREST_PER_PAGE * query.limit)
-        if not scope.unlimited:
+        within = None
+        if not query.scope.unlimited:
             by_index = _NEAREST_PER_PAGE_FILTERED * pool
-            within = (page_condition(scope, self._tokenize), chunk_days_condition(scope))
+            within = (self._pages_in(query.scope), chunk_days_condition(query.scope))
         limits = (_NEAREST_PER_PAGE * pool, by_index)
         while True:
             rows = nearest_chunks(self._cursor, self._model, embedded, limits, within)
@@ -208,7 +211,7 @@ class SharedWholeBrain(PageLookups):
                 break
             # One long page can fill the list: go on until the pool is full.
             limits = (4 * limits[0], 4 * limits[1])
-        self.load(_best_pages(best, pool))
+        self.load(_best_pages(best, pool), best)
         return self._scored_chunks(rows)
 
     def chunk_vectors(self, space: VectorSpace, chunk_ids: Iterable[int]) -> dict[int, Floats]:

@@ -20,13 +20,14 @@ from gbrain.store.keyword_index import score_chunks, score_pages
 from gbrain.store.keyword_tokens import KeywordTokenizer
 from gbrain.store.migrations import migrate
 from gbrain.store.page_writer import write_page
-from gbrain.store.postgres import indexes, vector_search
+from gbrain.store.postgres import indexes
+from gbrain.store.postgres import scope as shared_scope
 from gbrain.store.postgres.connection import SharedStore
 from gbrain.store.postgres.indexes import create_indexes
-from gbrain.store.postgres.keyword_search import count_rows, read_totals, score_rows
+from gbrain.store.postgres.keyword_search import score_rows
 from gbrain.store.postgres.pages import PushedPage, push_pages
 from gbrain.store.postgres.schema import create_tables
-from gbrain.store.postgres.scope import SharedCondition, page_condition
+from gbrain.store.postgres.scope import SharedCondition, find_pages, page_condition
 from gbrain.store.postgres.search_index import (
     check_search_tables,
     discard_entries,
@@ -34,6 +35,7 @@ from gbrain.store.postgres.search_index import (
 )
 from gbrain.store.postgres.tsqueries import read_expression
 from gbrain.store.postgres.vector_search import nearest_chunks
+from gbrain.store.postgres.word_indexes import count_rows, read_state
 from gbrain.store.schema import KEYWORD_TOKENIZER
 from gbrain.text.page import parse_page
 from gbrain.text.query_terms import fts_expression, parse_terms
@@ -118,7 +120,7 @@ def test_scores_are_those_of_fts5(store: SharedStore) -> None:
     compared = 0
     with store.transaction() as cursor:
         shared = dict(cursor.execute("SELECT id, slug FROM gbrain.search_pages").fetchall())
-        totals = read_totals(cursor)
+        totals = read_state(cursor).totals
         for text in (*WORDS, "river boats", "boat*", '"river boats"', "café auth-middleware 東京"):
             match = fts_expression(parse_terms(text))
             query = read_expression(match, keyword_tokenizer().words)
@@ -156,7 +158,7 @@ def test_counts_follow_every_change(store: SharedStore) -> None:
     push(store, dict.fromkeys(slugs))
     with store.transaction() as cursor:
         assert cursor.execute("SELECT count(*) FROM gbrain.search_terms").fetchone() == (0,)
-        assert read_totals(cursor)["pages"] == (0, 0)
+        assert read_state(cursor).totals["pages"] == (0, 0)
 
 
 def test_counts_are_right_after_two_writers_and_kills(
@@ -269,25 +271,27 @@ def test_a_filter_never_hides_chunks_that_exist(
             [(bytes([number]), str(vectors[7].tolist())) for number in range(60)],
         )
     query = vectors[7]
-    every = SharedCondition("true", ())
-    rare = (SharedCondition("p.slug LIKE 'rare/%%'", ()), every)
-    many = (SharedCondition("p.slug LIKE 'many/%%'", ()), every)
-    with store.transaction() as cursor:
-        exact = {
-            scope: nearest_chunks(cursor, 1, query, (40, 40), scope) for scope in (None, rare, many)
-        }
+    prefixes = {None: 40, "rare/": 30, "many/": 40}
+
+    def nearest(prefix: str | None) -> set[tuple[int, int]]:
+        scope = None
+        with store.transaction() as cursor:
+            if prefix:
+                pages = find_pages(cursor, Scope(slug_prefix=prefix), keyword_tokenizer().words)
+                scope = (pages, SharedCondition("true", ()))
+            return {row[:2] for row in nearest_chunks(cursor, 1, query, (40, 40), scope)}
+
+    exact = {prefix: nearest(prefix) for prefix in prefixes}
     monkeypatch.setattr(indexes, "MIN_INDEXED_VECTORS", 100)
     assert create_indexes(store) == ["vectors_nearest_1"]
     assert create_indexes(store) == []
     # Few pages are listed; of more, the index is asked first, and then all if it has found too few.
     for most in (2000, 10):
-        monkeypatch.setattr(vector_search, "_MAX_EXACT_PAGES", most)
-        with store.transaction() as cursor:
-            for scope, expected in exact.items():
-                found = nearest_chunks(cursor, 1, query, (40, 40), scope)
-                assert len(found) == len(expected) == (30 if scope is rare else 40)
-                common = {row[:2] for row in found} & {row[:2] for row in expected}
-                assert len(common) >= 0.9 * len(expected)
+        monkeypatch.setattr(shared_scope, "_MAX_LISTED_PAGES", most)
+        for prefix, expected in exact.items():
+            found = nearest(prefix)
+            assert len(found) == len(expected) == prefixes[prefix]
+            assert len(found & expected) >= 0.9 * len(expected)
 
 
 def test_expressions_keep_their_meaning() -> None:
