@@ -27,7 +27,6 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -41,7 +40,6 @@ from gbrain.remotes.indexing import index_pages
 from gbrain.search.lanes import keyword, vector
 from gbrain.shared_brain import SharedBrain
 from gbrain.store import keyword_index
-from gbrain.store.postgres import vector_search
 from gbrain.store.postgres.connection import LONG_TRANSACTION_SECONDS, SharedStore
 from gbrain.store.postgres.indexes import create_indexes, drop_word_indexes
 from gbrain.store.postgres.page_loader import ParsedPages
@@ -182,7 +180,8 @@ def measure_lanes(local: Brain, shared: SharedBrain, texts: list[str]) -> None:
 
 def exact_scores(shared: SharedBrain, embedded: Any, query: Query) -> list[float]:
     """Return the scores of the 50 nearest pages by an exact search in the engine."""
-    with engine_only(shared) as whole, patch.object(vector_search, "has_index", lambda *_: False):
+    with engine_only(shared) as whole:
+        whole._has_vector_index = False
         chunks = whole.find_nearest(None, embedded, query, 50, None)
     best: dict[int, float] = {}
     for chunk in chunks:

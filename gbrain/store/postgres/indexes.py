@@ -53,11 +53,6 @@ def index_name(model: int) -> str:
     return f"vectors_nearest_{model}"
 
 
-def has_index(cursor: Cursor[Row], model: int) -> bool:
-    """Return whether the vectors of a model have an index that is complete."""
-    return index_name(model) in _complete_indexes(cursor)
-
-
 def missing_indexes(cursor: Cursor[Row]) -> list[MissingIndex]:
     """Return the indexes over words and over the vectors of models with many that are missing."""
     complete = _complete_indexes(cursor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
-from gbrain.store.postgres.indexes import has_index
 from gbrain.store.postgres.scope import PagesInScope, SharedCondition
 
 if TYPE_CHECKING:
@@ -72,18 +71,20 @@ def nearest_chunks(
     query: Floats,
     limits: tuple[int, int],
     scope: tuple[PagesInScope, SharedCondition] | None,
+    *,
+    indexed: bool,
 ) -> Nearest:
     """Return (page id, position, cosine) of the first of `limits` chunks in scope, best first.
 
-    If the index is searched, the second of `limits` applies. Fewer are returned only if no more are
-    in scope. `scope` has the pages and the condition for chunks of these; it is None without a
-    filter.
+    If the vectors are `indexed`, and the pages in scope not few, the index is searched, and the
+    second of `limits` applies. Fewer are returned only if no more are in scope. `scope` has the
+    pages and the condition for chunks of these; it is None without a filter.
     """
     vector = "[" + ",".join(f"{number:.7g}" for number in query.tolist()) + "]"
     few = scope and scope[0].ids is not None and scope[0].chunks <= _MAX_EXACT_CHUNKS
     limit = limits[0]
     rows: list[Row] = []
-    if not few and has_index(cursor, model):
+    if indexed and not few:
         limit = limits[1]
         rows = _search_index(cursor, model, vector, limit, scope)
     if len(rows) < limit:
@@ -112,7 +113,12 @@ def _search_index(
         f"JOIN gbrain.search_chunks c ON c.hash = v.hash {pages}"
         f"WHERE v.model = {model} AND {inside.sql} ORDER BY {distance} LIMIT {limit}"
     )
-    return _execute(cursor, sql, (vector, *inside.values, vector), planned=True)
+    # One round trip for the search and the settings around it.
+    with cursor.connection.pipeline():
+        cursor.execute(_SETTINGS, {"other": "off"})
+        found = cursor.connection.cursor().execute(sql.encode(), (vector, *inside.values, vector))
+        cursor.connection.cursor().execute(_SETTINGS, {"other": "on"})
+    return found.fetchall()
 
 
 def _search_exactly(
@@ -158,14 +164,6 @@ def _count_numbers(vector: str) -> int:
     return vector.count(",") + 1
 
 
-def _execute(
-    cursor: Cursor[Row], sql: str, values: tuple[object, ...], *, planned: bool = False
-) -> list[Row]:
-    """Run a statement; `planned` makes the index its start."""
-    if planned:
-        cursor.execute(_SETTINGS, {"other": "off"})
+def _execute(cursor: Cursor[Row], sql: str, values: tuple[object, ...]) -> list[Row]:
     # The statement has no text of a user: that is in the values.
-    rows = cursor.execute(sql.encode(), values).fetchall()
-    if planned:
-        cursor.execute(_SETTINGS, {"other": "on"})
-    return rows
+    return cursor.execute(sql.encode(), values).fetchall()

@@ -60,8 +60,9 @@ class SharedWholeBrain(PageLookups):
     ) -> None:
         super().__init__(cursor, memory, parsed)
         self._model, self._counts = model, counts
-        state = read_state(cursor)
+        state = read_state(cursor, model)
         self._totals, self.unindexed = state.totals, state.unindexed
+        self._has_vector_index = state.has_vector_index
         counts.forget_older(state.stamp)
         self._scopes: dict[Scope, PagesInScope] = {}
 
@@ -203,7 +204,9 @@ class SharedWholeBrain(PageLookups):
             within = (self._pages_in(query.scope), chunk_days_condition(query.scope))
         limits = (_NEAREST_PER_PAGE * pool, by_index)
         while True:
-            rows = nearest_chunks(self._cursor, self._model, embedded, limits, within)
+            rows = nearest_chunks(
+                self._cursor, self._model, embedded, limits, within, indexed=self._has_vector_index
+            )
             best: dict[int, float] = {}
             for page_id, _, cosine in rows:
                 best.setdefault(page_id, cosine)

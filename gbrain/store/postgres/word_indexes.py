@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from gbrain.store.postgres.indexes import index_name
 from gbrain.store.postgres.scope import SharedCondition
 from gbrain.store.postgres.tsqueries import Phrase, TextQuery
 
@@ -66,32 +67,35 @@ class IndexState(NamedTuple):
     """How large the indexes are, and how many changes of pages are not in them yet.
 
     `unindexed` is 1 if only the words are not counted yet. `stamp` changes with every write.
+    `has_vector_index` is about the vectors of one model.
     """
 
     totals: dict[Index, Totals]
     unindexed: int
     stamp: str
+    has_vector_index: bool
 
 
-def read_state(cursor: Cursor[Row]) -> IndexState:
+def read_state(cursor: Cursor[Row], model: int | None = None) -> IndexState:
     """Return the state of the indexes, and prepare the transaction for searching them."""
-    row = (
-        cursor.execute(
-            "SELECT t.pages, t.page_words, t.chunks, t.chunk_words, t.question_pages, "
-            "t.question_words, greatest(s.sequence - s.indexed_to, (NOT s.is_counted)::int), "
-            "s.xmin::text, set_config('plan_cache_mode', 'force_custom_plan', true), "
-            "set_config('jit', 'off', true) "
-            "FROM gbrain.state s LEFT JOIN gbrain.search_totals t ON true"
-        ).fetchone()
-        or (0,) * 8
+    found = cursor.execute(
+        "SELECT t.pages, t.page_words, t.chunks, t.chunk_words, t.question_pages, "
+        "t.question_words, greatest(s.sequence - s.indexed_to, (NOT s.is_counted)::int), "
+        "s.xmin::text, coalesce((SELECT indisvalid FROM pg_index "
+        "WHERE indexrelid = to_regclass(%s)), false), "
+        "set_config('plan_cache_mode', 'force_custom_plan', true), "
+        "set_config('jit', 'off', true) "
+        "FROM gbrain.state s LEFT JOIN gbrain.search_totals t ON true",
+        (f"gbrain.{index_name(model)}" if model else None,),
     )
+    row = found.fetchone() or (0,) * 9
     sizes = [number or 0 for number in row[:6]]
     totals: dict[Index, Totals] = {
         "pages": Totals(*sizes[:2]),
         "chunks": Totals(*sizes[2:4]),
         "questions": Totals(*sizes[4:]),
     }
-    return IndexState(totals, int(row[6]), str(row[7]))
+    return IndexState(totals, int(row[6]), str(row[7]), bool(row[8]))
 
 
 class MatchCounts:

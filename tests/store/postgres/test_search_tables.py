@@ -279,12 +279,17 @@ def test_a_filter_never_hides_chunks_that_exist(
             if prefix:
                 pages = find_pages(cursor, Scope(slug_prefix=prefix), keyword_tokenizer().words)
                 scope = (pages, SharedCondition("true", ()))
-            return {row[:2] for row in nearest_chunks(cursor, 1, query, (40, 40), scope)}
+            indexed = read_state(cursor, 1).has_vector_index
+            rows = nearest_chunks(cursor, 1, query, (40, 40), scope, indexed=indexed)
+            return {row[:2] for row in rows}
 
     exact = {prefix: nearest(prefix) for prefix in prefixes}
     monkeypatch.setattr(indexes, "MIN_INDEXED_VECTORS", 100)
     assert create_indexes(store) == ["vectors_nearest_1"]
     assert create_indexes(store) == []
+    with store.transaction() as cursor:
+        assert read_state(cursor, 1).has_vector_index
+        assert not read_state(cursor, 2).has_vector_index
     # Few pages are listed; of more, the index is asked first, and then all if it has found too few.
     for most in (2000, 10):
         monkeypatch.setattr(shared_scope, "_MAX_LISTED_PAGES", most)
