@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import anyio
 import pytest
+from psycopg import Cursor
 
 from gbrain.brain import Brain, timestamp
 from gbrain.brain_session import Session
@@ -131,6 +132,27 @@ def test_lanes_score_as_in_the_brain_file(shared: SharedBrain, local: Brain) -> 
                 assert one.score == pytest.approx(other.score, abs=2e-3)
             assert len(result.chunks) == len(own.chunks)
     assert compared > 50
+
+
+@pytest.mark.usefixtures("pgvector")
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [("who is lukewarm on cloud RAG?", 12), ("what did alice say in April 2026", 18)],
+)
+def test_a_query_asks_the_store_few_times(
+    shared: SharedBrain, monkeypatch: pytest.MonkeyPatch, text: str, most: int
+) -> None:
+    asked: list[object] = []
+    execute = Cursor.execute
+
+    def count(cursor: Cursor[Any], statement: Any, *values: Any, **options: Any) -> Any:
+        asked.append(statement)
+        return execute(cursor, statement, *values, **options)
+
+    monkeypatch.setattr(Cursor, "execute", count)
+    # On a server far away each statement is a round trip.
+    assert shared.query(text).hits
+    assert len(asked) <= most
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)

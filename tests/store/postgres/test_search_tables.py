@@ -35,7 +35,7 @@ from gbrain.store.postgres.search_index import (
 )
 from gbrain.store.postgres.tsqueries import read_expression
 from gbrain.store.postgres.vector_search import nearest_chunks
-from gbrain.store.postgres.word_indexes import count_rows, read_state
+from gbrain.store.postgres.word_indexes import MatchCounts, count_rows, read_state
 from gbrain.store.schema import KEYWORD_TOKENIZER
 from gbrain.text.page import parse_page
 from gbrain.text.query_terms import fts_expression, parse_terms
@@ -143,6 +143,26 @@ def test_scores_are_those_of_fts5(store: SharedStore) -> None:
             )
             compared += len(own)
     assert compared > 100
+
+
+def test_counts_are_remembered_until_somebody_writes(store: SharedStore) -> None:
+    push(store, {"p1": "# One\n\nA river boat.\n", "p2": "# Two\n\nA boat on the river.\n"})
+    counts = MatchCounts()
+    texts = ('"boat"', '"river boat"', '"boa"*')
+    queries = [read_expression(text, keyword_tokenizer().words) for text in texts]
+
+    def count(*, remembered: bool = False) -> list[int]:
+        with store.transaction() as cursor:
+            counts.forget_older(read_state(cursor).stamp)
+            if remembered:
+                cursor.close()
+            return [counts.count(cursor, "pages", query) for query in queries]
+
+    assert count() == count(remembered=True) == [2, 1, 2]
+    push(store, {"p2": None, "p3": "# Three\n\nThe river boat and another river boat.\n"})
+    assert count() == count(remembered=True) == [2, 2, 2]
+    push(store, {"p1": None})
+    assert count() == [1, 1, 1]
 
 
 def test_counts_follow_every_change(store: SharedStore) -> None:
