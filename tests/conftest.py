@@ -22,6 +22,7 @@ from gbrain.brain import Brain
 from gbrain.cli.app import app
 from gbrain.models import runtime, tokenizer
 from gbrain.models.embedder import OnnxEmbedder
+from gbrain.server import background
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -85,6 +86,16 @@ def isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture(autouse=True)
+def ended_background_processes() -> Iterator[None]:
+    """End the warm processes that a test has started."""
+    yield
+    while background._started:
+        process = background._started.pop()
+        process.kill()
+        process.wait()
 
 
 _opened: dict[object, Any] = {}

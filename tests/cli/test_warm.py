@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -21,6 +22,7 @@ from gbrain.brain_session import Session
 from gbrain.cli import warm as warm_commands
 from gbrain.errors import GbrainError
 from gbrain.locations import runtime_folder
+from gbrain.server import background
 from gbrain.server.background import (
     release_brain,
     start_and_wait,
@@ -68,13 +70,39 @@ TIMES = re.compile(rb'("[a-z_]*ms": )[\d.]+| *[\d.]+(?= ms)|(?<=;id=)\d+')
 
 
 @pytest.fixture
-def warm(embedded: Path) -> Iterator[Path]:
-    """Start a warm process for the sample brain."""
+def own_warm(embedded: Path) -> Path:
+    """Start a warm process for the sample brain of this test."""
     start_and_wait(embedded, idle_minutes=5)
-    yield embedded
-    status = warm_status(embedded)
-    if status:
-        os.kill(status["pid"], signal.SIGKILL)
+    return embedded
+
+
+@pytest.fixture(scope="module")
+def shared_home(
+    embedded_sample: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, list[subprocess.Popen[bytes]]]]:
+    """A folder with a sample brain, and the processes to end with the module."""
+    home, running = tmp_path_factory.mktemp("warm"), []
+    shutil.copy(embedded_sample, home / "brain.db")
+    yield home, running
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def warm(
+    shared_home: tuple[Path, list[subprocess.Popen[bytes]]], monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Return a sample brain that stays open in one process for all tests that only read it."""
+    home, running = shared_home
+    for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "run"))
+    monkeypatch.setenv("GBRAIN_DB", str(home / "brain.db"))
+    if not running:
+        start_and_wait(home / "brain.db", idle_minutes=5)
+        running.append(background._started.pop())
+    return home / "brain.db"
 
 
 Program = Callable[..., tuple[int, bytes, bytes]]
@@ -118,11 +146,13 @@ def without_times(ran: tuple[int, bytes, bytes]) -> tuple[int, bytes, bytes]:
 
 
 def test_every_command_prints_what_it_prints_cold(warm: Path, program: Program) -> None:
+    before, errors = answered(warm), 0
     for words in COMMANDS:
-        assert without_times(program(*words)) == without_times(program(*words, warm=False)), words
-    errors = sum(program(*words)[0] not in (0, 3) for words in COMMANDS)
+        ran = program(*words)
+        assert without_times(ran) == without_times(program(*words, warm=False)), words
+        errors += ran[0] not in (0, 3)
     assert errors == 4
-    assert answered(warm) == 2 * (len(COMMANDS) - errors)
+    assert answered(warm) == before + len(COMMANDS) - errors
 
 
 @pytest.mark.parametrize("looks", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}, {"COLUMNS": "60"}])
@@ -141,12 +171,12 @@ def test_a_terminal_shows_the_same(warm: Path, at_terminal, looks: dict[str, str
 
 
 def test_long_output_goes_through_the_pager(warm: Path, at_terminal, tmp_path: Path) -> None:
-    seen = tmp_path / "seen"
+    seen, before = tmp_path / "seen", answered(warm)
     pager = f"{sys.executable} -c \"open('{seen}', 'w').write(__import__('sys').stdin.read())\""
     _, shown = at_terminal("list", rows=10, GBRAIN_PAGER=pager)
     assert shown == ""
     assert "people/alice-chen" in seen.read_text()
-    assert answered(warm) == 1
+    assert answered(warm) == before + 1
 
 
 def test_the_client_imports_next_to_nothing(warm: Path) -> None:
@@ -171,36 +201,37 @@ def test_the_client_imports_next_to_nothing(warm: Path) -> None:
     assert set(modules) - ours <= {"_socket", "__future__"}
 
 
-def test_a_write_is_seen_by_the_next_answer(warm: Path, program: Program) -> None:
+def test_a_write_is_seen_by_the_next_answer(own_warm: Path, program: Program) -> None:
     assert b"zeppelin" not in program("search", "zeppelin")[1]
-    with Brain.open(warm) as brain:
+    with Brain.open(own_warm) as brain:
         brain.put("airship", b"# Airship\n\nA zeppelin over the lake.\n")
     assert b"airship" in program("search", "zeppelin")[1]
     assert b"airship" in program("query", "flying above the water by balloon")[1]
-    assert answered(warm) == 3
+    assert answered(own_warm) == 3
 
 
-def test_a_killed_or_hung_process_is_not_waited_for(warm: Path, program: Program) -> None:
+def test_a_killed_or_hung_process_is_not_waited_for(own_warm: Path, program: Program) -> None:
     cold = program("list", warm=False)
-    pid = warm_status(warm)["pid"]  # type: ignore[index]
+    pid = warm_status(own_warm)["pid"]  # type: ignore[index]
     os.kill(pid, signal.SIGSTOP)
     assert program("list") == cold
     os.kill(pid, signal.SIGKILL)
     assert program("list") == cold
-    assert find_socket(str(warm)), "the killed process left its socket"
+    assert find_socket(str(own_warm)), "the killed process left its socket"
     assert program("list") == cold
-    assert start_and_wait(warm, idle_minutes=5)["pid"] != pid
+    assert start_and_wait(own_warm, idle_minutes=5)["pid"] != pid
     assert program("list") == cold
-    assert answered(warm) == 1
+    assert answered(own_warm) == 1
 
 
 @pytest.mark.parametrize("variable", ["GBRAIN_NOW", "TZ", "HOME"])
 def test_another_environment_is_declined(warm: Path, program: Program, variable: str) -> None:
+    before = answered(warm)
     value = {"GBRAIN_NOW": "2024-02-03T12:00:00", "TZ": "Asia/Tokyo", "HOME": "/"}[variable]
     for words in (("today",), ("search", "river")):
         ran = program(*words, **{variable: value})
         assert ran == program(*words, warm=False, **{variable: value})
-    assert answered(warm) == 0
+    assert answered(warm) == before
 
 
 def test_another_version_is_declined(warm: Path) -> None:
@@ -235,25 +266,27 @@ def test_the_socket_belongs_to_its_user_alone(warm: Path) -> None:
     path.parent.chmod(0o700)
 
 
-def test_a_restored_brain_is_followed(warm: Path, program: Program, run, tmp_path: Path) -> None:
+def test_a_restored_brain_is_followed(
+    own_warm: Path, program: Program, run, tmp_path: Path
+) -> None:
     run("backup", tmp_path / "copy.db")
-    with Brain.open(warm) as brain:
+    with Brain.open(own_warm) as brain:
         brain.delete("people/alice-chen")
     assert program("get", "people/alice-chen")[0] == 1
     assert run("restore", tmp_path / "copy.db").exit_code == 0
     assert b"# Alice Chen" in program("get", "people/alice-chen")[1]
     until = time.monotonic() + 20
-    while warm_status(warm) is None and time.monotonic() < until:
+    while warm_status(own_warm) is None and time.monotonic() < until:
         time.sleep(0.05)
     assert b"# Alice Chen" in program("get", "people/alice-chen")[1]
-    assert answered(warm) >= 1
+    assert answered(own_warm) >= 1
 
 
-def test_a_released_brain_is_opened_again(warm: Path, program: Program) -> None:
-    log = warm.with_name(warm.name + "-wal")
+def test_a_released_brain_is_opened_again(own_warm: Path, program: Program) -> None:
+    log = own_warm.with_name(own_warm.name + "-wal")
     program("list")
     assert log.exists()
-    release_brain(warm)
+    release_brain(own_warm)
     assert not log.exists()
     assert b"people/alice-chen" in program("list")[1]
 
@@ -316,9 +349,10 @@ def test_the_first_query_leaves_a_warm_process(embedded: Path, run) -> None:
 
 
 def test_commands_that_write_or_read_input_stay_cold(warm: Path) -> None:
+    before = answered(warm)
     for words in (["capture", "x"], ["query", "-"], ["list", "--help"], ["list", "--as-of=2026"]):
         assert run_warm(words) is None
-    assert answered(warm) == 0
+    assert answered(warm) == before
 
 
 _HOLD_LOCK = """
@@ -331,6 +365,7 @@ sys.stdin.read()
 
 
 def test_embedding_goes_on_after_another_program_held_the_lock(sample: Path, monkeypatch) -> None:
+    monkeypatch.setattr(warm_commands, "_QUIET_SECONDS", 0.05)
     monkeypatch.setattr(warm_commands, "_CHECK_SECONDS", 0.05)
     errors: list[GbrainError] = []
 
