@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from gbrain.brain import Brain
 from gbrain.text.timeline import add_entry
 
 LOG = "# Log\n\n## Timeline\n"
@@ -173,6 +174,11 @@ def sync(scenario: Scenario) -> PlannedCommand:
 
 
 def embed(scenario: Scenario) -> PlannedCommand:
+    """Embed pages that were imported just now: without work it would end before it is killed."""
+    change_files(scenario, 12, 0)
+    with Brain.open(scenario.brain) as brain:
+        brain.import_folder(scenario.notes)
+    scenario.state = scenario.with_pages(scenario.files)[-1]
     return PlannedCommand(("embed", "--stale", "--limit", "40"), (scenario.state,))
 
 
