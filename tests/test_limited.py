@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from gbrain.output.json import answer_document
 from gbrain.paths import cache_folder
 from gbrain.types import Scope
 
+NOON = "2026-11-16T12:00:00"
 # The private pages share words, links, tags, tasks, dates and almost their whole text with the
 # shared ones; only they contain "zanzibar".
 SHARED = {
@@ -46,9 +48,19 @@ def limits(request: pytest.FixtureRequest) -> Scope:
     return LIMITS[request.param]
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a brain with all pages and their vectors, made once."""
+    path = tmp_path_factory.mktemp("limited") / "brain.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GBRAIN_NOW", NOON)
+        fill(path, SHARED | PRIVATE)
+    return path
+
+
 @pytest.fixture
-def limited(brain_path: Path, limits: Scope) -> Iterator[LimitedBrain]:
-    fill(brain_path, SHARED | PRIVATE)
+def limited(built: Path, brain_path: Path, limits: Scope) -> Iterator[LimitedBrain]:
+    shutil.copy(built, brain_path)
     with LimitedBrain.open_within(brain_path, limits, read_only=False) as brain:
         yield brain
 

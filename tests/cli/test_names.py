@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
+
+from gbrain.brain import Brain
+
+NOON = "2026-11-16T12:00:00"
 
 PEOPLE = {
     "people/priya-raman": b"---\naliases: [PR, 'Pri, the analyst']\n---\n# Priya Raman\n",
@@ -13,11 +19,21 @@ PEOPLE = {
 }
 
 
+@pytest.fixture(scope="module")
+def built_people(empty_brain, tmp_path_factory):
+    """A brain with these pages, made once."""
+    path = shutil.copy(empty_brain, tmp_path_factory.mktemp("people") / "brain.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GBRAIN_NOW", NOON)
+        with Brain.open(path) as brain:
+            for slug, text in PEOPLE.items():
+                brain.put(slug, text)
+    return path
+
+
 @pytest.fixture
-def people(run, brain_path):
-    for slug, text in PEOPLE.items():
-        assert run("put", slug, stdin=text).exit_code == 0
-    return brain_path
+def people(built_people, brain_path):
+    return shutil.copy(built_people, brain_path)
 
 
 @pytest.mark.parametrize(
