@@ -69,7 +69,9 @@ def imports(file: Path, *, type_checking: bool = True) -> Iterator[str]:
         if isinstance(node, ast.If) and only_types and not type_checking:
             pending += node.orelse
         else:
-            pending += ast.iter_child_nodes(node)
+            # No expression contains an import; skipping them takes a third of the time.
+            children = ast.iter_child_nodes(node)
+            pending += (child for child in children if not isinstance(child, ast.expr))
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
