@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from datetime import date
+from math import isqrt
 from typing import NamedTuple
 
 from gbrain.messages import similar_names
@@ -19,6 +20,10 @@ from gbrain.types import Clause, Scope
 # The last day of the longest month is so many days after its first.
 MAX_VAGUE_DAYS = 30
 
+# Looking them up takes 0.3 ms.
+_SAMPLE_PAGES = 256
+_GOLDEN_RATIO = (1 + 5**0.5) / 2
+
 _ANY_DAY = ("0000-01-01", "9999-12-31")
 _KEYWORD_MATCH = "pages.id IN (SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?)"
 _TEXT_COLUMNS = ("title", "compiled_truth", "timeline")
@@ -26,7 +31,6 @@ _FIELD_CONDITIONS = {
     "wing": "pages.wing = ?",
     "room": "pages.room = ?",
     "type": "pages.type = ? COLLATE NOCASE",
-    "tag": "pages.id IN (SELECT page_id FROM tags WHERE tag = ?)",
 }
 
 
@@ -57,12 +61,8 @@ def page_condition(scope: Scope, *, by_row: bool = False) -> Condition:
     if scope.type is not None:
         require("pages.type = ? COLLATE NOCASE", scope.type)
     for tag in scope.tags:
-        require(
-            "EXISTS (SELECT 1 FROM tags WHERE tag = ? AND page_id = pages.id)"
-            if by_row
-            else "pages.id IN (SELECT page_id FROM tags WHERE tag = ?)",
-            tag,
-        )
+        tagged = _tag_condition(tag, by_row=by_row)
+        require(tagged.sql, *tagged.values)
     if scope.slug_prefix is not None:
         # A range instead of LIKE, so that the index on slugs is used and nothing is a wildcard.
         require("pages.slug >= ?", scope.slug_prefix)
@@ -87,7 +87,7 @@ def page_condition(scope: Scope, *, by_row: bool = False) -> Condition:
     for slug in scope.exclude:
         require("pages.slug <> ?", slug)
     if scope.tree is not None:
-        tree = clause_condition(scope.tree)
+        tree = clause_condition(scope.tree, by_row=by_row)
         require(tree.sql, *tree.values)
     return Condition(" AND ".join(clauses) or "1", tuple(values))
 
@@ -98,7 +98,8 @@ def pages_in_scope(
     """Return which of the pages exist and are in scope."""
     within = page_condition(scope, by_row=True)
     rows = connection.execute(
-        f"SELECT id FROM pages WHERE id IN (SELECT value FROM json_each(?)) AND {within.sql}",
+        "SELECT pages.id FROM json_each(?) AS given CROSS JOIN pages ON pages.id = given.value "
+        f"WHERE {within.sql}",
         (json.dumps(list(page_ids)), *within.values),
     )
     return {row[0] for row in rows}
@@ -118,6 +119,17 @@ def _scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: in
         tagged = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1 OFFSET ?"
         if connection.execute(tagged, (tag, pages)).fetchone() is None:
             return False
+    if scope == Scope(tags=scope.tags[:1]) != Scope():
+        return True
+    if scope == Scope(since=scope.since, until=scope.until) != Scope():
+        own, dated = (_in_range(table, scope.since, scope.until) for table in "pd")
+        inside = f"SELECT p.id FROM pages AS p WHERE {own.sql}"
+        enough = connection.execute(f"{inside} LIMIT 1 OFFSET ?", (*own.values, pages))
+        if enough.fetchone():
+            return True
+        both = f"{inside} UNION SELECT d.page_id FROM chunks AS d WHERE {dated.sql}"
+        found = connection.execute(f"{both} LIMIT 1 OFFSET ?", (*own.values, *dated.values, pages))
+        return found.fetchone() is not None
     # Where all tags are common, enough pages with the first are found before all would be listed.
     table, values = "pages", list[str]()
     if scope.tags:
@@ -129,6 +141,31 @@ def _scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: in
         (*values, *within.values, pages),
     )
     return found.fetchone() is not None
+
+
+def is_small(connection: sqlite3.Connection, scope: Scope, factor: int) -> bool:
+    """Return whether the square of the pages in scope is at most `factor` times all pages.
+
+    If no index tells how many are in scope, that is estimated by a sample.
+    """
+    return remember(
+        connection, ("is_small", scope, factor), lambda: _is_small(connection, scope, factor)
+    )
+
+
+def _is_small(connection: sqlite3.Connection, scope: Scope, factor: int) -> bool:
+    last: int = connection.execute("SELECT coalesce(max(id), 0) FROM pages").fetchone()[0]
+    most = isqrt(factor * last)
+    if scope in (
+        Scope(wing=scope.wing),
+        Scope(tags=scope.tags[:1]),
+        Scope(slug_prefix=scope.slug_prefix),
+        Scope(since=scope.since, until=scope.until),
+    ):
+        return not _scope_has_more_than(connection, scope, most)
+    # Multiples of the golden ratio are spread evenly, and do not follow a pattern of the pages.
+    sample = {int(number * _GOLDEN_RATIO % 1 * last) + 1 for number in range(_SAMPLE_PAGES)}
+    return len(pages_in_scope(connection, sample, scope)) * last <= most * len(sample)
 
 
 def days_condition(since: str | None, until: str | None, *, by_row: bool = False) -> Condition:
@@ -150,33 +187,45 @@ def days_condition(since: str | None, until: str | None, *, by_row: bool = False
     )
 
 
-def chunk_condition(scope: Scope) -> Condition:
-    """Return the condition for rows of `chunks`; a chunk without a date has its page's."""
-    if scope.since or scope.until:
-        # A page is in the range if one of its chunks is: only its other filters are left.
-        dated, own = (_in_range(table, scope.since, scope.until) for table in "dp")
-        rest = chunk_condition(scope._replace(since=None, until=None))
-        return Condition(
-            f"chunks.id IN (SELECT d.id FROM chunks AS d WHERE {dated.sql} "
-            "UNION ALL SELECT u.id FROM pages AS p CROSS JOIN chunks AS u ON u.page_id = p.id "
-            f"WHERE u.first_day IS NULL AND {own.sql}) AND {rest.sql}",
-            (*dated.values, *own.values, *rest.values),
-        )
-    pages, days = page_condition(scope), chunk_days_condition(scope)
-    if not pages.values:
-        return days
-    sql = f"chunks.page_id IN (SELECT pages.id FROM pages WHERE {pages.sql}) AND {days.sql}"
-    return Condition(sql, (*pages.values, *days.values))
+def select_hashes(scope: Scope) -> Condition:
+    """Return a SELECT of the hashes of all chunks in scope; one without a date has its page's."""
+    if not (scope.since or scope.until):
+        within = _undated_condition(scope)
+        return Condition(f"SELECT hash FROM chunks WHERE {within.sql}", within.values)
+    # A page is in the range if one of its chunks is: only its other filters are left.
+    dated, own = dated_chunk_condition(scope), _in_range("p", scope.since, scope.until)
+    rest = _undated_condition(scope, "p.id")
+    return Condition(
+        f"SELECT hash FROM chunks WHERE {dated.sql} "
+        "UNION ALL SELECT chunks.hash FROM pages AS p CROSS JOIN chunks ON chunks.page_id = p.id "
+        f"WHERE chunks.first_day IS NULL AND {own.sql} AND {rest.sql}",
+        (*dated.values, *own.values, *rest.values),
+    )
 
 
 def dated_chunk_condition(scope: Scope) -> Condition:
-    """Return the condition of `chunk_condition` for chunks that have a date of their own."""
-    days = _in_range("chunks", scope.since, scope.until)
-    rest = chunk_condition(scope._replace(since=None, until=None))
+    """Return the condition for rows of `chunks` in scope that have a date of their own."""
+    days, rest = _in_range("chunks", scope.since, scope.until), _undated_condition(scope)
     if scope.since or scope.until:
         # IS TRUE keeps SQLite from choosing an index for the other filters instead of the days.
         rest = rest._replace(sql=f"({rest.sql}) IS TRUE")
     return Condition(f"{days.sql} AND {rest.sql}", (*days.values, *rest.values))
+
+
+def _undated_condition(scope: Scope, page_id: str = "chunks.page_id") -> Condition:
+    """Return the condition for rows of `chunks` in scope, on any day."""
+    scope = scope._replace(since=None, until=None)
+    inside = chunk_days_condition(scope)
+    if scope == Scope(tags=scope.tags[:1]) != Scope():
+        pages = Condition("SELECT page_id FROM tags WHERE tag = ?", scope.tags)
+    else:
+        pages = page_condition(scope)
+        if not pages.values:
+            return inside
+        pages = pages._replace(sql=f"SELECT pages.id FROM pages WHERE {pages.sql}")
+    return Condition(
+        f"{page_id} IN ({pages.sql}) AND {inside.sql}", (*pages.values, *inside.values)
+    )
 
 
 def _in_range(table: str, since: str | None, until: str | None) -> Condition:
@@ -194,15 +243,21 @@ def _in_range(table: str, since: str | None, until: str | None) -> Condition:
 
 
 def chunk_row_condition(scope: Scope) -> Condition:
-    """Return the condition of `chunk_condition`, in the form for few rows that are known.
+    """Return the condition for rows of `chunks` in scope, in the form for few rows that are known.
 
-    Each row looks up its page, instead of listing all pages in scope first.
+    Each row looks up its page and tags, instead of listing all pages in scope first. A chunk
+    without a date has its page's.
     """
-    pages, days = page_condition(scope, by_row=True), chunk_days_condition(scope)
-    if not pages.values:
-        return days
-    page = f"SELECT 1 FROM pages WHERE pages.id = chunks.page_id AND {pages.sql}"
-    return Condition(f"EXISTS ({page}) AND {days.sql}", (*pages.values, *days.values))
+    conditions = [
+        Condition("EXISTS (SELECT 1 FROM tags WHERE tag = ? AND page_id = chunks.page_id)", (tag,))
+        for tag in scope.tags
+    ]
+    # A page is in the range of days if one of its chunks is: only its other filters are left.
+    pages = page_condition(scope._replace(tags=(), since=None, until=None), by_row=True)
+    if pages.values:
+        sql = f"EXISTS (SELECT 1 FROM pages WHERE pages.id = chunks.page_id AND {pages.sql})"
+        conditions.append(pages._replace(sql=sql))
+    return _join(" AND ", [*conditions, chunk_days_condition(scope)])
 
 
 def chunk_days_condition(scope: Scope) -> Condition:
@@ -234,25 +289,27 @@ def chunk_inside_condition(periods: tuple[tuple[str, str], ...]) -> Condition:
     )
 
 
-def clause_condition(tree: Clause) -> Condition:
+def clause_condition(tree: Clause, *, by_row: bool = False) -> Condition:
     """Return the condition that a row of `pages` must meet to match a query tree."""
     if has_only_words(tree):
         return Condition(_KEYWORD_MATCH, (fts_tree(tree),))
     if tree.kind == "field":
-        return _field_condition(tree)
+        return _field_condition(tree, by_row=by_row)
     if tree.term:
         return Condition(_KEYWORD_MATCH, (fts_term(tree.term, strict=True),))
     if tree.kind == "not":
-        unwanted = clause_condition(tree.operands[0])
+        unwanted = clause_condition(tree.operands[0], by_row=by_row)
         # NULL: a page without a type or date does not have the unwanted one.
         return Condition(f"NOT coalesce({unwanted.sql}, 0)", unwanted.values)
     if tree.kind == "loose":
         words = [clause_condition(clause) for clause in tree.operands if has_only_words(clause)]
         required = [
-            clause_condition(clause) for clause in tree.operands if not has_only_words(clause)
+            clause_condition(clause, by_row=by_row)
+            for clause in tree.operands
+            if not has_only_words(clause)
         ]
         return _join(" AND ", ([_join(" OR ", words)] if words else []) + required)
-    conditions = [clause_condition(clause) for clause in tree.operands]
+    conditions = [clause_condition(clause, by_row=by_row) for clause in tree.operands]
     return _join(" AND " if tree.kind == "all" else " OR ", conditions)
 
 
@@ -288,14 +345,24 @@ def _json_path(key: str) -> str:
     return "$" + "".join(f'."{part.replace(chr(34), "")}"' for part in key.split("."))
 
 
-def _field_condition(field: Clause) -> Condition:
+def _field_condition(field: Clause, *, by_row: bool) -> Condition:
     if field.term:
         return Condition(_KEYWORD_MATCH, (f"title : ({fts_term(field.term, strict=True)})",))
     if field.name == "after":
-        return days_condition(field.value, None)
+        return days_condition(field.value, None, by_row=by_row)
     if field.name == "before":
-        return days_condition(None, day_before(field.value))
+        return days_condition(None, day_before(field.value), by_row=by_row)
+    if field.name == "tag":
+        return _tag_condition(field.value, by_row=by_row)
     return Condition(f"({_FIELD_CONDITIONS[field.name]})", (field.value,))
+
+
+def _tag_condition(tag: str, *, by_row: bool) -> Condition:
+    if by_row:
+        sql = "EXISTS (SELECT 1 FROM tags WHERE tag = ? AND page_id = pages.id)"
+    else:
+        sql = "pages.id IN (SELECT page_id FROM tags WHERE tag = ?)"
+    return Condition(sql, (tag,))
 
 
 def _join(operator: str, conditions: list[Condition]) -> Condition:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gbrain.errors import GbrainError
 from gbrain.store.remembered import remember
 from gbrain.store.schema import VECTOR_TABLES
-from gbrain.store.scope import chunk_condition, chunk_row_condition
+from gbrain.store.scope import chunk_row_condition, select_hashes
 from gbrain.store.vector_bits import remove_bits, write_bits
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size
 from gbrain.store.whole_brain import asks_whole_brain
@@ -188,15 +188,15 @@ def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Sc
     import numpy as np
 
     def read() -> Slots:
-        within = chunk_condition(scope)
+        hashes = select_hashes(scope)
         # One text of all slots: a row for each would take longer.
         listed = connection.execute(
-            f"SELECT group_concat(v.slot) FROM chunks CROSS JOIN {space.vectors} AS v "
-            f"{_slot_index(connection, space)} ON v.model_id = ? AND v.hash = chunks.hash "
-            f"WHERE {within.sql}",
-            (space.model_id, *within.values),
+            f"SELECT group_concat(v.slot) FROM ({hashes.sql}) AS inside "
+            f"CROSS JOIN {space.vectors} AS v {_slot_index(connection, space)} "
+            "ON v.model_id = ? AND v.hash = inside.hash",
+            (*hashes.values, space.model_id),
         ).fetchone()[0]
-        return np.unique(np.array(listed.split(",") if listed else [], np.int64))
+        return np.unique(np.fromstring(listed or "", np.int64, sep=","))
 
     return remember(connection, ("slots_in_scope", space, scope), read)
 
