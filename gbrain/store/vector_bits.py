@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,8 @@ _SHARE_BY_BITS = 8
 _SHARE_BY_STEPS = 40
 _MIN_BY_BITS = 8_000
 _MIN_BY_STEPS = 2_500
+# How many times as many slots are looked up among them if a filter drops most.
+_MORE_BY_STEPS = 2
 # Candidates for each slot that is asked for.
 _CANDIDATES_PER_SLOT = 5
 
@@ -127,10 +129,10 @@ def remove_bits(connection: sqlite3.Connection, space: VectorSpace) -> None:
     connection.execute(f"DELETE FROM {space.bits} WHERE model_id = ?", (space.model_id,))
 
 
-def likely_slots(bits: Words, centre: Floats, query: Floats, count: int) -> Slots | None:
-    """Return the slots, in order, among which the `count` most similar vectors are.
+def likely_slots(bits: Words, centre: Floats, query: Floats, count: int) -> Iterator[Slots]:
+    """Yield the slots, in order, among which the `count` most similar vectors are.
 
-    None if most slots would be returned.
+    Then yield the next likely ones. Nothing if these would be most slots.
     """
     import numpy as np
 
@@ -138,15 +140,20 @@ def likely_slots(bits: Words, centre: Floats, query: Floats, count: int) -> Slot
     by_steps = max(slots // _SHARE_BY_STEPS, _MIN_BY_STEPS, _CANDIDATES_PER_SLOT * count)
     by_bits = max(slots // _SHARE_BY_BITS, _MIN_BY_BITS, 2 * by_steps)
     if by_bits > slots // 2:
-        return None
+        return
     residual = query - centre
     distance, differing = np.zeros(slots, np.uint16), np.empty(slots, np.uint64)
     for row, word in zip(bits, _pack(residual[None] > 0)[0], strict=True):
         np.bitwise_xor(row, word, out=differing)
         distance += np.bitwise_count(differing)
     near = _lowest(distance, by_bits)
-    likely = near[_lowest(-_score_words(bits[:, near], residual), by_steps)]
-    return np.sort(likely)
+    distance_by_steps = -_score_words(bits[:, near], residual)
+    likely = _lowest(distance_by_steps, by_steps)
+    yield near[likely]
+    more = np.zeros(len(near), np.bool_)
+    more[_lowest(distance_by_steps, _MORE_BY_STEPS * by_steps)] = True
+    more[likely] = False
+    yield near[more]
 
 
 def _score_words(words: Words, residual: Floats) -> Integers:

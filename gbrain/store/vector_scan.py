@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gbrain.store.scope import chunk_row_condition
@@ -104,22 +104,25 @@ def _code_cosines(
 
 def nearest_slots(
     connection: sqlite3.Connection, space: VectorSpace, query: Floats, count: int
-) -> Slots | None:
-    """Return `count` slots with the highest approximate cosines, best first, by their bits first.
+) -> Iterator[Slots]:
+    """Yield `count` slots with the highest approximate cosines, best first, by their bits first.
 
-    None if the brain has too few vectors for that, or no bits.
+    Then yield many of the next ones. Nothing if the brain has too few vectors for that, or no bits.
     """
     import numpy as np
 
     memory = find_memory(connection, space)
     source = memory or read_bits_and_centre(connection, space)
-    slots = source and likely_slots(source.bits, source.centre, query, count)
-    if slots is None:
-        return None
-    cosines = _code_cosines(connection, space, query, slots, memory)
-    first = np.argpartition(-cosines, count)[:count]
-    best: Slots = slots[first[np.argsort(-cosines[first])]]
-    return best
+    if source is None:
+        return
+    slots, cosines = np.zeros(0, np.int64), np.zeros(0, np.float32)
+    taken: int | None = count
+    for likely in likely_slots(source.bits, source.centre, query, count):
+        slots = np.append(slots, likely)
+        cosines = np.append(cosines, _code_cosines(connection, space, query, likely, memory))
+        order = np.argsort(-cosines)
+        yield slots[order[:taken]]
+        slots, cosines, taken = slots[order[taken:]], cosines[order[taken:]], None
 
 
 def _score_packed(codes: bytes, query: Floats) -> Floats:

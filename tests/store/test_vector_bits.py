@@ -85,7 +85,12 @@ def find_likely(
 ) -> NDArray[np.int64] | None:
     """The likely slots by the bits in the file, whatever is in memory."""
     source = read_bits_and_centre(connection, SPACE)
-    return source and likely_slots(source.bits, source.centre, query, count)
+    return source and next(likely_slots(source.bits, source.centre, query, count), None)
+
+
+def find_nearest(connection: sqlite3.Connection, query: Floats, count: int) -> NDArray[np.int64]:
+    """The nearest slots, without those that follow."""
+    return next(vector_scan.nearest_slots(connection, SPACE, query, count))
 
 
 def test_the_nearest_slots_are_those_of_exact_search(
@@ -93,11 +98,23 @@ def test_the_nearest_slots_are_those_of_exact_search(
 ) -> None:
     shares = []
     for query in draw(20, seed=4):
-        found = vector_scan.nearest_slots(connection, SPACE, query, 50)
-        assert found is not None
+        found = find_nearest(connection, query, 50)
         assert len(set(found.tolist())) == 50
         shares.append(np.isin(np.argsort(-(rows @ query))[:20], found).mean())
     assert np.mean(shares) >= 0.98
+
+
+def test_more_slots_follow_the_nearest_ones(connection: sqlite3.Connection, rows: Floats) -> None:
+    for query in draw(5, seed=10):
+        nearest, more = vector_scan.nearest_slots(connection, SPACE, query, 50)
+        assert len(nearest) == 50
+        assert len(more) > 1000
+        both = np.append(nearest, more)
+        assert len(set(both.tolist())) == len(both)
+        for part in (nearest, more):
+            cosines = rows[part[part < COUNT]] @ query
+            assert np.all(np.diff(cosines) < 0.02)
+        assert np.isin(np.argsort(-(rows @ query))[:200], both).mean() >= 0.9
 
 
 def test_each_change_of_a_vector_changes_its_bits(
@@ -108,8 +125,7 @@ def test_each_change_of_a_vector_changes_its_bits(
         connection, SPACE, [(f"new {n}".encode(), row) for n, row in enumerate(fresh)]
     )
     assert count_wrong_segments(connection, SPACE) == 0
-    found = vector_scan.nearest_slots(connection, SPACE, fresh[600], 10)
-    assert found is not None
+    found = find_nearest(connection, fresh[600], 10)
     assert COUNT + 600 in found.tolist()
     assert vectors.remove_orphaned_vectors(connection, SPACE) == COUNT + 700
     assert count_wrong_segments(connection, SPACE) == 0
@@ -173,15 +189,13 @@ def test_vectors_in_memory_are_scored_like_those_of_the_file(
     rebuild_bits(connection, SPACE)
     query, slots = draw(1, seed=8)[0], np.arange(0, COUNT, 7)
 
-    def scan() -> tuple[NDArray[np.int64] | None, Floats]:
-        nearest = vector_scan.nearest_slots(connection, SPACE, query, 50)
+    def scan() -> tuple[NDArray[np.int64], Floats]:
+        nearest = np.concatenate([*vector_scan.nearest_slots(connection, SPACE, query, 50)])
         return nearest, vector_scan.code_cosines(connection, SPACE, query, slots)
 
     from_file = scan()
     load_memory(connection)
     in_memory = scan()
-    assert from_file[0] is not None
-    assert in_memory[0] is not None
     assert np.array_equal(from_file[0], in_memory[0])
     assert np.array_equal(from_file[1], in_memory[1])
     everything = vector_scan.approximate_cosines((connection, connection), SPACE, query)
@@ -198,8 +212,7 @@ def test_vectors_in_memory_are_not_used_after_a_change(
     assert read_stamp(connection, SPACE) != before
     assert find_memory(connection, SPACE) is None
     load_memory(connection)
-    found = vector_scan.nearest_slots(connection, SPACE, fresh[1], 10)
-    assert found is not None
+    found = find_nearest(connection, fresh[1], 10)
     assert COUNT + 1 in found.tolist()
     vectors.remove_orphaned_vectors(connection, SPACE)
     assert find_memory(connection, SPACE) is None

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 # would pull every query towards their mean.
 _MEMORY_VECTORS = 1000
 
+# The slots of a scope with at most this many pages are listed, which takes as long as a scan of
+# 150,000 codes. For a larger one the best of all are looked up in the scope.
+_MAX_LISTED_PAGES = 2000
+
 
 def search(
     connections: tuple[sqlite3.Connection, sqlite3.Connection],
@@ -52,7 +56,7 @@ def _best_in_scope(
     import numpy as np
 
     slots = np.arange(len(scores))
-    if not scope.unlimited and scope_has_more_than(connection, scope, vector.MAX_LISTED_PAGES):
+    if not scope.unlimited and scope_has_more_than(connection, scope, _MAX_LISTED_PAGES):
         # Looked up best first: listing a large scope would take longer than all else.
         inside, batch = np.zeros(0, np.int64), 2 * _MEMORY_VECTORS
         while len(inside) < _MEMORY_VECTORS and len(slots):

@@ -13,7 +13,8 @@ from gbrain.models.catalog import Calibration
 from gbrain.search.calibration import active_calibration
 from gbrain.store.chunks import read_non_ascii_texts
 from gbrain.store.pages import fetch_pages, slugs_by_id
-from gbrain.store.scope import scope_has_more_than
+from gbrain.store.scope import is_small
+from gbrain.store.vector_bits import read_stamp
 from gbrain.store.vector_scan import (
     approximate_cosines,
     code_cosines,
@@ -44,9 +45,13 @@ _EXACT_PER_PAGE = 10
 # is .7755 with four and .7738 with ten, R@5 .8342 and .8354; on 50,000 pages it takes 4 ms less.
 _EXACT_PER_PAGE_OF_MANY = 4
 
-# The slots of a scope with at most this many pages are listed, which takes as long as a scan of
-# 150,000 codes. For a larger one the best of all are looked up in the scope.
-MAX_LISTED_PAGES = 2000
+# With fewer, what a statement takes by itself would be a good part of the time.
+_MIN_BATCH = 50
+
+# The slots of a scope with fewer pages than the square root of so many times all pages are listed.
+# That takes 6 us for each page in scope; in a larger scope, the nearest slots of all are looked up,
+# which takes 5 us for each, and the smaller the share in scope, the more it needs.
+_LISTED_PAGES_SQUARED = 50
 
 
 def search(
@@ -109,14 +114,26 @@ def find_nearest(
     """
     chunks: list[ScoredChunk] = []
     pages: set[int] = set()
-    # One long page can fill the first batch: go on until the pool is full.
-    for batch in _likely_slots(connection, space, embedded, query, pool, scan):
-        found = exact_cosines(connection, space, embedded, batch, query.scope)
-        chunks += found
-        pages.update(chunk.page_id for chunk in found)
+    batch, scored = _EXACT_PER_PAGE * pool, 0
+    if read_stamp(connection, space):
+        batch = min(batch, max(_EXACT_PER_PAGE_OF_MANY * pool, _EXACT_PER_PAGE * query.limit))
+    for slots in _likely_slots(connection, space, embedded, query, pool, scan):
+        # One long page can fill a batch, and a filter drops many: go on until the pool is full.
+        while len(slots) and len(pages) < pool:
+            found = exact_cosines(connection, space, embedded, slots[:batch], query.scope)
+            chunks += found
+            pages.update(chunk.page_id for chunk in found)
+            scored, slots = scored + len(slots[:batch]), slots[batch:]
+            batch = _next_batch(scored, len(pages), pool)
         if len(pages) >= pool:
             break
-    return chunks
+    return sorted(chunks, key=lambda chunk: (-chunk.score, chunk.chunk_id))
+
+
+def _next_batch(scored: int, pages: int, pool: int) -> int:
+    """Return how many more slots to score for a full pool, after those that gave `pages` pages."""
+    expected = scored * (pool - pages) // max(pages, 1)
+    return max(_MIN_BATCH, min(2 * scored, expected * 5 // 4))
 
 
 def _lower_unreadable(
@@ -157,39 +174,34 @@ def _likely_slots(
     pool: int,
     scan: Scan,
 ) -> Iterator[Slots]:
-    """Yield slots in batches, best first; the first batch is for `pool` pages.
+    """Yield slots in parts, best first; the first part is for `pool` pages.
 
     All slots of the scope are among them, and perhaps others.
     """
     import numpy as np
 
     scope, stride = query.scope, _EXACT_PER_PAGE * pool
-    if scope.unlimited or scope_has_more_than(connection, scope, MAX_LISTED_PAGES):
-        count = stride if scope.unlimited else 3 * stride
-        seen = nearest_slots(connection, space, embedded, count)
-        if seen is None:
-            seen = np.zeros(0, np.int64)
-        few = min(stride, max(_EXACT_PER_PAGE_OF_MANY * pool, _EXACT_PER_PAGE * query.limit))
-        yield from filter(len, np.split(seen, (few, stride)))
+    if scope.unlimited or not is_small(connection, scope, _LISTED_PAGES_SQUARED):
+        seen = np.zeros(0, np.int64)
+        for slots in nearest_slots(connection, space, embedded, stride):
+            yield slots
+            seen = np.append(seen, slots)
         scores = scan()
         yield from _best_first(scores, np.setdiff1d(np.arange(len(scores)), seen), stride)
         return
     slots = slots_in_scope(connection, space, scope)
-    if len(slots) <= stride:
-        yield slots
-        return
-    for places in _best_first(
-        code_cosines(connection, space, embedded, slots), np.arange(len(slots)), stride
-    ):
-        yield slots[places]
+    if len(slots) > stride:
+        slots = slots[np.argsort(-code_cosines(connection, space, embedded, slots))]
+    yield slots
 
 
 def _best_first(scores: Floats, slots: Slots, stride: int) -> Iterator[Slots]:
-    """Yield the slots in batches, best first; each batch has twice the size of the one before."""
+    """Yield the slots in parts, best first; each part has twice the size of the one before."""
     import numpy as np
 
     while len(slots) > stride:
         first = np.argpartition(-scores[slots], stride)[:stride]
-        yield slots[first]
+        best = slots[first]
+        yield best[np.argsort(-scores[best])]
         slots, stride = np.delete(slots, first), 2 * stride
-    yield slots
+    yield slots[np.argsort(-scores[slots])]
