@@ -27,7 +27,7 @@ from gbrain.store.vectors import active_space
 from gbrain.text.query import parse_query
 from gbrain.types import Scope
 
-ROUNDS = 5
+ROUNDS = 7
 FILTERS = {
     "no filter": Scope(),
     "--type note": Scope(type="note"),
@@ -37,8 +37,18 @@ FILTERS = {
     "--wing people": Scope(wing="people"),
     "--tag the": Scope(tags=("the",)),
     "--tag here": Scope(tags=("here",)),
+    "--tag in": Scope(tags=("in",)),
+    "--room essay": Scope(room="essay"),
+    "--exclude one page": Scope(exclude=("people/note-000004",)),
+    "--where type=note": Scope(where=(("type", "note"),)),
+    "NOT three wings": parse_query(
+        "NOT wing:(people OR journal OR meetings)", {}, date.today(), Scope(), 10
+    ).scope,
+    "--wing and --tag": Scope(wing="people", tags=("the",)),
+    "prefix of .3 %": Scope(slug_prefix="journal/note-034"),
     "--after 2020-01-01": Scope(since="2020-01-01"),
     "--after 2026-01-01": Scope(since="2026-01-01"),
+    "--after 2026-07-01": Scope(since="2026-07-01"),
     "--after 2026-11-01": Scope(since="2026-11-01", until="2026-12-31"),
 }
 
@@ -88,6 +98,8 @@ def main() -> None:
             plain = measure_lanes(Scope(), connection.forget)
             print(f"no filter: keyword lane {plain[0]:.1f} ms, vector lane {plain[1]:.1f} ms")
             for name, scope in FILTERS.items():
+                # The machine is not equally fast all the time.
+                plain = measure_lanes(Scope(), connection.forget)
                 first = measure_lanes(scope, connection.forget)
                 again = measure_lanes(scope, lambda: None)
                 times = [
