@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from gbrain.brain import Brain
 from gbrain.cli.app import app
-from gbrain.models import runtime, tokenizer
+from gbrain.models import files, runtime, tokenizer
 from gbrain.models.embedder import OnnxEmbedder
 from gbrain.server import background
 
@@ -110,7 +110,7 @@ def _open_once(open_file: Callable[..., Any]) -> Callable[..., Any]:
         if not path.exists():
             return open_file(path, **options)
         status = path.stat()
-        file = (path, status.st_ino, status.st_size, status.st_mtime_ns)
+        file = (path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         key = (open_file.__name__, file, *options.items())
         if key not in _opened:
             _opened[key] = open_file(path, **options)
@@ -128,11 +128,12 @@ def _compute_once(self: OnnxEmbedder, ids: list[int]) -> Any:
 
 @pytest.fixture(autouse=True)
 def shared_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open each model file once in this process, and compute the vector of each text once."""
+    """Open and hash each model file once in this process, and embed each text once."""
     monkeypatch.setattr(OnnxEmbedder, "_pooled_vector", _compute_once)
     monkeypatch.setattr(runtime, "open_session", _open_once(runtime.open_session))
     monkeypatch.setattr(runtime, "open_tokenizer", _open_once(runtime.open_tokenizer))
     monkeypatch.setattr(tokenizer, "open_tokenizer", runtime.open_tokenizer)
+    monkeypatch.setattr(files, "file_sha256", _open_once(files.file_sha256))
 
 
 @pytest.fixture
