@@ -36,7 +36,7 @@ from gbrain.store.chunk_context import (
 )
 from gbrain.store.chunks import chunk_at, first_chunk, page_chunks
 from gbrain.store.keyword_index import count_chunks, count_chunks_with
-from gbrain.store.pages import page_labels, page_text, slugs_by_id
+from gbrain.store.pages import named_texts
 from gbrain.text.citations import hash_enclosing_lines
 from gbrain.types import (
     Budget,
@@ -215,6 +215,7 @@ def _texts_best_first(
         ]
     chunk_ids = _best_chunks(connection, ranked, lanes, odds, tokens)
     spans = with_adjacent_chunks(connection, chunk_ids)
+    pages.read({span.page_id for span in spans})
     terms = _term_offsets(connection, pages, query, {span.id: span for span in spans})
     by_page = page_log_odds(ranked)
     texts: list[RelevantText] = []
@@ -321,10 +322,16 @@ class _PageCache:
         self._lines: dict[int, list[int]] = {}
         self._names: dict[int, tuple[str, str]] = {}
 
+    def read(self, page_ids: Iterable[int]) -> None:
+        """Read pages that will be asked for, all together."""
+        for page_id, page in named_texts(self._connection, page_ids).items():
+            self._texts[page_id] = page.text.encode()
+            self._names[page_id] = page.slug, page.title
+
     def text(self, page_id: int) -> bytes:
         """Return the page's text in UTF-8."""
         if page_id not in self._texts:
-            self._texts[page_id] = page_text(self._connection, page_id).encode()
+            self.read([page_id])
         return self._texts[page_id]
 
     def line_starts(self, page_id: int) -> list[int]:
@@ -337,9 +344,7 @@ class _PageCache:
     def name_of(self, page_id: int) -> tuple[str, str]:
         """Return slug and title."""
         if page_id not in self._names:
-            slug = slugs_by_id(self._connection, [page_id])[page_id]
-            labels = page_labels(self._connection, page_id)
-            self._names[page_id] = (slug, labels.title if labels else slug)
+            self.read([page_id])
         return self._names[page_id]
 
     def dropped_chunk(

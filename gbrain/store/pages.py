@@ -167,6 +167,24 @@ def page_text(connection: sqlite3.Connection, page_id: int) -> str:
     return "".join(row)
 
 
+class NamedText(NamedTuple):
+    """A page's names and its complete text, front matter included."""
+
+    slug: str
+    title: str
+    text: str
+
+
+def named_texts(connection: sqlite3.Connection, page_ids: Iterable[int]) -> dict[int, NamedText]:
+    """Return the names and texts of the pages, by id."""
+    rows = connection.execute(
+        "SELECT id, slug, title, front_matter || compiled_truth || timeline FROM pages "
+        "WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(page_ids)),),
+    )
+    return {page_id: NamedText(*values) for page_id, *values in rows}
+
+
 def page_body(connection: sqlite3.Connection, page_id: int) -> str:
     """Return the page's text without its front matter."""
     row = connection.execute(
