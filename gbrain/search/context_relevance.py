@@ -6,6 +6,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -189,7 +190,7 @@ def split_lines(page: bytes, start: int, stop: int) -> list[Line]:
         line_start = end.end()
         if _FENCE.match(line):
             fenced = not fenced
-        if not fenced and _ends_block(line, end, page, labelled=bool(_LABEL.match(page, first))):
+        if not fenced and _ends_block(line, end, page, first):
             lines.append(Line(first, end.end(), asked))
             asked = bool(_QUESTION.search(line))
             first = end.end()
@@ -198,7 +199,8 @@ def split_lines(page: bytes, start: int, stop: int) -> list[Line]:
     return lines
 
 
-def _ends_block(line: bytes, end: re.Match[bytes], page: bytes, *, labelled: bool) -> bool:
+def _ends_block(line: bytes, end: re.Match[bytes], page: bytes, first: int) -> bool:
+    """Return whether a block that starts at the byte `first` ends with this line."""
     if line.startswith(b"#") or not line.strip():
         return False
     below = page[end.end() : end.end() + 80]
@@ -207,7 +209,7 @@ def _ends_block(line: bytes, end: re.Match[bytes], page: bytes, *, labelled: boo
     if end.group().count(b"\n") > 1 or _NEW_BLOCK.match(below):
         return True
     # What follows "Ann: ..." up to the next label is still what Ann says.
-    return bool(_LABEL.match(below) if labelled else _SENTENCE_END.search(line))
+    return bool(_LABEL.match(below) if _LABEL.match(page, first) else _SENTENCE_END.search(line))
 
 
 def relevant_texts(
@@ -224,33 +226,35 @@ def relevant_texts(
     A line has the mean log-odds of the chunks it is in, weighted by the bytes that they share.
     `other_log_odds` is for chunks that no lane scored.
     """
-    types = [answer for answer in ANSWER_TYPES if answer.question.search(question)]
+    types = _answer_types(question)
     found: list[RelevantText] = []
-    for start, stop in _merge(chunks):
-        lines = _cut_long(split_lines(page, start, stop), chunks)
-        for number, line in enumerate(lines):
+    for first, last in _merge(chunks):
+        lines = _cut_long(split_lines(page, first, last), chunks)
+        for number, (start, stop, answers) in enumerate(lines):
             before = lines[max(0, number - LINES_BEFORE)].start
             shared = [
-                (min(line.stop, chunk.stop) - max(line.start, chunk.start), chunk.id)
+                (min(stop, chunk.stop) - max(start, chunk.start), chunk.id)
                 for chunk in chunks
-                if chunk.start < line.stop and line.start < chunk.stop
+                if chunk.start < stop and start < chunk.stop
             ]
-            total = sum(size for size, _ in shared)
-            odds = sum(size * log_odds.get(i, other_log_odds) for size, i in shared) / total
-            label = _LABEL.match(page, line.start, line.stop)
-            label_stop = label.end() if label else line.start
+            total = sum([size for size, _ in shared])
+            odds = sum([size * log_odds.get(i, other_log_odds) for size, i in shared]) / total
+            label = _LABEL.match(page, start, stop) if terms else None
             odds += (
-                TERMS * sum(term.weight(before, line.start, line.stop) for term in terms)
-                + LABEL * any(term.is_in(line.start, label_stop) for term in terms)
-                + LENGTH * math.log(line.stop - line.start)
-                + sum(a.weight for a in types if a.text.search(page, line.start, line.stop))
-                + QUESTION * page[line.start : line.stop].rstrip().endswith(_QUESTION_MARKS)
-                + answer_bonus * line.answers
+                TERMS * sum([term.weight(before, start, stop) for term in terms])
+                + LABEL * (label is not None and any(t.is_in(start, label.end()) for t in terms))
+                + LENGTH * math.log(stop - start)
+                + sum([a.weight for a in types if a.text.search(page, start, stop)])
+                + QUESTION * page[start:stop].rstrip().endswith(_QUESTION_MARKS)
+                + answer_bonus * answers
             )
-            found.append(
-                RelevantText(chunks[0].page_id, line.start, line.stop, max(shared)[1], odds)
-            )
+            found.append(RelevantText(chunks[0].page_id, start, stop, max(shared)[1], odds))
     return _inherit(_rank_lines(found))
+
+
+@lru_cache(maxsize=1)
+def _answer_types(question: str) -> tuple[AnswerType, ...]:
+    return tuple(answer for answer in ANSWER_TYPES if answer.question.search(question))
 
 
 def _rank_lines(texts: Sequence[RelevantText]) -> list[RelevantText]:
@@ -277,13 +281,13 @@ def _merge(chunks: Iterable[ChunkSpan]) -> list[tuple[int, int]]:
 
 def _cut_long(lines: Iterable[Line], chunks: Sequence[ChunkSpan]) -> list[Line]:
     """Divide long lines where chunks start or end."""
-    edges = sorted({edge for chunk in chunks for edge in (chunk.start, chunk.stop)})
     cut: list[Line] = []
     for line in lines:
-        inside = [edge for edge in edges if line.start < edge < line.stop]
-        if line.stop - line.start <= MAX_LINE_BYTES or not inside:
+        if line.stop - line.start <= MAX_LINE_BYTES:
             cut.append(line)
             continue
+        edges = {edge for chunk in chunks for edge in (chunk.start, chunk.stop)}
+        inside = sorted(edge for edge in edges if line.start < edge < line.stop)
         parts = pairwise([line.start, *inside, line.stop])
         cut += [Line(start, stop, line.answers) for start, stop in parts]
     return cut
@@ -292,14 +296,11 @@ def _cut_long(lines: Iterable[Line], chunks: Sequence[ChunkSpan]) -> list[Line]:
 def _inherit(texts: list[RelevantText]) -> list[RelevantText]:
     """Raise the relevance of text that adjoins more relevant text."""
     raised = []
-    for number, text in enumerate(texts):
-        around = (
-            other.relevance
-            for other in (*texts[max(0, number - 1) : number], *texts[number + 1 : number + 2])
-            if other.stop == text.start or other.start == text.stop
-        )
-        inherited = NEIGHBOUR_SHARE * max(around, default=0.0)
-        if inherited > text.relevance:
-            text = text._replace(relevance=inherited, inherited=True)
+    for before, text, after in zip([None, *texts], texts, [*texts[1:], None], strict=False):
+        highest = before.relevance if before and before.stop == text.start else 0.0
+        if after and after.start == text.stop:
+            highest = max(highest, after.relevance)
+        if NEIGHBOUR_SHARE * highest > text.relevance:
+            text = text._replace(relevance=NEIGHBOUR_SHARE * highest, inherited=True)
         raised.append(text)
     return raised
