@@ -310,13 +310,20 @@ def latest_pages(connection: sqlite3.Connection, scope: Scope, limit: int) -> li
 @asks_whole_brain
 def count_chunks(connection: sqlite3.Connection) -> int:
     """Return the number of chunks in the brain."""
-    total: int = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
-    return total
+
+    def read() -> int:
+        total: int = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+        return total
+
+    return remember(connection, "chunks", read)
 
 
 def count_chunks_with(connection: sqlite3.Connection, term: Term) -> int:
     """Return the number of chunks that contain a term."""
-    return count_matches(connection, "chunks", fts_expression((term,)))
+    match = fts_expression((term,))
+    return remember(
+        connection, ("chunks_with", match), lambda: count_matches(connection, "chunks", match)
+    )
 
 
 def pages_with(
