@@ -33,6 +33,7 @@ _IMAGE_OR_LINK = re.compile(r"!?\[([^][]{0,300})\]\([^()\s]{0,2000}(?:\s+\"[^\"]
 _NAMED_LINK = re.compile(r"!?\[\[[^][|]{1,300}\|([^][]{1,300})\]\]")
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]{1,300})(?<=\S)\*\*(?!\w)")
 _ITALIC = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]{1,300})(?<=[^\s*])\*(?![\w*])")
+_BULLET = re.compile(r"\A\s*[-*+]\s+")
 _COMMENT = re.compile(r"<!--.{0,1000}?-->|<br ?/?>", re.DOTALL)
 
 _SENTENCE_END = re.compile(rf"(?:[.!?…][\"'”’»){MARK_OFF}]*\s+(?=[^\sa-z])|[。！？．…؟۔।॥။។]+)")
@@ -96,7 +97,7 @@ def extend_marks(text: str) -> str:
 
 def visible_length(text: str) -> int:
     """Return the number of characters without marks."""
-    return len(text.translate(_MARKS))
+    return len(text) - text.count(MARK_ON) - text.count(MARK_OFF)
 
 
 def shorten(text: str, limit: int) -> str:
@@ -282,8 +283,13 @@ def _label_cells(header: list[str], cells: list[str]) -> Iterator[str]:
 
 
 def _remove_markup(text: str) -> str:
-    text = _COMMENT.sub(" ", text)
-    text = _IMAGE_OR_LINK.sub(r"\1", _NAMED_LINK.sub(r"\1", text))
-    text = _ITALIC.sub(r"\1", _BOLD.sub(r"\1", text))
-    text = _INLINE_FENCE.sub("", text)
-    return re.sub(r"\A\s*[-*+]\s+", "", text)
+    # Looking for the one character that a pattern needs is ten times faster than the pattern.
+    if "<" in text:
+        text = _COMMENT.sub(" ", text)
+    if "[" in text:
+        text = _IMAGE_OR_LINK.sub(r"\1", _NAMED_LINK.sub(r"\1", text))
+    if "*" in text:
+        text = _ITALIC.sub(r"\1", _BOLD.sub(r"\1", text))
+    if "```" in text or "~~~" in text:
+        text = _INLINE_FENCE.sub("", text)
+    return _BULLET.sub("", text)
