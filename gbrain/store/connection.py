@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from gbrain.errors import BadBrain
@@ -57,7 +58,7 @@ class Database:
         self._write_error = read_only_error(path)
         self._identity = _file_identity(path)
         self._reopened = 0
-        self._spare_connections: list[sqlite3.Connection] = []
+        self._spare_connections: dict[str, list[sqlite3.Connection]] = {}
         if not self.read_only:
             try:
                 refuse_hard_links(path)
@@ -175,16 +176,18 @@ class Database:
             return connection
 
     @contextmanager
-    def second_connection(self) -> Iterator[sqlite3.Connection]:
-        """Yield another connection to read with on another thread; the next call may get it again.
+    def second_connection(self, lane: str = "vector") -> Iterator[sqlite3.Connection]:
+        """Yield another connection to read with on another thread; the lane may get it again.
 
-        Opening and closing one takes as long as a small query.
+        Opening and closing one takes as long as a small query, and each remembers what was read
+        through it.
         """
+        spare = self._spare_connections.setdefault(lane, [])
         try:
             # Without locks, what a connection has in its cache may be of an older file.
             if self._stamp is not None:
                 raise IndexError
-            connection = self._spare_connections.pop()
+            connection = spare.pop()
         except IndexError:
             connection = self.open_second_connection()
         try:
@@ -193,14 +196,14 @@ class Database:
             connection.close()
             raise
         if self._stamp is None:
-            self._spare_connections.append(connection)
+            spare.append(connection)
         else:
             connection.close()
 
     @contextmanager
     def second_read_transaction(self) -> Iterator[sqlite3.Connection]:
         """Yield a second connection inside a read transaction, for use on another thread."""
-        with self.second_connection() as connection:
+        with self.second_connection("fts") as connection:
             connection.execute("BEGIN")
             yield connection
             connection.execute("ROLLBACK")
@@ -226,7 +229,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connection. An open transaction is rolled back."""
-        for connection in (*self._spare_connections, self.connection):
+        for connection in (*chain(*self._spare_connections.values()), self.connection):
             connection.close()
         self._spare_connections.clear()
 

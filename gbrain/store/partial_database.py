@@ -27,7 +27,7 @@ class PartialDatabase(Database):
 
         self.path, self.read_only, self.busy_seconds = path, False, 0.0
         self._stamp = None
-        self._spare_connections = []
+        self._spare_connections = {}
         self.connection = sqlite3.connect(
             ":memory:", isolation_level=None, check_same_thread=False, factory=PartialConnection
         )
@@ -49,7 +49,7 @@ class PartialDatabase(Database):
             del connection.whole
 
     @contextmanager
-    def second_connection(self) -> Iterator[sqlite3.Connection]:
+    def second_connection(self, lane: str = "vector") -> Iterator[sqlite3.Connection]:
         yield self.connection
 
     def data_version(self) -> int:
