@@ -14,12 +14,22 @@ _MAX_VALUES = 100
 
 
 class RememberingConnection(sqlite3.Connection):
-    """A connection with what was read through it, as long as it is still true."""
+    """A connection with what was read through it, as long as it is still true.
+
+    `small_indexes` are those of `SmallIndex` that wait empty for the next query.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._state: tuple[int, int] | None = None
         self._values: OrderedDict[Hashable, Any] = OrderedDict()
+        self.small_indexes: list[sqlite3.Connection] = []
+
+    def close(self) -> None:
+        """Close the connection and its small indexes."""
+        while self.small_indexes:
+            self.small_indexes.pop().close()
+        super().close()
 
     def remember(self, key: Hashable, read: Callable[[], T]) -> T:
         """Return what `read` returns, or returned for the same key if nobody has written since."""

@@ -1,7 +1,7 @@
 """A keyword index of a few chunks in memory: which of them match a query, and where.
 
 To find one given chunk, FTS5 reads rows of every term in the index of the brain: ten chunks of
-160,000 take 2.4 ms. To index these ten again takes 0.4 ms.
+160,000 take 2.4 ms. To index these ten again takes 0.3 ms, and to create the index 0.4 ms.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 from functools import cached_property
 
+from gbrain.store.remembered import RememberingConnection
 from gbrain.store.schema import KEYWORD_TOKENIZER
 from gbrain.text.snippet import MARK_OFF, MARK_ON, extend_marks
 from gbrain.text.unspaced import index_text, plain_text
@@ -24,8 +25,13 @@ class SmallIndex:
         self._added: set[int] = set()
 
     def close(self) -> None:
-        """Free the memory of the index."""
-        if self._added:
+        """Free the memory of the index; a connection that remembers keeps it empty."""
+        if not self._added:
+            return
+        if isinstance(self._brain, RememberingConnection):
+            self._index.execute("ROLLBACK")
+            self._brain.small_indexes.append(self._index)
+        else:
             self._index.close()
 
     def matching(self, chunk_ids: Iterable[int], match: str) -> set[int]:
@@ -52,11 +58,8 @@ class SmallIndex:
 
     @cached_property
     def _index(self) -> sqlite3.Connection:
-        index = sqlite3.connect(":memory:", isolation_level=None)
-        index.execute(
-            "CREATE VIRTUAL TABLE chunks USING "
-            f"fts5(title, heading_path, text, {KEYWORD_TOKENIZER})"
-        )
+        waiting = isinstance(self._brain, RememberingConnection) and self._brain.small_indexes
+        index = waiting.pop() if waiting else _create_index()
         # Never committed: FTS5 then writes nothing but its hash table of words.
         index.execute("BEGIN")
         return index
@@ -77,3 +80,11 @@ class SmallIndex:
                 [(chunk_id, *map(index_text, values)) for chunk_id, *values in rows],
             )
         return wanted
+
+
+def _create_index() -> sqlite3.Connection:
+    index = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    index.execute(
+        f"CREATE VIRTUAL TABLE chunks USING fts5(title, heading_path, text, {KEYWORD_TOKENIZER})"
+    )
+    return index

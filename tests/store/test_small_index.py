@@ -41,3 +41,14 @@ def test_only_the_asked_chunks_are_returned(brain: Brain) -> None:
         assert index.matching([first, second], '"heron"') == {first, second}
         assert index.matching([third], '"heron"') == {third}
         assert list(index.mark([second], '"heron"')) == [second]
+
+
+def test_the_index_of_the_next_query_is_empty(brain: Brain) -> None:
+    brain.put("a", b"# Boats\n\nA heron stood there.\n")
+    brain.put("b", b"# Birds\n\nA heron flew.\n")
+    first, second = _chunk_ids(brain)
+    with brain.database.read_transaction() as connection:
+        for chunk, other in ((first, second), (second, first)):
+            with closing(SmallIndex(connection)) as index:
+                assert index.matching([chunk], '"heron"') == {chunk}
+                assert list(index.mark([chunk, other], '"boats"')) == [first]
