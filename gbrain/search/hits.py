@@ -22,13 +22,14 @@ def build_hits(
 
     `weak` has the ids of the pages to mark as weak.
     """
+    asked = {word for term in query.terms for word in fold_name(" ".join(term.words)).split()}
     labels = {page.page_id: page_labels(connection, page.page_id) for page in ranked}
     named = {
         page.page_id
         for page in ranked
         if "date" not in page.boosts
         and (row := labels[page.page_id])
-        and _asks_only_for(row.title, query)
+        and _asks_only_for(row.title, asked)
     }
     with closing(SmallIndex(connection)) as index:
         chosen = _chunks_to_show(ranked, query, index)
@@ -93,11 +94,9 @@ def _chunks_to_show(
     }
 
 
-def _asks_only_for(title: str, query: Query) -> bool:
+def _asks_only_for(title: str, asked: set[str]) -> bool:
     """Return whether the title contains every word of the query, as in "who is Marta?"."""
-    names = set(fold_name(title).split())
-    asked = {word for term in query.terms for word in fold_name(" ".join(term.words)).split()}
-    return bool(asked) and asked <= names
+    return bool(asked) and asked <= set(fold_name(title).split())
 
 
 def _hit_chunk(chunk: StoredChunk) -> HitChunk:
