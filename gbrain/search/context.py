@@ -8,7 +8,7 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, islice
+from itertools import accumulate, groupby, islice
 
 from gbrain.config import Settings
 from gbrain.search.context_relevance import (
@@ -80,7 +80,6 @@ _MAX_RELATED_CHUNKS = 256
 _MAX_TERMS = 32
 
 _HEADINGS = re.compile(rb"(?:\s*#[^\n]*\n)*")
-_LINE_END = re.compile(rb"\r\n?|\n")
 
 
 def assemble_context(
@@ -337,8 +336,8 @@ class _PageCache:
     def line_starts(self, page_id: int) -> list[int]:
         """Return the byte offset of each line; \\r, \\n and both together end one."""
         if page_id not in self._lines:
-            ends = _LINE_END.finditer(self.text(page_id))
-            self._lines[page_id] = [0, *(end.end() for end in ends)]
+            lines = self.text(page_id).splitlines(keepends=True)
+            self._lines[page_id] = [0, *accumulate(map(len, lines))]
         return self._lines[page_id]
 
     def name_of(self, page_id: int) -> tuple[str, str]:

@@ -123,13 +123,16 @@ class TermOffsets(NamedTuple):
 
     def is_in(self, start: int, stop: int) -> bool:
         """Tell whether the term is between two offsets."""
-        return bisect_left(self.offsets, start) < bisect_left(self.offsets, stop)
+        following = bisect_left(self.offsets, start)
+        return following < len(self.offsets) and self.offsets[following] < stop
 
     def weight(self, before: int, start: int, stop: int) -> float:
         """Return the term's share for a line; less if it is only in the text `before` the line."""
-        if self.is_in(start, stop):
+        following = bisect_left(self.offsets, start)
+        if following < len(self.offsets) and self.offsets[following] < stop:
             return self.share
-        return TERM_BEFORE * self.share if self.is_in(before, start) else 0.0
+        is_before = following and self.offsets[following - 1] >= before
+        return TERM_BEFORE * self.share if is_before else 0.0
 
 
 class RelevantText(NamedTuple):
@@ -262,7 +265,7 @@ def _rank_lines(texts: Sequence[RelevantText]) -> list[RelevantText]:
     ascending = sorted(text.relevance for text in texts)
     better = [len(texts) - bisect_right(ascending, text.relevance) for text in texts]
     return [
-        text._replace(relevance=math.exp(text.relevance + RANK_IN_PAGE * math.log(1 + lines)))
+        RelevantText(*text[:4], math.exp(text.relevance + RANK_IN_PAGE * math.log(1 + lines)))
         for text, lines in zip(texts, better, strict=True)
     ]
 
