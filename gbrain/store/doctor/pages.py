@@ -240,8 +240,11 @@ def _has_unreachable_terms(connection: sqlite3.Connection, table: str) -> bool:
     """
     connection.execute(f"CREATE VIRTUAL TABLE temp.terms USING fts5vocab('main', '{table}', 'row')")
     try:
-        terms = connection.execute("SELECT CAST(term AS BLOB), doc FROM temp.terms").fetchall()
-        lookup = "SELECT doc FROM temp.terms WHERE term = CAST(? AS TEXT)"
-        return any(connection.execute(lookup, (term,)).fetchone() != (doc,) for term, doc in terms)
+        wrong = connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM temp.terms AS listed "
+            "LEFT JOIN temp.terms AS found ON found.term = listed.term "
+            "WHERE found.doc IS NOT listed.doc)"
+        )
+        return bool(wrong.fetchone()[0])
     finally:
         connection.execute("DROP TABLE temp.terms")
