@@ -100,8 +100,8 @@ def _make_entry(page: Page, words: list[Words]) -> PageEntry:
 
 
 def _binary_jsonb(meta: str) -> bytes:
-    """Return JSON in PostgreSQL's binary format, which has no character U+0000."""
-    return b"\1" + meta.replace("\\u0000", "").encode()
+    """Return JSON in PostgreSQL's binary format. It has no U+0000: front matter may not either."""
+    return b"\1" + meta.encode()
 
 
 # The columns of each table in the order of its rows, and their types. A tsvector and jsonb are in

@@ -319,6 +319,13 @@ def test_a_filter_never_hides_chunks_that_exist(
             assert len(found & expected) >= 0.9 * len(expected)
 
 
+def test_front_matter_may_have_backslashes(store: SharedStore) -> None:
+    push(store, {"a": "---\npath: 'C:\\u0000'\n---\n# A\n"})
+    with store.transaction() as cursor:
+        rows = cursor.execute("SELECT meta ->> 'path' FROM gbrain.search_pages").fetchall()
+    assert rows == [("C:\\u0000",)]
+
+
 def test_expressions_keep_their_meaning() -> None:
     def read(expression: str) -> str | None:
         tokenize: Callable[..., list[list[str]]] = keyword_tokenizer().words
