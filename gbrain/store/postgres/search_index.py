@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 QUESTION = "question"
 
+# An entry of an index has at most 2,704 bytes, other columns included. A longer name, or link to
+# one, is left out; its words are found.
+_MAX_KEY_BYTES = 2_000
+
 
 class PageEntry(NamedTuple):
     """The rows of one page in the search tables, as COPY takes them; a deleted page has none."""
@@ -95,8 +99,13 @@ def _make_entry(page: Page, words: list[Words]) -> PageEntry:
     )  # fmt: skip
     questions = ((fold_name(text), QUESTION) for text in authored_questions(page.meta))
     names = sorted({*name_keys(page), *questions})
-    return PageEntry(page.slug, row, chunks, [name for name in names if name[0]],
-                     [fold_name(link.target) for link in page.links])  # fmt: skip
+    keys = (fold_name(link.target) for link in page.links)
+    return PageEntry(page.slug, row, chunks, [name for name in names if _fits_index(name[0])],
+                     [key for key in keys if _fits_index(key)])  # fmt: skip
+
+
+def _fits_index(key: str) -> bool:
+    return 0 < len(key.encode()) <= _MAX_KEY_BYTES
 
 
 def _binary_jsonb(meta: str) -> bytes:

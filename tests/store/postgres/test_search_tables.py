@@ -326,6 +326,15 @@ def test_front_matter_may_have_backslashes(store: SharedStore) -> None:
     assert rows == [("C:\\u0000",)]
 
 
+def test_names_that_no_index_can_hold_are_left_out(store: SharedStore) -> None:
+    chance = random.Random(3)
+    name = "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=9000))
+    push(store, {"a": f"---\naliases: [{name}]\n---\n# A\n", "b": f"# B\n\n[[{name}]] [[a]]\n"})
+    assert problems(store) == []
+    with store.transaction() as cursor:
+        assert cursor.execute("SELECT key FROM gbrain.search_links").fetchall() == [("a",)]
+
+
 def test_expressions_keep_their_meaning() -> None:
     def read(expression: str) -> str | None:
         tokenize: Callable[..., list[list[str]]] = keyword_tokenizer().words
