@@ -6,6 +6,7 @@ and every transaction is short.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -58,6 +59,7 @@ _UNUSABLE = (
     "invalid integer", "invalid sslmode", "invalid URI", "syntax error", "extra key/value",
     "definition of service",
 )  # fmt: skip
+_NO_LOG = logging.NullHandler()
 _STARTING = ("starting up", "shutting down", "recovery mode", "too many", "remaining connection")
 
 
@@ -184,6 +186,8 @@ def _driver() -> Any:
             hint="Install it with: pip install 'gbrain[postgres]'",
             code="no_driver",
         ) from None
+    # Its warnings about a lost connection would stand beside the error that says so.
+    logging.getLogger("psycopg").addHandler(_NO_LOG)
     return psycopg
 
 

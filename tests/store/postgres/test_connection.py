@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import socket
 import ssl
@@ -222,6 +223,19 @@ def test_a_connection_that_the_server_ends_is_unreachable(
         postgres_server.execute(f"SELECT pg_terminate_backend({pid})")
         with pytest.raises(Unreachable), store.transaction() as cursor:
             cursor.execute("SELECT 1")
+
+
+def test_a_lost_connection_is_said_once(
+    server_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As in a program that sets up no logging: warnings of libraries go to standard error.
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    end = "SELECT pg_terminate_backend(pg_backend_pid())"
+    with SharedStore(server_url) as store:
+        own = store.connection
+        with pytest.raises(Unreachable), store.transaction(), own.pipeline():
+            own.execute(end).fetchall()
+    assert capsys.readouterr().err == ""
 
 
 def test_settings_end_with_the_transaction(server_url: str) -> None:
