@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gbrain.brain import clock, default_path
+from gbrain.brain import clock
 from gbrain.cli.commands import Db, Json, Module, Quiet, examples
 from gbrain.cli.open_brain import open_brain
 from gbrain.errors import UsageError
@@ -242,17 +242,20 @@ def clone(
     """Make a brain with all pages of a shared one.
 
     It answers without the server. An interrupted clone continues when the command is run again.
+    With a URL, --db names the new file as well.
     """
     from gbrain.brain.replicas import DEFAULT_REMOTE, clone_brain
     from gbrain.paths import resolve_brain
     from gbrain.store.postgres.address import is_server_url
 
     name, url = DEFAULT_REMOTE, source
-    if not is_server_url(source):
+    if is_server_url(source):
+        file = file or db
+    else:
         with open_brain(db) as brain:
             known = brain.remote(source)
         name, url = known.name, known.url
-    path = resolve_brain(file or default_path())
+    path = resolve_brain(file)
     with show_progress("Cloning", quiet=quiet) as show:
         report = clone_brain(url, path, name, progress=show)
     if json:

@@ -67,6 +67,11 @@ def test_a_remote_of_another_brain_can_be_cloned_by_name(run, team: str, tmp_pat
     assert (again.exit_code, again.error["code"]) == (1, "exists")
 
 
+def test_the_option_for_the_brain_names_a_new_clone(run, team: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    assert run("clone", team, "--db", other).stderr == f"Cloned 1 page to {other}.\n"
+
+
 def test_an_interrupted_clone_is_no_brain_and_continues(
     run, team: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
