@@ -245,14 +245,20 @@ def rare_terms_expression(terms: tuple[Term, ...], page_counts: Sequence[int], p
 
 
 def fts_term(term: Term, *, strict: bool = False) -> str:
-    """Return one term as an FTS5 expression; with `strict`, a compound only matches as a whole."""
-    return _any_of([*_spellings(term), *(() if strict else _compound_words(term))])
+    """Return one term as an FTS5 expression; with `strict`, a compound only matches as a whole.
+
+    Otherwise its words match too, except stop words and single characters: nearly every page has
+    one of "state-of-the-art", and of "don't" the t of "T-cell".
+    """
+    words = [] if strict else _compound_words(term)
+    telling = [word for word in words if len(word) > 1 and not is_stop_word(word, STOP_WORDS)]
+    return _any_of([*_spellings(term), *map(_quote, telling)])
 
 
 def fts_whole_term(term: Term) -> str:
     """Return one term as an FTS5 expression; a compound matches as a whole or by all its words."""
-    words = _compound_words(term)
-    return _any_of([*_spellings(term), *([f"({' AND '.join(words)})"] if words else ())])
+    words = " AND ".join(map(_quote, _compound_words(term)))
+    return _any_of([*_spellings(term), *([f"({words})"] if words else ())])
 
 
 def _any_of(phrases: list[str]) -> str:
@@ -265,13 +271,13 @@ def _spellings(term: Term) -> list[str]:
 
 
 def _compound_words(term: Term) -> list[str]:
-    """Return the quoted words of a compound; none for a plain word or a phrase."""
+    """Return the words of a compound; none for a plain word or a phrase."""
     word = term.words[0]
     # Vowel signs of Thai are no letters to Python, but separate no words.
     if term.quoted or word.isalnum() or has_unspaced_script(word):
         return []
     words = re.findall(_COMPOUND_WORD, word)[:_MAX_COMPOUND_WORDS]
-    return [_quote(word) for word in dict.fromkeys(words)] if len(words) > 1 else []
+    return list(dict.fromkeys(words)) if len(words) > 1 else []
 
 
 def _quote(phrase: str) -> str:

@@ -17,6 +17,8 @@ from gbrain.text.query_terms import (
     MAX_QUERY_CHARACTERS,
     MAX_TERMS,
     fts_expression,
+    fts_term,
+    fts_whole_term,
     normalise_query,
     parse_terms,
     rare_terms_expression,
@@ -165,3 +167,22 @@ def test_only_the_start_of_an_endless_query_is_read() -> None:
     phrase = parse_query('"' + "river " * 1_000_000 + '"', {}, date(2026, 11, 16), Scope(), 10)
     assert len(phrase.text) <= MAX_QUERY_CHARACTERS
     assert [term.words for term in phrase.terms] == [("river",), ("riv",)]
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("state-of-the-art", '("state-of-the-art" OR "state" OR "art")'),
+        ("T-cell", '("T-cell" OR "cell")'),
+        ("to-do", '"to-do"'),
+        ("auth-middleware", '("auth-middleware" OR "auth" OR "middleware")'),
+        ("2026-04-18", '("2026-04-18" OR "2026" OR "04" OR "18")'),
+    ],
+)
+def test_words_of_a_compound_match_if_they_tell_something(word: str, expected: str) -> None:
+    terms = parse_terms(word)
+    assert fts_expression(terms) == expected
+    assert fts_term(terms[0], strict=True) == f'"{word}"'
+    # All of its words are needed to match it as a whole.
+    parts = word.split("-")
+    assert all(f'"{part}"' in fts_whole_term(terms[0]) for part in parts)
