@@ -98,20 +98,31 @@ def ended_background_processes() -> Iterator[None]:
         process.wait()
 
 
+_hashes: dict[object, str] = {}
 _opened: dict[object, Any] = {}
 _vectors: dict[object, Any] = {}
 _compute_vector = OnnxEmbedder._pooled_vector
+_hash_file = files.file_sha256
+
+
+def _hash_once(path: Path) -> str:
+    """Return the hash of a file, kept until the file changes."""
+    if not path.exists():
+        return _hash_file(path)
+    status = path.stat()
+    key = (path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    if key not in _hashes:
+        _hashes[key] = _hash_file(path)
+    return _hashes[key]
 
 
 def _open_once(open_file: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `open_file` with its results kept, until the file changes."""
+    """Return `open_file` with its results kept: one for all copies of a file."""
 
     def call(path: Path, **options: bool) -> Any:
         if not path.exists():
             return open_file(path, **options)
-        status = path.stat()
-        file = (path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        key = (open_file.__name__, file, *options.items())
+        key = (open_file.__name__, _hash_once(path), *options.items())
         if key not in _opened:
             _opened[key] = open_file(path, **options)
         return _opened[key]
@@ -133,7 +144,7 @@ def shared_models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "open_session", _open_once(runtime.open_session))
     monkeypatch.setattr(runtime, "open_tokenizer", _open_once(runtime.open_tokenizer))
     monkeypatch.setattr(tokenizer, "open_tokenizer", runtime.open_tokenizer)
-    monkeypatch.setattr(files, "file_sha256", _open_once(files.file_sha256))
+    monkeypatch.setattr(files, "file_sha256", _hash_once)
 
 
 @pytest.fixture
