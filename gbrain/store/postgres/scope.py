@@ -92,8 +92,8 @@ def page_condition(scope: Scope, tokenize: Tokenize) -> SharedCondition:
     for key, value in scope.where:
         require(
             "EXISTS (SELECT 1 FROM (SELECT p.meta #> %s AS found) AS f, LATERAL "
-            "jsonb_path_query(f.found, CASE WHEN jsonb_typeof(f.found) IN ('array', 'object') "
-            "THEN '$.*'::jsonpath ELSE '$'::jsonpath END) AS one WHERE "
+            "jsonb_path_query(f.found, CASE WHEN jsonb_typeof(f.found) = 'object' "
+            "THEN '$.*'::jsonpath ELSE '$[*]'::jsonpath END) AS one WHERE "
             + _SAME.format("(one #>> '{}')") + ")",
             [part.replace('"', "") for part in key.split(".")], value,
         )  # fmt: skip

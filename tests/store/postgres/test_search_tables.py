@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from gbrain.errors import GbrainError
 from gbrain.remotes.indexing import index_pages
+from gbrain.store import scope as scope_in_file
 from gbrain.store.keyword_index import score_chunks, score_pages
 from gbrain.store.keyword_tokens import KeywordTokenizer
 from gbrain.store.migrations import migrate
@@ -317,6 +319,33 @@ def test_a_filter_never_hides_chunks_that_exist(
             found = nearest(prefix)
             assert len(found) == len(expected) == prefixes[prefix]
             assert len(found & expected) >= 0.9 * len(expected)
+
+
+def test_front_matter_is_compared_as_in_a_brain_file(store: SharedStore) -> None:
+    matter = (
+        "status: Done\ntopics: [boats, [deep], 5, true]\nowner: {name: Ann, ids: [7, x]}\n"
+        "none: null\nempty: []\nlater: 2026-04-01\nshare: 1.5\n"
+    )
+    text = f"---\n{matter}---\n# A\n"
+    push(store, {"a": text})
+    brain = sqlite3.connect(":memory:")
+    brain.execute("CREATE TABLE pages (meta)")
+    brain.execute("INSERT INTO pages VALUES (?)", (parse_page("a.md", text.encode()).meta,))
+    keys = ("status", "topics", "owner", "owner.name", "owner.ids", "none", "empty", "later",
+            "share", "other", '"status"')  # fmt: skip
+    values = ("done", "BOATS", "5", "true", "Ann", "7", "X", "null", "", "deep", "[]", "2026-04-01",
+              "1.5")  # fmt: skip
+    found = 0
+    for where in product(keys, values):
+        ours = page_condition(Scope(where=(where,)), keyword_tokenizer().words)
+        theirs = scope_in_file.page_condition(Scope(where=(where,)))
+        with store.transaction() as cursor:
+            sql = f"SELECT count(*) FROM gbrain.search_pages p WHERE {ours.sql}"
+            (count,) = cursor.execute(sql.encode(), ours.values).fetchone() or (None,)
+        sql = f"SELECT count(*) FROM pages WHERE {theirs.sql}"
+        assert count == brain.execute(sql, theirs.values).fetchone()[0], where
+        found += count
+    assert found > 8
 
 
 def test_front_matter_may_have_backslashes(store: SharedStore) -> None:
