@@ -28,6 +28,9 @@ MAX_BODY_BYTES = 2 * MAX_PAGE_BYTES
 MAX_CODE_BYTES = 1024
 MAX_BUFFERED_BYTES = 4 * MAX_BODY_BYTES
 MAX_REQUESTS = 100
+# Without a token a body is read here alone: those who send theirs slowly must not be in the way of
+# requests with a token.
+MAX_EXCHANGES = 10
 BODY_SECONDS = 30.0
 SESSION_PATH = "/api/session"
 
@@ -126,6 +129,7 @@ class Guard:
     def __init__(self, app: ASGIApp, authenticator: Authenticator, address: OwnAddress) -> None:
         self._app, self._authenticator, self._address = app, authenticator, address
         self._requests = 0
+        self._exchanges = 0
         self._buffered = 0
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -146,23 +150,27 @@ class Guard:
             response.headers["Connection"] = "close"
             await response(scope, receive, send_with_headers)
 
+        body = bytearray()
+        exchanges = scope["path"] == SESSION_PATH
         self._requests += 1
-        held = 0
+        self._exchanges += exchanges
         try:
-            if self._requests > MAX_REQUESTS:
+            if self._requests > MAX_REQUESTS or (exchanges and self._exchanges > MAX_EXCHANGES):
                 await refuse(_refusal("Too many requests at once", "busy"))
                 return
             refused = self._refuse(scope)
             if refused is not None:
                 await refuse(refused)
                 return
-            body = await self._read_body(scope, receive)
-            if isinstance(body, Response):
-                await refuse(body)
+            if not exchanges and "access" not in scope:
+                # A file of the browser page. It needs no body, and anyone may ask for it.
+                await self._app(scope, receive, send_with_headers)
                 return
-            held = len(body)
-            self._buffered += held
-            await self._app(scope, _replay(body, receive), send_with_headers)
+            refused = await self._read_body(scope, receive, body)
+            if refused is not None:
+                await refuse(refused)
+                return
+            await self._app(scope, _replay(bytes(body), receive), send_with_headers)
         except Exception as error:
             # The message may quote a page, so only the place goes into the log.
             log.error("A request failed: %s at %s", type(error).__name__, raised_at(error))
@@ -170,7 +178,8 @@ class Guard:
                 await refuse(error_response(internal_error(error)))
         finally:
             self._requests -= 1
-            self._buffered -= held
+            self._exchanges -= exchanges
+            self._buffered -= len(body)
 
     def _refuse(self, scope: AsgiScope) -> Response | None:
         """Return the response to a request that may not pass; None if it may."""
@@ -195,29 +204,32 @@ class Guard:
         scope["access"] = access
         return None
 
-    async def _read_body(self, scope: AsgiScope, receive: Receive) -> bytes | Response:
-        """Return the body of a request, or the response to one that is too large or too slow."""
+    async def _read_body(
+        self, scope: AsgiScope, receive: Receive, body: bytearray
+    ) -> Response | None:
+        """Add the body of a request to `body`; return the response to one too large or too slow."""
         most = MAX_CODE_BYTES if scope["path"] == SESSION_PATH else MAX_BODY_BYTES
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared[:19]) > most:
             return _refusal("The body of the request is too large", "body_too_large")
-        body = bytearray()
         try:
             with anyio.fail_after(BODY_SECONDS):
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
                         break
-                    body += message.get("body", b"")
+                    part = message.get("body", b"")
+                    body += part
+                    self._buffered += len(part)
                     if len(body) > most:
                         return _refusal("The body of the request is too large", "body_too_large")
-                    if self._buffered + len(body) > MAX_BUFFERED_BYTES:
+                    if self._buffered > MAX_BUFFERED_BYTES:
                         return _refusal("Too many large requests at once", "busy")
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
             return _refusal("The body of the request came too slowly", "timeout")
-        return bytes(body)
+        return None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

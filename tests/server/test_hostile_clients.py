@@ -215,6 +215,33 @@ def test_too_many_requests_are_an_error(here: Here, monkeypatch: pytest.MonkeyPa
     assert here.exchange(here.request()).startswith(b"HTTP/1.1 503")
 
 
+@pytest.mark.parametrize("start", ["POST /api/session", "GET /app.js", "POST /nothing"])
+def test_slow_strangers_are_not_in_the_way(
+    here: Here, monkeypatch: pytest.MonkeyPatch, start: str
+) -> None:
+    monkeypatch.setattr(guard, "MAX_REQUESTS", 12)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 10.0)
+    head = f"{start} HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\nContent-Length: 1000\r\n\r\n{{"
+    strangers = [here.connect() for _ in range(15)]
+    for stranger in strangers:
+        stranger.sendall(head.encode())
+    time.sleep(0.1)
+    assert here.is_well()
+    for stranger in strangers:
+        stranger.close()
+
+
+def test_bodies_count_while_they_are_read(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MAX_BUFFERED_BYTES", 1000)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 10.0)
+    head = here.request("PUT", "/api/pages/x", "Content-Length: 2000")
+    with here.connect() as first:
+        first.sendall(head + b"x" * 900)
+        time.sleep(0.1)
+        assert here.exchange(head + b"x" * 200).startswith(b"HTTP/1.1 503")
+    assert here.is_well()
+
+
 def test_a_call_that_takes_too_long_is_an_error(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
