@@ -62,7 +62,7 @@ def _options(*names: str) -> dict[str, Schema]:
 
 
 def _option(option: QueryOption) -> Schema:
-    about = option.help.replace(" (10; on a terminal 5)", " (default 10)")
+    about = option.help.replace(" (10; 5 on a terminal)", " (default 10)")
     match option.kind:
         case "text":
             return text_schema(about)

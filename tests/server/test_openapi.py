@@ -15,6 +15,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from gbrain.output.json import dumps
 from gbrain.server.openapi import openapi_document
 from gbrain.server.routes import ROUTES
 
@@ -39,6 +40,12 @@ def test_every_route_is_described() -> None:
         known["operationId"] for each in described["paths"].values() for known in each.values()
     ]
     assert len(names) == len(set(names))
+
+
+def test_defaults_are_those_of_requests() -> None:
+    document = dumps(openapi_document())
+    assert "(default 10)" in document
+    assert "on a terminal" not in document
 
 
 def test_every_schema_is_a_schema() -> None:
