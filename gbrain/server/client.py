@@ -44,7 +44,8 @@ def run_warm(words: Sequence[str]) -> int | None:
     try:
         if not _can_be_warm(words):
             return None
-        path = find_socket(brain_option(words) or default_brain(os.environ))
+        option = brain_option(words)
+        path = find_socket(default_brain(os.environ) if option is None else option)
         frames = path and _ask(path, request_fields(RUN, words))
     except KeyboardInterrupt:
         return 130
@@ -119,8 +120,11 @@ def _can_be_warm(words: Sequence[str]) -> bool:
     position = 2 if words[:1] == ["--db"] else 1 if words[:1] and words[0][:5] == "--db=" else 0
     if len(words) <= position or words[position] not in COMMANDS:
         return False
-    if {"-", "-h", "--help", "--as-of"} & {word.partition("=")[0] for word in words}:
-        return False
+    for word in words:
+        # Help is drawn by Typer for the terminal of its own process; -qh asks for it too.
+        helps = word == "--help" or (word[:1] == "-" and word[1:2] != "-" and "h" in word)
+        if helps or word == "-" or word.partition("=")[0] == "--as-of":
+            return False
     return None not in (sys.stdin, sys.stdout, sys.stderr)
 
 

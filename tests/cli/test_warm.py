@@ -64,6 +64,7 @@ COMMANDS = (
     ("search",),
     ("list", "--limit", "none"),
     ("get", "people/alice-chen", "--db", "no/such/brain.db"),
+    ("get", "people/alice-chen", "--db", ""),
 )
 # Times, and the random ids of links on a terminal.
 TIMES = re.compile(rb'("[a-z_]*ms": )[\d.]+| *[\d.]+(?= ms)|(?<=;id=)\d+')
@@ -151,7 +152,7 @@ def test_every_command_prints_what_it_prints_cold(warm: Path, program: Program) 
         ran = program(*words)
         assert without_times(ran) == without_times(program(*words, warm=False)), words
         errors += ran[0] not in (0, 3)
-    assert errors == 4
+    assert errors == 5
     assert answered(warm) == before + len(COMMANDS) - errors
 
 
@@ -350,6 +351,13 @@ def test_the_first_query_leaves_a_warm_process(embedded: Path, run) -> None:
     assert status is not None
     assert status["ends_after_idle_seconds"] == 15 * 60
     stop_background(embedded)
+
+
+@pytest.mark.parametrize("word", ["-h", "--help", "-qh", "-vh"])
+def test_help_stays_cold(warm: Path, program: Program, word: str) -> None:
+    before = answered(warm)
+    assert b"Usage: " in program("search", "river", word)[1]
+    assert answered(warm) == before
 
 
 def test_commands_that_write_or_read_input_stay_cold(warm: Path) -> None:
