@@ -212,6 +212,9 @@ def _adapt_tokens(state: Any) -> None:
     for before, token in zip([None, *tokens], tokens, strict=False):
         if token.map and token.nesting >= 0 and markup.first_line is not None:
             token.attrSet("data-line", str(token.map[0] + markup.first_line))
+        # A class, because the content security policy allows no style attributes.
+        if align := token.attrs.pop("style", None):
+            token.attrSet("class", str(align).removeprefix("text-align:"))
         if token.type != "inline":
             continue
         if before.type == "heading_open":

@@ -111,6 +111,9 @@ def test_every_link_in_the_sample_has_a_target_file(sample: Path) -> None:
         ("| a |\n|---|\n| [[other page]] |",
          '<div class="table"><table> <thead> <tr> <th>a</th> </tr> </thead> <tbody> <tr> '
          '<td><a href="../other/page.html">other page</a></td> </tr> </tbody> </table> </div>'),
+        ("| a | b | c |\n|:--|:-:|--:|",
+         '<div class="table"><table> <thead> <tr> <th class="left">a</th> '
+         '<th class="center">b</th> <th class="right">c</th> </tr> </thead> </table> </div>'),
         ("```py\nx = \"<b>\"\n```",
          '<pre><code class="language-py"><span class="n">x</span> <span class="o">=</span> '
          '<span class="s2">"&lt;b&gt;"</span> </code></pre>'),
