@@ -18,7 +18,7 @@ Served = Any
 WAIT_MS = 10_000
 
 HOSTILE = """---
-title: "<img src=x onerror=hacked=1> & <b>bold</b>"
+title: "<img src=x onerror=hacked=1> & <b>bold</b> \\u202Elive"
 tags: ["<script>hacked=1</script>"]
 ---
 # <img src=x onerror="hacked=1"> zebra
@@ -35,7 +35,7 @@ tags: ["<script>hacked=1</script>"]
 ![a" onerror="hacked=1](x.png) ![remote](https://elsewhere.example/track.png)
 ![[https://elsewhere.example/y.png]]
 
-- [ ] <img src=x onerror=hacked=1> task due: 2026-11-10
+- [ ] <img src=x onerror=hacked=1> task [[picture|and/or]] due: 2026-11-10
 - 2026-11-16 — <img src=x onerror=hacked=1> entry
 
 | <img src=x onerror=hacked=1> |
@@ -280,6 +280,11 @@ def test_a_thought_is_captured_and_a_due_task_listed(open_page: Open, served: Se
     assert "Ask Ivy about flour" in served.text("inbox")
 
 
+def test_a_late_task_is_marked_and_links_have_their_labels(open_page: Open) -> None:
+    page = open_page("#/tasks")
+    page.wait_for_selector(".rows li.late:has-text('task and/or due: 2026-11-10')")
+
+
 # --- editing -----------------------------------------------------------------------------------
 
 
@@ -360,6 +365,13 @@ def test_no_script_of_a_page_runs_in_any_view(open_page: Open) -> None:
         page.evaluate("address => { location.hash = address; }", f"#/{view}")
         page.wait_for_timeout(150)
         assert page.evaluate("typeof hacked") == "undefined"
+
+
+def test_a_title_does_not_reorder_what_follows_it(open_page: Open) -> None:
+    page = open_page("#/page/picture")
+    ends = page.locator(".related a", has_text="bold").bounding_box()
+    starts = page.locator(".related small", has_text="hostile").bounding_box()
+    assert ends["x"] + ends["width"] <= starts["x"]
 
 
 def test_the_policy_of_the_server_forbids_foreign_code(open_page: Open) -> None:

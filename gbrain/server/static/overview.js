@@ -56,7 +56,9 @@ function capture(event) {
 let tasks = null;
 
 export async function openTasks() {
-  tasks = await get("/api/tasks", { limit: MAX_ROWS, ...currentFilters() });
+  // The agenda says which day it is: a task that was due before is late.
+  [tasks, agenda] = await Promise.all([
+    get("/api/tasks", { limit: MAX_ROWS, ...currentFilters() }), get("/api/today")]);
   redraw();
 }
 
@@ -68,9 +70,8 @@ export function tasksPage() {
 }
 
 function tasksView(list, reload) {
-  const today = agenda?.date ?? "";
   return html`<ul class="rows">${list.map((task) => html`
-    <li class=${task.due && today && task.due < today ? "late" : ""}><label>
+    <li class=${task.due && task.due < agenda.date ? "late" : ""}><label>
       <input type="checkbox" .checked=${task.done} @change=${() => guard(() => finish(task, reload))}><bdi>${plain(task.text)}</bdi></label>
       <div><small>${task.due ? html`<span class="due">due ${task.due}</span> · ` : nothing}
         <a href=${address("page", task.slug, { line: task.line })}>${task.title}</a></small></div></li>`)}</ul>`;
@@ -84,7 +85,7 @@ async function finish(task, reload) {
 
 // Text of one line with the labels or names of its links in the place of the links.
 const plain = (text) => text.replaceAll("**", "")
-  .replace(/!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]/g, (_, name) => name.split("/").at(-1));
+  .replace(/!?\[\[([^\]|]*)(?:\|([^\]]*))?\]\]/g, (_, name, label) => label || name.split("/").at(-1));
 
 // --- Timeline ---
 
