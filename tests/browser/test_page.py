@@ -340,6 +340,42 @@ def test_a_page_that_does_not_exist_can_be_written(open_page: Open, served: Serv
     page.wait_for_selector("text=new/second-idea · new page")
 
 
+# --- what goes wrong -----------------------------------------------------------------------------
+
+
+def test_a_slow_answer_is_not_shown_under_a_later_address(open_page: Open) -> None:
+    page = open_page()
+    held: list[Any] = []
+    page.route("**/api/pages/picture", lambda route: held.append(route))
+    with page.expect_request("**/api/pages/picture"):
+        page.evaluate("location.hash = '#/page/picture'")
+    page.evaluate("location.hash = '#/page/people/alice-chen'")
+    page.wait_for_timeout(200)
+    held[0].continue_()
+    page.wait_for_selector("main h1:has-text('Alice Chen')")
+    page.wait_for_timeout(200)
+    assert page.inner_text("main h1") == "Alice Chen"
+
+
+def test_a_view_that_fails_does_not_show_the_one_before(open_page: Open) -> None:
+    page = open_page("#/history/people/alice-chen")
+    page.wait_for_selector(".diff .added")
+    page.evaluate("location.hash = '#/history/no/such-page'")
+    page.wait_for_selector(".notice:has-text('There is no page no/such-page. ')")
+    assert page.locator(".diff").count() == 0
+    page.evaluate("location.hash = '#/history/people/alice-chen'")
+    page.wait_for_selector(".diff .added")
+
+
+def test_a_page_whose_server_started_again_says_so(open_page: Open) -> None:
+    page = open_page()
+    refused = {"status": 401, "body": "{}"}
+    page.route("**/api/pages/picture", lambda route: route.fulfill(**refused))
+    page.evaluate("location.hash = '#/page/picture'")
+    page.wait_for_selector("main:has-text('Run gbrain ui in a terminal, then reload this page.')")
+    assert page.evaluate("sessionStorage.getItem('gbrain-token')") is None
+
+
 # --- hostile text --------------------------------------------------------------------------------
 
 

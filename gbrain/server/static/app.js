@@ -8,7 +8,7 @@ import { graphView, openGraph } from "./graph_view.js";
 import { historyView, openHistory } from "./history.js";
 import * as overview from "./overview.js";
 import { openPage, pageView } from "./page.js";
-import { address, go, guard, readAddress, redraw, setDraw, toastView } from "./screen.js";
+import { address, explain, go, guard, readAddress, redraw, setDraw, toastView } from "./screen.js";
 
 // Each view: how to load what it shows, and how to show it.
 const VIEWS = {
@@ -29,21 +29,42 @@ const KEYS = [
 ];
 
 let current = { view: "today", slug: "", parameters: {} };
+// Why the view of the address could not be loaded; the view before must not stand under it.
+let failure = null;
 
 function app() {
   // On a phone the list comes first; today is below it until asked for.
   const open = current.view !== "today" || location.hash.startsWith("#/today");
   document.getElementById("app").toggleAttribute("data-open", open);
-  return html`${finderView(current)}<main tabindex="-1">${VIEWS[current.view][1]()}</main>
+  return html`${finderView(current)}<main tabindex="-1">${failure ? failureView() : VIEWS[current.view][1]()}</main>
     <dialog aria-label="Keyboard help"><h2>Keys</h2>
       <dl>${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
       <form method="dialog"><button>Close</button></form></dialog>${toastView()}`;
 }
 
-async function route() {
+function failureView() {
+  return html`<div class="bar"><a class="button back" href="#/" aria-label="Back to the list">‹</a>
+      <span class="slug">${current.slug}</span></div>
+    <div class="sheet"><div class="notice bad"><p>${explain(failure)}</p></div></div>`;
+}
+
+let opening = Promise.resolve();
+let turn = 0;
+
+// One address after the other, of those that wait only the latest: a slow answer to an earlier one
+// would be shown under a later address.
+function route() {
+  turn += 1;
+  const asked = turn;
+  opening = opening.then(() => (asked === turn ? openAddress() : undefined));
+  return opening;
+}
+
+async function openAddress() {
   const wanted = readAddress();
   const [open] = VIEWS[wanted.view] ?? VIEWS.today;
-  await guard(() => open(wanted.slug, wanted.parameters));
+  failure = await open(wanted.slug, wanted.parameters).then(() => null, (error) => error);
+  if (failure && !failure.status && failure.code !== "no_server") console.error(failure);
   current = wanted.view in VIEWS ? wanted : { ...wanted, view: "today" };
   if (!["page", "edit", "history"].includes(current.view)) document.title = "gbrain";
   redraw();

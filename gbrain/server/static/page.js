@@ -3,7 +3,7 @@
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { encodeSlug, get, imageAddress, put } from "./requests.js";
 import { setFilter } from "./finder.js";
-import { address, counted, guard, joined, moment, redraw, say } from "./screen.js";
+import { address, counted, explain, guard, joined, moment, redraw, say } from "./screen.js";
 import { draftOf, dropDraft } from "./editor.js";
 
 const ALLOWED = {
@@ -123,7 +123,7 @@ export function pageView() {
 }
 
 function missingView() {
-  return html`<div class="notice"><p>${shown.missing.message} ${shown.missing.hint}</p>
+  return html`<div class="notice"><p>${explain(shown.missing)}</p>
     <div class="actions"><a class="button" href=${address("edit", shown.slug)}>Write this page</a></div></div>`;
 }
 

@@ -81,6 +81,13 @@ async function send(method, path, body) {
     throw new ApiError(0, { code: "no_server", message: "The server does not answer.", hint });
   }
   if (answer.ok) return answer;
+  // The server knows the token until it ends, and a new one may listen at this address.
+  if (answer.status === 401) {
+    sessionStorage.removeItem(TOKEN_KEY);
+    token = null;
+    const hint = "Run gbrain ui in a terminal, then reload this page.";
+    throw new ApiError(401, { code: "unauthorized", message: "This page is not signed in any more.", hint });
+  }
   const document = await answer.json().catch(() => ({}));
   const unknown = { code: "unknown", message: `The server answered ${answer.status}.` };
   throw new ApiError(answer.status, document.error ?? unknown);

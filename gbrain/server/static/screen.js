@@ -32,13 +32,17 @@ export function say(message) {
 export const toastView = () =>
   toast ? html`<div class="toast" role="status">${toast.message}</div>` : nothing;
 
+// Return what went wrong and what to do about it, as sentences.
+export const explain = ({ message, hint }) =>
+  [/[.?!]$/.test(message) ? message : `${message}.`, hint].filter(Boolean).join(" ");
+
 // Run work and show its error as a message.
 export async function guard(work) {
   try {
     return await work();
   } catch (error) {
     if (!error.status && error.code !== "no_server") console.error(error);
-    say([error.message, error.hint].filter(Boolean).join(" "));
+    say(explain(error));
     return undefined;
   }
 }
