@@ -195,12 +195,17 @@ def _page_html(renderer: Any, markup: _SitePage, body: str, backlinks: Sequence[
         "<header>",
     ]
     structure = scan_blocks(body)
-    if not any(heading.level == 1 for heading in structure.headings):
+    text = render_page(renderer, markup, body, structure)
+    # The facts about the page stand between its title and its text.
+    if text.startswith("<h1"):
+        title, _, text = text.partition("</h1>\n")
+        parts.append(f"{title}</h1>")
+    elif not any(heading.level == 1 for heading in structure.headings):
         parts.append(f"<h1>{escape(page.title)}</h1>")
     tags = (f"#{tag}" for tag in page.tags)
     facts = " · ".join(filter(None, (page.wing, page.date, page.type, *tags)))
     parts.append(f'<p>{_small(facts)}</p>\n</header>\n<main class="text" dir="auto">')
-    parts.append(render_page(renderer, markup, body, structure))
+    parts.append(text)
     parts.append("</main>")
     others = {link.slug: link.title for link in backlinks}
     if others:

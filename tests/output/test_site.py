@@ -56,7 +56,7 @@ class Reader(HTMLParser):
         self.elements.add(tag)
         self.links += [value or "" for name, value in attrs if name == "href"]
         assert all(name in ("href", "id", "class", "charset", "content", "http-equiv", "name",
-                            "title", "start", "style", "rel", "type", "placeholder", "aria-label",
+                            "title", "start", "rel", "type", "placeholder", "aria-label",
                             "hidden", "open", "dir") for name, _ in attrs)  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def test_every_link_in_the_sample_has_a_target_file(sample: Path) -> None:
         ("![x](i.png)", "<p><em>x</em></p>"),
         ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>"),
         ("`[[other page]]`", "<p><code>[[other page]]</code></p>"),
-        ("# A `b`", '<h1 id="a-b">A <code>b</code></h1>'),
+        ("a\n\n# A `b`", '<p>a</p> <h1 id="a-b">A <code>b</code></h1>'),
         ("a %%hidden%% b", "<p>a b</p>"),
         ("> [!warning]+ Mind *this*\n> text",
          '<blockquote class="callout"> <p><strong>Warning: Mind <em>this</em></strong><br /> '
@@ -123,6 +123,20 @@ def test_every_link_in_the_sample_has_a_target_file(sample: Path) -> None:
 def test_markdown_is_rendered_as_html(brain: Brain, text: str, expected: str) -> None:
     brain.put("other/page", b"# Other Page\n\n## Part two\n")
     assert body_of(brain, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# A b\n\ntext\n", '<h1 id="a-b">A b</h1>'),
+        ("text\n", "<h1>Page</h1>"),
+    ],
+)
+def test_the_facts_stand_between_title_and_text(brain: Brain, text: str, expected: str) -> None:
+    brain.put("notes/page", f"---\ntags: [boat]\n---\n{text}".encode())
+    shown = files(brain)["pages/notes/page.html"]
+    assert shown.count("<h1") == 1
+    assert 0 < shown.index(expected) < shown.index("#boat") < shown.index("<p>text</p>")
 
 
 def test_a_page_has_its_title_tags_and_backlinks(brain: Brain) -> None:
