@@ -117,6 +117,14 @@ def test_answers_are_those_of_the_brain_file(
 
 
 @pytest.mark.usefixtures("pgvector")
+def test_a_person_is_known_who_is_on_no_page_found(shared: SharedBrain, local: Brain) -> None:
+    scope = Scope(wing="people", exclude=("people/alice-chen",))
+    answers = [brain.query("sewing with alice", scope=scope) for brain in (local, shared)]
+    assert "not alice" in answers[0].verdict.reasons[0]
+    assert parts_of(answers[1]) == parts_of(answers[0])
+
+
+@pytest.mark.usefixtures("pgvector")
 def test_lanes_score_as_in_the_brain_file(shared: SharedBrain, local: Brain) -> None:
     changes = {"graph_weight": "1"}
     compared = 0
