@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from typer.testing import CliRunner
 
+from gbrain.brain import open_models
 from gbrain.cli.app import COMMANDS, app
 
 # Memory instead of a disk, if the system has it.
@@ -152,6 +153,8 @@ def in_child_process(function: Callable[[], Any]) -> Any:
             os.close(reading)
             used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (used + MAX_MEMORY_BYTES,) * 2)
+            # A model that another test keeps open has threads, and those are not in this process.
+            open_models._open.clear()
             with open(writing, "w") as pipe:
                 json.dump(function(), pipe)
         except BaseException:
