@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -125,8 +127,32 @@ def serve_http(
 ) -> None:
     """Answer requests until the process is stopped; `ready` is called when the port is open."""
     server = HttpServer(open_brain, options)
-    ready(server.listening)
-    server.run()
+    with _stop_on_interrupt(server):
+        ready(server.listening)
+        server.run()
+
+
+@contextmanager
+def _stop_on_interrupt(server: HttpServer) -> Iterator[None]:
+    """Let Ctrl-C end the server, also before it runs, and then be an interrupt as usual.
+
+    Between the first message and the first request Python imports modules, and loses the exception
+    of an interrupt that comes during a callback of the import lock.
+    """
+    interrupted = False
+
+    def stop(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        server.stop()
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def open_listener(host: str, port: int) -> socket.socket:

@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -14,14 +16,19 @@ from urllib.request import urlopen
 import pytest
 
 
-def start(*words: str, **variables: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@contextmanager
+def start(*words: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
         [sys.executable, "-m", "gbrain", "ui", *words],
         env={**os.environ, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_ui_serves_the_page_until_ctrl_c(sample: Path) -> None:
@@ -51,6 +58,7 @@ def test_ui_opens_the_browser(sample: Path, tmp_path: Path) -> None:
         said = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)
+    assert process.returncode == 130
     assert said == "Press Ctrl-C to stop.\n"
     assert (tmp_path / "opened").read_text() == address
 
