@@ -121,7 +121,7 @@ def _can_be_warm(words: Sequence[str]) -> bool:
     if len(words) <= position or words[position] not in COMMANDS:
         return False
     for word in words:
-        # Help is drawn by Typer for the terminal of its own process; -qh asks for it too.
+        # Typer fits help to the terminal of the process that prints it; -qh asks for help too.
         helps = word == "--help" or (word[:1] == "-" and word[1:2] != "-" and "h" in word)
         if helps or word == "-" or word.partition("=")[0] == "--as-of":
             return False
