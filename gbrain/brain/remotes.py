@@ -340,6 +340,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 def _search_problems(cursor: Cursor[Row], state: SharedState, *, check: bool) -> tuple[str, ...]:
     """Return what is wrong with searches on a server; `check` reads all of its search tables."""
     from gbrain.store.postgres.indexes import WORD_INDEXES, missing_indexes
+    from gbrain.store.postgres.schema import has_extension
     from gbrain.store.postgres.search_index import check_search_tables
 
     problems = check_search_tables(cursor) if check else []
@@ -356,6 +357,11 @@ def _search_problems(cursor: Cursor[Row], state: SharedState, *, check: bool) ->
         problems.append(
             f"Searches without a replica are slow, because {' and '.join(things)} have no index. "
             "The owner of the tables creates it with gbrain push."
+        )
+    if not state.has_vectors and has_extension(cursor):
+        problems.append(
+            "The server has pgvector now, but vectors are not shared yet. The owner of the tables "
+            "changes that with gbrain push."
         )
     return tuple(problems)
 

@@ -10,7 +10,12 @@ from gbrain.errors import GbrainError
 from gbrain.store.connection import Database
 from gbrain.store.postgres.address import redact
 from gbrain.store.postgres.connection import SharedStore
-from gbrain.store.postgres.schema import SharedState, create_tables, find_state
+from gbrain.store.postgres.schema import (
+    SharedState,
+    add_vector_table,
+    create_tables,
+    find_state,
+)
 from gbrain.store.remotes import Remote, set_identity
 
 
@@ -24,7 +29,9 @@ class Contact(NamedTuple):
 
 @contextmanager
 def open_remote(database: Database, remote: Remote, *, create: bool = False) -> Iterator[Contact]:
-    """Connect to a remote; `create` makes the tables of a shared brain in an empty database.
+    """Connect to a remote; `create` makes the tables of a shared brain that are missing.
+
+    All of them in an empty database, that of vectors on a server that got pgvector later.
 
     Raises GbrainError if there is no shared brain, or another or an older one than before.
     """
@@ -33,6 +40,10 @@ def open_remote(database: Database, remote: Remote, *, create: bool = False) -> 
         if state is None and create and remote.identity is None:
             with store.transaction() as cursor:
                 state = create_tables(cursor)
+        elif state is not None and create and not state.has_vectors:
+            with store.transaction() as cursor:
+                add_vector_table(cursor)
+            state = find_state(store)
         state = check_state(remote, state)
         if remote.identity is None:
             with database.write_transaction() as connection:

@@ -12,6 +12,7 @@ import pytest
 from gbrain.brain import Brain
 from gbrain.errors import GbrainError, NotFound, UsageError
 from gbrain.store.postgres.connection import SharedStore
+from gbrain.store.postgres.schema import role_sql
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -144,6 +145,69 @@ def test_vectors_that_come_later_are_pulled_too(a: Brain, b: Brain) -> None:
     assert a.push().vectors == 2
     assert b.pull().vectors == 2
     assert b.backlog().waiting == 0
+
+
+@pytest.mark.usefixtures("pgvector")
+def test_vectors_travel_once_the_server_has_pgvector(a: Brain, b: Brain, server_url: str) -> None:
+    a.put("x", PAGE)
+    a.embed()
+    a.push()
+    # As if the server had been set up without it.
+    with psycopg.connect(server_url) as connection:
+        connection.execute("DROP TABLE gbrain.vectors; DROP EXTENSION vector")
+        connection.execute("UPDATE gbrain.state SET vector_sequence = 0")
+    with a.database.write_transaction() as connection:
+        connection.execute("UPDATE remote_pages SET vectors = 0")
+    assert b.pull().vectors == 0
+    assert a.push().vectors == 2
+    assert b.pull().vectors == 2
+    assert b.query("tea").hits[0].slug == "x"
+
+
+@pytest.mark.usefixtures("pgvector")
+def test_roles_may_use_a_table_of_vectors_that_comes_later(
+    a: Brain, b: Brain, server_url: str, postgres_server: Server
+) -> None:
+    if postgres_server.socket is None:
+        pytest.skip("roles without a password can log in through a socket only")
+    a.put("x", PAGE)
+    a.embed()
+    a.push()
+    database = server_url.rpartition("/")[2]
+    reader, writer = f"{database} r", f"{database} w"
+    urls = [
+        postgres_server.socket_url(database, user=role.replace(" ", "%20"))
+        for role in (reader, writer)
+    ]
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(role_sql(reader, writer).encode())
+        for role in (reader, writer):
+            connection.execute(f'ALTER ROLE "{role}" LOGIN'.encode())
+        connection.execute("DROP TABLE gbrain.vectors")
+    try:
+        # A writer goes on without, and is told why.
+        b.add_remote("team", urls[1])
+        b.put("y", b"# Y\n\ncats\n")
+        b.embed()
+        assert (report := b.push()).pushed == ["y"]
+        assert report.vectors == 0
+        assert any("vectors are not shared yet" in each for each in b.remote_status().problems)
+        with a.database.write_transaction() as connection:
+            connection.execute("UPDATE remote_pages SET vectors = 0")
+        assert a.push().vectors == 2
+        assert b.remote_status().problems == ()
+        assert b.push().vectors == 1
+        b.add_remote("team", urls[0])
+        assert b.pull().vectors == 2
+        with psycopg.connect(urls[0], autocommit=True) as connection:
+            found = connection.execute("SELECT count(*) FROM gbrain.vectors").fetchone()
+            assert found == (3,)
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute("DELETE FROM gbrain.vectors")
+    finally:
+        for role in (reader, writer):
+            postgres_server.execute(f'DROP OWNED BY "{role}"', database)
+            postgres_server.execute(f'DROP ROLE "{role}"')
 
 
 def test_settings_questions_and_use_never_travel(a: Brain, b: Brain, server_url: str) -> None:

@@ -71,13 +71,26 @@ CREATE TABLE gbrain.vectors (
     PRIMARY KEY (model, hash)
 );
 """
+_GRANT_AS_FOR_MODELS: LiteralString = """
+DO $$
+DECLARE
+    given record;
+BEGIN
+    FOR given IN SELECT privilege_type, CASE grantee WHEN 0 THEN 'PUBLIC'
+            ELSE quote_ident(pg_get_userbyid(grantee)) END AS name
+        FROM pg_class, aclexplode(relacl) WHERE pg_class.oid = 'gbrain.models'::regclass
+    LOOP
+        EXECUTE format('GRANT %s ON gbrain.vectors TO %s', given.privilege_type, given.name);
+    END LOOP;
+END $$
+"""
 
 
 class SharedState(NamedTuple):
     """The state of a shared store: the last sequence numbers of its pages and its vectors.
 
     `indexed_to` is the last one in the search tables; `is_counted` tells whether their statistics
-    are right.
+    are right. `may_write` tells whether this role can push pages to this server.
     """
 
     schema_version: int
@@ -87,6 +100,7 @@ class SharedState(NamedTuple):
     indexed_to: int
     is_counted: bool
     has_vectors: bool
+    may_write: bool
 
     @property
     def is_indexed(self) -> bool:
@@ -97,7 +111,9 @@ class SharedState(NamedTuple):
 # All names have their schema: it is also run without the search path of a transaction.
 _SELECT_STATE: LiteralString = (
     "SELECT schema_version, identity, sequence, vector_sequence, indexed_to, is_counted, "
-    "pg_catalog.to_regclass('gbrain.vectors') IS NOT NULL FROM gbrain.state"
+    "pg_catalog.to_regclass('gbrain.vectors') IS NOT NULL, "
+    "pg_catalog.has_table_privilege('gbrain.pages', 'INSERT') "
+    "AND NOT pg_catalog.pg_is_in_recovery() FROM gbrain.state"
 )
 
 
@@ -160,6 +176,30 @@ def create_tables(cursor: Cursor[Row]) -> SharedState:
     return lock_state(cursor)
 
 
+def add_vector_table(cursor: Cursor[Row]) -> None:
+    """Create the table of vectors if the server got pgvector after its shared brain.
+
+    Does nothing for a role that may not, and before version 0.7, which has no halfvec. Who may read or write the other tables may do it there.
+    """
+    may = cursor.execute(
+        "SELECT has_schema_privilege('gbrain', 'CREATE') AND EXISTS "
+        "(SELECT FROM pg_available_extensions WHERE name = 'vector' AND "
+        "string_to_array(coalesce(installed_version, default_version), '.')::int[] >= '{0,7}')"
+    ).fetchone()
+    if may != (True,):
+        return
+    # Two machines may push at the same time.
+    cursor.execute("SELECT pg_advisory_xact_lock(hashtext('gbrain'))")
+    if cursor.execute("SELECT to_regclass('gbrain.vectors') IS NULL").fetchone() == (True,):
+        try:
+            if not _create_extension(cursor):
+                return
+        except GbrainError:
+            return
+        cursor.execute(VECTOR_TABLES)
+        cursor.execute(_GRANT_AS_FOR_MODELS)
+
+
 def _create_extension(cursor: Cursor[Row]) -> bool:
     """Return whether pgvector can be used, after creating it if this user may."""
     import psycopg
@@ -182,6 +222,12 @@ def _create_extension(cursor: Cursor[Row]) -> bool:
         "FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'"
     )
     return True
+
+
+def has_extension(cursor: Cursor[Row]) -> bool:
+    """Return whether the database has pgvector."""
+    row = cursor.execute("SELECT FROM pg_extension WHERE extname = 'vector'").fetchone()
+    return row is not None
 
 
 def role_sql(reader: str, writer: str) -> str:
