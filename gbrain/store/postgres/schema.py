@@ -179,7 +179,8 @@ def create_tables(cursor: Cursor[Row]) -> SharedState:
 def add_vector_table(cursor: Cursor[Row]) -> None:
     """Create the table of vectors if the server got pgvector after its shared brain.
 
-    Does nothing for a role that may not, and before version 0.7, which has no halfvec. Who may read or write the other tables may do it there.
+    Does nothing for a role that may not, and before version 0.7, which has no halfvec. Who may
+    read or write the other tables may do it there.
     """
     may = cursor.execute(
         "SELECT has_schema_privilege('gbrain', 'CREATE') AND EXISTS "
