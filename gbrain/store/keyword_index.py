@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Sequence
 from gbrain.store.remembered import remember
 from gbrain.store.scope import Condition, chunk_days_condition, page_condition
 from gbrain.store.whole_brain import asks_whole_brain
-from gbrain.text.query_terms import fts_expression
+from gbrain.text.query_terms import fts_expression, fts_whole_term
 from gbrain.text.slug import fold_name, normalise_unicode
-from gbrain.text.unspaced import index_text, plain_text
+from gbrain.text.unspaced import plain_text
 from gbrain.types import Scope, ScoredChunk, Term
 
 # The plus before rowid keeps SQLite from running the match once for each of the rows.
@@ -255,7 +255,7 @@ def pages_asked(connection: sqlite3.Connection, text: str) -> dict[int, str]:
         "SELECT pages.id, slug, page_questions.questions FROM questions_fts "
         "JOIN page_questions ON page_id = questions_fts.rowid JOIN pages ON pages.id = page_id "
         "WHERE questions_fts MATCH ? ORDER BY slug",
-        (f'"{index_text(wanted)}"',),
+        (fts_whole_term(Term((wanted,), quoted=True)),),
     )
     return {
         page_id: slug

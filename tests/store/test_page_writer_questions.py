@@ -161,6 +161,11 @@ def test_a_page_is_first_for_a_question_of_its_own(household: Brain, slug: str) 
     ].slug == slug  # fmt: skip
 
 
+@pytest.mark.parametrize("text", ['"', "'", '""', "*", "("])
+def test_no_sign_alone_is_read_as_an_expression(household: Brain, text: str) -> None:
+    assert household.search(text).hits == ()
+
+
 def test_all_lanes_and_the_reranker_keep_that_page_first(household: Brain) -> None:
     household.embed()
     answer = household.query(ASKED["boiler"], changes=profile_values("engram"))
