@@ -54,7 +54,7 @@ class LimitedBrain(Brain):
         whole = (
             Brain.open(file, read_only=True)
             if read_only
-            else Brain(store.GuardedDatabase(file, limits))
+            else Brain(store.guard_limits(file, limits))
         )
         try:
             return cls(whole, limits, _make_private_folder())

@@ -97,11 +97,13 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
             remove_remote(connection, remote)
         return waiting
 
-    def count_waiting(self, name: str | None = None) -> int:
-        """Return how many pages wait to be pushed."""
-        from gbrain.remotes.push import count_waiting
+    def waiting(self, name: str | None = None) -> list[str]:
+        """Return the slugs of the pages that wait to be pushed."""
+        from gbrain.store.remotes import waiting_pages
 
-        return count_waiting(self.database, self.remote(name))
+        remote = self.remote(name)
+        with self.database.read_transaction() as connection:
+            return [page.slug for page in waiting_pages(connection, remote)]
 
     def remote_status(self, name: str | None = None, *, check: bool = False) -> RemoteStatus:
         """Return what would be pushed and pulled; an unreachable server is no error.
@@ -223,12 +225,15 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         """Complete what a remote is searched with on the server, after a push of many pages.
 
         First its search tables, then, after calling `before_indexes`, the indexes that are
-        missing. Does nothing if all is complete. If it is killed, the next call goes on.
+        missing. Does nothing if all is complete, or for a reader. If it is killed, the next call
+        goes on.
         """
         from gbrain.remotes.indexing import index_pages
         from gbrain.store.postgres.indexes import create_indexes
 
         with self.contact(self.remote(name)) as contact:
+            if not contact.state.may_write:
+                return
             index_pages(contact.store, progress=progress)
             # Only the owner of the tables may, and a hosted server may stop what takes long. All
             # else is complete without; `remote status` tells.
@@ -242,7 +247,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         """Yield a function that writes a page just written here to the server first.
 
         Only for a replica, and only if there is a version to check. The server refuses a page that
-        changed there. If it cannot be reached, the version was checked here, and the page waits.
+        changed there. If it cannot be reached or written, the version was checked here.
         """
         if expected_version is None or self.path.parent != replicas_folder():
             yield lambda connection, slug: None
@@ -254,6 +259,10 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
             try:
                 contact = stack.enter_context(self.contact(self.remote()))
             except Unreachable:
+                yield lambda connection, slug: None
+                return
+            if not contact.state.may_write:
+                # Only what waits can be changed here, and that is of this computer alone.
                 yield lambda connection, slug: None
                 return
             # Not through this brain, which may be limited to some of the pages.

@@ -89,3 +89,23 @@ def make_replica(url: str, *, progress: Progress = no_progress) -> Path:
     make_folder(path.parent)
     clone_brain(url, path, progress=progress)
     return path
+
+
+def open_as_reader(path: Path) -> Brain:
+    """Open the replica of a shared brain that its user may only read.
+
+    A change of a page raises Refused, unless the page waits to be pushed since before.
+    """
+    from gbrain.store.guards import keep_in_step
+    from gbrain.store.postgres.connection import Refused
+
+    def refusal() -> Refused:
+        server = redact(brain.remote().url)
+        return Refused(
+            f"You may only read {server}, so nothing was written",
+            hint="Ask its owner for the rights of a writer, or write in a brain of your own: "
+            f"gbrain clone {server} FILE",
+        )
+
+    brain = Brain(keep_in_step(path, refusal))
+    return brain

@@ -16,7 +16,7 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.cli.commands import Db, Json, Module, NoReplica, examples
-from gbrain.cli.open_brain import reopen_without_replica
+from gbrain.cli.open_brain import may_only_read, reopen_without_replica
 from gbrain.errors import UsageError
 from gbrain.output import screen
 from gbrain.paths import resolve_brain
@@ -70,6 +70,7 @@ def serve(
     over HTTP instead: MCP at /mcp, and under /api the JSON that commands print with --json. Every
     request needs a token that gbrain token add makes.
     """
+    read_only = read_only or may_only_read(db)
     open_brain: Callable[[], Brain] = partial(Brain.open, db, read_only=read_only)
     if no_replica:
         # In this thread: others do not see the URL.

@@ -36,6 +36,10 @@ lent_brain: ContextVar[LentBrain | None] = ContextVar("lent_brain", default=None
 unreplicated_url: ContextVar[str | None] = ContextVar("unreplicated_url", default=None)
 
 
+# The replica of a shared brain that the user of a command may only read.
+reader_replica: ContextVar[Path | None] = ContextVar("reader_replica", default=None)
+
+
 def open_without_replica() -> Brain:
     """Connect to the shared brain that --db names; raise UsageError if it names none."""
     url = unreplicated_url.get()
@@ -73,11 +77,22 @@ def open_brain(db: Path | None, *, make: bool = False, no_replica: bool = False)
     created = make and not path.exists()
     known = orphaned_logs(path) if created else []
     with _show_upgrade(path):
-        brain = Brain.open(db, make=make)
+        brain = _open_as_reader(path) if may_only_read(db) else Brain.open(db, make=make)
     if created:
         say_orphaned_logs(path, known)
     brain.confirm = _confirm_command
     return brain
+
+
+def _open_as_reader(path: Path) -> Brain:
+    from gbrain.brain.replicas import open_as_reader
+
+    return open_as_reader(path)
+
+
+def may_only_read(db: Path | None) -> bool:
+    """Tell whether --db names the replica of a shared brain that the user may only read."""
+    return reader_replica.get() is not None and reader_replica.get() == resolve_brain(db)
 
 
 def _show_upgrade(path: Path) -> AbstractContextManager[None]:

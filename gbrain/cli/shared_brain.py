@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gbrain.brain import Brain, clock
 from gbrain.brain.replicas import make_replica, replica_path
 from gbrain.cli.errors import report
-from gbrain.cli.open_brain import unreplicated_url
+from gbrain.cli.open_brain import reader_replica, unreplicated_url
 from gbrain.cli.remotes import print_push
 from gbrain.config import all_settings
 from gbrain.errors import GbrainError, needs_replica
@@ -25,6 +26,9 @@ from gbrain.output.stats import time_ago
 from gbrain.store.postgres.address import check_url, redact
 from gbrain.store.postgres.connection import Refused, Unreachable
 
+if TYPE_CHECKING:
+    from gbrain.remotes.pull import PullReport
+
 # Commands that do not use the pages of a brain, or that pull and push themselves.
 _WITHOUT_PAGES = frozenset(("clone", "completion", "init", "pull", "push", "remote", "schema"))
 # Commands that work without a replica.
@@ -32,6 +36,15 @@ _WITHOUT_REPLICA = frozenset(("explain", "get", "query", "search", "serve", "tok
 # Commands that run until they are stopped.
 _LONG = frozenset(("serve", "ui"))
 _SYNC_SECONDS = 5.0
+_MAX_NAMED = 3
+
+
+class Server(Enum):
+    """How the server of a shared brain can be used."""
+
+    WRITABLE = "writable"
+    READ_ONLY = "read only"
+    UNREACHABLE = "unreachable"
 
 
 def run_on_replica(url: str, words: Sequence[str], run: Callable[[list[str]], Any]) -> Any:
@@ -45,27 +58,31 @@ def run_on_replica(url: str, words: Sequence[str], run: Callable[[list[str]], An
         if "--no-replica" in words:
             _check_searching(command)
             _say_settings(url, quiet=quiet)
-            before = unreplicated_url.set(url)
+            outer_url = unreplicated_url.set(url)
             try:
                 return run(list(words))
             finally:
-                unreplicated_url.reset(before)
+                unreplicated_url.reset(outer_url)
         path = replica_path(url)
         own = _replace_option(words, url, str(path))
         if command in _WITHOUT_PAGES:
             if not path.exists():
                 make_replica(url)
             return run(own)
-        online = _pull(url, path, checked="--expected-version" in _names(words), quiet=quiet)
-        waiting = _count_waiting(path)
+        server = _pull(url, path, checked="--expected-version" in _names(words), quiet=quiet)
+        before = _waiting(path)
     except GbrainError as error:
         report(error, as_json="--json" in words)
         raise SystemExit(error.exit_code) from None
     is_long = command in _LONG or (command == "sync" and "--watch" in words)
-    with _sync_in_background(url, path) if is_long else _nothing():
-        code = _exit_code(run, own)
+    outer = reader_replica.set(path if server is Server.READ_ONLY else None)
     try:
-        pushed = _push(url, path, waiting, online=online, quiet=quiet)
+        with _sync_in_background(url, path) if is_long else nullcontext():
+            code = _exit_code(run, own)
+    finally:
+        reader_replica.reset(outer)
+    try:
+        pushed = _push(url, path, before, server, quiet=quiet)
     except GbrainError as error:
         report(error, as_json="--json" in words)
         pushed = error.exit_code
@@ -125,18 +142,18 @@ def _exit_code(run: Callable[[list[str]], Any], words: list[str]) -> int:
     return 0
 
 
-def _pull(url: str, path: Path, *, checked: bool, quiet: bool) -> bool:
-    """Bring the replica up to date; return False if the server cannot be reached.
+def _pull(url: str, path: Path, *, checked: bool, quiet: bool) -> Server:
+    """Bring the replica up to date; return how the server can be used.
 
-    There must be a replica then, and no version to check. Raises GbrainError otherwise.
+    If it cannot be reached, there must be a replica, and no version to check. Raises GbrainError
+    otherwise.
     """
     if not path.exists():
         with show_progress("Fetching the shared brain", quiet=quiet) as show:
             make_replica(url, progress=show)
-        return True
     with Brain.open(path) as brain:
         try:
-            brain.pull()
+            return _pull_changes(brain)[0]
         except Unreachable as error:
             if checked:
                 raise Unreachable(
@@ -147,75 +164,85 @@ def _pull(url: str, path: Path, *, checked: bool, quiet: bool) -> bool:
             known = brain.remote().pulled_at
             age = time_ago(known, clock()) if known else "an unknown time"
             screen.say(f"{error.message}. Using the copy on this computer, last pulled {age}.")
-            return False
-    return True
+            return Server.UNREACHABLE
 
 
-def _count_waiting(path: Path) -> int:
+def _pull_changes(brain: Brain) -> tuple[Server, PullReport]:
+    with brain.contact() as contact:
+        pulled = brain.pull_from(contact)
+        return Server.WRITABLE if contact.state.may_write else Server.READ_ONLY, pulled
+
+
+def _waiting(path: Path) -> list[str]:
     with Brain.open(path) as brain:
-        return brain.count_waiting()
+        return brain.waiting()
 
 
-def _push(url: str, path: Path, before: int, *, online: bool, quiet: bool) -> int:
+def _push(url: str, path: Path, before: Sequence[str], server: Server, *, quiet: bool) -> int:
     """Push what the command wrote; return 1 if something could not be merged, else 0.
 
-    `before` is the number of pages that waited before the command. Somebody without the right to
+    `before` are the pages that waited before the command. Somebody whom the server does not let
     write gets an error for a change, and only a message when reading later.
     """
     with Brain.open(path) as brain:
-        waiting = brain.count_waiting()
+        waiting = brain.waiting()
         if not waiting:
             return 0
-        if online:
+        if server is Server.READ_ONLY:
+            screen.say(_why_not_pushed(url, waiting))
+            return 0
+        if server is Server.WRITABLE:
             try:
                 pushed = brain.push()
             except Unreachable as error:
                 screen.say(f"{error.message}.")
             except Refused as error:
-                if waiting > before:
+                if not set(waiting) <= set(before):
                     raise
                 screen.say(f"{error.message}.")
             else:
-                if pushed.conflicts or pushed.refused or pushed.merged:
+                if pushed.conflicts or pushed.refused or pushed.merged or before:
                     print_push(pushed, quiet=quiet)
                 return 1 if pushed.conflicts or pushed.refused else 0
-    verb = "waits" if waiting == 1 else "wait"
-    screen.say(
-        f"{counted(waiting, 'changed page')} {verb} to be pushed: gbrain push --db {redact(url)}"
-    )
+    count, verb = counted(len(waiting), "changed page"), "waits" if len(waiting) == 1 else "wait"
+    screen.say(f"{count} {verb} to be pushed: gbrain push --db {redact(url)}")
     return 0
 
 
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
+def _why_not_pushed(url: str, slugs: Sequence[str]) -> str:
+    """Return what to say about pages that were written before it was known who may write."""
+    verb = "stays" if len(slugs) == 1 else "stay"
+    named = ", ".join(slugs[:_MAX_NAMED]) + ("…" if len(slugs) > _MAX_NAMED else "")
+    return (
+        f"{counted(len(slugs), 'changed page')} {verb} on this computer, because you may only read "
+        f"{redact(url)}: {named}. gbrain undo {slugs[0]} --db {redact(url)} takes a change back."
+    )
 
 
 @contextmanager
 def _sync_in_background(url: str, path: Path) -> Iterator[None]:
-    """Pull and push every few seconds while a long command runs."""
+    """Pull and push every few seconds while a long command runs, and say what is wrong once."""
     done = threading.Event()
 
     def work() -> None:
-        reachable = True
+        reachable, said = True, ""
         while not done.wait(_SYNC_SECONDS):
             try:
-                with Brain.open(path) as brain:
-                    found = brain.pull().conflicts
-                    # Without the rights of a writer there is nothing to push.
-                    found += brain.push().conflicts if brain.count_waiting() else []
-                for slug in found:
-                    screen.say(f"{slug} has a conflict with the server and is not pushed.")
+                problem = _exchange(url, path)
             except Unreachable as error:
                 if reachable:
                     screen.say(f"{error.message}. Changes wait to be pushed.")
                 reachable = False
+                continue
             except GbrainError as error:
-                screen.say(redact(error.full_message))
+                problem = redact(error.full_message)
             else:
                 if not reachable:
                     screen.say(f"{redact(url)} answers again.")
                 reachable = True
+            if problem and problem != said:
+                screen.say(problem)
+            said = problem
 
     thread = threading.Thread(target=work, daemon=True, name="gbrain-sync")
     thread.start()
@@ -224,3 +251,16 @@ def _sync_in_background(url: str, path: Path) -> Iterator[None]:
     finally:
         done.set()
         thread.join(_SYNC_SECONDS)
+
+
+def _exchange(url: str, path: Path) -> str:
+    """Pull and push once; return what to say, or nothing."""
+    with Brain.open(path) as brain:
+        server, pulled = _pull_changes(brain)
+        conflicts = pulled.conflicts
+        waiting = brain.waiting()
+        if waiting and server is Server.READ_ONLY:
+            return _why_not_pushed(url, waiting)
+        conflicts += brain.push().conflicts if waiting else []
+    names = ", ".join(sorted(set(conflicts)))
+    return f"Not pushed because of a conflict with the server: {names}." if names else ""

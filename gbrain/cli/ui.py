@@ -9,6 +9,7 @@ import typer
 
 from gbrain.brain import Brain
 from gbrain.cli.commands import Db, Module, examples
+from gbrain.cli.open_brain import may_only_read
 from gbrain.output import screen
 
 command = Module()
@@ -36,6 +37,7 @@ def ui(
     only, until you press Ctrl-C, and it requests nothing from elsewhere. Open the
     address within a minute; it works only once.
     """
+    read_only = read_only or may_only_read(db)
     open_brain = partial(Brain.open, db, read_only=read_only)
     # A missing or damaged file is reported before a browser opens.
     open_brain().close()

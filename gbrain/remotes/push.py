@@ -217,7 +217,7 @@ def _count(report: PushReport, pages: Sequence[PushedPage], result: PushResult) 
 
 def _push_vectors(database: Database, contact: Contact, model: ModelRow | None) -> int:
     """Write the vectors of shared pages that the store does not have; return how many."""
-    if model is None or not contact.state.has_vectors:
+    if model is None or not (contact.state.has_vectors and contact.state.may_write):
         return 0
     remote, store, _ = contact
     with database.read_transaction() as connection:

@@ -9,17 +9,14 @@ of a page that is or would be outside of the limits, whatever code makes it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import BadPage, GbrainError
 from gbrain.store import indexed_text
-from gbrain.store.brain_files import FileStamp
 from gbrain.store.chunks import last_chunk_id
-from gbrain.store.connection import Database
+from gbrain.store.guards import GuardedDatabase
 from gbrain.store.history import decompress_version
 from gbrain.store.jobs import enqueue_missing
 from gbrain.store.page_writer import remove_page_rows
@@ -34,7 +31,6 @@ from gbrain.store.vectors import (
 from gbrain.types import Scope
 
 OUTSIDE_CODE = "forbidden"
-_OUTSIDE = "outside of the limits"
 # In the copy, versions of deleted pages must not belong to a page that gets the same number.
 _FIRST_DELETED_ID = 1 << 40
 _VECTORS_AT_ONCE = 1000
@@ -65,42 +61,13 @@ def outside_error(what: str) -> GbrainError:
 # --- writing -----------------------------------------------------------------------------------
 
 
-class GuardedDatabase(Database):
-    """A brain through which only pages within the limits can be created, changed or deleted."""
-
-    def __init__(self, path: Path, limits: Scope, *, busy_seconds: float = 10.0) -> None:
-        self._limits = limits
-        super().__init__(path, busy_seconds=busy_seconds)
-
-    def _connect(self) -> tuple[sqlite3.Connection, FileStamp | None]:
-        connection, stamp = super()._connect()
-        if not self.read_only:
-            for statement in _guard_statements(self._limits):
-                connection.execute(statement)
-        return connection, stamp
-
-    @contextmanager
-    def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with super().write_transaction() as connection:
-                yield connection
-        except GbrainError as error:
-            if isinstance(error.__cause__, sqlite3.IntegrityError) and _OUTSIDE in str(
-                error.__cause__
-            ):
-                raise outside_error("The page") from None
-            raise
-
-
-def _guard_statements(limits: Scope) -> Iterator[str]:
-    """Yield the triggers that refuse writes; they belong to the connection, not to the file."""
+def guard_limits(path: Path, limits: Scope) -> GuardedDatabase:
+    """Open a brain in which only pages within the limits can be created, changed or deleted."""
+    guards = {}
     for event, rows in (("INSERT", ("NEW",)), ("UPDATE", ("OLD", "NEW")), ("DELETE", ("OLD",))):
         inside = " AND ".join(_row_condition(limits, row) for row in rows)
-        yield (
-            f"CREATE TEMP TRIGGER limit_{event.lower()} BEFORE {event} ON main.pages "
-            f"WHEN NOT coalesce({inside}, 0) "
-            f"BEGIN SELECT RAISE(ABORT, '{_OUTSIDE}'); END"
-        )
+        guards[event] = f"NOT coalesce({inside}, 0)"
+    return GuardedDatabase(path, guards, lambda: outside_error("The page"))
 
 
 def _row_condition(limits: Scope, row: str) -> str:

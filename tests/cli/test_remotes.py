@@ -448,6 +448,8 @@ def test_a_reader_clones_pulls_and_asks_but_cannot_push(
 ) -> None:
     own = tmp_path / "reader.db"
     assert run("clone", reader_url, own).exit_code == 0
+    # The vectors of chunks that were embedded here are no reason to fail.
+    assert run("embed", "--db", own).exit_code == 0
     assert run("push", "--db", own).exit_code == 0
     run("capture", "called", "--to", "people/alice")
     run("push")
@@ -460,13 +462,68 @@ def test_a_reader_clones_pulls_and_asks_but_cannot_push(
     assert run("pull", "--json").json["updated"] == []
 
 
-def test_a_reader_who_writes_is_told_once_and_can_still_read(run, reader_url: str) -> None:
-    written = run("capture", "thought", "--to", "people/alice", "--db", reader_url, "--json")
-    assert (written.exit_code, written.error["code"]) == (1, "refused")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("put", "people/alice"),
+        ("put", "new"),
+        ("capture", "thought", "--to", "people/alice"),
+        ("capture", "thought"),
+        ("delete", "people/alice"),
+        ("rename", "people/alice", "people/bob"),
+        ("timeline-add", "people/alice", "thought"),
+        ("edit", "people/alice"),
+        ("undo", "people/alice"),
+        ("import", "notes", "--no-embed"),
+    ],
+    ids=" ".join,
+)
+def test_a_reader_who_writes_is_told_and_nothing_is_written(
+    run, reader_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EDITOR", "sh -c 'echo thought >> \"$0\"'")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "thought.md").write_text("# Thought\n")
+    # The first command has no replica yet, the second has one.
+    for _ in range(2):
+        written = run(*words, "--db", reader_url, "--json", stdin=b"# thought\n")
+        assert (written.exit_code, written.error["code"]) == (1, "refused")
+        assert "You may only read" in written.error["message"]
+    got = run("get", "people/alice", "--db", reader_url)
+    assert (got.exit_code, got.stdout_bytes, got.stderr) == (0, PAGE, "")
+    assert run("list", "--db", reader_url, "--json").json["total"] == 1
+
+
+def test_a_reader_keeps_settings_and_results_in_the_replica(run, reader_url: str) -> None:
+    assert run("config", "set", "chunk_k", "7", "--db", reader_url).exit_code == 0
+    assert run("config", "get", "chunk_k", "--db", reader_url).stdout == "7\n"
+    assert run("query", "tea", "--db", reader_url).exit_code == 0
+    assert run("embed", "--db", reader_url).exit_code == 0
+    assert run("get", "people/alice", "--db", reader_url).stderr == ""
+
+
+def test_what_a_reader_wrote_without_the_server_can_be_taken_back(
+    run, reader_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("get", "people/alice", "--db", reader_url)
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg, "connect", _refuse)
+        for text in ("thought", "another"):
+            run("capture", text, "--to", "people/alice", "--db", reader_url)
+        assert run("put", "new", "--db", reader_url, stdin=b"# New\n").exit_code == 0
     got = run("get", "people/alice", "--db", reader_url)
     assert got.exit_code == 0
     assert "thought" in got.stdout
-    assert "1 changed page waits to be pushed" in got.stderr
+    assert "2 changed pages stay on this computer" in got.stderr
+    assert f"gbrain undo new --db {reader_url}" in got.stderr
+    assert run("undo", "new", "--db", reader_url).exit_code == 0
+    for waiting in (1, 0):
+        undone = run("undo", "people/alice", "--db", reader_url)
+        assert undone.exit_code == 0
+        assert ("1 changed page stays on this computer" in undone.stderr) == bool(waiting)
+    got = run("get", "people/alice", "--db", reader_url)
+    assert (got.stdout_bytes, got.stderr) == (PAGE, "")
 
 
 def test_a_server_without_the_extra_is_explained(
