@@ -178,10 +178,10 @@ def _best_chunks(
     page_of = {
         chunk.chunk_id: chunk.page_id for result in lanes.values() for chunk in result.chunks
     }
-    wanted = {page.page_id for page in ranked}
+    slugs = {page.page_id: page.slug for page in ranked}
     order = sorted(
-        (chunk_id for chunk_id in odds if page_of[chunk_id] in wanted),
-        key=lambda chunk_id: (-odds[chunk_id], chunk_id),
+        (chunk_id for chunk_id in odds if page_of[chunk_id] in slugs),
+        key=lambda chunk_id: (-odds[chunk_id], slugs[page_of[chunk_id]], chunk_id),
     )
     first_page = ranked[0].page_id
     best = next((i for i in order if page_of[i] == first_page), None)
@@ -218,6 +218,8 @@ def _texts_best_first(
     terms = _term_offsets(connection, pages, query, {span.id: span for span in spans})
     by_page = page_log_odds(ranked)
     texts: list[RelevantText] = []
+    # By slug, because the copies of a shared brain number their pages differently.
+    spans.sort(key=lambda span: pages.name_of(span.page_id)[0])
     for page_id, group in groupby(spans, key=lambda span: span.page_id):
         texts += relevant_texts(
             pages.text(page_id),

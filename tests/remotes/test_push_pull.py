@@ -11,6 +11,7 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.errors import GbrainError, NotFound, UsageError
+from gbrain.shared_brain import SharedBrain
 from gbrain.store.postgres.connection import SharedStore
 from gbrain.store.postgres.schema import role_sql
 
@@ -264,6 +265,27 @@ def test_batches_are_bounded_by_their_bytes(
     b.pull(progress=lambda done, total: seen.append((done, total)))
     assert [done for done, _ in seen] == [0, 2, 4, 5]
     assert len(b.list()[0]) == 5
+
+
+def test_all_copies_of_a_brain_give_the_same_answer(a: Brain, b: Brain, server_url: str) -> None:
+    # Here later pages have higher numbers; the push is ordered by slug.
+    for number in reversed(range(12)):
+        text = f"# Note\n\nThe river and the boat.\n\n- 2026-01-05: met {number % 3} people\n"
+        a.put(f"p/{number:02}", text.encode())
+    a.push()
+    a.add_to_timeline("p/03", "sailed the boat", date="2026-02-02")
+    a.push()
+    b.pull()
+    compared = 0
+    with SharedBrain.open_shared(server_url) as shared:
+        for text in ("river boat", "met people", "who sailed"):
+            answers = [brain.query(text, mode="bm25", depth="auto") for brain in (a, b, shared)]
+            lines = [[(one.slug, one.lines) for one in each.context or ()] for each in answers]
+            assert lines[0] == lines[1] == lines[2]
+            found = [[(hit.slug, round(hit.score, 3)) for hit in each.hits] for each in answers]
+            assert found[0] == found[1] == found[2]
+            compared += len(lines[0])
+    assert compared > 12
 
 
 # --- a part of the brain ---------------------------------------------------------------------
