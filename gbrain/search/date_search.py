@@ -9,14 +9,10 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.config import Settings
-from gbrain.store.chunks import (
-    DatedChunk,
-    any_page_inside,
-    chunks_inside,
-    latest_pages_inside,
-)
-from gbrain.store.keyword_index import any_page_matches, pages_with_all
+from gbrain.store.chunks import DatedChunk, chunks_inside
+from gbrain.store.keyword_index import pages_with_all
 from gbrain.store.pages import slugs_by_id
+from gbrain.store.scope import any_page, latest_pages
 from gbrain.text.date_questions import split_question
 from gbrain.text.query_terms import fts_expression, is_stop_term, parse_terms
 from gbrain.types import Candidate, LaneResult, Query, Scope, ScoredChunk, Term
@@ -77,7 +73,7 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
         return None
     asked = TimeAsked(query, question.levels)
     scope = query.scope._replace(periods=asked.spans)
-    if not any_page_inside(connection, scope):
+    if not any_page(connection, scope):
         return asked
     asked = asked._replace(has_pages=True)
     if query.tree is not None or '"' in query.text:
@@ -113,7 +109,7 @@ def _names_only_notes(
     """Tell whether the terms only say that something was written, and no page in scope has them."""
     if not all(len(t.words) == 1 and t.words[0].casefold() in _NOTE_WORDS for t in terms):
         return False
-    return not any_page_matches(connection, fts_expression(terms), scope)
+    return not any_page(connection, scope, fts_expression(terms))
 
 
 def list_period(connection: sqlite3.Connection, asked: TimeAsked, settings: Settings) -> LaneResult:
@@ -124,12 +120,13 @@ def list_period(connection: sqlite3.Connection, asked: TimeAsked, settings: Sett
     found: dict[int, Candidate] = {}
     for level in asked.levels:
         spans = tuple((period.first, period.last) for period in level)
-        scope = asked.query.scope._replace(periods=spans)
-        pages = latest_pages_inside(connection, scope, settings.candidate_pool)
-        chunk_of = _best_chunks(chunks_inside(connection, [p[0] for p in pages], spans), (level,))
-        for page_id, slug, _ in pages:
+        scope = asked.query.scope._replace(periods=())
+        pages = latest_pages(connection, scope, settings.candidate_pool, spans)
+        chunk_of = _best_chunks(chunks_inside(connection, pages, spans), (level,))
+        slugs = slugs_by_id(connection, pages)
+        for page_id in pages:
             rank = len(found) + 1
-            candidate = Candidate(page_id, slug, chunk_of.get(page_id), rank, 1 / rank)
+            candidate = Candidate(page_id, slugs[page_id], chunk_of.get(page_id), rank, 1 / rank)
             found.setdefault(page_id, candidate)
         if len(found) >= settings.candidate_pool:
             break

@@ -10,15 +10,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gbrain.store import indexed_text
-from gbrain.store.scope import (
-    Condition,
-    chunk_inside_condition,
-    inside_condition,
-    page_condition,
-)
+from gbrain.store.scope import Spans, chunk_inside_condition
 from gbrain.store.vectors import active_space
-from gbrain.store.whole_brain import asks_whole_brain
-from gbrain.types import Chunk, ChunkKind, Scope
+from gbrain.types import Chunk, ChunkKind
 
 _SET_POSITION = (
     "section = ?, part = ?, byte_start = ?, byte_stop = ?, first_line = ?, last_line = ?"
@@ -229,9 +223,6 @@ def _enqueue(connection: sqlite3.Connection, which: str, value: int | str, now: 
     )
 
 
-Spans = tuple[tuple[str, str], ...]
-
-
 class DatedChunk(NamedTuple):
     """A chunk with its days, or those of its page if `own` is 0."""
 
@@ -256,47 +247,3 @@ def chunks_inside(
         (json.dumps(list(page_ids)), *inside.values),
     )
     return [DatedChunk(*row) for row in rows]
-
-
-@asks_whole_brain
-def any_page_inside(connection: sqlite3.Connection, scope: Scope) -> bool:
-    """Return whether some page is in `scope.periods`; the first that is found ends the search."""
-    found = _found_inside(scope.periods)
-    within = page_condition(scope._replace(periods=()), by_row=True)
-    row = connection.execute(
-        f"SELECT 1 FROM ({found.sql}) AS found CROSS JOIN pages ON pages.id = found.page_id "
-        f"WHERE {within.sql} LIMIT 1",
-        (*found.values, *within.values),
-    ).fetchone()
-    return row is not None
-
-
-@asks_whole_brain
-def latest_pages_inside(
-    connection: sqlite3.Connection, scope: Scope, limit: int
-) -> list[tuple[int, str, str]]:
-    """Return (id, slug, latest day) of the pages in `scope.periods`, the latest first.
-
-    Of one day, pages that are dated themselves come before pages with an entry.
-    """
-    found = _found_inside(scope.periods)
-    within = page_condition(scope._replace(periods=()))
-    rows = connection.execute(
-        "SELECT pages.id, pages.slug, max(found.day) AS latest, max(found.own) AS dated "
-        f"FROM ({found.sql}) AS found JOIN pages ON pages.id = found.page_id WHERE {within.sql} "
-        "GROUP BY pages.id ORDER BY latest DESC, dated DESC, slug LIMIT ?",
-        (*found.values, *within.values, limit),
-    )
-    return [row[:3] for row in rows]
-
-
-def _found_inside(periods: Spans) -> Condition:
-    """Return the statement for what is dated inside the periods: page, day, whether its own."""
-    dated, own = inside_condition("c", periods), inside_condition("p", periods)
-    return Condition(
-        "SELECT c.page_id AS page_id, c.first_day AS day, 0 AS own FROM chunks AS c "
-        f"WHERE {dated.sql} "
-        f"UNION ALL SELECT p.id, p.first_day, 1 FROM pages AS p WHERE {own.sql} "
-        "AND NOT EXISTS (SELECT 1 FROM chunks AS e WHERE e.page_id = p.id AND e.date = p.date)",
-        (*dated.values, *own.values),
-    )

@@ -8,10 +8,11 @@ import sqlite3
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
 from gbrain.store.remembered import remember
 from gbrain.store.scope import Condition, chunk_days_condition, page_condition
-from gbrain.store.whole_brain import asks_whole_brain
+from gbrain.store.whole_brain import asks_whole_brain, known_totals
 from gbrain.text.query_terms import fts_expression, fts_whole_term
 from gbrain.text.slug import fold_name, normalise_unicode
 from gbrain.text.unspaced import plain_text
@@ -25,39 +26,38 @@ _PASSED_PER_LOOKUP = 80
 _MAX_LISTED_ROWS = 100_000
 
 
-@asks_whole_brain
 def count_pages_with(connection: sqlite3.Connection, terms: Iterable[Term]) -> list[int]:
     """Return the number of pages that contain each term, in the order of the terms."""
-    return [_count_pages_with(connection, fts_expression((term,))) for term in terms]
-
-
-def _count_pages_with(connection: sqlite3.Connection, match: str) -> int:
-    return remember(
-        connection, ("pages_with", match), lambda: count_matches(connection, "pages", match)
-    )
+    return count_matches(connection, "pages", [fts_expression((term,)) for term in terms])
 
 
 @asks_whole_brain
 def count_matches(
-    connection: sqlite3.Connection, index: str, match: str, most: int | None = None
-) -> int:
-    """Return how many pages, chunks or pages with questions match, counting at most `most`."""
+    connection: sqlite3.Connection, index: str, matches: Sequence[str], most: int | None = None
+) -> list[int]:
+    """Return how many rows of an index match each expression, counting at most `most`.
+
+    The indexes are `pages`, `chunks` and `questions`, which has a row for each page with some.
+    """
     table = {"pages": "pages_fts", "chunks": "chunks_fts", "questions": "questions_fts"}[index]
     matching = f"FROM {table} WHERE {table} MATCH ?"
-    found = (
-        connection.execute(f"SELECT count(*) {matching}", (match,))
-        if most is None
-        else connection.execute(
-            f"SELECT count(*) FROM (SELECT 1 {matching} LIMIT ?)", (match, most)
-        )
-    )
-    count: int = found.fetchone()[0]
-    return count
+
+    def count(sql: str, *values: object) -> int:
+        found: int = connection.execute(sql, values).fetchone()[0]
+        return found
+
+    if most is not None:
+        limited = f"SELECT count(*) FROM (SELECT 1 {matching} LIMIT ?)"
+        return [count(limited, match, most) for match in matches]
+    return [
+        remember(connection, (table, match), partial(count, f"SELECT count(*) {matching}", match))
+        for match in matches
+    ]
 
 
 def any_page_contains(connection: sqlite3.Connection, terms: tuple[Term, ...]) -> bool:
     """Return whether some page contains one of the terms."""
-    return count_matches(connection, "pages", fts_expression(terms), 1) > 0
+    return count_matches(connection, "pages", (fts_expression(terms),), 1) == [1]
 
 
 def page_contains(connection: sqlite3.Connection, page_id: int, term: Term) -> bool:
@@ -96,17 +96,6 @@ def pages_with_exact_words(
         for page_id, parts in texts.items()
         if all(any(map(pattern.search, parts)) for pattern in patterns)
     }
-
-
-@asks_whole_brain
-def any_page_matches(connection: sqlite3.Connection, match: str, scope: Scope) -> bool:
-    """Return whether some page in scope matches."""
-    inside = _row_condition(scope)
-    found = connection.execute(
-        f"SELECT 1 FROM pages_fts WHERE pages_fts MATCH ? AND {inside.sql} LIMIT 1",
-        (match, *inside.values),
-    )
-    return found.fetchone() is not None
 
 
 def _row_condition(scope: Scope) -> Condition:
@@ -233,9 +222,10 @@ def score_questions(
     return dict(rows.fetchall())
 
 
-@asks_whole_brain
 def has_questions(connection: sqlite3.Connection) -> bool:
     """Tell whether any page has questions; a read-only brain with schema 1 has no table of them."""
+    if totals := known_totals(connection):
+        return totals.has_questions
     table = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'page_questions'")
     return table.fetchone() is not None and bool(
         connection.execute("SELECT 1 FROM page_questions LIMIT 1").fetchone()
@@ -266,7 +256,7 @@ def pages_asked(connection: sqlite3.Connection, text: str) -> dict[int, str]:
 
 def any_question_contains(connection: sqlite3.Connection, term: Term) -> bool:
     """Return whether a stored question contains the term."""
-    return count_matches(connection, "questions", fts_expression((term,)), 1) > 0
+    return count_matches(connection, "questions", (fts_expression((term,)),), 1) == [1]
 
 
 @asks_whole_brain
@@ -296,20 +286,10 @@ def chunks_with_text(
     return [ScoredChunk(chunk_id, page_id, 1.0) for chunk_id, page_id in rows]
 
 
-@asks_whole_brain
-def latest_pages(connection: sqlite3.Connection, scope: Scope, limit: int) -> list[int]:
-    """Return the ids of the pages in scope, the latest date first, ties by slug."""
-    within = page_condition(scope)
-    rows = connection.execute(
-        f"SELECT id FROM pages WHERE {within.sql} ORDER BY last_day DESC, slug LIMIT ?",
-        (*within.values, limit),
-    )
-    return [row[0] for row in rows]
-
-
-@asks_whole_brain
 def count_chunks(connection: sqlite3.Connection) -> int:
     """Return the number of chunks in the brain."""
+    if totals := known_totals(connection):
+        return totals.chunks
 
     def read() -> int:
         total: int = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
@@ -320,10 +300,7 @@ def count_chunks(connection: sqlite3.Connection) -> int:
 
 def count_chunks_with(connection: sqlite3.Connection, term: Term) -> int:
     """Return the number of chunks that contain a term."""
-    match = fts_expression((term,))
-    return remember(
-        connection, ("chunks_with", match), lambda: count_matches(connection, "chunks", match)
-    )
+    return count_matches(connection, "chunks", (fts_expression((term,)),))[0]
 
 
 def pages_with(

@@ -8,8 +8,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gbrain.store.keyword_index import any_page_matches, count_matches
-from gbrain.store.whole_brain import asks_whole_brain
+from gbrain.store.keyword_index import count_matches
+from gbrain.store.scope import any_page
+from gbrain.store.whole_brain import known_totals
 from gbrain.text.query_terms import fts_expression, fts_whole_term
 from gbrain.types import BoostData, Scope, Term, TermStatistics
 
@@ -18,9 +19,10 @@ _MAX_COUNTED_PAGES = 400
 _MAX_TERMS = 32
 
 
-@asks_whole_brain
 def approximate_page_count(connection: sqlite3.Connection) -> int:
     """Return the highest page id, about the number of pages; counting would read them all."""
+    if totals := known_totals(connection):
+        return totals.pages
     return connection.execute("SELECT coalesce(max(id), 0) FROM pages").fetchone()[0] or 0
 
 
@@ -49,7 +51,7 @@ def _one_term(
     connection: sqlite3.Connection, term: Term, page_id: int, chunk_ids: str, pages: int
 ) -> TermStatistics:
     match = fts_whole_term(term)
-    counted = count_matches(connection, "pages", match, _MAX_COUNTED_PAGES)
+    (counted,) = count_matches(connection, "pages", (match,), _MAX_COUNTED_PAGES)
     if counted == _MAX_COUNTED_PAGES:
         counted = max(counted, int(math.sqrt(_MAX_COUNTED_PAGES * pages)))
     contained = _contain(connection, term, chunk_ids)
@@ -74,7 +76,7 @@ def _contain(connection: sqlite3.Connection, term: Term, chunk_ids: str) -> bool
 def names_a_person(connection: sqlite3.Connection, word: str) -> bool:
     """Tell whether a word is part of the title or of an alias of a page about a person."""
     title = f"{{title aliases}} : ({fts_whole_term(Term((word,)))})"
-    return any_page_matches(connection, title, Scope(wing="people"))
+    return any_page(connection, Scope(wing="people"), title)
 
 
 class BoostDataRequest(NamedTuple):

@@ -31,7 +31,12 @@ _FIELD_CONDITIONS = {
     "wing": "pages.wing = ?",
     "room": "pages.room = ?",
     "type": "pages.type = ? COLLATE NOCASE",
+    # A query cannot have this one: gbrain itself asks whether a page has such front matter.
+    "front_matter": "pages.front_matter LIKE '%' || ? || '%'",
 }
+
+
+Spans = tuple[tuple[str, str], ...]
 
 
 class Condition(NamedTuple):
@@ -103,6 +108,63 @@ def pages_in_scope(
         (json.dumps(list(page_ids)), *within.values),
     )
     return {row[0] for row in rows}
+
+
+@asks_whole_brain
+def any_page(connection: sqlite3.Connection, scope: Scope, match: str | None = None) -> bool:
+    """Return whether some page is in scope and matches an FTS5 expression, if one is given.
+
+    The first that is found ends the search.
+    """
+    found = None
+    if match is not None:
+        matching = "SELECT rowid AS page_id FROM pages_fts WHERE pages_fts MATCH ?"
+        found = Condition(matching, (match,))
+    elif scope.periods:
+        found, scope = _select_inside(scope.periods), scope._replace(periods=())
+    within = page_condition(scope, by_row=found is not None)
+    pages, values = "pages", within.values
+    if found:
+        pages = f"({found.sql}) AS found CROSS JOIN pages ON pages.id = found.page_id"
+        values = (*found.values, *values)
+    row = connection.execute(f"SELECT 1 FROM {pages} WHERE {within.sql} LIMIT 1", values)
+    return row.fetchone() is not None
+
+
+@asks_whole_brain
+def latest_pages(
+    connection: sqlite3.Connection, scope: Scope, limit: int, inside: Spans = ()
+) -> list[int]:
+    """Return the ids of the pages in scope, the latest date first, ties by slug.
+
+    With `inside`, that is the latest day of what is dated inside these spans of days, and other
+    pages are left out. Of one day, pages that are dated themselves come before pages with an entry.
+    """
+    within = page_condition(scope)
+    if inside:
+        found = _select_inside(inside)
+        sql = (
+            f"SELECT pages.id FROM ({found.sql}) AS found JOIN pages ON pages.id = found.page_id "
+            f"WHERE {within.sql} GROUP BY pages.id "
+            "ORDER BY max(found.day) DESC, max(found.own) DESC, slug LIMIT ?"
+        )
+    else:
+        found = Condition("", ())
+        sql = f"SELECT id FROM pages WHERE {within.sql} ORDER BY last_day DESC, slug LIMIT ?"
+    rows = connection.execute(sql, (*found.values, *within.values, limit))
+    return [row[0] for row in rows]
+
+
+def _select_inside(periods: Spans) -> Condition:
+    """Return the statement for what is dated inside the periods: page, day, whether its own."""
+    dated, own = inside_condition("c", periods), inside_condition("p", periods)
+    return Condition(
+        "SELECT c.page_id AS page_id, c.first_day AS day, 0 AS own FROM chunks AS c "
+        f"WHERE {dated.sql} "
+        f"UNION ALL SELECT p.id, p.first_day, 1 FROM pages AS p WHERE {own.sql} "
+        "AND NOT EXISTS (SELECT 1 FROM chunks AS e WHERE e.page_id = p.id AND e.date = p.date)",
+        (*dated.values, *own.values),
+    )
 
 
 def scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: int) -> bool:
@@ -275,7 +337,7 @@ def chunk_days_condition(scope: Scope) -> Condition:
     return Condition(" AND ".join(clauses) or "1", tuple(values))
 
 
-def chunk_inside_condition(periods: tuple[tuple[str, str], ...]) -> Condition:
+def chunk_inside_condition(periods: Spans) -> Condition:
     """Return the condition for chunks dated inside one of the periods.
 
     A chunk without a date has its page's, unless that is only the date of an entry of the page.
@@ -313,7 +375,7 @@ def clause_condition(tree: Clause, *, by_row: bool = False) -> Condition:
     return _join(" AND " if tree.kind == "all" else " OR ", conditions)
 
 
-def inside_condition(table: str, periods: tuple[tuple[str, str], ...]) -> Condition:
+def inside_condition(table: str, periods: Spans) -> Condition:
     """Return the condition for rows dated inside one of the periods, or in a month around it.
 
     What is dated more vaguely matches only a period as long: a year is no match for a month.

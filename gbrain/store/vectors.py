@@ -19,7 +19,7 @@ from gbrain.store.schema import VECTOR_TABLES
 from gbrain.store.scope import chunk_row_condition, select_hashes
 from gbrain.store.vector_bits import remove_bits, write_bits
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size
-from gbrain.store.whole_brain import asks_whole_brain
+from gbrain.store.whole_brain import asks_whole_brain, known_totals
 from gbrain.types import Scope
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ def all_spaces(connection: sqlite3.Connection) -> list[VectorSpace]:
     return [VectorSpace(model_id, int(dimension)) for model_id, dimension in rows]
 
 
-@asks_whole_brain
 def has_vectors(connection: sqlite3.Connection, space: VectorSpace) -> bool:
     """Return whether `space` has at least one vector."""
+    if totals := known_totals(connection):
+        return totals.has_vectors
     found = connection.execute(
         f"SELECT 1 FROM {space.vectors} WHERE model_id = ? AND hash IS NOT NULL LIMIT 1",
         (space.model_id,),

@@ -11,9 +11,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gbrain.store.schema import KEYWORD_TOKENIZER
+from gbrain.store.scope import any_page
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.similarity import dice, edit_distance, jaccard, trigrams
 from gbrain.text.slug import fold_name
+from gbrain.types import Clause, Scope
 
 _MIN_CHARACTERS, _MAX_CHARACTERS = 3, 60
 _START_LETTERS = 4
@@ -64,13 +66,9 @@ def find_similar_word(
     return similar
 
 
-@asks_whole_brain
 def in_front_matter(connection: sqlite3.Connection, word: str) -> bool:
     """Tell whether a page has the word in its front matter, which is not in the keyword index."""
-    found = connection.execute(
-        "SELECT 1 FROM pages WHERE front_matter LIKE '%' || ? || '%' LIMIT 1", (word,)
-    )
-    return found.fetchone() is not None
+    return any_page(connection, Scope(tree=Clause("field", name="front_matter", value=word)))
 
 
 def starts_one_edit_away(word: str) -> list[str]:

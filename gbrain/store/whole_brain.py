@@ -11,18 +11,28 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gbrain.config import Settings
     from gbrain.store.pages import NamedPage
+    from gbrain.store.scope import Spans
     from gbrain.store.vector_space import Floats, VectorSpace
-    from gbrain.types import Query, Scope, ScoredChunk, Term
+    from gbrain.types import Query, Scope, ScoredChunk
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class BrainTotals(NamedTuple):
+    """How many pages and chunks a brain has, and whether any page has questions or a vector."""
+
+    pages: int
+    chunks: int
+    has_questions: bool
+    has_vectors: bool
 
 
 class WholeBrain(Protocol):
@@ -32,10 +42,11 @@ class WholeBrain(Protocol):
     """
 
     # How many there are.
-    def approximate_page_count(self) -> int: ...
-    def count_chunks(self) -> int: ...
-    def count_matches(self, index: str, match: str, most: int | None = None) -> int: ...
-    def count_pages_with(self, terms: Iterable[Term]) -> list[int]: ...
+    @property
+    def totals(self) -> BrainTotals: ...
+    def count_matches(
+        self, index: str, matches: Sequence[str], most: int | None = None
+    ) -> list[int]: ...
     def filter_values(self, kind: str) -> dict[str, int]: ...
 
     # Keyword lane.
@@ -44,12 +55,9 @@ class WholeBrain(Protocol):
     ) -> tuple[dict[int, float], list[ScoredChunk]]: ...
     def score_questions(self, match: str, scope: Scope, limit: int) -> dict[int, float]: ...
     def pages_asked(self, text: str) -> dict[int, str]: ...
-    def has_questions(self) -> bool: ...
     def pages_with_text(self, text: str, scope: Scope) -> dict[int, float]: ...
-    def any_page_matches(self, match: str, scope: Scope) -> bool: ...
 
     # Vector lane.
-    def has_vectors(self, space: VectorSpace) -> bool: ...
     def find_nearest(
         self,
         space: VectorSpace,
@@ -67,20 +75,23 @@ class WholeBrain(Protocol):
     def find_similar_names(self, key: str, letters: int) -> list[NamedPage]: ...
     def linked_pages(self, page_id: int) -> list[int]: ...
     def links_between(self, page_ids: Iterable[int], most: int) -> list[tuple[int, int]]: ...
-    def latest_pages(self, scope: Scope, limit: int) -> list[int]: ...
-    def any_page_inside(self, scope: Scope) -> bool: ...
-    def latest_pages_inside(self, scope: Scope, limit: int) -> list[tuple[int, str, str]]: ...
+    def any_page(self, scope: Scope, match: str | None = None) -> bool: ...
+    def latest_pages(self, scope: Scope, limit: int, inside: Spans = ()) -> list[int]: ...
 
     # Words of all pages, for misspelt ones.
     def stems_from(self, starts: Sequence[str]) -> list[tuple[str, int]]: ...
     def texts_with_stem(self, term: str, most: int) -> list[str]: ...
-    def in_front_matter(self, word: str) -> bool: ...
 
 
 class PartialConnection(sqlite3.Connection):
     """A connection to some pages of a brain; `whole` knows all of them."""
 
     whole: WholeBrain
+
+
+def known_totals(connection: sqlite3.Connection) -> BrainTotals | None:
+    """Return the totals of the brain whose pages are only partly at hand; None for a brain file."""
+    return connection.whole.totals if isinstance(connection, PartialConnection) else None
 
 
 def asks_whole_brain(

@@ -21,8 +21,8 @@ from bench_cold import QUERIES
 
 from gbrain.brain import Brain
 from gbrain.search.lanes import keyword, vector
-from gbrain.store.keyword_index import latest_pages
 from gbrain.store.remembered import RememberingConnection
+from gbrain.store.scope import latest_pages
 from gbrain.store.vectors import active_space
 from gbrain.text.query import parse_query
 from gbrain.types import Scope

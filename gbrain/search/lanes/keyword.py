@@ -11,7 +11,7 @@ from gbrain.config import Settings
 from gbrain.store import keyword_index
 from gbrain.store.pages import fetch_pages, slugs_by_id
 from gbrain.store.ranking_data import approximate_page_count
-from gbrain.store.scope import scope_has_more_than
+from gbrain.store.scope import latest_pages, scope_has_more_than
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.query_terms import (
     MAX_SCORED_PAGES,
@@ -319,7 +319,7 @@ def _score_by_date(
     connection: sqlite3.Connection, query: Query, scored: Mapping[int, float], limit: int
 ) -> dict[int, float]:
     """Return scores for the other pages in scope, the latest first, all below those `scored`."""
-    pages = keyword_index.latest_pages(connection, query.scope, limit + len(scored))
+    pages = latest_pages(connection, query.scope, limit + len(scored))
     others = [page_id for page_id in pages if page_id not in scored]
     lowest = min(scored.values(), default=1.0)
     return {page_id: lowest / (place + 1) for place, page_id in enumerate(others, 1)}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from psycopg import Cursor
 
     from gbrain.store.postgres.connection import Row
+    from gbrain.store.scope import Spans
 
 _MAX_NAMED_PAGES = 300
 _MAX_SIMILAR_NAMES = 200
@@ -147,32 +148,29 @@ class PageLookups(PageLoader):
         here = self.load(list(dict.fromkeys(other for _, other in pairs))[:_MAX_NAMED_PAGES])
         return [pair for pair in pairs if pair[1] in here]
 
-    def latest_pages(self, scope: Scope, limit: int) -> list[int]:
+    def latest_pages(self, scope: Scope, limit: int, inside: Spans = ()) -> list[int]:
         within = page_condition(scope, self._tokenize)
-        rows = self._cursor.execute(
-            f"SELECT p.id FROM gbrain.search_pages p WHERE {within.sql} "
-            "ORDER BY p.last_day DESC NULLS LAST, p.slug LIMIT %s".encode(),
-            (*within.values, limit),
-        ).fetchall()
+        values = within.values
+        if inside:
+            dated, own = inside_condition("d", inside), inside_condition("o", inside)
+            values = (*dated.values, *own.values, *values)
+            sql = (
+                "WITH found AS (SELECT d.page, d.first_day AS day, 0 AS own "
+                f"FROM gbrain.search_chunks d WHERE {dated.sql} "
+                f"UNION ALL SELECT o.id, o.first_day, 1 FROM gbrain.search_pages o WHERE {own.sql} "
+                "AND NOT EXISTS (SELECT 1 FROM gbrain.search_chunks e "
+                "WHERE e.page = o.id AND e.date = o.date)) SELECT p.id FROM found "
+                f"JOIN gbrain.search_pages p ON p.id = found.page WHERE {within.sql} "
+                "GROUP BY p.id, p.slug ORDER BY max(found.day) DESC, max(found.own) DESC, p.slug"
+            )
+        else:
+            sql = (
+                f"SELECT p.id FROM gbrain.search_pages p WHERE {within.sql} "
+                "ORDER BY p.last_day DESC NULLS LAST, p.slug"
+            )
+        rows = self._cursor.execute(f"{sql} LIMIT %s".encode(), (*values, limit)).fetchall()
         here = self.load(row[0] for row in rows)
         return [row[0] for row in rows if row[0] in here]
-
-    def latest_pages_inside(self, scope: Scope, limit: int) -> list[tuple[int, str, str]]:
-        dated, own = inside_condition("d", scope.periods), inside_condition("o", scope.periods)
-        within = page_condition(scope, self._tokenize)
-        rows = self._cursor.execute(
-            "WITH found AS (SELECT d.page, d.first_day AS day, 0 AS own "
-            f"FROM gbrain.search_chunks d WHERE {dated.sql} UNION ALL SELECT o.id, o.first_day, 1 "
-            f"FROM gbrain.search_pages o WHERE {own.sql} AND NOT EXISTS (SELECT 1 "
-            "FROM gbrain.search_chunks e WHERE e.page = o.id AND e.date = o.date)) "
-            "SELECT p.id, p.slug, max(found.day) AS latest FROM found "
-            f"JOIN gbrain.search_pages p ON p.id = found.page WHERE {within.sql} "
-            "GROUP BY p.id, p.slug ORDER BY latest DESC, max(found.own) DESC, p.slug "
-            "LIMIT %s".encode(),
-            (*dated.values, *own.values, *within.values, limit),
-        ).fetchall()
-        here = self.load(row[0] for row in rows)
-        return [(page_id, slug, day) for page_id, slug, day in rows if page_id in here]
 
     # --- words and values --------------------------------------------------------------------
 
@@ -200,13 +198,6 @@ class PageLookups(PageLoader):
         ]
         having = zip(texts, self._tokenize(texts), strict=True)
         return [text for text, words in having if term in words][:most]
-
-    def in_front_matter(self, word: str) -> bool:
-        pattern = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        row = self._cursor.execute(
-            "SELECT 1 FROM gbrain.search_pages WHERE meta::text ILIKE %s LIMIT 1", (pattern,)
-        ).fetchone()
-        return row is not None
 
     def filter_values(self, kind: str) -> dict[str, int]:
         return dict(self._cursor.execute(_FILTER_VALUES[kind]).fetchall())

@@ -27,7 +27,12 @@ _NEVER = "false"
 # SQLite compares tags, types and front matter without the case of ASCII letters.
 _SAME = 'lower({} COLLATE "C") = lower(%s COLLATE "C")'
 _HAS_TAG = f"EXISTS (SELECT 1 FROM unnest(p.tags) AS tag WHERE {_SAME.format('tag')})"
-_FIELDS = {"wing": "p.wing = %s", "room": "p.room = %s", "type": _SAME.format("p.type")}
+_FIELDS = {
+    "wing": "p.wing = %s",
+    "room": "p.room = %s",
+    "type": _SAME.format("p.type"),
+    "front_matter": "position(lower(%s) IN lower(p.meta::text)) > 0",
+}
 
 
 class SharedCondition(NamedTuple):

@@ -20,8 +20,9 @@ from gbrain.store.postgres.scope import (
 from gbrain.store.postgres.tsqueries import TextQuery, any_of, read_expression
 from gbrain.store.postgres.vector_search import nearest_chunks, read_vectors
 from gbrain.store.postgres.word_indexes import Index, MatchCounts, count_rows, is_word, read_state
+from gbrain.store.whole_brain import BrainTotals
 from gbrain.text.query_terms import MAX_SCORED_PAGES, fts_expression, rare_terms_expression
-from gbrain.types import Query, Scope, ScoredChunk, Term
+from gbrain.types import Query, Scope, ScoredChunk
 
 if TYPE_CHECKING:
     import sqlite3
@@ -61,40 +62,42 @@ class SharedWholeBrain(PageLookups):
         super().__init__(cursor, memory, parsed)
         self._model, self._counts = model, counts
         state = read_state(cursor, model)
-        self._totals, self.unindexed = state.totals, state.unindexed
+        self._sizes, self.unindexed = state.totals, state.unindexed
+        self.totals = BrainTotals(
+            pages=self._sizes["pages"].rows,
+            chunks=self._sizes["chunks"].rows,
+            has_questions=self._sizes["questions"].rows > 0,
+            has_vectors=model is not None,
+        )
         self._has_vector_index = state.has_vector_index
         counts.forget_older(state.stamp)
         self._scopes: dict[Scope, PagesInScope] = {}
 
     # --- counts ------------------------------------------------------------------------------
 
-    def approximate_page_count(self) -> int:
-        return self._totals["pages"].rows
+    def count_matches(
+        self, index: str, matches: Sequence[str], most: int | None = None
+    ) -> list[int]:
+        queries = [self._read(match) for match in matches]
+        if len(queries) > 1:
+            phrases = [phrase for query in queries for phrase in query.phrases]
+            self._counts.read_words(self._cursor, phrases)
+        return [self._count(cast(Index, index), query, most) for query in queries]
 
-    def count_chunks(self) -> int:
-        return self._totals["chunks"].rows
-
-    def count_matches(self, index: str, match: str, most: int | None = None) -> int:
-        query = self._read(match)
+    def _count(self, index: Index, query: TextQuery, most: int | None) -> int:
         if most is None and len(query.phrases) > 1:
-            estimate = self._estimate_union(cast(Index, index), query)
+            estimate = self._estimate_union(index, query)
             if estimate >= _MAX_COUNTED:
                 return estimate
             most = _MAX_COUNTED
-        return self._counts.count(self._cursor, cast(Index, index), query, most)
-
-    def count_pages_with(self, terms: Iterable[Term]) -> list[int]:
-        matches = [fts_expression((term,)) for term in terms]
-        phrases = [phrase for match in matches for phrase in self._read(match).phrases]
-        self._counts.read_words(self._cursor, phrases)
-        return [self.count_matches("pages", match) for match in matches]
+        return self._counts.count(self._cursor, index, query, most)
 
     def _estimate_union(self, index: Index, query: TextQuery) -> int:
         """Return about how many rows have one of the words, as if these were independent.
 
         0 unless one of the words is in many rows, and for queries that are no such list.
         """
-        rows = self._totals[index].rows
+        rows = self._sizes[index].rows
         if index == "questions" or query.tsquery != any_of(query.phrases):
             return 0
         self._counts.read_words(self._cursor, query.phrases)
@@ -103,6 +106,12 @@ class SharedWholeBrain(PageLookups):
         if max(found, default=0) < _MAX_COUNTED:
             return 0
         return round(rows * (1 - prod(1 - min(count, rows) / rows for count in found)))
+
+    def any_page(self, scope: Scope, match: str | None = None) -> bool:
+        within = self._pages_in(scope)
+        if match is None:
+            return within.ids != [] and self.totals.pages > 0
+        return count_rows(self._cursor, "pages", self._read(match), 1, within.condition) > 0
 
     # --- keyword lane ------------------------------------------------------------------------
 
@@ -114,8 +123,7 @@ class SharedWholeBrain(PageLookups):
         within = self._pages_in(scope)
         narrower = query.fts_expression
         if sum(counts) > MAX_SCORED_PAGES and not narrower and within.ids is None:
-            pages = self.approximate_page_count()
-            narrower = rare_terms_expression(query.terms, counts, pages)
+            narrower = rare_terms_expression(query.terms, counts, self.totals.pages)
         weights = (settings.title_weight, settings.aliases_weight, settings.slug_weight,
                    settings.tags_weight, settings.truth_weight,
                    settings.timeline_weight)  # fmt: skip
@@ -126,7 +134,7 @@ class SharedWholeBrain(PageLookups):
                 chosen = ANY_ROW
             rows = score_rows(
                 self._cursor, "pages", asked, weights, _SCORED_PER_PAGE * pool,
-                totals=self._totals["pages"], counts=self._counts, within=within.condition,
+                totals=self._sizes["pages"], counts=self._counts, within=within.condition,
                 candidates=chosen,
             )  # fmt: skip
             return {page_id: value for page_id, _, value in rows}
@@ -143,7 +151,7 @@ class SharedWholeBrain(PageLookups):
         days = chunk_days_condition(scope)
         rows = score_rows(
             self._cursor, "chunks", asked, (settings.title_weight, 1.0, 1.0),
-            _CHUNKS_PER_PAGE * pool, totals=self._totals["chunks"], counts=self._counts,
+            _CHUNKS_PER_PAGE * pool, totals=self._sizes["chunks"], counts=self._counts,
             within=SharedCondition(f"{inside.sql} AND {days.sql}", (*inside.values, *days.values)),
             candidates=ANY_ROW if narrower else None,
         )  # fmt: skip
@@ -159,20 +167,10 @@ class SharedWholeBrain(PageLookups):
     def score_questions(self, match: str, scope: Scope, limit: int) -> dict[int, float]:
         rows = score_rows(
             self._cursor, "questions", self._read(match), (1.0,), limit,
-            totals=self._totals["questions"], within=self._pages_in(scope).condition,
+            totals=self._sizes["questions"], within=self._pages_in(scope).condition,
         )  # fmt: skip
         here = self.load(row[0] for row in rows)
         return {page_id: score for page_id, _, score in rows if page_id in here}
-
-    def has_questions(self) -> bool:
-        return self._totals["questions"].rows > 0
-
-    def any_page_matches(self, match: str, scope: Scope) -> bool:
-        within = self._pages_in(scope).condition
-        return count_rows(self._cursor, "pages", self._read(match), 1, within) > 0
-
-    def any_page_inside(self, scope: Scope) -> bool:
-        return self._pages_in(scope).ids != []
 
     def _pages_in(self, scope: Scope) -> PagesInScope:
         if scope not in self._scopes:
@@ -183,9 +181,6 @@ class SharedWholeBrain(PageLookups):
         return read_expression(match, self._tokenize)
 
     # --- vector lane -------------------------------------------------------------------------
-
-    def has_vectors(self, space: VectorSpace) -> bool:
-        return self._model is not None
 
     def find_nearest(
         self,
