@@ -9,11 +9,13 @@ from urllib.parse import parse_qsl, unquote
 from gbrain.errors import UsageError
 
 _SCHEMES = ("postgresql://", "postgres://")
-_SECRET_PARAMETERS = ("password", "sslpassword")
+_SECRET_PARAMETERS = (
+    "password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key",
+)  # fmt: skip
 # A shorter password would blank out ordinary words of a message.
 _MIN_REDACTED_CHARACTERS = 4
 _PASSWORD_IN_URL = r"(?i)(postgres(?:ql)?://[^\s:/@?]*:)\S*(?=@)"
-_PASSWORD_PARAMETER = r"(?i)((?:ssl)?password=)('[^']*'|[^\s&]+)"
+_PASSWORD_PARAMETER = rf"(?i)((?:{'|'.join(_SECRET_PARAMETERS)})=)('[^']*'|[^\s&]+)"
 _URL_PARAMETER = r"([?&][^\s=&]+=)[^\s&]+"
 
 
@@ -63,13 +65,18 @@ def url_hosts(url: str) -> list[str]:
     return [host for host in hosts if host]
 
 
-def redact(text: str) -> str:
-    """Return a message without passwords: those in URLs and parameters, and $PGPASSWORD."""
+def redact(text: str, password: str = "") -> str:
+    """Return a message without passwords: those in URLs and parameters, $PGPASSWORD, and one more.
+
+    `password` is the one of the connection, which may come from a file.
+    """
     text = re.sub(_PASSWORD_IN_URL, r"\1***", text)
     text = re.sub(_PASSWORD_PARAMETER, r"\1***", text)
     text = re.sub(_URL_PARAMETER, _redact_parameter, text)
-    secret = os.environ.get("PGPASSWORD", "")
-    return text.replace(secret, "***") if len(secret) >= _MIN_REDACTED_CHARACTERS else text
+    for secret in (os.environ.get("PGPASSWORD", ""), password):
+        if len(secret) >= _MIN_REDACTED_CHARACTERS:
+            text = text.replace(secret, "***")
+    return text
 
 
 def _redact_parameter(found: re.Match[str]) -> str:

@@ -97,7 +97,8 @@ class SharedStore:
                 url, autocommit=True, prepare_threshold=None, **options
             )
         except psycopg.Error as error:
-            raise explain_error(error, self.url) from None
+            raise explain_error(error, self.url, password=_tried_password(error)) from None
+        self._password = self.connection.info.password
 
     def __enter__(self) -> Self:
         return self
@@ -153,7 +154,9 @@ class SharedStore:
         try:
             yield
         except psycopg.Error as error:
-            raise explain_error(error, self.url, lost=self.connection.broken) from error
+            raise explain_error(
+                error, self.url, lost=self.connection.broken, password=self._password
+            ) from error
         finally:
             silence.cancel()
 
@@ -252,13 +255,16 @@ def _is_local(host: str) -> bool:
 # --- errors ----------------------------------------------------------------------------------
 
 
-def explain_error(error: Error, url: str, *, lost: bool = False) -> GbrainError:
-    """Return an error of the driver as one that the user can act on, without page text."""
+def explain_error(error: Error, url: str, *, lost: bool = False, password: str = "") -> GbrainError:
+    """Return an error of the driver as one that the user can act on, without page text.
+
+    A server may quote the `password` that it was sent.
+    """
     import psycopg
 
     server = redact(url)
     if error.sqlstate is None or lost or error.sqlstate[:2] in ("08", "57"):
-        reason = _first_line(error)
+        reason = _first_line(error, password)
         is_refusal = any(word in reason for word in _REFUSALS) and not lost
         if is_refusal and not any(word in reason for word in _STARTING):
             return Refused(f"{server} refused the connection: {reason}", hint=_login_hint(reason))
@@ -272,7 +278,7 @@ def explain_error(error: Error, url: str, *, lost: bool = False) -> GbrainError:
             f"Cannot reach {server}: {reason}",
             hint="Check the network and that the server runs; nothing was lost.",
         )
-    reason = redact(error.diag.message_primary or type(error).__name__)
+    reason = redact(error.diag.message_primary or type(error).__name__, password)
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return Refused(
             f"{server} does not allow this: {reason}",
@@ -287,10 +293,18 @@ def explain_error(error: Error, url: str, *, lost: bool = False) -> GbrainError:
     )
 
 
-def _first_line(error: Error) -> str:
+def _first_line(error: Error, password: str) -> str:
     text = str(error).strip().split("\n", 1)[0]
     # Several attempts are listed below the first; "failed:" comes before the reason.
-    return redact(text.rpartition("failed: ")[2] or text)
+    reason = text.rpartition("failed: ")[2] or text
+    # The name of a C function, and the two spaces after FATAL, say nothing to a user.
+    return redact(" ".join(reason.removeprefix("fe_sendauth: ").split()), password)
+
+
+def _tried_password(error: Error) -> str:
+    """Return the password of an attempt to connect that failed."""
+    found = error.pgconn.password if error.pgconn else None
+    return found.decode(errors="replace") if found else ""
 
 
 def _login_hint(reason: str) -> str:

@@ -38,6 +38,8 @@ def test_urls_without_a_password_are_accepted(url: str) -> None:
         "postgresql://host/db?user=x&PassWord=hunter22",
         "postgresql://host/db?sslpassword=hunter22",
         "postgresql://host/db?user=x&pass%77ord=hunter22",
+        "postgresql://host/db?oauth_client_secret=hunter22",
+        "postgresql://host/db?scram_client_key=hunter22",
     ],
 )
 def test_a_url_with_a_password_is_refused_without_showing_it(url: str) -> None:

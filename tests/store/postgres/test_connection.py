@@ -6,6 +6,7 @@ import logging
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 from collections.abc import Callable
@@ -88,6 +89,41 @@ def test_a_wrong_password_is_refused(
         SharedStore(postgres_server.url(database))
     assert "wrong-password" not in raised.value.full_message
     assert "~/.pgpass" in raised.value.hint
+
+
+def test_a_password_that_the_server_repeats_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server may ask for the password in plain text and quote it in its answer."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        passwords = tmp_path / "pgpass"
+        passwords.write_text(f"127.0.0.1:{port}:*:*:hunter22\n")
+        passwords.chmod(0o600)
+        monkeypatch.setenv("PGPASSFILE", str(passwords))
+        monkeypatch.delenv("PGPASSWORD", raising=False)
+        asked: list[bytes] = []
+
+        def answer() -> None:
+            peer, _ = listening.accept()
+            with peer:
+                request = peer.recv(4096)
+                if request[4:8] == struct.pack(">i", 80877103):  # asks for encryption
+                    peer.sendall(b"N")
+                    peer.recv(4096)
+                peer.sendall(b"R" + struct.pack(">ii", 8, 3))
+                asked.append(peer.recv(4096))
+                said = b"SFATAL\0C28P01\0Mpassword " + asked[0][5:-1] + b" is wrong\0\0"
+                peer.sendall(b"E" + struct.pack(">i", len(said) + 4) + said)
+
+        server = threading.Thread(target=answer)
+        server.start()
+        with pytest.raises(Refused) as raised:
+            SharedStore(f"postgresql://me@127.0.0.1:{port}/db")
+        server.join(10)
+    assert b"hunter22" in asked[0]
+    assert "password *** is wrong" in raised.value.message
+    assert "hunter22" not in raised.value.full_message
 
 
 def test_a_missing_database_is_refused(
