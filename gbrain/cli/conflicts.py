@@ -151,10 +151,14 @@ def resolve(
             merged = merge_texts(texts.base, texts.brain, texts.theirs)
             written = edit_text(name, merged.text, write, quiet=quiet or json)
         left = [conflict for conflict in brain.conflicts() if conflict.slug == name]
+        to_push = texts.remote is not None and name in brain.waiting(texts.remote)
     if left and not quiet:
         screen.say(f"{name} has another conflict: run gbrain resolve {name} again.")
     assert written is not None
     print_edited(name, written.version, written.outcome, written, quiet=quiet, json=json)
+    if texts.remote and not (quiet or json):
+        then = "; the next gbrain push shares it" if to_push else ""
+        screen.say(f"The conflict with {texts.remote} is resolved{then}.")
 
 
 def refuse_markers(data: bytes) -> None:

@@ -188,6 +188,9 @@ def sync(
                 hint="gbrain import DIR imports one.",
                 code="no_folder",
             )
+        if remote is not None:
+            # A name that is unknown is reported before anything is imported.
+            brain.remote(remote)
         if not watch:
             report = _import_folders(brain, roots, options, remove_missing=True)
             if remote is None:
@@ -272,7 +275,7 @@ def _exchange(brain: Brain, remote: str, report: ImportReport, options: ImportOp
     with show_progress("Pulling", quiet=quiet) as show:
         pulled = brain.pull(remote, progress=show)
     if not options.json:
-        print_pull(pulled, quiet=options.quiet)
+        print_pull(brain, pulled, quiet=options.quiet)
     if options.embed:
         _embed(brain, quiet)
     with show_progress("Pushing", quiet=quiet) as show:
@@ -282,7 +285,7 @@ def _exchange(brain: Brain, remote: str, report: ImportReport, options: ImportOp
         document |= {"pulled": pull_document(pulled), "pushed": push_document(pushed)}
         screen.write_json(document)
     else:
-        print_push(pushed, quiet=options.quiet)
+        print_push(brain, pushed, quiet=options.quiet, said=pulled.conflicts)
     index_remote(brain, remote, quiet=quiet)
     return bool(pushed.conflicts or pulled.refused or pushed.refused)
 

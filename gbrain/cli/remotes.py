@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -280,10 +281,10 @@ def pull(name: RemoteName = None, quiet: Quiet = False, json: Json = False, db: 
     """
     with open_brain(db) as brain:
         report = pull_remote(brain, name, quiet=quiet or json)
-    if json:
-        screen.write_json(output.pull_document(report))
-    else:
-        print_pull(report, quiet=quiet)
+        if json:
+            screen.write_json(output.pull_document(report))
+        else:
+            print_pull(brain, report, quiet=quiet)
     if report.conflicts or report.refused:
         raise typer.Exit(1)
 
@@ -330,7 +331,7 @@ def push(
         if json:
             screen.write_json(output.push_document(report))
         else:
-            print_push(report, quiet=quiet)
+            print_push(brain, report, quiet=quiet)
             if shared.parts is not None and not quiet:
                 parts = output.shared_parts(shared)
                 screen.say(f"Shared: {parts}. gbrain push --all shares the rest.")
@@ -356,24 +357,29 @@ def index_remote(brain: Brain, name: str | None, *, quiet: bool) -> None:
         brain.index_remote(name, progress=show, before_indexes=say_so)
 
 
-def print_pull(report: PullReport, *, quiet: bool) -> None:
+def print_pull(brain: Brain, report: PullReport, *, quiet: bool) -> None:
     """Say what a pull did; problems also with --quiet."""
     if not quiet:
         screen.say(output.pull_summary(report))
-    for line in output.conflict_lines(report.remote, report.conflicts):
-        screen.say(line)
+    _say_conflicts(brain, report.remote, report.conflicts)
     for problem in report.file_problems:
         screen.say(problem.reason)
     _say_refused(report.refused)
 
 
-def print_push(report: PushReport, *, quiet: bool) -> None:
-    """Say what a push did; problems also with --quiet."""
+def print_push(brain: Brain, report: PushReport, *, quiet: bool, said: Container[str] = ()) -> None:
+    """Say what a push did; problems also with --quiet, but not conflicts that were `said`."""
     if not quiet:
         screen.say(output.push_summary(report))
-    for line in output.conflict_lines(report.remote, report.conflicts):
-        screen.say(line)
+    new = [slug for slug in report.conflicts if slug not in said]
+    _say_conflicts(brain, report.remote, new)
     _say_refused(report.refused)
+
+
+def _say_conflicts(brain: Brain, remote: str, slugs: Container[str]) -> None:
+    found = [each for each in brain.conflicts() if each.remote == remote and each.slug in slugs]
+    for line in output.conflict_lines(found):
+        screen.say(line)
 
 
 def _say_refused(refused: list[RefusedPage]) -> None:

@@ -202,7 +202,7 @@ def _push(url: str, path: Path, before: Sequence[str], server: Server, *, quiet:
                 screen.say(f"{error.message}.")
             else:
                 if pushed.conflicts or pushed.refused or pushed.merged or before:
-                    print_push(pushed, quiet=quiet)
+                    print_push(brain, pushed, quiet=quiet)
                 return 1 if pushed.conflicts or pushed.refused else 0
     count, verb = counted(len(waiting), "changed page"), "waits" if len(waiting) == 1 else "wait"
     screen.say(f"{count} {verb} to be pushed: gbrain push --db {redact(url)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gbrain.messages import counted
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gbrain.brain.remotes import RemoteStatus
     from gbrain.remotes.pull import PullReport, RefusedPage
     from gbrain.remotes.push import PushReport
+    from gbrain.store.conflicts import PageConflict
     from gbrain.store.remotes import Remote
 
 
@@ -86,6 +87,7 @@ def pull_summary(report: PullReport) -> str:
         (len(report.updated), "changed"),
         (len(report.deleted), "deleted"),
         (len(report.merged), "merged with changes made here"),
+        (len(report.conflicts), "in conflict"),
     ]
     done = ", ".join(f"{count:,} {what}" for count, what in counts if count)
     vectors = f" {counted(report.vectors, 'vector')}." if report.vectors else ""
@@ -101,10 +103,24 @@ def push_summary(report: PushReport) -> str:
     return f"Pushed to {report.remote}: {', '.join(done) or 'nothing new'}.{vectors}"
 
 
-def conflict_lines(remote: str, slugs: Sequence[str]) -> list[str]:
+def conflict_lines(conflicts: Iterable[PageConflict]) -> list[str]:
     """Return what to say about pages that are not pushed."""
-    return [
+    return [_conflict_line(each.slug, each.remote or "", each.kind) for each in conflicts]
+
+
+def _conflict_line(slug: str, remote: str, kind: str) -> str:
+    resolve = f"gbrain resolve {slug}"
+    if kind == "deleted_there":
+        return (
+            f"{slug} was changed here and deleted on {remote}, so it is not pushed. "
+            f"{resolve} --ours keeps the page, --theirs deletes it."
+        )
+    if kind == "deleted_here":
+        return (
+            f"{slug} was deleted here and changed on {remote}, so it is back and not pushed. "
+            f"{resolve} --theirs keeps the page, --ours deletes it."
+        )
+    return (
         f"{slug} was changed here and on {remote} in ways that do not merge, so it is not pushed. "
-        f"gbrain resolve {slug} settles that."
-        for slug in slugs
-    ]
+        f"{resolve} settles that."
+    )

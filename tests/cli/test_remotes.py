@@ -140,8 +140,13 @@ def test_a_conflict_is_settled_for_one_side(
     run("put", "people/alice", stdin=PAGE.replace(b"tea", b"coffee"))
     run("put", "people/alice", "--db", other, stdin=PAGE.replace(b"tea", b"water"))
     run("push")
-    assert run("pull", "--db", other).exit_code == 1
-    assert run("resolve", "people/alice", option, "--db", other).exit_code == 0
+    pulled = run("pull", "--db", other)
+    assert pulled.exit_code == 1
+    assert pulled.stderr.startswith("Pulled from origin: 1 in conflict.\n")
+    resolved = run("resolve", "people/alice", option, "--db", other)
+    assert resolved.exit_code == 0
+    then = "; the next gbrain push shares it" if option == "--ours" else ""
+    assert resolved.stderr.endswith(f"The conflict with origin is resolved{then}.\n")
     assert run("conflicts", "--json", "--db", other).json["total"] == 0
     assert run("push", "--db", other).exit_code == 0
     run("pull")
@@ -160,7 +165,12 @@ def test_a_deletion_against_an_edit_is_a_conflict(
     run("delete", "people/alice", *deleter)
     run("put", "people/alice", *editor, stdin=PAGE.replace(b"tea", b"milk"))
     run("push")
-    assert run("push", "--db", other).exit_code == 1
+    refused = run("push", "--db", other)
+    assert refused.exit_code == 1
+    what = "deleted here and changed" if deleted == "here" else "changed here and deleted"
+    keeping = "--theirs" if deleted == "here" else "--ours"
+    assert f"people/alice was {what} on origin" in refused.stderr
+    assert f"gbrain resolve people/alice {keeping} keeps the page" in refused.stderr
     [conflict] = run("conflicts", "--json", "--db", other).json["conflicts"]
     assert conflict["kind"] == f"deleted_{deleted}"
     assert run("resolve", "people/alice", "--db", other).exit_code == 2
@@ -186,6 +196,40 @@ def test_sync_with_a_remote_exchanges_files(run, team: str, tmp_path: Path) -> N
     assert run("get", "note").stdout == "# Note\n"
     assert run("sync", "--remote", "team", "--watch").exit_code == 2
     assert run("sync", "--remote", "team", "--dry-run").exit_code == 2
+
+
+def test_sync_names_a_conflict_once(run, team: str, tmp_path: Path) -> None:
+    other, notes = tmp_path / "other.db", tmp_path / "notes"
+    notes.mkdir()
+    run("clone", team, other)
+    run("put", "people/alice", stdin=PAGE.replace(b"tea", b"coffee"))
+    run("put", "people/alice", "--db", other, stdin=PAGE.replace(b"tea", b"water"))
+    run("push")
+    done = run("sync", "--remote", "origin", "--no-embed", "--db", other)
+    assert done.exit_code == 1
+    assert done.stderr.count("in ways that do not merge") == 1
+    again = run("sync", "--remote", "origin", "--no-embed", "--db", other)
+    assert (again.exit_code, again.stderr.count("in ways that do not merge")) == (1, 1)
+
+
+def test_sync_with_an_unknown_remote_imports_nothing(run, team: str, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    run("import", notes, "--no-embed")
+    (notes / "note.md").write_text("# Note\n")
+    assert run("sync", "--remote", "tame", "--json").error["code"] == "no_remote"
+    assert run("get", "note").exit_code == 1
+
+
+def test_pages_that_waited_are_not_pushed_without_a_word(
+    run, team: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("get", "people/alice", "--db", team)
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg, "connect", _refuse)
+        run("put", "offline", "--db", team, stdin=b"# Off\n")
+    assert run("get", "people/alice", "--db", team).stderr == "Pushed to origin: 1 page.\n"
+    assert run("get", "people/alice", "--db", team).stderr == ""
 
 
 def test_a_shared_part_is_remembered_and_said(run, brain_path: Path, server_url: str) -> None:
