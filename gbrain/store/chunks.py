@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gbrain.store import indexed_text
+from gbrain.store import chunk_slots, indexed_text
 from gbrain.store.scope import Spans, chunk_inside_condition
-from gbrain.store.vectors import active_space
+from gbrain.store.vectors import active_space, all_spaces
 from gbrain.types import Chunk, ChunkKind
 
 _SET_POSITION = (
@@ -150,10 +150,12 @@ def replace_chunks(
         chunk_id, old_position = same.pop()
         if old_position != position:
             moved.append((*position, chunk_id))
+    spaces = all_spaces(connection)
     gone = [chunk_id for same in stored.values() for chunk_id, _ in same]
     if not fresh:
         indexed_text.remove_chunks(connection, gone)
         connection.executemany("DELETE FROM chunks WHERE id = ?", [(number,) for number in gone])
+        chunk_slots.remove_chunks(connection, spaces, gone)
         connection.executemany(f"UPDATE chunks SET {_SET_POSITION} WHERE id = ?", moved)
     first_id = last_chunk_id(connection) + 1 if first_id is None else first_id
     numbered = [(number, *row) for number, row in enumerate(added, first_id)]
@@ -164,13 +166,16 @@ def replace_chunks(
         numbered,
     )
     indexed_text.add_chunks(connection, [(row[0], title, row[-2], row[-1]) for row in numbered])
+    chunk_slots.add_chunks(connection, spaces, first_id, first_id + len(numbered) - 1)
 
 
 def remove_chunks(connection: sqlite3.Connection, page_id: int) -> None:
     """Remove all chunks of a page; call this before the page's title changes."""
-    ids = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
-    indexed_text.remove_chunks(connection, [row[0] for row in ids])
+    rows = connection.execute("SELECT id FROM chunks WHERE page_id = ?", (page_id,))
+    ids = [row[0] for row in rows]
+    indexed_text.remove_chunks(connection, ids)
     connection.execute("DELETE FROM chunks WHERE page_id = ?", (page_id,))
+    chunk_slots.remove_chunks(connection, all_spaces(connection), ids)
 
 
 def enqueue_page(connection: sqlite3.Connection, page_id: int, now: str) -> None:

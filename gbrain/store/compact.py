@@ -84,6 +84,7 @@ def _temporary_folder() -> str:
 
 def _drop_orphans(database: Database) -> tuple[int, int]:
     """Drop vectors and jobs whose chunk text is on no page; return how many of each."""
+    from gbrain.store.chunk_slots import rebuild_chunk_slots
     from gbrain.store.jobs import drop_orphaned_jobs
     from gbrain.store.vector_bits import rebuild_bits
     from gbrain.store.vectors import all_spaces, remove_orphaned_vectors
@@ -95,6 +96,7 @@ def _drop_orphans(database: Database) -> tuple[int, int]:
         # The texts may be others than when their mean was taken.
         for space in all_spaces(connection):
             rebuild_bits(connection, space)
+            rebuild_chunk_slots(connection, space)
         changes = connection.total_changes
         drop_orphaned_jobs(connection)
         return vectors, connection.total_changes - changes

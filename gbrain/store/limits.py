@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import BadPage, GbrainError
-from gbrain.store import indexed_text
+from gbrain.store import chunk_slots, indexed_text
 from gbrain.store.chunks import last_chunk_id
 from gbrain.store.guards import GuardedDatabase
 from gbrain.store.history import decompress_version
@@ -24,6 +24,7 @@ from gbrain.store.scope import Condition, page_condition
 from gbrain.store.settings import brain_identity
 from gbrain.store.vectors import (
     active_space,
+    all_spaces,
     create_vector_tables,
     store_vectors,
     vectors_by_hash,
@@ -181,6 +182,8 @@ def _copy_page(source: sqlite3.Connection, target: sqlite3.Connection, page_id: 
         numbered,
     )
     indexed_text.add_chunks(target, [(row[0], page["title"], *row[-2:]) for row in numbered])
+    if numbered:
+        chunk_slots.add_chunks(target, all_spaces(target), numbered[0][0], numbered[-1][0])
     return number
 
 

@@ -6,11 +6,13 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 
+from gbrain.store.chunk_slots import rebuild_chunk_slots
 from gbrain.store.schema import (
     APPLICATION_ID,
     INDEXES_8,
     INDEXES_10,
     INDEXES_11,
+    INDEXES_13,
     RENAMED_SETTINGS_3,
     SCHEMA_VERSION,
     TABLES_1,
@@ -18,7 +20,7 @@ from gbrain.store.schema import (
     TABLES_6,
     TABLES_7,
     TABLES_9,
-    VECTOR_INDEX_12,
+    VECTOR_TABLE_13,
     VECTOR_TABLES,
 )
 from gbrain.store.vector_bits import rebuild_bits
@@ -107,9 +109,17 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     @steps(name="0012_slots_by_hash")
     def twelfth(db: Database) -> None:
-        for dimension in {space.dimension for space in all_spaces(db.conn)}:
-            _run(db, VECTOR_INDEX_12.format(dim=dimension))
+        # Its index is not used since version 13.
         db.conn.execute("PRAGMA user_version = 12")
+
+    @steps(name="0013_slots_by_chunk")
+    def thirteenth(db: Database) -> None:
+        _run(db, INDEXES_13)
+        for space in all_spaces(db.conn):
+            _run(db, VECTOR_TABLE_13.format(dim=space.dimension))
+            db.conn.execute(f"DROP INDEX IF EXISTS page_embeddings_hash_{space.dimension}")
+            rebuild_chunk_slots(db.conn, space)
+        db.conn.execute("PRAGMA user_version = 13")
 
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")

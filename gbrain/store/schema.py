@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 # How the keyword indexes read text: words are stemmed, case and accents do not count.
 KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
@@ -330,13 +330,21 @@ CREATE TABLE IF NOT EXISTS page_embeddings_bits_{dim} (
     PRIMARY KEY (model_id, segment)
 );
 """
-# The slots of chunks. SQLite has them in the index of the constraint too, but reads the row of the
-# vector as well: 11 ms instead of 4 for the 3,500 chunks of a filter.
-VECTOR_INDEX_12 = """
-CREATE INDEX IF NOT EXISTS page_embeddings_hash_{dim}
+# The page and the slot of each chunk that has a vector, by chunk id.
+VECTOR_TABLE_13 = """
+CREATE TABLE IF NOT EXISTS page_embeddings_chunks_{dim} (
+    model_id INTEGER NOT NULL REFERENCES embedding_models(id),
+    segment INTEGER NOT NULL,
+    pairs BLOB NOT NULL,
+    PRIMARY KEY (model_id, segment)
+);
+"""
+VECTOR_TABLES += VECTOR_TABLE_13
+# A brain that cannot be upgraded, because it is read-only, may still have the index of version 12.
+_VECTOR_INDEX_12 = """
+CREATE INDEX page_embeddings_hash_{dim}
     ON page_embeddings_vec_{dim}(model_id, hash, slot);
 """
-VECTOR_TABLES += VECTOR_INDEX_12
 
 # The pages whose text may have a task: a checkbox or a word of Logseq. SQLite keeps the list.
 MAY_HAVE_TASKS = " OR ".join(
@@ -359,6 +367,12 @@ CREATE INDEX pages_days ON pages(first_day, last_day) WHERE first_day IS NOT NUL
 INDEXES_11 = """
 CREATE INDEX chunks_last_day ON chunks(last_day, first_day, page_id) WHERE first_day IS NOT NULL;
 CREATE INDEX pages_last_day ON pages(last_day, first_day) WHERE first_day IS NOT NULL;
+"""
+
+# Indexes that contain all that a filter by type or room reads.
+INDEXES_13 = """
+CREATE INDEX pages_type ON pages(type COLLATE NOCASE) WHERE type IS NOT NULL;
+CREATE INDEX pages_room ON pages(room);
 """
 
 # Keywords with which a table definition can compute a value or depend on another table.
@@ -395,10 +409,10 @@ def own_objects(names: Iterable[str] = ()) -> dict[str, str]:
 def _own_statements(names: Iterable[str]) -> list[str]:
     numbers = {name.rpartition("_")[2] for name in names if name.startswith("page_embeddings_")}
     # SQLite stores the statement without these words.
-    vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "")
+    vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "") + _VECTOR_INDEX_12
     of_models = "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
     script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + INDEXES_8 + TABLES_9 + INDEXES_10
-    script += INDEXES_11
+    script += INDEXES_11 + INDEXES_13
     script += of_models
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 

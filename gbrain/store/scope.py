@@ -24,6 +24,12 @@ MAX_VAGUE_DAYS = 30
 _SAMPLE_PAGES = 256
 _GOLDEN_RATIO = (1 + 5**0.5) / 2
 
+# With an index, up to a fifth of all pages are listed in less than a millisecond per 100,000.
+_LISTED_SHARE = 5
+# Without one all pages are read, which takes longer than looking up the best chunks of all, unless
+# so few of these are in scope that the square of its pages is at most so many times all pages.
+_LISTED_PAGES_SQUARED = 50
+
 _ANY_DAY = ("0000-01-01", "9999-12-31")
 _KEYWORD_MATCH = "pages.id IN (SELECT rowid FROM pages_fts WHERE pages_fts MATCH ?)"
 _TEXT_COLUMNS = ("title", "compiled_truth", "timeline")
@@ -205,26 +211,36 @@ def _scope_has_more_than(connection: sqlite3.Connection, scope: Scope, pages: in
     return found.fetchone() is not None
 
 
-def is_small(connection: sqlite3.Connection, scope: Scope, factor: int) -> bool:
-    """Return whether the square of the pages in scope is at most `factor` times all pages.
+def is_quickly_listed(connection: sqlite3.Connection, scope: Scope) -> bool:
+    """Return whether listing all pages in scope is quicker than looking up the best of all.
 
-    If no index tells how many are in scope, that is estimated by a sample.
+    If no index tells how many pages are in scope, that is estimated by a sample.
     """
     return remember(
-        connection, ("is_small", scope, factor), lambda: _is_small(connection, scope, factor)
+        connection, ("is_quickly_listed", scope), lambda: _is_quickly_listed(connection, scope)
     )
 
 
-def _is_small(connection: sqlite3.Connection, scope: Scope, factor: int) -> bool:
+def _is_quickly_listed(connection: sqlite3.Connection, scope: Scope) -> bool:
     last: int = connection.execute("SELECT coalesce(max(id), 0) FROM pages").fetchone()[0]
-    most = isqrt(factor * last)
+    has_index = scope._replace(where=(), exclude=(), tree=None) != Scope()
+    most = last // _LISTED_SHARE if has_index else isqrt(_LISTED_PAGES_SQUARED * last)
     if scope in (
         Scope(wing=scope.wing),
+        Scope(room=scope.room),
+        Scope(type=scope.type),
         Scope(tags=scope.tags[:1]),
         Scope(slug_prefix=scope.slug_prefix),
-        Scope(since=scope.since, until=scope.until),
     ):
         return not _scope_has_more_than(connection, scope, most)
+    if scope == Scope(since=scope.since, until=scope.until):
+        own, dated = (_in_range(table, scope.since, scope.until) for table in "pd")
+        found = connection.execute(
+            f"SELECT 1 FROM pages AS p WHERE {own.sql} "
+            f"UNION ALL SELECT 1 FROM chunks AS d WHERE {dated.sql} LIMIT 1 OFFSET ?",
+            (*own.values, *dated.values, most),
+        )
+        return found.fetchone() is None
     # Multiples of the golden ratio are spread evenly, and do not follow a pattern of the pages.
     sample = {int(number * _GOLDEN_RATIO % 1 * last) + 1 for number in range(_SAMPLE_PAGES)}
     return len(pages_in_scope(connection, sample, scope)) * last <= most * len(sample)
@@ -249,45 +265,43 @@ def days_condition(since: str | None, until: str | None, *, by_row: bool = False
     )
 
 
-def select_hashes(scope: Scope) -> Condition:
-    """Return a SELECT of the hashes of all chunks in scope; one without a date has its page's."""
-    if not (scope.since or scope.until):
-        within = _undated_condition(scope)
-        return Condition(f"SELECT hash FROM chunks WHERE {within.sql}", within.values)
-    # A page is in the range if one of its chunks is: only its other filters are left.
-    dated, own = dated_chunk_condition(scope), _in_range("p", scope.since, scope.until)
-    rest = _undated_condition(scope, "p.id")
-    return Condition(
-        f"SELECT hash FROM chunks WHERE {dated.sql} "
-        "UNION ALL SELECT chunks.hash FROM pages AS p CROSS JOIN chunks ON chunks.page_id = p.id "
-        f"WHERE chunks.first_day IS NULL AND {own.sql} AND {rest.sql}",
-        (*dated.values, *own.values, *rest.values),
-    )
+def select_pages(scope: Scope) -> Condition:
+    """Return a SELECT of the ids of all pages in scope."""
+    if scope == Scope(tags=scope.tags[:1]) != Scope():
+        return Condition("SELECT page_id AS id FROM tags WHERE tag = ?", scope.tags)
+    within = page_condition(scope)
+    return within._replace(sql=f"SELECT pages.id FROM pages WHERE {within.sql}")
 
 
 def dated_chunk_condition(scope: Scope) -> Condition:
     """Return the condition for rows of `chunks` in scope that have a date of their own."""
-    days, rest = _in_range("chunks", scope.since, scope.until), _undated_condition(scope)
-    if scope.since or scope.until:
+    return _dated_condition("chunks", "page_id", scope)
+
+
+def dated_page_condition(scope: Scope) -> Condition:
+    """Return the condition for rows of `pages AS p` whose chunks without a date are in scope."""
+    within = _dated_condition("p", "id", scope)
+    if scope.periods:
+        # The date of an entry tells nothing about the other chunks.
+        no_entry = (
+            "NOT EXISTS (SELECT 1 FROM chunks AS e WHERE e.page_id = p.id AND e.date = p.date)"
+        )
+        within = within._replace(sql=f"{within.sql} AND {no_entry}")
+    return within
+
+
+def _dated_condition(table: str, page_id: str, scope: Scope) -> Condition:
+    """Return the condition for rows with a date as the scope requires, of pages in scope."""
+    conditions = [inside_condition(table, scope.periods)] if scope.periods else []
+    if scope.since or scope.until or not scope.periods:
+        conditions.append(_in_range(table, scope.since, scope.until))
+    others = scope._replace(since=None, until=None, periods=())
+    if not others.unlimited:
+        pages = select_pages(others)
         # IS TRUE keeps SQLite from choosing an index for the other filters instead of the days.
-        rest = rest._replace(sql=f"({rest.sql}) IS TRUE")
-    return Condition(f"{days.sql} AND {rest.sql}", (*days.values, *rest.values))
-
-
-def _undated_condition(scope: Scope, page_id: str = "chunks.page_id") -> Condition:
-    """Return the condition for rows of `chunks` in scope, on any day."""
-    scope = scope._replace(since=None, until=None)
-    inside = chunk_days_condition(scope)
-    if scope == Scope(tags=scope.tags[:1]) != Scope():
-        pages = Condition("SELECT page_id FROM tags WHERE tag = ?", scope.tags)
-    else:
-        pages = page_condition(scope)
-        if not pages.values:
-            return inside
-        pages = pages._replace(sql=f"SELECT pages.id FROM pages WHERE {pages.sql}")
-    return Condition(
-        f"{page_id} IN ({pages.sql}) AND {inside.sql}", (*pages.values, *inside.values)
-    )
+        only_days = " IS TRUE" if others != scope else ""
+        conditions.append(pages._replace(sql=f"({table}.{page_id} IN ({pages.sql})){only_days}"))
+    return _join(" AND ", conditions)
 
 
 def _in_range(table: str, since: str | None, until: str | None) -> Condition:

@@ -41,6 +41,8 @@ _MIN_BY_STEPS = 2_500
 _MORE_BY_STEPS = 2
 # Candidates for each slot that is asked for.
 _CANDIDATES_PER_SLOT = 5
+# With fewer slots, half of them would be kept.
+MIN_LIKELY_SLOTS = 2 * _MIN_BY_STEPS
 
 _STEP_BITS = 4
 # Numbers beyond this quantile count as the last step.
@@ -129,31 +131,40 @@ def remove_bits(connection: sqlite3.Connection, space: VectorSpace) -> None:
     connection.execute(f"DELETE FROM {space.bits} WHERE model_id = ?", (space.model_id,))
 
 
-def likely_slots(bits: Words, centre: Floats, query: Floats, count: int) -> Iterator[Slots]:
+def likely_slots(
+    bits: Words, centre: Floats, query: Floats, count: int, among: Slots | None = None
+) -> Iterator[Slots]:
     """Yield the slots, in order, among which the `count` most similar vectors are.
 
     Then yield the next likely ones. Nothing if these would be most slots.
     """
     import numpy as np
 
+    if among is not None:
+        among = among[among < bits.shape[1]]
+        bits = bits[:, among]
     slots = bits.shape[1]
     by_steps = max(slots // _SHARE_BY_STEPS, _MIN_BY_STEPS, _CANDIDATES_PER_SLOT * count)
     by_bits = max(slots // _SHARE_BY_BITS, _MIN_BY_BITS, 2 * by_steps)
-    if by_bits > slots // 2:
+    if by_steps > slots // 2:
         return
     residual = query - centre
-    distance, differing = np.zeros(slots, np.uint16), np.empty(slots, np.uint64)
-    for row, word in zip(bits, _pack(residual[None] > 0)[0], strict=True):
-        np.bitwise_xor(row, word, out=differing)
-        distance += np.bitwise_count(differing)
-    near = _lowest(distance, by_bits)
-    distance_by_steps = -_score_words(bits[:, near], residual)
+    near = np.arange(slots)
+    if by_bits <= slots // 2:
+        distance, differing = np.zeros(slots, np.uint16), np.empty(slots, np.uint64)
+        for row, word in zip(bits, _pack(residual[None] > 0)[0], strict=True):
+            np.bitwise_xor(row, word, out=differing)
+            distance += np.bitwise_count(differing)
+        near = _lowest(distance, by_bits)
+        bits = bits[:, near]
+    distance_by_steps = -_score_words(bits, residual)
     likely = _lowest(distance_by_steps, by_steps)
-    yield near[likely]
+    places = near if among is None else among[near]
+    yield places[likely]
     more = np.zeros(len(near), np.bool_)
     more[_lowest(distance_by_steps, _MORE_BY_STEPS * by_steps)] = True
     more[likely] = False
-    yield near[more]
+    yield places[more]
 
 
 def _score_words(words: Words, residual: Floats) -> Integers:

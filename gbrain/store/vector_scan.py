@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gbrain.store.scope import chunk_row_condition
-from gbrain.store.vector_bits import likely_slots
+from gbrain.store.vector_bits import MIN_LIKELY_SLOTS, likely_slots
 from gbrain.store.vector_memory import VectorMemory, find_memory, read_bits_and_centre
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size, damaged_vectors
 from gbrain.threads import BackgroundCall
@@ -103,21 +103,27 @@ def _code_cosines(
 
 
 def nearest_slots(
-    connection: sqlite3.Connection, space: VectorSpace, query: Floats, count: int
+    connection: sqlite3.Connection,
+    space: VectorSpace,
+    query: Floats,
+    count: int,
+    among: Slots | None = None,
 ) -> Iterator[Slots]:
     """Yield `count` slots with the highest approximate cosines, best first, by their bits first.
 
-    Then yield many of the next ones. Nothing if the brain has too few vectors for that, or no bits.
+    Then yield many of the next ones. Nothing if there are too few vectors for that, or no bits.
     """
     import numpy as np
 
+    if among is not None and len(among) < MIN_LIKELY_SLOTS:
+        return
     memory = find_memory(connection, space)
     source = memory or read_bits_and_centre(connection, space)
     if source is None:
         return
     slots, cosines = np.zeros(0, np.int64), np.zeros(0, np.float32)
     taken: int | None = count
-    for likely in likely_slots(source.bits, source.centre, query, count):
+    for likely in likely_slots(source.bits, source.centre, query, count, among):
         slots = np.append(slots, likely)
         cosines = np.append(cosines, _code_cosines(connection, space, query, likely, memory))
         order = np.argsort(-cosines)

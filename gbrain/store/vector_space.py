@@ -49,8 +49,8 @@ class VectorSpace(_SpaceNumbers):
         return f"page_embeddings_bits_{self.dimension}"
 
     @property
-    def slot_index(self) -> str:
-        return f"page_embeddings_hash_{self.dimension}"
+    def chunk_slots(self) -> str:
+        return f"page_embeddings_chunks_{self.dimension}"
 
 
 def check_size(blob: object, size: int) -> None:

@@ -14,9 +14,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gbrain.errors import GbrainError
-from gbrain.store.remembered import remember
+from gbrain.store.chunk_slots import add_vectors, remove_chunk_slots
 from gbrain.store.schema import VECTOR_TABLES
-from gbrain.store.scope import chunk_row_condition, select_hashes
+from gbrain.store.scope import chunk_row_condition
 from gbrain.store.vector_bits import remove_bits, write_bits
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size
 from gbrain.store.whole_brain import asks_whole_brain, known_totals
@@ -110,6 +110,8 @@ def store_vectors(
         space,
         {slot: _encode(vector) for slot, (_, vector) in zip(slots, fresh, strict=True)},
     )
+    hashes = (digest for digest, _ in fresh)
+    add_vectors(connection, space, dict(zip(hashes, slots, strict=True)))
 
 
 def _free_slots(connection: sqlite3.Connection, space: VectorSpace, count: int) -> list[int]:
@@ -163,6 +165,7 @@ def remove_all_vectors(connection: sqlite3.Connection, space: VectorSpace) -> in
     ).rowcount
     connection.execute(f"DELETE FROM {space.codes} WHERE model_id = ?", (space.model_id,))
     remove_bits(connection, space)
+    remove_chunk_slots(connection, space)
     return deleted
 
 
@@ -182,34 +185,6 @@ def remove_orphaned_vectors(connection: sqlite3.Connection, space: VectorSpace) 
     )
     _write_codes(connection, space, dict.fromkeys(orphans, bytes(4 + space.dimension)))
     return len(orphans)
-
-
-def slots_in_scope(connection: sqlite3.Connection, space: VectorSpace, scope: Scope) -> Slots:
-    """Return the slots of all chunks in scope, in order."""
-    import numpy as np
-
-    def read() -> Slots:
-        hashes = select_hashes(scope)
-        # One text of all slots: a row for each would take longer.
-        listed = connection.execute(
-            f"SELECT group_concat(v.slot) FROM ({hashes.sql}) AS inside "
-            f"CROSS JOIN {space.vectors} AS v {_slot_index(connection, space)} "
-            "ON v.model_id = ? AND v.hash = inside.hash",
-            (*hashes.values, space.model_id),
-        ).fetchone()[0]
-        return np.unique(np.fromstring(listed or "", np.int64, sep=","))
-
-    return remember(connection, ("slots_in_scope", space, scope), read)
-
-
-def _slot_index(connection: sqlite3.Connection, space: VectorSpace) -> str:
-    """Return the clause for the index of slots by hash; empty in a brain that has none.
-
-    Without the clause SQLite uses the index of a constraint, and reads the vectors as well. A brain
-    that cannot be upgraded, because it is read-only, has only that one.
-    """
-    found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (space.slot_index,))
-    return f"INDEXED BY {space.slot_index}" if found.fetchone() else ""
 
 
 def which_in_scope(

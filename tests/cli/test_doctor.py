@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from gbrain.brain import Brain
 from gbrain.output import screen
 from gbrain.output.doctor import show_finding
+from gbrain.store.chunk_slots import rebuild_chunk_slots
 from gbrain.store.doctor.examine import CHECKS
 from gbrain.store.doctor.findings import Finding
 
@@ -269,6 +271,8 @@ def test_vectors_of_another_model_are_found_and_made_again(
         f"UPDATE {table} SET hash = slot",
         f"UPDATE {table} SET hash = (SELECT hash FROM moved WHERE moved.slot = {table}.slot)",
     )
+    with Brain.open(embedded) as brain, brain.database.write_transaction() as connection:
+        rebuild_chunk_slots(connection, brain.active_model().space)
     found = run("doctor", "--full", "--json")
     assert found.exit_code == 1
     (wrong,) = [check for check in found.json["checks"] if check["status"] == "problem"]

@@ -9,10 +9,11 @@ from gbrain.config import Settings
 from gbrain.models.catalog import Calibration
 from gbrain.search.calibration import active_calibration
 from gbrain.search.lanes import vector
-from gbrain.store.scope import scope_has_more_than
+from gbrain.store.chunk_slots import slots_in_scope
+from gbrain.store.scope import is_quickly_listed
 from gbrain.store.vector_scan import approximate_cosines
 from gbrain.store.vector_space import VectorSpace
-from gbrain.store.vectors import slots_in_scope, vectors_at, which_in_scope
+from gbrain.store.vectors import vectors_at, which_in_scope
 from gbrain.types import LaneResult, Query, Scope
 
 if TYPE_CHECKING:
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 # Vectors to recall from. Softmax gives distant vectors little weight, and all vectors together
 # would pull every query towards their mean.
 _MEMORY_VECTORS = 1000
-
-# The slots of a scope with at most this many pages are listed, which takes as long as a scan of
-# 150,000 codes. For a larger one the best of all are looked up in the scope.
-_MAX_LISTED_PAGES = 2000
 
 
 def search(
@@ -56,7 +53,7 @@ def _best_in_scope(
     import numpy as np
 
     slots = np.arange(len(scores))
-    if not scope.unlimited and scope_has_more_than(connection, scope, _MAX_LISTED_PAGES):
+    if not scope.unlimited and not is_quickly_listed(connection, scope):
         # Looked up best first: listing a large scope would take longer than all else.
         inside, batch = np.zeros(0, np.int64), 2 * _MEMORY_VECTORS
         while len(inside) < _MEMORY_VECTORS and len(slots):

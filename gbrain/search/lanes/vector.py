@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from gbrain.config import Settings
 from gbrain.models.catalog import Calibration
 from gbrain.search.calibration import active_calibration
+from gbrain.store.chunk_slots import slots_in_scope
 from gbrain.store.chunks import read_non_ascii_texts
 from gbrain.store.pages import fetch_pages, slugs_by_id
-from gbrain.store.scope import is_small
+from gbrain.store.scope import is_quickly_listed
 from gbrain.store.vector_bits import read_stamp
 from gbrain.store.vector_scan import (
     approximate_cosines,
@@ -22,7 +23,6 @@ from gbrain.store.vector_scan import (
     nearest_slots,
 )
 from gbrain.store.vector_space import VectorSpace
-from gbrain.store.vectors import slots_in_scope
 from gbrain.store.whole_brain import asks_whole_brain
 from gbrain.text.unspaced import is_mostly_latin
 from gbrain.types import Candidate, LaneResult, Query, ScoredChunk
@@ -47,11 +47,6 @@ _EXACT_PER_PAGE_OF_MANY = 4
 
 # With fewer, what a statement takes by itself would be a good part of the time.
 _MIN_BATCH = 50
-
-# The slots of a scope with fewer pages than the square root of so many times all pages are listed.
-# That takes 6 us for each page in scope; in a larger scope, the nearest slots of all are looked up,
-# which takes 5 us for each, and the smaller the share in scope, the more it needs.
-_LISTED_PAGES_SQUARED = 50
 
 
 def search(
@@ -181,18 +176,22 @@ def _likely_slots(
     import numpy as np
 
     scope, stride = query.scope, _EXACT_PER_PAGE * pool
-    if scope.unlimited or not is_small(connection, scope, _LISTED_PAGES_SQUARED):
-        seen = np.zeros(0, np.int64)
-        for slots in nearest_slots(connection, space, embedded, stride):
-            yield slots
-            seen = np.append(seen, slots)
+    listed: Slots | None = None
+    if not scope.unlimited and is_quickly_listed(connection, scope):
+        listed = slots_in_scope(connection, space, scope)
+        if len(listed) <= stride:
+            yield listed
+            return
+    seen = np.zeros(0, np.int64)
+    for slots in nearest_slots(connection, space, embedded, stride, listed):
+        yield slots
+        seen = np.append(seen, slots)
+    if listed is None:
         scores = scan()
         yield from _best_first(scores, np.setdiff1d(np.arange(len(scores)), seen), stride)
-        return
-    slots = slots_in_scope(connection, space, scope)
-    if len(slots) > stride:
-        slots = slots[np.argsort(-code_cosines(connection, space, embedded, slots))]
-    yield slots
+    else:
+        others = np.setdiff1d(listed, seen, assume_unique=True)
+        yield others[np.argsort(-code_cosines(connection, space, embedded, others))]
 
 
 def _best_first(scores: Floats, slots: Slots, stride: int) -> Iterator[Slots]:

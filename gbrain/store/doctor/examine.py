@@ -98,6 +98,8 @@ STAGES: tuple[tuple[Check, ...], ...] = (
               vectors.drop_unusable),
     ),
     (
+        Check("chunk_slots", vectors.wrong_chunk_slots, "a filter finds the vector of every chunk",
+              "groups of chunks whose vectors a filter may not find", vectors.rebuild_chunk_slots),
         Check("missing_vectors", vectors.pages_without_vectors,
               "every chunk has a vector or is queued for one",
               "pages with chunks that vector search cannot find", vectors.enqueue_missing),

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from gbrain.store import chunks, jobs
+from gbrain.store import chunk_slots, chunks, jobs, vector_bits
 from gbrain.store.doctor.findings import Examination
 from gbrain.store.models import model_in_role
-from gbrain.store.vector_bits import count_wrong_segments, rebuild_bits
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace
 from gbrain.store.vectors import active_space, all_spaces, remove_orphaned_vectors
 
@@ -81,7 +80,7 @@ def unusable_vectors(examination: Examination) -> Counter[str]:
     if examination.full:
         found.update(problem for _, _, problem in _wrong_vectors(connection))
         found["segments with the bits of other codes"] = sum(
-            count_wrong_segments(connection, space) for space in all_spaces(connection)
+            vector_bits.count_wrong_segments(connection, space) for space in all_spaces(connection)
         )
     return +found
 
@@ -97,7 +96,20 @@ def drop_unusable(examination: Examination) -> None:
             f"DELETE FROM {space.vectors} WHERE model_id = ? AND slot = ?", (space.model_id, slot)
         )
     for space in all_spaces(connection):
-        rebuild_bits(connection, space)
+        vector_bits.rebuild_bits(connection, space)
+        chunk_slots.rebuild_chunk_slots(connection, space)
+
+
+def wrong_chunk_slots(examination: Examination) -> int:
+    connection = examination.connection
+    return sum(
+        chunk_slots.count_wrong_segments(connection, space) for space in all_spaces(connection)
+    )
+
+
+def rebuild_chunk_slots(examination: Examination) -> None:
+    for space in all_spaces(examination.connection):
+        chunk_slots.rebuild_chunk_slots(examination.connection, space)
 
 
 def _pages_without_vectors(connection: sqlite3.Connection) -> list[int]:
