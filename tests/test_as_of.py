@@ -15,6 +15,8 @@ from gbrain.brain import Brain
 from gbrain.errors import BadBrain
 from gbrain.paths import cache_folder
 from gbrain.store.backup import restore_brain
+from gbrain.store.chunk_slots import count_wrong_segments
+from gbrain.store.vectors import active_space
 
 On = Callable[[str], None]
 
@@ -162,7 +164,7 @@ def test_a_day_ends_at_local_midnight(brain: Brain, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("others", [1, 30], ids=["most pages go", "few pages go"])
-def test_keyword_indexes_match_the_pages_of_that_day(brain: Brain, on: On, others: int):
+def test_indexes_match_the_pages_of_that_day(brain: Brain, on: On, others: int):
     on("2026-03-01")
     for number in range(others):
         brain.put(f"n{number}", f"# Note {number}\n\nlighthouse".encode())
@@ -172,11 +174,15 @@ def test_keyword_indexes_match_the_pages_of_that_day(brain: Brain, on: On, other
     for number in range(2):
         brain.put(f"late{number}", b"# Late\n\nlighthouse")
     brain.put("n0", b"# Note 0\n\nharbour")
+    brain.embed()
     assert len(found(brain, "2026-03-02", "lighthouse")) == min(others, 10)
     assert found(brain, "2026-03-02", "harbour") == ["moved"]
     with brain_as_of(brain, "2026-03-02") as then, then.database.write_transaction() as connection:
         for index in ("pages_fts", "chunks_fts"):
             connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
+        space = active_space(connection)
+        assert space is not None
+        assert count_wrong_segments(connection, space) == 0
 
 
 def test_the_copy_is_made_once_and_is_private(brain: Brain, on: On):

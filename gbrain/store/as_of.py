@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 from gbrain.errors import BadPage
 from gbrain.store import page_writer, pages
+from gbrain.store.chunk_slots import rebuild_chunk_slots
 from gbrain.store.history import decompress_version
 from gbrain.store.schema import KEYWORD_INDEXES
 from gbrain.store.sqlite_errors import explain_errors
+from gbrain.store.vectors import all_spaces
 from gbrain.text.dates import parse_date
 from gbrain.text.page import DATE_KEYS, parse_page
 from gbrain.text.slug import slug_from_path
@@ -285,6 +287,8 @@ def _remove_pages(connection: sqlite3.Connection, slugs: list[str], now: str) ->
     connection.executemany("DELETE FROM pages WHERE slug = ?", [(slug,) for slug in slugs])
     for index in KEYWORD_INDEXES:
         connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
+    for space in all_spaces(connection):
+        rebuild_chunk_slots(connection, space)
 
 
 def _parse_until(path: str, text: str, day: str) -> Page:
