@@ -32,8 +32,9 @@ _DIGITS = 12
 class PageTask(NamedTuple):
     """A task with its page; `line` counts from 1 in the page's text, front matter included.
 
-    `due` is the last day on which it is due, None if the item names none. `date` is that date as
-    written, else the date of its section or page.
+    `text` is that of the item without the day on which it is due. `due` is the last day on which it
+    is due, None if the item names none. `date` is that date as written, else the date of its
+    section or page.
     """
 
     number: str
@@ -175,7 +176,7 @@ def _page_task(found: _Found, number: str) -> PageTask:
         slug=page.slug,
         title=page.title,
         line=task.line + page.front_matter.count("\n"),
-        text=task.text,
+        text=task.label,
         done=task.done,
         due=task.due.last if task.due else None,
         date=task.date or page.date,

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gbrain.text.dates import leading_date
+from gbrain.text.dates import leading_date, leading_written_date
 from gbrain.text.dialects import find_comments
 from gbrain.text.links import parse_body_links
 from gbrain.text.markdown import Structure, is_within, scan_blocks
@@ -24,23 +24,26 @@ _TASK = re.compile(
 _OPEN_MARKS = (" ", "/")
 _OPEN_WORDS = ("TODO", "DOING", "NOW", "LATER")
 
-# As the Tasks plugin of Obsidian writes it, and as people do: due: 2026-11-20, @2026-11-20.
+# As the Tasks plugin of Obsidian writes it, and as people do: due: 2026-11-20, by 20 Nov 2026.
 _DUE = re.compile(
-    r"(?:[📅📆🗓]\ufe0f?|(?<!\w)(?:due|deadline)(?:::?|\()?|(?<![\w.@])@(?:due\()?)"
-    r"[ \t]*(?=[0-9]{4}-)",
+    r"(?:[📅📆🗓]\ufe0f?|(?<![\w.@])@(?:due\()?|(?<!\w)"
+    r"(?:(?:due|deadline)(?:::?|\(| by| on)?|by|bis(?: zum)?|fällig(?: am)?))[ \t]*(?=\w)",
     re.IGNORECASE,
 )
 _LOGSEQ_DUE = re.compile(r"[ \t]*(?:DEADLINE|SCHEDULED):[ \t]*<")
 _MAX_DATE_CHARACTERS = 32
+_DAY_LENGTH = len("2026-11-20")
 
 
 class Task(NamedTuple):
     """A task; `line` counts from 1 in the body, `start` and `stop` enclose its checkbox or word.
 
-    `due` is the date in the item itself, `date` else that of its section, None without one.
+    `label` is the text without the day on which it is due. `due` is the date in the item itself,
+    `date` else that of its section, None without one.
     """
 
     text: str
+    label: str
     done: bool
     line: int
     start: int
@@ -67,11 +70,14 @@ def find_tasks(body: str) -> Iterator[Task]:
         if is_within(structure.code, line) or is_within(comments, match.start("text")):
             continue
         section = sections[bisect_right(section_starts, match.start()) - 1]
-        due = _find_due(body, structure, line, match)
+        text = match["text"]
+        due, label = _read_due(text)
+        due = due or _find_planned_day(body, structure, line)
         mark, word = match["mark"], match["word"]
         start, stop = match.span("mark" if mark else "word")
         yield Task(
-            text=match["text"],
+            text=text,
+            label=label,
             done=mark not in _OPEN_MARKS if mark else word not in _OPEN_WORDS,
             line=line + 1,
             start=start,
@@ -79,7 +85,7 @@ def find_tasks(body: str) -> Iterator[Task]:
             due=due,
             date=due.text if due else section.date,
             heading=section.heading_path[-1] if section.heading_path else None,
-            tags=_tags(match["text"]),
+            tags=_tags(text),
         )
 
 
@@ -89,19 +95,35 @@ def tick(body: str, task: Task) -> str:
     return body[: task.start] + mark + body[task.stop :]
 
 
-def _find_due(body: str, structure: Structure, line: int, match: re.Match[str]) -> Period | None:
-    """Return the date in the item: marked as due, at its beginning, or in the lines below it."""
-    text = match["text"]
+def _read_due(text: str) -> tuple[Period | None, str]:
+    """Return the date in an item, marked as due or at its beginning, and the text without it."""
     for marker in _DUE.finditer(text):
-        if found := leading_date(text[marker.end() : marker.end() + _MAX_DATE_CHARACTERS]):
-            return found[0]
+        end = marker.end()
+        found = leading_written_date(text[end : end + _MAX_DATE_CHARACTERS])
+        if found and len(found[0].text) > len("2026"):
+            return found[0], _without_date(text, found[0], marker.start(), end + found[1])
     if listed := parse_list_date(f"- {text}"):
-        return listed[0]
+        return listed[0], _without_date(text, listed[0], 0, listed[1] - len("- "))
+    return None, text
+
+
+def _find_planned_day(body: str, structure: Structure, line: int) -> Period | None:
+    """Return the date of Logseq's DEADLINE or SCHEDULED in the lines below an item."""
     for below in structure.starts[line + 1 : line + 3]:
         if planned := _LOGSEQ_DUE.match(body, below):
-            found = leading_date(body[planned.end() : planned.end() + len("2026-11-20")])
+            found = leading_date(body[planned.end() : planned.end() + _DAY_LENGTH])
             return found[0] if found else None
     return None
+
+
+def _without_date(text: str, date: Period, start: int, stop: int) -> str:
+    """Return a text without a day in it, and without the punctuation around that day."""
+    if len(date.text) != _DAY_LENGTH:  # a time or a month says more than its last day
+        return text
+    before, after = text[:start].rstrip(" \t([,;:–—-"), text[stop:].lstrip(")]").strip()
+    if not before:
+        return after.lstrip(",;:–—- ") or text
+    return before + ("" if not after or after[0] in ",.;:!?)" else " ") + after
 
 
 def _tags(text: str) -> tuple[str, ...]:

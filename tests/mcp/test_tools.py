@@ -235,9 +235,7 @@ def test_a_write_is_undone_and_done_again(notes: Brain) -> None:
 def test_a_task_is_listed_and_ticked(notes: Brain) -> None:
     called(notes, "brain_put", slug="lists/errands", content="- [ ] Post the letter @2026-11-15\n")
     listed = called(notes, "brain_tasks", slug="errands").document["tasks"]
-    assert [(task["text"], task["due"]) for task in listed] == [
-        ("Post the letter @2026-11-15", "2026-11-15")
-    ]
+    assert [(task["text"], task["due"]) for task in listed] == [("Post the letter", "2026-11-15")]
     day = called(notes, "brain_today").document
     assert [task["number"] for task in day["overdue"]] == [listed[0]["number"]]
     ticked = called(notes, "brain_done", number=listed[0]["number"]).document

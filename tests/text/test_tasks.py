@@ -67,11 +67,41 @@ def test_nested_tasks_are_tasks_of_their_own() -> None:
         ("Pay due: 2026-13-40", None),
         ("Pay the bill of 2026-11-20", None),
         ("Pay due: never", None),
+        ("Pay due by 2026-11-20", "2026-11-20"),
+        ("Pay by 20 November 2026", "2026-11-20"),
+        ("Pay, due on Nov 20, 2026", "2026-11-20"),
+        ("Zahlen bis zum 20.11.2026", "2026-11-20"),
+        ("Zahlen (fällig am 20. November 2026)", "2026-11-20"),
+        ("Read the novel by Sara", None),
+        ("Learn to swim by 2027", None),
     ],
 )
 def test_the_due_date_is_in_the_item(text: str, due: str | None) -> None:
     (task,) = find_tasks(f"- [ ] {text}\n")
     assert (task.due.last if task.due else None) == due
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Pay 📅 2026-11-20", "Pay"),
+        ("Pay 📅2026-11-20 ⏫", "Pay ⏫"),
+        ("Pay [due:: 2026-11-20]", "Pay"),
+        ("Pay (due 2026-11-20), then rest", "Pay, then rest"),
+        ("Mira: icons — by 20 November 2026.", "Mira: icons."),
+        ("Pay @due(2026-11-20) the bill", "Pay the bill"),
+        ("2026-11-20: Pay", "Pay"),
+        ("Due 2026-11-20: pay", "pay"),
+        ("due 2026-11-20", "due 2026-11-20"),
+        ("Pay (late) due 2026-11-20", "Pay (late)"),
+        ("Pay 📅 2026-11", "Pay 📅 2026-11"),
+        ("Pay 📅 2026-11-20 14:00", "Pay 📅 2026-11-20 14:00"),
+        ("Pay the bill of 2026-11-20", "Pay the bill of 2026-11-20"),
+    ],
+)
+def test_the_label_is_the_text_without_its_due_day(text: str, label: str) -> None:
+    (task,) = find_tasks(f"- [ ] {text}\n")
+    assert (task.text, task.label) == (text, label)
 
 
 def test_logseq_writes_the_deadline_below() -> None:
