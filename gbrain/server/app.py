@@ -108,7 +108,10 @@ class Api:
         return Response(data, headers={"Cache-Control": "no-store"}, media_type=kind)
 
     async def exchange(self, request: Request) -> Response:
-        """Answer with a token for the code that gbrain ui put into the address of the page."""
+        """Answer with a token for the code that gbrain ui put into the address of the page.
+
+        `read_only` says that every write will be refused, so that the page offers none.
+        """
         code = (await read_object(request)).get("code")
         if not isinstance(code, str):
             raise UsageError("code is missing", hint='For example: {"code": "..."}')
@@ -119,7 +122,7 @@ class Api:
                 hint="gbrain ui opens the page with a new one.",
                 code="unauthorized",
             )
-        return json_response({"token": secret})
+        return json_response({"token": secret, "read_only": self._read_only})
 
     async def openapi(self, request: Request) -> Response:
         """Answer with the description of all routes."""

@@ -98,8 +98,8 @@ def _session_operation() -> Document:
     body = arguments_schema(("code",), code=text_schema("Code that gbrain ui issued.", 200))
     token: Schema = {
         "type": "object",
-        "properties": {"token": {"type": "string"}},
-        "required": ["token"],
+        "properties": {"token": {"type": "string"}, "read_only": {"type": "boolean"}},
+        "required": ["token", "read_only"],
     }
     return {
         "operationId": "post_session",

@@ -61,7 +61,7 @@ class Served:
 
 
 @contextmanager
-def _serving(brain: Path, notes: Path) -> Iterator[Served]:
+def _serving(brain: Path, notes: Path, *options: str) -> Iterator[Served]:
     names = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "HOME", "LOCALAPPDATA")
     environment = {
         **os.environ,
@@ -75,7 +75,7 @@ def _serving(brain: Path, notes: Path) -> Iterator[Served]:
     unready.run("import", str(notes))
     token = json.loads(unready.run("token", "add", "tests", "--json"))["secret"]
     process = subprocess.Popen(
-        [*PROGRAM, "ui", "--no-browser"],
+        [*PROGRAM, "ui", "--no-browser", *options],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -91,13 +91,13 @@ def _serving(brain: Path, notes: Path) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def serve() -> Iterator[Callable[[Path, Path], Served]]:
-    """`serve(brain, notes)` imports a folder into a brain and serves it until the module ends.
+def serve() -> Iterator[Callable[..., Served]]:
+    """`serve(brain, notes, *options)` imports a folder and serves it until the module ends.
 
     The home folder of its commands is the folder of the brain.
     """
     with ExitStack() as running:
-        yield lambda brain, notes: running.enter_context(_serving(brain, notes))
+        yield lambda *arguments: running.enter_context(_serving(*arguments))
 
 
 @pytest.fixture(scope="module")

@@ -282,7 +282,7 @@ def test_a_thought_is_captured_and_a_due_task_listed(open_page: Open, served: Se
 
 def test_a_late_task_is_marked_and_links_have_their_labels(open_page: Open) -> None:
     page = open_page("#/tasks")
-    page.wait_for_selector(".rows li.late:has-text('task and/or due: 2026-11-10')")
+    page.wait_for_selector(".rows li.late:has-text('task and/or')")
 
 
 # --- editing -----------------------------------------------------------------------------------
@@ -338,6 +338,35 @@ def test_a_page_that_does_not_exist_can_be_written(open_page: Open, served: Serv
     page.wait_for_selector("text=Saved as version 1.")
     page.click("article a.no-page")
     page.wait_for_selector("text=new/second-idea · new page")
+
+
+def test_a_read_only_page_offers_no_change(
+    serve: Callable[..., Served], browser: Any, embedded_sample: Path, tmp_path: Path
+) -> None:
+    shutil.copy(embedded_sample, tmp_path / "brain.db")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "rope.md").write_text("# Rope\n\n- [ ] buy rope\n\n[[no such page]]\n")
+    served = serve(tmp_path / "brain.db", tmp_path / "notes", "--read-only")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(served.address)
+    page.wait_for_selector("text=Written this week")
+    assert page.locator("text=Capture").count() == 0
+    page.goto(f"{served.url}#/tasks")
+    page.wait_for_selector("main:has-text('buy rope')")
+    assert page.locator("main input[type=checkbox]:enabled").count() == 0
+    # Another tab learns it from this one.
+    other = context.new_page()
+    other.goto(f"{served.url}#/page/rope")
+    other.wait_for_selector("article:has-text('buy rope')")
+    assert other.locator("article input[type=checkbox]").is_disabled()
+    assert other.locator(".bar >> text=History").count() == 1
+    assert other.locator(".bar >> text=Edit").count() == 0
+    other.click("article a.no-page")
+    other.wait_for_selector("main:has-text('no-such-page')")
+    assert other.locator("textarea").count() == 0
+    assert other.locator("text=Write this page").count() == 0
+    context.close()
 
 
 # --- what goes wrong -----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // The page in the browser: which view is shown, and the keys that work everywhere.
 
 import { html, nothing, render } from "./vendor/lit-html/lit-html.js";
-import { startSession } from "./requests.js";
+import { isReadOnly, startSession } from "./requests.js";
 import { editorView, openEditor, save } from "./editor.js";
 import { finder, finderView, focusSearch, loadFilters, moveSelection, openSelected, search } from "./finder.js";
 import { graphView, openGraph } from "./graph_view.js";
@@ -24,9 +24,11 @@ const VIEWS = {
 
 const KEYS = [
   ["/", "search"], ["↑ ↓", "choose a hit"], ["Enter", "open it"], ["Esc", "leave the field, close"],
-  ["r e h g", "read, edit, history, graph of the page"], ["Ctrl S", "save"],
+  ["r h g", "read, history, graph of the page"], ["e", "edit it"], ["Ctrl S", "save"],
   ["c", "context for an LLM"], ["t", "today"], ["?", "this help"],
 ];
+
+const WRITING_KEYS = ["e", "Ctrl S"];
 
 let current = { view: "today", slug: "", parameters: {} };
 // Why the view of the address could not be loaded; the view before must not stand under it.
@@ -38,7 +40,7 @@ function app() {
   document.getElementById("app").toggleAttribute("data-open", open);
   return html`${finderView(current)}<main tabindex="-1">${failure ? failureView() : VIEWS[current.view][1]()}</main>
     <dialog aria-label="Keyboard help"><h2>Keys</h2>
-      <dl>${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
+      <dl>${KEYS.filter(([key]) => !(isReadOnly() && WRITING_KEYS.includes(key))).map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
       <form method="dialog"><button>Close</button></form></dialog>${toastView()}`;
 }
 
@@ -62,6 +64,8 @@ function route() {
 
 async function openAddress() {
   const wanted = readAddress();
+  // A link to a page that nobody has written yet leads to the editor.
+  if (wanted.view === "edit" && isReadOnly()) wanted.view = "page";
   const [open] = VIEWS[wanted.view] ?? VIEWS.today;
   failure = await open(wanted.slug, wanted.parameters).then(() => null, (error) => error);
   if (failure && !failure.status && failure.code !== "no_server") console.error(failure);

@@ -1,7 +1,7 @@
 // Views of the whole brain: what today brings, open tasks, the timeline, and context for an LLM.
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { get, post } from "./requests.js";
+import { get, isReadOnly, post } from "./requests.js";
 import { currentFilters, finder, queryFilters } from "./finder.js";
 import { address, counted, guard, joined, redraw, say } from "./screen.js";
 
@@ -26,9 +26,7 @@ export function todayView() {
   const { date, overdue, due, entries, written, written_total: total } = agenda;
   const quiet = !overdue.length && !due.length && !entries.length;
   return html`${bar(`Today, ${date}`)}<div class="sheet">
-    <form class="capture" @submit=${capture}>
-      <input name="text" dir="auto" placeholder="Write a thought to the inbox" aria-label="Write a thought to the inbox" autocomplete="off">
-      <button class="primary">Capture</button></form>
+    ${isReadOnly() ? nothing : captureView()}
     ${overdue.length ? html`<h2>Overdue</h2>${tasksView(overdue, openToday)}` : nothing}
     ${due.length ? html`<h2>Due today</h2>${tasksView(due, openToday)}` : nothing}
     ${entries.length ? html`<h2>Dated today</h2>${entriesView(entries)}` : nothing}
@@ -37,6 +35,10 @@ export function todayView() {
     <ul class="rows">${written.map((page) => html`<li><a href=${address("page", page.slug)}>${page.title}</a>
       <small>${joined(page.slug, page.updated_at.slice(0, 10))}</small></li>`)}</ul></div>`;
 }
+
+const captureView = () => html`<form class="capture" @submit=${capture}>
+  <input name="text" dir="auto" placeholder="Write a thought to the inbox" aria-label="Write a thought to the inbox" autocomplete="off">
+  <button class="primary">Capture</button></form>`;
 
 function capture(event) {
   event.preventDefault();
@@ -72,7 +74,7 @@ export function tasksPage() {
 function tasksView(list, reload) {
   return html`<ul class="rows">${list.map((task) => html`
     <li class=${task.due && task.due < agenda.date ? "late" : ""}><label>
-      <input type="checkbox" .checked=${task.done} @change=${() => guard(() => finish(task, reload))}><bdi>${plain(task.text)}</bdi></label>
+      <input type="checkbox" .checked=${task.done} ?disabled=${isReadOnly()} @change=${() => guard(() => finish(task, reload))}><bdi>${plain(task.text)}</bdi></label>
       <div><small>${task.due ? html`<span class="due">due ${task.due}</span> · ` : nothing}
         <a href=${address("page", task.slug, { line: task.line })}>${task.title}</a></small></div></li>`)}</ul>`;
 }

@@ -1,7 +1,7 @@
 // One page: its text with links, images and tasks, its facts, and what links to it.
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { encodeSlug, get, imageAddress, put } from "./requests.js";
+import { encodeSlug, get, imageAddress, isReadOnly, put } from "./requests.js";
 import { setFilter } from "./finder.js";
 import { address, counted, explain, guard, joined, moment, redraw, say } from "./screen.js";
 import { draftOf, dropDraft } from "./editor.js";
@@ -76,7 +76,7 @@ async function showImage(slug, image) {
 function prepareTask(page, box) {
   const line = Number(box.closest("[data-line]")?.dataset.line);
   box.type = "checkbox";
-  box.disabled = !line;
+  box.disabled = !line || isReadOnly();
   box.addEventListener("change", () => guard(async () => {
     const text = tickLine(page.text, line, box.checked);
     await put(`/api/pages/${encodeSlug(page.slug)}`, { content: text, expected_version: page.version })
@@ -111,7 +111,7 @@ export function pageBar(view, slug) {
   return html`<div class="bar">
     <a class="button back" href="#/" aria-label="Back to the list">‹</a>
     <span class="slug" title=${slug}>${slug}</span>
-    ${link("page", "Read", "r")} ${link("edit", "Edit", "e")} ${link("history", "History", "h")}
+    ${link("page", "Read", "r")} ${isReadOnly() ? nothing : link("edit", "Edit", "e")} ${link("history", "History", "h")}
     ${link("graph", "Graph", "g")}
   </div>`;
 }
@@ -124,7 +124,8 @@ export function pageView() {
 
 function missingView() {
   return html`<div class="notice"><p>${explain(shown.missing)}</p>
-    <div class="actions"><a class="button" href=${address("edit", shown.slug)}>Write this page</a></div></div>`;
+    ${isReadOnly() ? nothing : html`<div class="actions">
+      <a class="button" href=${address("edit", shown.slug)}>Write this page</a></div>`}</div>`;
 }
 
 function contentView() {
@@ -147,7 +148,7 @@ function contentView() {
 
 function draftView(page) {
   const draft = draftOf(page.slug);
-  if (!draft || draft.text === page.text) return nothing;
+  if (!draft || draft.text === page.text || isReadOnly()) return nothing;
   return html`<div class="notice"><p>This page has a draft that is not saved.</p><div class="actions">
     <a class="button" href=${address("edit", page.slug)}>Continue</a>
     <button @click=${() => { dropDraft(page.slug); redraw(); }}>Discard the draft</button></div></div>`;

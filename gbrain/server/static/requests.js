@@ -1,10 +1,14 @@
 // Requests to the server this page came from, and the token that each of them carries.
 
 const TOKEN_KEY = "gbrain-token";
+const READ_ONLY_KEY = "gbrain-read-only";
 // Long enough for another tab of this browser to answer.
 const OTHER_TAB_MS = 150;
 
 let token = sessionStorage.getItem(TOKEN_KEY);
+
+// Whether the server refuses every change, as after `gbrain ui --read-only`.
+export const isReadOnly = () => sessionStorage.getItem(READ_ONLY_KEY) === "true";
 
 export class ApiError extends Error {
   constructor(status, { code, message, hint }) {
@@ -19,12 +23,12 @@ export async function startSession() {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code) {
     history.replaceState(null, "", location.pathname);
-    keepToken((await request("POST", "/api/session", { code })).token);
+    keepToken(await request("POST", "/api/session", { code }));
   }
   const tabs = new BroadcastChannel(TOKEN_KEY);
   if (!token) await askOtherTabs(tabs);
   tabs.onmessage = ({ data }) => {
-    if (data.asks && token) tabs.postMessage({ token });
+    if (data.asks && token) tabs.postMessage({ token, read_only: isReadOnly() });
   };
   return Boolean(token);
 }
@@ -34,7 +38,7 @@ function askOtherTabs(tabs) {
     const timer = setTimeout(resolve, OTHER_TAB_MS);
     tabs.onmessage = ({ data }) => {
       if (!data.token) return;
-      keepToken(data.token);
+      keepToken(data);
       clearTimeout(timer);
       resolve();
     };
@@ -42,9 +46,10 @@ function askOtherTabs(tabs) {
   });
 }
 
-function keepToken(value) {
-  token = value;
-  sessionStorage.setItem(TOKEN_KEY, value);
+function keepToken(session) {
+  token = session.token;
+  sessionStorage.setItem(TOKEN_KEY, token);
+  sessionStorage.setItem(READ_ONLY_KEY, session.read_only);
 }
 
 // The path of a slug: its parts are encoded, the slashes between them are not.
