@@ -7,6 +7,7 @@ languages compare letters, which takes a longer text than a question, and megaby
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
 from gbrain.text.slug import fold_name
@@ -203,6 +204,23 @@ _OPENINGS = {
     "pt": ("como esta", "como vai"),
     "nl": ("hoe is", "hoe was"),
 }
+_GERMAN_PARTICIPLE = (
+    r"\w+ \w+ .*\b(?:(?:ab|an|auf|aus|bei|da|durch|ein|fest|her|hin|los|mit|nach|um|unter|vor|weg"
+    r"|weiter|wieder|zu|zuruck|zusammen)?ge\w{2,}(?:t|en)|\w{2,}iert)"
+)
+# Whole questions by their first word, a verb or question word that is also English, a name or an
+# abbreviation: its second word or its participle shows the language ("Hat Ben angerufen?").
+_WHOLE_QUESTIONS = {
+    "hat": ("de", _GERMAN_PARTICIPLE),
+    "ist": ("de", _GERMAN_PARTICIPLE),
+    "war": ("de", _GERMAN_PARTICIPLE),
+    "wo": ("de", r"wo (?:wohn|lieg|steh|leb|arbeite|bleib|komm|geh|kauf|find)(?:e|t|en|et)\b.*"),
+    "was": ("de", r"was (?:macht|sagt|kostet|isst|trinkt|kommt|braucht|heisst|passiert)\b.*"),
+    "ha": ("es", r"ha \w{2,}[ai]do\b.*"),
+    "han": ("es", r"han \w{2,}[ai]do\b.*"),
+    "hai": ("it", r"hai \w{2,}[aiu]to\b.*"),
+    "ho": ("it", r"ho \w{2,}[aiu]to\b.*"),
+}
 
 # English words too, abbreviations and names: they hardly show that a question is foreign.
 _ENGLISH_TOO = frozenset(
@@ -251,6 +269,7 @@ def question_languages(words: Iterable[str]) -> tuple[str, ...]:
     """
     written = {fold_name(part): part for word in words for part in _split_compound(word)}
     opening = " ".join([*written][:2])
+    whole = _read_whole_question([*written])
     english = sum(
         _HALF_SURE if word in _ENGLISH_TOO else _SURE for word in written.keys() & STOP_WORDS
     )
@@ -259,13 +278,19 @@ def question_languages(words: Iterable[str]) -> tuple[str, ...]:
     for language, table in _SIGNS.items():
         found = written.keys() & table
         evidence = sum(_evidence(word, written[word]) for word in found)
-        evidence += _SURE if opening in _OPENINGS.get(language, ()) else 0
+        evidence += _SURE if language == whole or opening in _OPENINGS.get(language, ()) else 0
         score = evidence, len(found)
         if score > best:
             best, languages = score, []
         if score == best:
             languages.append(language)
     return tuple(languages)
+
+
+def _read_whole_question(words: list[str]) -> str | None:
+    """Return the language that the first word of a question and its verb show together."""
+    language, pattern = _WHOLE_QUESTIONS.get(words[0] if words else "", ("", ""))
+    return language if pattern and re.fullmatch(pattern, " ".join(words)) else None
 
 
 def _evidence(word: str, written: str) -> int:

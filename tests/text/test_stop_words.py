@@ -32,6 +32,12 @@ def words_kept(question: str) -> str:
         ("Wo war Anna?", "Anna"),
         ("Come sta Anna?", "Anna"),
         ("Comment va Marie ?", "Marie"),
+        ("Hat Ben angerufen?", "Ben angerufen"),
+        ("Ist Jonas gestern umgezogen?", "Jonas gestern umgezogen"),
+        ("Hat Mira den Tisch reserviert?", "Mira Tisch reserviert"),
+        ("Wo wohnt Ben?", "wohnt Ben"),
+        ("Was kostet Hotel Kyoto?", "kostet Hotel Kyoto"),
+        ("¿Ha llamado Ben?", "llamado Ben"),
     ],
 )
 def test_function_words_of_the_language_are_dropped(question: str, kept: str) -> None:
@@ -52,6 +58,11 @@ def test_function_words_of_the_language_are_dropped(question: str, kept: str) ->
         ("man in black", "man black"),
         ("Was Will in Rome in July", "Rome July"),
         ("Avril and Julio", "Avril Julio"),
+        ("hat trick", "hat trick"),
+        ("War gentlemen", "War gentlemen"),
+        ("war diaries of a general", "war diaries general"),
+        ("HA proxy timeout", "HA proxy timeout"),
+        ("WO patent number", "WO patent number"),
     ],
 )
 def test_english_words_that_look_foreign_are_kept(question: str, kept: str) -> None:
