@@ -25,6 +25,8 @@ FOREIGN_MONTHS |= {"jänner": 1, "fevrier": 2, "marco": 3, "maerz": 3, "aout": 8
 # Leads that are words of English, or of names in it: "a mars bar", "El Mayo".
 _LEADS_IN_ENGLISH = frozenset("in am a ad no le el il du en em ab tot".split())
 _LEADS_OF_DAYS = frozenset("am le el il vom".split())
+# Months that are other things in English: a planet, a drink, a sauce, names.
+_NAMES_TOO = frozenset("mars mai mei marco avril mayo julio juli juni augustus".split())
 
 
 def _table(rows: str) -> dict[str, str]:
@@ -316,10 +318,11 @@ def _is_clearly_dated(language: str, match: re.Match[str]) -> bool:
 
 def _is_name(match: re.Match[str]) -> bool:
     """Tell whether a month in a text of no clear language is none: "3 mars bars", "El Mayo"."""
-    lead, day, _, _ = match.groups()
+    lead, day, name, _ = match.groups()
     before_words = re.match(r"\s+[^\W\d_]", match.string[match.end() :]) is not None
     if day:
-        return not lead and before_words
+        english = match.string.isascii() and name.lower() in _NAMES_TOO
+        return english and not lead and before_words
     return bool(lead) and lead.lower() in _LEADS_OF_DAYS
 
 

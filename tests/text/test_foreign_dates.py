@@ -123,6 +123,8 @@ def test_a_month_of_another_language_is_an_ordinary_word(question: str) -> None:
         ("3 mars", "2026-03-03 2026-03-03"),
         ("Rechnung 3 mars", "2026-03-03 2026-03-03"),
         ("3 mai dentiste avec Julie", "2026-05-03 2026-05-03"),
+        ("3 mars réunion", "2026-03-03 2026-03-03"),
+        ("3 marzo riunione", "2026-03-03 2026-03-03"),
     ],
 )
 def test_a_clear_date_of_another_language_is_read(question: str, days: str) -> None:
