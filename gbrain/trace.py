@@ -14,7 +14,7 @@ Detail = str | int | float | bool | None | list[str] | list[PageScore]
 
 
 class Stage:
-    """A stage of a query; `ms` is wall-clock time in milliseconds, `detail` is for `--explain`."""
+    """A stage of a query; `ms` is wall-clock time, `detail` what `--debug` prints of it."""
 
     __slots__ = ("detail", "ms", "name")
 

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from gbrain.messages import counted, did_you_mean, one_line, printable, without_newlines
 from gbrain.text.snippet import MARK_OFF, MARK_ON
-from gbrain.trace import SCORES
+from gbrain.trace import SCORES, Detail, Stage
 from gbrain.types import Answer, ContextChunk, Hit
 
 _MAX_CLOSEST_PAGES = 3
@@ -18,6 +18,10 @@ LANE_NAMES = {
     "sms": "name", "fts": "keyword", "vector": "vector", "graph": "graph",
     "associative": "associative", "rerank": "reranker",
 }  # fmt: skip
+# What a screen calls the keys of a stage's trace, where JSON has an older name.
+_DETAIL_NAMES = {"passages": "chunks"}
+# The trace detail of the retry ladder, which gbrain explain prints as a separate section.
+RUNGS = "rungs"
 _MODE_NAMES = {
     "bm25": "by keyword", "semantic": "by vector", "hybrid": "by keyword and vector",
 }  # fmt: skip
@@ -156,13 +160,30 @@ def _heading_name(line: re.Match[str]) -> str:
     return line[1].rstrip().rstrip("#").strip()
 
 
+def stage_name(stage: Stage) -> str:
+    """Return the name of a stage for a screen; JSON keeps the older names of lanes."""
+    return LANE_NAMES.get(stage.name, stage.name)
+
+
+def stage_detail(stage: Stage, *, rungs: bool = True) -> str:
+    """Return what a stage did, without scores; `rungs` includes those of the retry ladder."""
+    hidden = (SCORES,) if rungs else (SCORES, RUNGS)
+    return ", ".join(
+        f"{_DETAIL_NAMES.get(name, name)} {'; '.join(detail_list(value))}"
+        for name, value in stage.detail.items()
+        if value not in (None, []) and name not in hidden
+    )
+
+
+def detail_list(value: Detail) -> list[str]:
+    """Return a value of a stage's trace as a list of texts."""
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
+
+
 def stage_lines(answer: Answer) -> Iterator[str]:
     """Yield what each stage of the query did, the scores of its first pages, and the total time."""
     for stage in answer.trace.stages:
-        detail = ", ".join(
-            f"{name} {value}" for name, value in stage.detail.items() if name != SCORES
-        )
-        yield f"{stage.name:14} {stage.ms:8.2f} ms  {detail}"
+        yield f"{stage_name(stage):14} {stage.ms:8.2f} ms  {stage_detail(stage)}"
         scores = stage.detail.get(SCORES)
         for page in scores if isinstance(scores, list) else ():
             if isinstance(page, dict):

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from gbrain.messages import counted, one_line, without_newlines
 from gbrain.output import screen
-from gbrain.output.answer_text import LANE_NAMES, phrase_reason
+from gbrain.output.answer_text import (
+    LANE_NAMES,
+    RUNGS,
+    detail_list,
+    phrase_reason,
+    stage_detail,
+    stage_name,
+)
 from gbrain.output.explain_document import scope_document
 from gbrain.output.plots import bar
 from gbrain.search import threshold
@@ -16,15 +23,11 @@ from gbrain.search.explain.why_not import WhyNot
 from gbrain.search.intent import Intent
 from gbrain.search.pipeline import StageResults
 from gbrain.text.query_tree import describe_query
-from gbrain.trace import SCORES, Detail
 from gbrain.types import Answer, LaneResult, Ranked
 
 # Pages shown of each lane and stage, so that all stages fit on one screen.
 _MAX_PAGES = 5
 _MAX_BOOSTED_PAGES = 10
-
-# The trace detail of the retry ladder, which is printed as a separate section.
-_RUNGS = "rungs"
 
 
 def show_explanation(
@@ -60,8 +63,8 @@ def _sections(
     yield "Query", list(_query_lines(answer, results))
     yield "Page name", [_short_circuit_line(results)]
     for stage in answer.trace.stages:
-        if _RUNGS in stage.detail:
-            yield "Retry ladder", [one_line(rung) for rung in _as_list(stage.detail[_RUNGS])]
+        if RUNGS in stage.detail:
+            yield "Retry ladder", [one_line(rung) for rung in detail_list(stage.detail[RUNGS])]
     if results.lanes.by_name:
         for lane, found in results.lanes.by_name.items():
             title = f"{LANE_NAMES[lane].capitalize()} lane"
@@ -265,14 +268,6 @@ def _threshold_lines(answer: Answer, results: StageResults) -> Iterator[str]:
 def _time_lines(answer: Answer) -> Iterator[str]:
     longest = max((stage.ms for stage in answer.trace.stages), default=0)
     for stage in answer.trace.stages:
-        detail = ", ".join(
-            f"{name} {'; '.join(_as_list(value))}"
-            for name, value in stage.detail.items()
-            if value not in (None, []) and name not in (_RUNGS, SCORES)
-        )
         share = bar(stage.ms, longest, 12)
-        yield f"{stage.name:14} {stage.ms:8.2f} ms {share:12} {one_line(detail)}"
-
-
-def _as_list(value: Detail) -> list[str]:
-    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
+        detail = one_line(stage_detail(stage, rungs=False))
+        yield f"{stage_name(stage):14} {stage.ms:8.2f} ms {share:12} {detail}".rstrip()

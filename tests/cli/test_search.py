@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -112,7 +113,10 @@ def test_debug_tells_each_stage(run, sample):
     assert [stage["stage"] for stage in stages] == [
         "parse", "short_circuit", "fts", "fuse", "boost", "cut", "text", "verdict",
     ]  # fmt: skip
-    assert run("search", "backup", "--debug").stderr.startswith("parse")
+    printed = run("search", "backup", "--debug").stderr
+    assert printed.startswith("parse")
+    assert re.search(r"^keyword +[0-9.]+ ms  pages \d+, chunks \d+$", printed, re.MULTILINE)
+    assert "None" not in printed
 
 
 @pytest.mark.parametrize(
