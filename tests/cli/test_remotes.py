@@ -570,6 +570,19 @@ def test_what_a_reader_wrote_without_the_server_can_be_taken_back(
     assert (got.stdout_bytes, got.stderr) == (PAGE, "")
 
 
+def test_a_server_that_takes_no_writes_is_one_to_read_from(run, team: str, tmp_path: Path) -> None:
+    """A standby, or a role or database whose transactions are read-only."""
+    url = f"{team}?options=-cdefault_transaction_read_only%3Don"
+    written = run("put", "new", "--db", url, "--json", stdin=b"# New\n")
+    assert (written.exit_code, written.error["code"]) == (1, "refused")
+    assert "You may only read" in written.error["message"]
+    own = tmp_path / "own.db"
+    run("clone", url, own)
+    run("put", "new", "--db", own, stdin=b"# New\n")
+    refused = run("push", "--db", own, "--json")
+    assert (refused.exit_code, refused.error["code"]) == (1, "refused")
+
+
 def test_a_server_without_the_extra_is_explained(
     run, brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:

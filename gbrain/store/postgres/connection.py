@@ -279,7 +279,8 @@ def explain_error(error: Error, url: str, *, lost: bool = False, password: str =
             hint="Check the network and that the server runs; nothing was lost.",
         )
     reason = redact(error.diag.message_primary or type(error).__name__, password)
-    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+    no_right = psycopg.errors.InsufficientPrivilege | psycopg.errors.ReadOnlySqlTransaction
+    if isinstance(error, no_right):
         return Refused(
             f"{server} does not allow this: {reason}",
             hint="Ask its owner for the rights of a writer: gbrain remote roles prints the SQL.",

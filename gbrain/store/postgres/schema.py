@@ -113,7 +113,7 @@ _SELECT_STATE: LiteralString = (
     "SELECT schema_version, identity, sequence, vector_sequence, indexed_to, is_counted, "
     "pg_catalog.to_regclass('gbrain.vectors') IS NOT NULL, "
     "pg_catalog.has_table_privilege('gbrain.pages', 'INSERT') "
-    "AND NOT pg_catalog.pg_is_in_recovery() FROM gbrain.state"
+    "AND NOT pg_catalog.current_setting('transaction_read_only')::boolean FROM gbrain.state"
 )
 
 
