@@ -94,11 +94,23 @@ class SharedStore:
             options["options"] = f"-c maintenance_work_mem={memory}MB"
         try:
             self.connection: Connection[Row] = psycopg.connect(
-                url, autocommit=True, prepare_threshold=None, **options
+                url, autocommit=True, prepare_threshold=None, client_encoding="UTF8", **options
             )
         except psycopg.Error as error:
             raise explain_error(error, self.url, password=_tried_password(error)) from None
         self._password = self.connection.info.password
+        self._require_unicode()
+
+    def _require_unicode(self) -> None:
+        """Raise GbrainError if the database cannot have every character, as a new one may not."""
+        encoding = self.connection.info.parameter_status("server_encoding")
+        if encoding not in (None, "UTF8"):
+            self.close()
+            raise GbrainError(
+                f"{redact(self.url)} has the encoding {encoding}, which cannot hold every note",
+                hint="Create a database for notes with: createdb -T template0 -E UTF8 -l C NAME",
+                code="bad_encoding",
+            )
 
     def __enter__(self) -> Self:
         return self

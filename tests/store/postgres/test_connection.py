@@ -9,9 +9,10 @@ import ssl
 import struct
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from tcp_proxy import run_tls_proxy
@@ -27,6 +28,8 @@ from gbrain.store.postgres.connection import (
 
 if TYPE_CHECKING:
     from postgres_server import Server
+
+MakeDatabase = Callable[[str], str]
 
 
 @pytest.mark.parametrize(
@@ -316,3 +319,40 @@ def test_a_second_thread_does_not_disturb_the_first(server_url: str) -> None:
     for thread in threads:
         thread.join()
     assert sorted(results) == [(0,), (1,), (2,), (3,)]
+
+
+@pytest.fixture
+def database_in(postgres_server: Server, new_database: Callable[[], str]) -> Iterator[MakeDatabase]:
+    """`database_in("LATIN1")` returns the URL of an empty database in this encoding."""
+    made: list[str] = []
+    new_database()
+
+    def make(encoding: str) -> str:
+        made.append(f"gbrain_test_{encoding.lower()}_{uuid4().hex[:8]}")
+        postgres_server.execute(
+            f"CREATE DATABASE {made[-1]} ENCODING '{encoding}' TEMPLATE template0 "
+            "LC_COLLATE 'C' LC_CTYPE 'C'"
+        )
+        return postgres_server.socket_url(made[-1])
+
+    yield make
+    for name in made:
+        postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_hold_every_note_is_refused(
+    database_in: MakeDatabase, encoding: str
+) -> None:
+    with pytest.raises(GbrainError, match=f"has the encoding {encoding}") as raised:
+        SharedStore(database_in(encoding))
+    assert "createdb -T template0 -E UTF8" in raised.value.hint
+
+
+def test_text_is_exchanged_in_unicode_whatever_the_environment_says(
+    server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    url = f"{server_url}?client_encoding=LATIN9"
+    with SharedStore(url) as store, store.transaction() as cursor:
+        assert cursor.execute("SELECT %s", ("日本",)).fetchone() == ("日本",)
