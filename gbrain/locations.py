@@ -1,4 +1,4 @@
-"""Where the default brain and the sockets of warm processes are, and which brains are shared.
+"""Where the default brain and the sockets of warm processes are, and which brains are URLs.
 
 The client of a warm process imports this: pathlib alone takes a third of the time Python needs to
 start.
@@ -34,9 +34,14 @@ def default_brain(environ: Mapping[str, str]) -> str:
     return os.path.join(folder, "gbrain", "brain.db")
 
 
-def is_shared_brain(name: str) -> bool:
-    """Return whether the name of a brain is the URL of a shared one."""
-    return name.lower().startswith(("postgresql://", "postgres://"))
+def is_url(name: str) -> bool:
+    """Return whether the name of a brain is a URL, or meant as one, and not a path.
+
+    With any scheme: a file of that name would be a new empty brain, with a password in its name.
+    The drive of a Windows path is not one.
+    """
+    first = name.partition("/")[0]
+    return len(first) > 2 and first.endswith(":")
 
 
 def runtime_folder(environ: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from gbrain.errors import UsageError
-from gbrain.locations import default_brain
+from gbrain.locations import default_brain, is_url
 
 
 def default_path() -> Path:
@@ -30,9 +30,9 @@ def resolve_brain(given: str | Path | None = None) -> Path:
     Raises UsageError for the URL of a server.
     """
     named = str(brain_path(Path(given) if given else None))
-    if named.startswith(("postgresql:/", "postgres:/")):
+    if is_url(named):
         raise UsageError(
-            "The URL of a shared brain cannot be used here",
+            "A URL cannot be used here",
             hint="Give the URL with --db to a command, or clone it: gbrain clone URL FILE.",
         )
     return Path(os.path.realpath(brain_path(Path(given) if given else None)))

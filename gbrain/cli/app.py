@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from gbrain.errors import UsageError
-from gbrain.locations import is_shared_brain
+from gbrain.locations import is_url
 from gbrain.server.client import brain_option
 
 EVERYDAY, PAGES, STRUCTURE, QUALITY = "Everyday", "Pages", "Structure", "Quality"
@@ -134,7 +134,7 @@ class Program(TyperGroup):
         words = sys.argv[1:] if args is None else list(args)
         self.json_wanted, self.words = "--json" in words, words
         named = brain_option(words) or os.environ.get("GBRAIN_DB", "")
-        if is_shared_brain(named):
+        if is_url(named):
             from gbrain.cli.shared_brain import run_on_replica
 
             return run_on_replica(named, words, lambda own: self._run(own, *rest, **extra))

@@ -35,7 +35,7 @@ def report(error: GbrainError, *, as_json: bool) -> None:
 
 def _redact(error: GbrainError) -> GbrainError:
     """Return the error without the password of a URL, which a user may have typed anywhere."""
-    if not re.search(r"(?i)postgres|password", error.message + error.hint):
+    if not re.search(r"(?i)postgres|password|:/", error.message + error.hint):
         return error
     from gbrain.store.postgres.address import redact
 

@@ -8,7 +8,7 @@ import os
 import sys
 from contextlib import suppress
 
-from gbrain.locations import is_shared_brain
+from gbrain.locations import is_url
 from gbrain.server.client import brain_option
 
 # EX_SOFTWARE of sysexits.h.
@@ -103,7 +103,7 @@ def run_command(words: list[str]) -> int:
 
 def _run_quickly(words: list[str]) -> int | None:
     """Run a query without Typer and return its exit code; None if Typer has to read its words."""
-    if is_shared_brain(brain_option(words) or os.environ.get("GBRAIN_DB", "")):
+    if is_url(brain_option(words) or os.environ.get("GBRAIN_DB", "")):
         return None
     from gbrain.cli.answers import run_query
     from gbrain.cli.quick_options import read_query

@@ -12,6 +12,7 @@ from gbrain.brain import clock
 from gbrain.cli.commands import Db, Json, Module, Quiet, examples
 from gbrain.cli.open_brain import open_brain
 from gbrain.errors import UsageError
+from gbrain.locations import is_url
 from gbrain.messages import counted
 from gbrain.output import remotes as output
 from gbrain.output import screen
@@ -247,10 +248,9 @@ def clone(
     """
     from gbrain.brain.replicas import DEFAULT_REMOTE, clone_brain
     from gbrain.paths import resolve_brain
-    from gbrain.store.postgres.address import is_server_url
 
     name, url = DEFAULT_REMOTE, source
-    if is_server_url(source):
+    if is_url(source):
         file = file or db
     else:
         with open_brain(db) as brain:

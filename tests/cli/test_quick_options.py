@@ -13,7 +13,7 @@ from gbrain.cli import search
 from gbrain.cli.app import program
 from gbrain.cli.main import run_command
 from gbrain.cli.quick_options import QuickQuery, read_query
-from gbrain.locations import is_shared_brain
+from gbrain.locations import is_url
 
 # Typer alone reads these.
 LEFT_TO_TYPER = {"--help", "-h", "--as-of", "--no-replica"}
@@ -148,7 +148,8 @@ def test_messages_and_exit_codes_are_those_of_typer(
     assert quick == (end.value.code, *capfd.readouterr())
 
 
-def test_the_url_of_a_shared_brain_is_recognised() -> None:
-    assert is_shared_brain("PostgreSQL://host/notes")
-    assert is_shared_brain("postgres://host/notes")
-    assert not is_shared_brain("postgresql.db")
+def test_a_brain_that_is_named_by_a_url_is_recognised() -> None:
+    for url in ("PostgreSQL://host/notes", "postgres://host", "mysql://host/db", "file:/a"):
+        assert is_url(url)
+    for path in ("postgresql.db", "a/b:/c", "/a:/b", "./a:/b", "C:/notes/brain.db", "a:b", ""):
+        assert not is_url(path)

@@ -380,7 +380,7 @@ def test_a_refused_login_is_an_error_and_not_an_old_answer(
 def test_the_library_explains_how_to_use_a_url() -> None:
     from gbrain.errors import UsageError
 
-    with pytest.raises(UsageError, match="cannot be used here"):
+    with pytest.raises(UsageError, match="URL cannot be used here"):
         Brain.open("postgresql://host/db")
 
 
@@ -404,17 +404,31 @@ SECRET = "hunter22x"
         ("pull", f"postgresql://me:{SECRET}@host/db"),
         ("sync", "--remote", f"postgresql://me:{SECRET}@host/db"),
         (f"postgresql://me:{SECRET}@host/db",),
+        ("remote", "add", "team", f"postgresql//me:{SECRET}@host/db"),
+        ("remote", "add", "team", f"postgres:/me:{SECRET}@host/db"),
+        ("clone", f"postgresql+psycopg://me:{SECRET}@host/db"),
+        ("search", "x", "--db", f"postgresql+psycopg://me:{SECRET}@host/db"),
+        ("capture", "x", "--db", f" postgresql://me:{SECRET}@host/db"),
+        ("capture", "x", "--db", f"mysql://me:{SECRET}@host/db"),
+        ("capture", "x", "--db", f"postgres:/me:{SECRET}@host/db"),
     ],
 )
 @pytest.mark.parametrize("json", [[], ["--json"]])
 def test_no_password_is_shown_or_stored(
-    run, brain: Brain, brain_path: Path, tmp_path: Path, words: tuple[str, ...], json: list[str]
+    run,
+    brain: Brain,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    json: list[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     done = run(*words, *json)
     assert done.exit_code in (1, 2)
     assert SECRET not in done.stdout + done.stderr
     assert done.stderr
     for file in tmp_path.rglob("*"):
+        assert SECRET not in str(file)
         if file.is_file():
             assert SECRET.encode() not in file.read_bytes()
 

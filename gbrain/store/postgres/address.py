@@ -14,19 +14,15 @@ _SECRET_PARAMETERS = (
 )  # fmt: skip
 # A shorter password would blank out ordinary words of a message.
 _MIN_REDACTED_CHARACTERS = 4
-_PASSWORD_IN_URL = r"(?i)(postgres(?:ql)?://[^\s:/@?]*:)\S*(?=@)"
+# Of any URL, and of one whose scheme is misspelt.
+_PASSWORD_IN_URL = r"(?i)([a-z][\w+.-]*(?::/{1,2}|//)[^\s:/@?]*:)\S*(?=@)"
 _PASSWORD_PARAMETER = rf"(?i)((?:{'|'.join(_SECRET_PARAMETERS)})=)('[^']*'|[^\s&]+)"
 _URL_PARAMETER = r"([?&][^\s=&]+=)[^\s&]+"
 
 
-def is_server_url(text: str) -> bool:
-    """Tell whether a brain is named by the URL of a PostgreSQL server and not by a path."""
-    return text.lower().startswith(_SCHEMES)
-
-
 def check_url(url: str) -> str:
     """Return the URL of a shared store; raise UsageError if it is none or has a password in it."""
-    if not is_server_url(url):
+    if not url.lower().startswith(_SCHEMES):
         raise UsageError(
             f"{redact(url)} is not the URL of a PostgreSQL database",
             hint="Write postgresql://host/database or postgresql://user@host:port/database.",
