@@ -47,6 +47,7 @@ class TimeAsked(NamedTuple):
     """The periods that a query asks about, the likeliest level first, and its other words.
 
     `has_pages` if something is dated inside them, `only_time` if there are no other words.
+    `words` are the terms that say the time and nothing else.
     `literal_slugs` are the pages that contain the query word for word, its date included.
     """
 
@@ -54,6 +55,7 @@ class TimeAsked(NamedTuple):
     levels: tuple[tuple[Period, ...], ...]
     has_pages: bool = False
     only_time: bool = False
+    words: tuple[Term, ...] = ()
     literal_slugs: frozenset[str] = frozenset()
 
     @property
@@ -71,14 +73,15 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
     question = split_question(query.semantic_text, today)
     if not question.levels:
         return None
-    asked = TimeAsked(query, question.levels)
+    kept = {term.words for term in parse_terms(question.rest)}
+    words = tuple(term for term in query.terms if not term.quoted and term.words not in kept)
+    asked = TimeAsked(query, question.levels, words=words)
     scope = query.scope._replace(periods=asked.spans)
     if not any_page(connection, scope):
         return asked
     asked = asked._replace(has_pages=True)
     if query.tree is not None or '"' in query.text:
         return asked
-    kept = {term.words for term in parse_terms(question.rest)}
     terms = tuple(term for term in query.terms if term.words in kept and not is_stop_term(term))
     specific = tuple(
         term
@@ -110,6 +113,11 @@ def _names_only_notes(
     if not all(len(t.words) == 1 and t.words[0].casefold() in _NOTE_WORDS for t in terms):
         return False
     return not any_page(connection, scope, fts_expression(terms))
+
+
+def is_dated_inside(connection: sqlite3.Connection, asked: TimeAsked, page_id: int) -> bool:
+    """Return whether a page or one of its entries is dated in the time asked about."""
+    return asked.has_pages and bool(chunks_inside(connection, (page_id,), asked.spans))
 
 
 def list_period(connection: sqlite3.Connection, asked: TimeAsked, settings: Settings) -> LaneResult:

@@ -122,6 +122,7 @@ class StageResults(NamedTuple):
     threshold: ThresholdResult
     noisy: Sequence[Ranked] | None = None
     settings: Settings | None = None
+    time: TimeAsked | None = None
 
 
 def run_query(
@@ -335,7 +336,7 @@ def _rank(
         others = tuple(slug for slug in boosted.superseded if slug != match.answer.slug)
         boosted = boosted._replace(superseded=others)
     return StageResults(
-        query, plan, *found[:4], fused, boosted, reranked, threshold, noisy, own_settings
+        query, plan, *found[:4], fused, boosted, reranked, threshold, noisy, own_settings, time
     )
 
 
@@ -394,8 +395,9 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
     short_circuit = results.name_match.how if results.name_match.answer else None
     with trace.stage("verdict") as detail:
         verdict = grade_answer(
-            connection, query, ranked, lanes.by_name, hits, settings, short_circuit=short_circuit
-        )
+            connection, query, ranked, lanes.by_name, hits, settings,
+            short_circuit=short_circuit, time=results.time,
+        )  # fmt: skip
         detail["grade"], detail["confidence"] = verdict.grade, verdict.confidence
     if rejects_answer(verdict.grade, settings):
         ranked, hits = [], ()

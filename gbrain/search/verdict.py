@@ -32,6 +32,7 @@ from gbrain.types import (
 )
 
 if TYPE_CHECKING:
+    from gbrain.search.date_search import TimeAsked
     from gbrain.search.other_person import OtherPerson
 
 # Logistic models of whether the first hit is right, fitted on half of the questions of six sets
@@ -86,6 +87,7 @@ def compute_verdict(
     across_languages: bool = False,
     foreign: bool = False,
     person: OtherPerson | None = None,
+    undated: str | None = None,
 ) -> Verdict:
     """Return the grade of an answer, with its reasons.
 
@@ -94,6 +96,7 @@ def compute_verdict(
     it can read. `across_languages` says that the best hit is in another language than the query,
     `foreign` that the query is not in English, or that this is not known.
     `person` is of whom the best hit says what fits, if the query asks about another person.
+    `undated` says why nothing of the time that the query asks about was found, None if it was.
     """
     if not ranked:
         return Verdict("nothing", 0.0, ("no page was found",))
@@ -110,6 +113,8 @@ def compute_verdict(
     missing = _missing_words(facts)
     about_words = _word_reasons(facts, covered, missing)
     reasons = list(about_words)
+    if undated:
+        reasons.insert(0, undated)
     # Of an unknown person the reasons say already that no page mentions them.
     if person and person.known:
         subject = "it is" if person.found == title else "the lines that fit are"
@@ -141,7 +146,7 @@ def compute_verdict(
         and _covered_share(beyond_title, pages, unknown=1.0) < _MIN_SHARE_BEYOND_TITLE
     )
     unsure = vector and across_languages and signal < _MIN_STRONG_SIGNAL_ACROSS
-    if lacks_words or person or unsure:
+    if lacks_words or person or unsure or undated:
         confidence = min(confidence, _MAX_CONFIDENCE_WITHOUT_IT)
     if vector and foreign:
         # Other languages have more forms of a word than are recognised. A page that lacks the words
@@ -242,8 +247,9 @@ def grade_answer(
     settings: Settings,
     *,
     short_circuit: str | None,
+    time: TimeAsked | None = None,
 ) -> Verdict:
-    """Return how well the pages answer the query."""
+    """Return how well the pages answer the query, which asks about `time`."""
     terms = query.terms
     if "fts" in lanes:
         terms = _replace_typos(terms, lanes["fts"].terms or lanes["fts"].suggested_terms)
@@ -256,6 +262,10 @@ def grade_answer(
         found = {candidate.chunk_id for candidate in ranked[0].lanes.values()}
         chunk_ids = [chunk_id for chunk_id in found if chunk_id is not None]
         facts = term_statistics(connection, terms, ranked[0].page_id, chunk_ids, pages)
+    undated = None
+    if time and ranked and not looked_up:
+        undated = _explain_undated(connection, time, terms, facts, ranked[0])
+        terms, facts = _without_time(time, terms, facts)
     calibrated, across_languages, foreign = False, False, False
     words = facts
     if ranked and "vector" in lanes and not looked_up:
@@ -289,7 +299,42 @@ def grade_answer(
         across_languages=across_languages,
         foreign=foreign,
         person=person,
+        undated=undated,
     )
+
+
+def _explain_undated(
+    connection: sqlite3.Connection,
+    time: TimeAsked,
+    terms: Sequence[Term],
+    facts: Sequence[TermStatistics],
+    best: Ranked,
+) -> str | None:
+    """Return why the best hit is not of the time asked about; None if it is or may be."""
+    from gbrain.search.date_search import is_dated_inside
+
+    written = [fact for term, fact in zip(terms, facts, strict=False) if term in time.words]
+    if best.slug in time.literal_slugs or (written and all(fact.in_top_hit for fact in written)):
+        return None
+    if is_dated_inside(connection, time, best.page_id):
+        return None
+    first = time.levels[0]
+    named = f", {first[0].text}" if len(time.levels) == len(first) == 1 else ""
+    if time.has_pages:
+        return f"it is not dated in the time asked about{named}"
+    return f"no page is dated in the time asked about{named}"
+
+
+def _without_time(
+    time: TimeAsked, terms: Sequence[Term], facts: Sequence[TermStatistics]
+) -> tuple[tuple[Term, ...], tuple[TermStatistics, ...]]:
+    """Return the terms and facts without words of the time that the best hit does not contain."""
+    kept = [
+        (term, fact)
+        for term, fact in zip(terms, facts, strict=False)
+        if fact.in_top_hit or term not in time.words
+    ]
+    return tuple(term for term, _ in kept), tuple(fact for _, fact in kept)
 
 
 def _find_other_page(

@@ -78,6 +78,24 @@ def test_words_of_a_date_count_when_nothing_is_of_that_time(notes: Brain) -> Non
 
 
 @pytest.mark.parametrize(
+    ("question", "grade", "reason"),
+    [
+        ("new rope for Ania last year", "partial", "it is not dated in the time asked about, 2025"),
+        ("new rope for Ania in 2019", "partial", "no page is dated in the time asked about, 2019"),
+        ("new rope for Ania in June", "partial", "no page is dated in the time asked about"),
+        ("rope for Ania last week", "strong", "it contains 2 of 2 words, 100% by weight"),
+        ("summer 2019 sailing plans", "strong", "it contains 4 of 4 words, 100% by weight"),
+    ],
+)
+def test_the_verdict_says_that_the_best_page_is_of_another_time(
+    notes: Brain, question: str, grade: str, reason: str
+) -> None:
+    notes.put("ideas/summer", b"# Plans\n\nIn summer 2019 we wanted to go sailing.\n")
+    verdict = notes.search(question).verdict
+    assert (verdict.grade, verdict.reasons[0], verdict.missing) == (grade, reason, ())
+
+
+@pytest.mark.parametrize(
     ("scope", "inside"),
     [
         (Scope(), True),
