@@ -20,7 +20,7 @@ from gbrain.store.scope import (
     dated_page_condition,
     select_pages,
 )
-from gbrain.store.vector_space import VectorSpace, check_size
+from gbrain.store.vector_space import VectorSpace, check_size, open_segment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,15 +87,7 @@ def _write(
     """Write (chunk, page, word), in the order of the chunks."""
     for segment, inside in groupby(rows, key=lambda row: row[0] // _SEGMENT_CHUNKS):
         key = (space.model_id, segment)
-        connection.execute(
-            f"INSERT OR IGNORE INTO {space.chunk_slots} (model_id, segment, pairs) "
-            "VALUES (?, ?, zeroblob(?))",
-            (*key, _SEGMENT_BYTES),
-        )
-        rowid = connection.execute(
-            f"SELECT rowid FROM {space.chunk_slots} WHERE model_id = ? AND segment = ?", key
-        ).fetchone()[0]
-        with connection.blobopen(space.chunk_slots, "pairs", rowid) as blob:
+        with open_segment(connection, space.chunk_slots, "pairs", key, _SEGMENT_BYTES) as blob:
             for chunk_id, page_id, word in inside:
                 blob.seek(chunk_id % _SEGMENT_CHUNKS * _PAIR_BYTES)
                 blob.write(_pack(page_id, word))

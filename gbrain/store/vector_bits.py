@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace
+from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, open_segment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,16 +92,8 @@ def write_bits(
         return
     words = _word_count(space)
     for segment, slots in groupby(sorted(codes), key=lambda slot: slot // SEGMENT_SLOTS):
-        key = (space.model_id, segment)
-        connection.execute(
-            f"INSERT OR IGNORE INTO {space.bits} (model_id, segment, bits) "
-            "VALUES (?, ?, zeroblob(?))",
-            (*key, 8 * words * SEGMENT_SLOTS),
-        )
-        rowid = connection.execute(
-            f"SELECT rowid FROM {space.bits} WHERE model_id = ? AND segment = ?", key
-        ).fetchone()[0]
-        with connection.blobopen(space.bits, "bits", rowid) as blob:
+        key, size = (space.model_id, segment), 8 * words * SEGMENT_SLOTS
+        with open_segment(connection, space.bits, "bits", key, size) as blob:
             for slot in slots:
                 for word, value in enumerate(_encode(codes[slot], space, centre)[0]):
                     blob.seek(8 * (word * SEGMENT_SLOTS + slot % SEGMENT_SLOTS))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gbrain.errors import BadBrain
@@ -51,6 +54,27 @@ class VectorSpace(_SpaceNumbers):
     @property
     def chunk_slots(self) -> str:
         return f"page_embeddings_chunks_{self.dimension}"
+
+
+@contextmanager
+def open_segment(
+    connection: sqlite3.Connection, table: str, column: str, key: tuple[int, int], size: int
+) -> Iterator[sqlite3.Blob]:
+    """Open the blob of a segment, given by model and number, to write it; zeros if it is new.
+
+    Raises BadBrain if it has another size.
+    """
+    connection.execute(
+        f"INSERT OR IGNORE INTO {table} (model_id, segment, {column}) VALUES (?, ?, zeroblob(?))",
+        (*key, size),
+    )
+    rowid = connection.execute(
+        f"SELECT rowid FROM {table} WHERE model_id = ? AND segment = ?", key
+    ).fetchone()[0]
+    with connection.blobopen(table, column, rowid) as blob:
+        if len(blob) != size:
+            raise damaged_vectors()
+        yield blob
 
 
 def check_size(blob: object, size: int) -> None:

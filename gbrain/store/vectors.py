@@ -18,7 +18,7 @@ from gbrain.store.chunk_slots import add_vectors, remove_chunk_slots
 from gbrain.store.schema import VECTOR_TABLES
 from gbrain.store.scope import chunk_row_condition
 from gbrain.store.vector_bits import remove_bits, write_bits
-from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size
+from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace, check_size, open_segment
 from gbrain.store.whole_brain import asks_whole_brain, known_totals
 from gbrain.types import Scope
 
@@ -142,16 +142,8 @@ def _write_codes(
 ) -> None:
     width = 4 + space.dimension
     for segment, slots in groupby(sorted(codes), key=lambda slot: slot // SEGMENT_SLOTS):
-        connection.execute(
-            f"INSERT OR IGNORE INTO {space.codes} (model_id, segment, codes) "
-            "VALUES (?, ?, zeroblob(?))",
-            (space.model_id, segment, SEGMENT_SLOTS * width),
-        )
-        rowid = connection.execute(
-            f"SELECT rowid FROM {space.codes} WHERE model_id = ? AND segment = ?",
-            (space.model_id, segment),
-        ).fetchone()[0]
-        with connection.blobopen(space.codes, "codes", rowid) as blob:
+        key, size = (space.model_id, segment), SEGMENT_SLOTS * width
+        with open_segment(connection, space.codes, "codes", key, size) as blob:
             for slot in slots:
                 blob.seek(slot % SEGMENT_SLOTS * width)
                 blob.write(codes[slot])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gbrain.brain import Brain
+from gbrain.errors import BadBrain
 from gbrain.store import chunk_slots, scope
 from gbrain.store.chunk_slots import count_wrong_segments, rebuild_chunk_slots, slots_in_scope
 from gbrain.store.vector_space import SEGMENT_SLOTS, VectorSpace
@@ -122,6 +123,24 @@ def test_wrong_pairs_are_counted_and_rebuilt(brain: Brain, statement: str) -> No
         assert count_wrong_segments(connection, space) == 1
         rebuild_chunk_slots(connection, space)
         assert count_wrong_segments(connection, space) == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "write"),
+    [
+        ("page_embeddings_chunks_384", "pairs", lambda brain: brain.delete("people/bob")),
+        ("page_embeddings_codes_384", "codes", lambda brain: brain.embed()),
+    ],
+    ids=["a deletion", "new vectors"],
+)
+def test_a_segment_of_another_size_is_reported_by_what_writes_it(
+    brain: Brain, table: str, column: str, write: Callable[[Brain], object]
+) -> None:
+    brain.put("notes/new", b"# New\n")
+    with brain.database.write_transaction() as connection:
+        connection.execute(f"UPDATE {table} SET {column} = x'0102'")
+    with pytest.raises(BadBrain, match="vectors are damaged"):
+        write(brain)
 
 
 def test_a_brain_without_the_table_lists_the_same_slots(brain: Brain) -> None:
