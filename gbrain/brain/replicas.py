@@ -12,7 +12,7 @@ from gbrain.errors import Conflict, GbrainError
 from gbrain.paths import make_folder, replicas_folder
 from gbrain.remotes.pull import PullReport
 from gbrain.store.atomic_files import SQLITE_SUFFIXES
-from gbrain.store.brain_files import rename_brain
+from gbrain.store.brain_files import exclusive_lock, make_brain_folder, rename_brain
 from gbrain.store.postgres.address import check_url, redact
 from gbrain.types import Progress, no_progress
 
@@ -26,16 +26,27 @@ def clone_brain(
     """Create a brain at `path` with all pages of a shared store.
 
     It gets its name when it is complete. A clone that was interrupted continues where it was.
-    Raises Conflict if there is a file already.
+    Raises Conflict if there is a file already, also if another process has just made it.
     """
     check_url(url)
+    _refuse_existing(path)
+    make_brain_folder(path.parent)
     part = path.with_name(f"{path.name}.cloning")
+    with exclusive_lock(part.with_name(f"{part.name}-lock")):
+        _refuse_existing(path)
+        return _clone(url, path, part, name, progress)
+
+
+def _refuse_existing(path: Path) -> None:
     if path.exists():
         raise Conflict(
             f"{path} already exists",
             hint=f"gbrain pull --db {path} brings it up to date. Else choose another name.",
             code="exists",
         )
+
+
+def _clone(url: str, path: Path, part: Path, name: str, progress: Progress) -> PullReport:
     was_there = part.exists()
     try:
         with Brain.open(part, make=True) as brain:
@@ -87,7 +98,12 @@ def make_replica(url: str, *, progress: Progress = no_progress) -> Path:
     """Create the replica of a shared store and return its path."""
     path = replica_path(url)
     make_folder(path.parent)
-    clone_brain(url, path, progress=progress)
+    try:
+        clone_brain(url, path, progress=progress)
+    except Conflict:
+        # Another command made it meanwhile.
+        if not path.exists():
+            raise
     return path
 
 

@@ -242,6 +242,45 @@ def _lock_folder(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+@contextmanager
+def exclusive_lock(file: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock of this name; the file is removed afterwards."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    try:
+        handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise BadBrain(
+            f"Cannot create {file}: {error.strerror}",
+            hint="Choose another path.",
+            code="cannot_create",
+        ) from None
+    # Some file systems have no locks.
+    with suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        # Whoever held the lock may have removed the file: then this one locks nothing.
+        while not _has_name(handle, file):
+            os.close(handle)
+            handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(file)
+        os.close(handle)
+
+
+def _has_name(handle: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(file))
+    except FileNotFoundError:
+        return False
+
+
 def make_brain_folder(folder: Path) -> None:
     """Create the folder for a brain, and its parents, if missing."""
     try:

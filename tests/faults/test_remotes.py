@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import sha256
 from itertools import count
@@ -23,7 +24,7 @@ import pytest
 from tcp_proxy import run_proxy
 
 from gbrain.brain import Brain
-from gbrain.brain.replicas import clone_brain
+from gbrain.brain.replicas import clone_brain, make_replica
 from gbrain.errors import GbrainError
 from gbrain.importing import parse_worker
 from gbrain.remotes import indexing
@@ -227,6 +228,19 @@ def test_a_clone_that_is_killed_at_any_step_continues(
         if finished:
             break
     assert finished
+
+
+def test_first_commands_at_the_same_time_share_one_replica(server_url: str, tmp_path: Path) -> None:
+    with open_machine(tmp_path, "a", server_url) as a:
+        for n in range(5):
+            a.put(f"p/{n}", f"# P\n\n{n}\n".encode())
+        a.push()
+        pages = brain_pages(a)
+    with ThreadPoolExecutor(6) as pool:
+        [path] = set(pool.map(lambda _: make_replica(server_url), range(6)))
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    with Brain.open(path) as replica:
+        assert brain_pages(replica) == pages
 
 
 @pytest.fixture
