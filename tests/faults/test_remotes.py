@@ -435,6 +435,14 @@ def test_six_writers_on_one_page_keep_all_entries(server_url: str, tmp_path: Pat
     assert text.count("\n- ") == 19
 
 
+def test_writers_do_not_depend_on_the_isolation_that_is_the_default(
+    server_url: str, tmp_path: Path
+) -> None:
+    text = run_writers(f"{server_url}?options=-cdefault_transaction_isolation%3Dserializable",
+                       tmp_path, 2)  # fmt: skip
+    assert [n for n in range(12) if f"w{n % 6} {n // 6}." not in text] == []
+
+
 @pytest.mark.slow
 def test_six_writers_keep_120_of_120_entries(server_url: str, tmp_path: Path) -> None:
     text = run_writers(server_url, tmp_path, 20)

@@ -100,6 +100,8 @@ class SharedStore:
             raise explain_error(error, self.url, password=_tried_password(error)) from None
         self._password = self.connection.info.password
         self._require_unicode()
+        # Whatever the default is there: a writer waits for the one before and sees what it wrote.
+        self.connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
 
     def _require_unicode(self) -> None:
         """Raise GbrainError if the database cannot have every character, as a new one may not."""
