@@ -99,8 +99,9 @@ def parse_terms(
     """Return the words and quoted phrases of a normalised query, in order, without duplicates.
 
     A compound such as `auth-middleware` or `v1.2` is one term. A word in `aliases` (keys in lower
-    case) gets its synonyms. Stop words of the question's language are dropped unless they have an
-    alias, something is quoted or nothing else is left. `limit` tells whether all was read.
+    case) gets its synonyms. Stop words of the question's language, and words that only ask for
+    notes, are dropped unless they have an alias, something is quoted or nothing else is left.
+    `limit` tells whether all was read.
     """
     terms: dict[Term, None] = {}
     quoted_any = False
@@ -118,15 +119,15 @@ def parse_terms(
         return tuple(terms)
     stop_words = term_stop_words(terms)
     kept = {
-        term if stop_words is STOP_WORDS else _without_elision(term): None
+        term if stop_words >= STOP_WORDS else _without_elision(term): None
         for term in terms
         if not is_stop_term(term, stop_words)
     }
     return tuple(kept or terms)
 
 
-def term_stop_words(terms: Collection[Term]) -> Collection[str]:
-    """Return the stop words of the language of a question with these terms."""
+def term_stop_words(terms: Collection[Term]) -> frozenset[str]:
+    """Return the words that a question with these terms does not mean literally."""
     return question_stop_words([word for term in terms for word in term.words])
 
 

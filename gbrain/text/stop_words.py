@@ -8,7 +8,7 @@ languages compare letters, which takes a longer text than a question, and megaby
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from gbrain.text.slug import fold_name
 
@@ -245,6 +245,34 @@ _ENGLISH_TOO = frozenset(
     wo y ya yo yok z za ze zo
     """.split()
 )
+# "What have I written about": a question for notes, whose verb is on no page that answers it.
+_REQUEST_OPENINGS = frozenset(
+    """what where when which do did have has had is are was tell show find give list search look
+    remind anything something everything all can could please my summarise summarize""".split()
+)
+_REQUEST_FUNCTION_WORDS = frozenset(
+    """what where when which do did have has had is are was there i we my our me us you the a any
+    all of in for it that can could tell show give list""".split()
+)
+_REQUEST_WORDS = frozenset(
+    """learn learned learnt know known knew write wrote written note noted notes record recorded
+    save saved say said jot jotted down read find search look up remind remember recall anything
+    something everything information info summarise summarize summary please ever already else page
+    pages entry entries""".split()
+)
+# "Find on macOS" is no request, "find anything on macOS" is.
+_REQUEST_SIGNS = frozenset(
+    "i we my our me us anything something everything note notes page pages".split()
+)
+_MAX_REQUEST_WORDS = 10
+# The same in other languages: a word of each set shows it, and the last are those of the request.
+_FOREIGN_REQUESTS = {
+    "de": ("ich wir", "uber zu", "gelernt geschrieben notiert aufgeschrieben gelesen weiss wissen"),
+    "fr": ("j je nous", "sur", "appris ecrit note sais savons lu"),
+    "es": ("que", "sobre", "aprendi escribi anote lei sabemos"),
+    "it": ("ho abbiamo so", "su sul sulla", "imparato scritto annotato letto sappiamo"),
+}
+
 # Parts of many names: it takes two of them to show it.
 _PARTICLES = frozenset("da de del della der du el la le les von zu".split())
 
@@ -253,12 +281,16 @@ _SURE, _HALF_SURE, _UNSURE = 4, 2, 1
 _ELISIONS = frozenset("c d j l m n qu s t all dall dell nell sull un quest".split())
 
 
-def question_stop_words(words: Iterable[str]) -> Collection[str]:
-    """Return the stop words of the languages that the function words of a question show."""
+def question_stop_words(words: Sequence[str]) -> frozenset[str]:
+    """Return the words that a question does not mean literally.
+
+    These are the stop words of the languages that its function words show, and the words that only
+    ask for notes.
+    """
     languages = question_languages(words)
-    return (
-        frozenset().union(*(FOREIGN_WORDS[one] for one in languages)) if languages else STOP_WORDS
-    )
+    tables = [FOREIGN_WORDS[one] for one in languages] or [STOP_WORDS]
+    asked = _request_words(words, languages)
+    return tables[0].union(*tables[1:], asked) if asked or len(tables) > 1 else tables[0]
 
 
 def question_languages(words: Iterable[str]) -> tuple[str, ...]:
@@ -299,10 +331,36 @@ def _evidence(word: str, written: str) -> int:
     return _UNSURE if word in _ENGLISH_TOO and written.isascii() else _SURE
 
 
+def _request_words(words: Sequence[str], languages: Sequence[str]) -> Collection[str]:
+    """Return the words of a question that only ask for notes, folded; none if it asks otherwise.
+
+    In "what did I learn about sailing" that is "learn". `languages` are those of the question, none
+    for English.
+    """
+    folded = [fold_name(part) for word in words for part in _split_compound(word)]
+    for language in languages:
+        askers, signs, verbs = (
+            set(part.split()) for part in _FOREIGN_REQUESTS.get(language, ("",) * 3)
+        )
+        if not (askers.isdisjoint(folded) or signs.isdisjoint(folded)):
+            return verbs
+    end = next((at for at, word in enumerate(folded) if word in ("about", "on", "regarding")), 0)
+    request = folded[:end]
+    if languages or not 1 < end <= _MAX_REQUEST_WORDS or request[0] not in _REQUEST_OPENINGS:
+        return ()
+    if not (_REQUEST_FUNCTION_WORDS | _REQUEST_WORDS).issuperset(request):
+        return ()
+    if folded[end] == "on" and _REQUEST_SIGNS.isdisjoint(request):
+        return ()
+    return _REQUEST_WORDS.intersection(request).difference(folded[end:])
+
+
 def is_stop_word(word: str, stop_words: Collection[str] = STOP_WORDS) -> bool:
     """Tell whether a word, or each part of a compound such as `faut-il`, is a stop word."""
     if stop_words is STOP_WORDS:
         return word.casefold() in STOP_WORDS
+    if word.casefold() in stop_words:
+        return True
     return all(fold_name(part) in stop_words for part in _split_compound(word))
 
 

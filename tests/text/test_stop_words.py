@@ -69,6 +69,32 @@ def test_english_words_that_look_foreign_are_kept(question: str, kept: str) -> N
     assert words_kept(question) == kept
 
 
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("what did I learn about playwright", "playwright"),
+        ("What do I know about Die Hard?", "Die Hard"),
+        ("find my notes on macos", "macos"),
+        ("where did I read about tax", "tax"),
+        ("can you remind me what I know about git rebase", "git rebase"),
+        ("do I have any notes about d'Angelo", "d'Angelo"),
+        ("what have I noted about learning to note", "learning note"),
+        ("was habe ich über Rust gelernt?", "Rust"),
+        ("qu'est-ce que j'ai appris sur Rust", "Rust"),
+        ("¿qué escribí sobre Rust?", "Rust"),
+        ("cosa ho imparato su Rust", "Rust"),
+        ("find on macos", "find macos"),
+        ("notes on camp", "notes camp"),
+        ("how to write about yourself", "write yourself"),
+        ("what did Ben say about the rent", "Ben say rent"),
+        ("what did we decide about backups", "decide backups"),
+        ("what do I know", "know"),
+    ],
+)
+def test_words_that_only_ask_for_notes_are_dropped(question: str, kept: str) -> None:
+    assert words_kept(question) == kept
+
+
 @pytest.mark.parametrize("question", ["der die das", '"der Hund" von mir', "für mich"])
 def test_quotes_and_questions_of_stop_words_only_keep_them(question: str) -> None:
     assert words_kept(question) == question.replace('"', "")
