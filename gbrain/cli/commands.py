@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Command(TyperCommand):
     """A command whose help gives ranges, defaults and requirements in words or not at all.
 
-    Typer would print `[1<=x<=1000]`, `[default: 10]` and `[required]` in columns of their own,
+    Typer would print `[1<=x<=1000]`, `[default: 10]` and `[required]` in separate columns,
     which leaves half a line for the text. An error says which numbers an option takes.
     """
 
@@ -189,7 +189,7 @@ _ANNOTATIONS: dict[str, Any] = {
 def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the query options `names` to a command, which gets their values as `given`.
 
-    The options stand in its help where its parameter `given` stands.
+    Its help lists the options at the position of its parameter `given`.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:

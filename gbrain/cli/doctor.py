@@ -167,7 +167,9 @@ def _warn_about_worse_results(db: Path | None, *, quiet: bool) -> None:
 def gaps(
     kind: Annotated[
         GapKind | None,
-        typer.Option("--kind", metavar="KIND", help="Only asked, unwritten, empty or stale."),
+        typer.Option(
+            "--kind", metavar="KIND", help="Only this kind: asked, unwritten, empty, stale."
+        ),
     ] = None,
     limit: Annotated[
         int,

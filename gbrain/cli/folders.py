@@ -112,7 +112,7 @@ def move(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Tell the brain that a folder is at another path now, here or on another machine.
+    """Record that a folder has another path now, here or on another machine.
 
     No file is moved, and nothing is imported or embedded again.
     """

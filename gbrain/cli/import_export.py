@@ -138,7 +138,9 @@ def sync(
     ] = False,
     remote: Annotated[
         str | None,
-        typer.Option("--remote", metavar="REMOTE", help="Then pull from REMOTE and push to it."),
+        typer.Option(
+            "--remote", metavar="REMOTE", help="Afterwards pull from REMOTE and push to it."
+        ),
     ] = None,
     update_links: UpdateLinks = False,
     overwrite: Overwrite = False,

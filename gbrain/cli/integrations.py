@@ -55,7 +55,7 @@ def serve(
     ] = None,
     behind_proxy: Annotated[
         bool,
-        typer.Option("--behind-proxy", help="Any address without --cert: a proxy has TLS."),
+        typer.Option("--behind-proxy", help="Allow any address; a proxy adds the TLS."),
     ] = False,
     allow_host: Annotated[
         list[str] | None,

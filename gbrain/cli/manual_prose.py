@@ -25,7 +25,7 @@ PROGRAM: tuple[Section, ...] = (
         """
         A page is a Markdown file: front matter, text and, if you like, a timeline. The text above
         the timeline is called compiled truth: what you know today. For search it is split into
-        chunks, one for each section; each timeline entry is a chunk of its own. The timeline begins
+        chunks, one for each section; each timeline entry is a separate chunk. The timeline begins
         at a `## Timeline` heading, or at a `---` line followed by a Timeline heading or a dated
         entry. An entry is written `- 2026-04-03: text`, or with a source
         `- **2026-04** | letter: text`; a dash may replace the colon.
@@ -76,7 +76,7 @@ PROGRAM: tuple[Section, ...] = (
         tokens, and in `audit` who wrote which page over HTTP.
 
         `$XDG_RUNTIME_DIR/gbrain` :: The socket of a process that `gbrain up` started. Without
-        `XDG_RUNTIME_DIR` it is in a folder of its own in `$TMPDIR` or /tmp.
+        `XDG_RUNTIME_DIR` it is in a separate folder in `$TMPDIR` or /tmp.
         """,
     ),
     (

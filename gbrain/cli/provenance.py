@@ -136,7 +136,7 @@ def why(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Show the sources of a page, and their sources in turn.
+    """Show the sources of a page, and the sources of those.
 
     Sources are the pages and texts that its front matter names under derived_from, source, calls,
     imports and supersedes, pages that name it under causes, and pages that link to it.

@@ -87,7 +87,7 @@ def add(
 
     The password is read from ~/.pgpass, $PGPASSWORD or a service file and never stored. A server on
     another machine must have a certificate for its name: ?sslrootcert=FILE names the authority,
-    ?sslmode=require does without the proof.
+    ?sslmode=require skips this check.
     """
     with open_brain(db, make=True) as brain:
         added = brain.add_remote(name, url)
@@ -170,7 +170,7 @@ def _print_status(found: RemoteStatus) -> None:
 def repair(
     name: RemoteName = None, quiet: Quiet = False, json: Json = False, db: Db = None
 ) -> None:
-    """Rebuild what a shared brain is searched with on the server, from its pages.
+    """Rebuild the search tables of a shared brain on its server.
 
     Creates the index over its vectors too, if there are many. No page is changed, and others can
     push and search meanwhile. Searches with a replica do not need it.
@@ -302,10 +302,12 @@ def push(
     ] = None,
     slug_prefix: Annotated[
         str | None,
-        typer.Option("--slug-prefix", metavar="PREFIX", help="Share only slugs with PREFIX."),
+        typer.Option(
+            "--slug-prefix", metavar="PREFIX", help="Share only slugs that start with PREFIX."
+        ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Share all pages after sharing a part.")
+        bool, typer.Option("--all", help="Share all pages, not only a part as before.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,

@@ -54,7 +54,7 @@ def selftest(
             metavar="X",
             min=0,
             max=1,
-            help="Ignore a lower score, up to X (default 0.02).",
+            help="Ignore drops of up to X (default 0.02).",
             show_default=False,
         ),
     ] = TOLERANCE,

@@ -20,7 +20,7 @@ command = Module()
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 ForNoReplica = Annotated[
-    bool, typer.Option("--no-replica", help="For gbrain serve --http --no-replica.")
+    bool, typer.Option("--no-replica", help="For a server started with --no-replica.")
 ]
 
 
@@ -48,7 +48,7 @@ tokens = command.group(
 def add(
     name: Name,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="It may read but not write.")
+        bool, typer.Option("--read-only", help="Allow the token to read only.")
     ] = False,
     wing: Annotated[
         str | None, typer.Option("--wing", metavar="WING", help="Only pages of this wing.")

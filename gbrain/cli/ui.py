@@ -27,7 +27,7 @@ def ui(
         bool, typer.Option("--no-browser", help="Print the address, open no browser.")
     ] = False,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Let the page change nothing.")
+        bool, typer.Option("--read-only", help="Allow no changes to the brain.")
     ] = False,
     db: Db = None,
 ) -> None:

@@ -302,7 +302,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "brain_why",
         "Show the sources of a page",
-        "Show the sources of a page, and their sources in turn: what it is derived from, what "
+        "Show the sources of a page, and the sources of those: what it is derived from, what "
         "causes it, what it calls and imports, the page it supersedes, and the pages that link to "
         "it. To learn why a result ranks where it does, call brain_explain.",
         arguments_schema(
