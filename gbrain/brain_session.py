@@ -101,7 +101,7 @@ class Session:
     ) -> T:
         """Wait for the calls before this one, and return the result of `work` with the brain.
 
-        With `patience`, TooBusy is raised once one of those takes longer than so many seconds.
+        With `patience`, TooBusy is raised once one of those takes longer than that many seconds.
         """
         await self._wait_in_line(patience)
         try:

@@ -26,7 +26,7 @@ def brain_path(given: Path | None) -> Path:
 def resolve_brain(given: str | Path | None = None) -> Path:
     """Return the real path of a brain (default: the default one), without symbolic links.
 
-    SQLite keeps the log beside the file that a link points to, so every path is resolved first.
+    SQLite keeps the log next to the file that a link points to, so every path is resolved first.
     Raises UsageError for the URL of a server.
     """
     named = str(brain_path(Path(given) if given else None))

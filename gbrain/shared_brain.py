@@ -77,7 +77,7 @@ class SharedBrain(Brain):
 
     @classmethod
     def open_shared(cls, url: str) -> Self:
-        """Connect to a shared brain; raise GbrainError if it cannot be reached or is none."""
+        """Connect to a shared brain; raise GbrainError if it cannot be reached or is no brain."""
         return cls(url)
 
     def _choose_model(self, cursor: Cursor[Row]) -> None:

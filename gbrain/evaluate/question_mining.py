@@ -276,7 +276,7 @@ def _from_links(counts: _WordCounts) -> Iterator[_Draft]:
 
 
 def _from_rare_words(counts: _WordCounts) -> Iterator[_Draft]:
-    """Ask for pages by an identifier, or else a word, that stands on no other page."""
+    """Ask for pages by an identifier, or else a word, that is on no other page."""
     for page, text in _pages_with_prose(counts.connection, "rare"):
         for word in (*find_identifiers(text), *content_words(text)):
             # "Alice's" is a form of a name that other pages contain.
@@ -309,7 +309,7 @@ def _from_months(counts: _WordCounts) -> Iterator[_Draft]:
 
 
 def _from_missing_words(counts: _WordCounts) -> Iterator[_Draft]:
-    """Ask about known pages with a deciding word that stands on no page."""
+    """Ask about known pages with a deciding word that is on no page."""
     missing = [word for word in UNLIKELY_WORDS if not counts.pages(word)]
     pages = _pages_with_prose(counts.connection, "unanswerable") if missing else ()
     for page, text in pages:

@@ -114,7 +114,7 @@ def _ask_all(brain: Brain, sources: Sequence[_Source], progress: Progress) -> li
 
 
 def _ask(brain: Brain, source: _Source) -> TuneQuestion:
-    """Return a question with the lanes' results; an exact page name is a lane by itself."""
+    """Return a question with the lanes' results; an exact page name counts as a separate lane."""
     answer, stages = brain.query_with_trace(
         source.text, scope=source.scope, limit=_RESULT_LIMIT, changes=_BOTH_LANES
     )

@@ -32,7 +32,7 @@ T = TypeVar("T")
 _BATCH_CHUNKS = 64
 # Rounding changes the cosine of equal vectors by less than 0.001; two models' were at 0.8.
 _SAME_COSINE = 0.97
-# A query waits for so many: 16 take about a fifth of a second on two cores.
+# A query waits for this many chunks: 16 take about a fifth of a second on two cores.
 _CHUNKS_BEFORE_QUERY = 16
 # A page that was just written may have more; each of the next queries embeds some of them.
 _MAX_CHUNKS_OF_WRITE = 64
@@ -40,7 +40,7 @@ _MAX_CHUNKS_OF_WRITE = 64
 
 @dataclass(frozen=True, slots=True)
 class EmbedLimits:
-    """When to stop early: after so many jobs or seconds; None means no limit."""
+    """When to stop early: after this many jobs or seconds; None means no limit."""
 
     jobs: int | None = None
     seconds: float | None = None

@@ -84,7 +84,7 @@ def apply_import(
 ) -> None:
     """Write what `plan_import` found, in the same transaction.
 
-    The file's text is always a version of its own, so that the last text that both sides had in
+    The file's text is always a separate version, so that the last text that both sides had in
     common is in the history whatever happens before the merged text reaches the file.
     """
     page, known = plan.page, plan.known

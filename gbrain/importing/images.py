@@ -18,8 +18,8 @@ _USUAL_FOLDERS = ("", "attachments", "assets", "images", "img", "media", "files"
 def find_image(root: str, page_path: str, written: str) -> Path | None:
     """Return the file of an image that a page names, or None.
 
-    It is looked for beside the page, at the top of the folder, and there in folders with a usual
-    name. A file outside the folder, also by a symbolic link, is none.
+    It is looked for next to the page, at the top of the folder, and there in folders with a usual
+    name. A file outside the folder, also by a symbolic link, is ignored.
     """
     name = PurePosixPath(unquote(written.partition("#")[0].partition("?")[0]).lstrip("/"))
     if "\0" in str(name) or name.suffix.lower() not in IMAGE_TYPES:

@@ -25,7 +25,8 @@ from gbrain.text.page import parse_page
 from gbrain.text.similarity import have_different_dates, shingle_overlap, word_shingles
 from gbrain.text.slug import slug_from_path
 
-# The share of wording at which a new file is an edited one, if no other comes near. git takes half.
+# The share of wording at which a new file is an edited one, unless another file is similarly
+# close. git uses one half.
 _MIN_OVERLAP = 0.6
 # Every missing page is compared with every new file.
 _MAX_COMPARED = 50

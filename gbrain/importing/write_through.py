@@ -213,7 +213,7 @@ def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -
     the file of a deleted page to the trash.
     """
     target = page_files.page_file(removal.folder.root, removal.path)
-    # The file that a link leads to is another page's; a renamed page gets a file of its own.
+    # The file that a link leads to is another page's; a renamed page gets a separate file.
     was_link = page_files.remove_link(removal.folder.root, removal.path)
     existing = None if was_link else page_files.read_file(target)
     with database.read_transaction() as connection:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PACKAGED_MODEL = "bge-small-en-v1.5"
-# Models in wheels of their own, by the name of the package that contains their files.
+# Models in separate wheels, by the name of the package that contains their files.
 OPTIONAL_MODELS = {"multilingual-e5-small": "gbrain_multilingual_e5_small"}
 INSTALL_OPTIONAL = "pip install 'gbrain[languages]'"
 PACKAGED_RERANKER = "ms-marco-MiniLM-L-12-v2"

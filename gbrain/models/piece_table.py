@@ -120,7 +120,7 @@ class PieceTable:
                 yield cluster if found is None else found
 
     def _clusters(self, text: str) -> Iterator[str]:
-        """Yield characters with the marks after them, as far as a table entry can span them.
+        """Yield characters with the marks after them, up to the longest entry of the table.
 
         Clusters that are longer than any entry, such as flags and syllables of jamo, may be split.
         """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MAX_REMEMBERED_WORDS = 20_000
 
-# Every one of them is a token by itself, and ends a word.
+# Every one of them is a separate token, and ends a word.
 _PUNCTUATION_TO_SPACE = str.maketrans(punctuation, " " * len(punctuation))
 _WITHOUT_PUNCTUATION = str.maketrans("", "", punctuation)
 

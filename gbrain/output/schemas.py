@@ -103,7 +103,7 @@ def document_by_command() -> dict[str, str]:
 
 @cache
 def _definitions() -> dict[str, Schema]:
-    """Return the definitions of all files by name; a name stands in one file only."""
+    """Return the definitions of all files by name; each name is defined in one file only."""
     files = (file for file in sorted(SCHEMA_FOLDER.glob("*.json")) if file.name != "commands.json")
     read = [json.loads(file.read_text("utf-8"))["$defs"] for file in files]
     return {name: part for definitions in read for name, part in definitions.items()}
@@ -134,7 +134,7 @@ def references(part: Any) -> Iterator[str]:
 
 
 def _make_local(part: Any) -> Any:
-    """Return a schema whose references name no file: all definitions will stand in one."""
+    """Return a schema whose references name no file: all definitions will be in one file."""
     if isinstance(part, list):
         return [_make_local(inner) for inner in part]
     if not isinstance(part, dict):

@@ -196,7 +196,7 @@ def _page_html(renderer: Any, markup: _SitePage, body: str, backlinks: Sequence[
     ]
     structure = scan_blocks(body)
     text = render_page(renderer, markup, body, structure)
-    # The facts about the page stand between its title and its text.
+    # The facts about the page go between its title and its text.
     if text.startswith("<h1"):
         title, _, text = text.partition("</h1>\n")
         parts.append(f"{title}</h1>")

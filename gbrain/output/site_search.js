@@ -1,5 +1,5 @@
 // Search in the index of an exported site. The page names this script by its hash, so that no other
-// can run, and the pages stand in the document: a file:// page may load nothing.
+// can run, and the pages are in the document: a file:// page may load nothing.
 
 const pages = JSON.parse(document.getElementById("pages").textContent);
 const field = document.querySelector("input[type=search]");

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gbrain.search.intent import Intent
     from gbrain.text.periods import Period
 
-# The lane of pages that have the query as a question of their own, and how far these are ahead:
+# The lane of pages whose front matter lists the query as a question, and their lead:
 # more than noise could change.
 QUESTIONS = "questions"
 _ASKED_LEAD = 1.1
@@ -192,7 +192,7 @@ def multiply_boosts(
 
 
 def _lift_pages_asked(ranked: list[Ranked]) -> list[Ranked]:
-    """Return the pages with those first that have the query as a question of their own."""
+    """Return the pages, first those whose front matter lists the query as a question."""
     lowest = min((page.score for page in ranked if QUESTIONS in page.lanes), default=0.0)
     if lowest <= 0:
         return ranked

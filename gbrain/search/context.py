@@ -153,7 +153,7 @@ def assemble_context(
 
 
 def _likely_to_fit(texts: Iterable[RelevantText], pages: _PageCache, tokens: int) -> Iterator[str]:
-    """Yield the first texts, about as many as fit into so many tokens."""
+    """Yield the first texts, about as many as fit into that many tokens."""
     left = tokens * _CHARACTERS_PER_TOKEN
     for text in texts:
         if left <= 0:

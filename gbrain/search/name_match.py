@@ -41,7 +41,7 @@ def match_name(connection: sqlite3.Connection, query: Query) -> NameMatch:
     key = fold_name(linked[1] if linked else query.text)
     if not key or len(key) > _MAX_NAME_CHARACTERS:
         return NO_MATCH
-    # In a page's own name, what looks like operators and fields is none.
+    # In a page's own name, what looks like operators and fields is plain text.
     scope = query.scope._replace(tree=None)
     found = _in_scope(connection, find_by_name(connection, key), scope)
     best = [name for name in found if name.kind == "slug"] or found

@@ -19,7 +19,7 @@ _MIN_LEAD = 0.05
 # A reply does not repeat what it replies to: a word said of the same person in one of the two turns
 # before counts in part.
 _TURNS_BEFORE, _SHARE_BEFORE = 2, 0.75
-# Of a long page, so many lines before and after the best chunk are read.
+# Of a long page, this many lines before and after the best chunk are read.
 _MAX_LINES_AROUND = 300
 
 

@@ -241,7 +241,7 @@ def _find_pages_asked(
     if settings.hypothetical_questions == "off" or not has_questions(connection):
         return ()
     with trace.stage("questions") as detail:
-        # In a page's own question, what looks like operators and fields is none.
+        # In a page's own question, what looks like operators and fields is plain text.
         scope = query.scope._replace(tree=None)
         asked = pages_asked(connection, query.text)
         if asked and not scope.unlimited:
@@ -264,7 +264,7 @@ def _list_period(inputs: LaneInputs, time: TimeAsked) -> LaneResults:
 def _search_period(
     inputs: LaneInputs, time: TimeAsked, lanes: LaneResults, weights: Mapping[str, float]
 ) -> LaneResults:
-    """Search once more among what is dated inside the time that the query asks about."""
+    """Search again among what is dated inside the time that the query asks about."""
     from gbrain.search.date_search import add_period_candidates
 
     mode = lanes.mode

@@ -1,4 +1,4 @@
-"""Run the lanes that a query asks for, the keyword lane beside the vector lane.
+"""Run the lanes that a query asks for, the keyword lane in parallel with the vector lane.
 
 A lane of weight 0 does no work. A lane that cannot run is left out, and a notice says why.
 """

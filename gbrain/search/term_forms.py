@@ -10,7 +10,7 @@ from gbrain.text.stop_words import is_stop_word, question_languages
 from gbrain.text.unspaced import has_unspaced_script, looser_forms
 from gbrain.types import Query, Term
 
-# A word has at most so many other forms in a query, those on the most pages.
+# A word has at most this many other forms in a query, those on the most pages.
 _MAX_FORMS = 12
 _MIN_LETTERS = 4
 

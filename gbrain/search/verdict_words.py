@@ -19,7 +19,7 @@ from gbrain.types import TermStatistics
 
 _MAX_CHARACTERS = 20_000
 _WORD = re.compile(r"[^\W\d_]+")
-# A part of a compound, or the start that two forms of a word share, has at least so many letters,
+# A part of a compound, or the start that two forms of a word share, has at least this many letters,
 # and the start this share of the longer form.
 _MIN_PART_LETTERS, _MIN_START_LETTERS, _MIN_START_SHARE = 5, 4, 0.6
 

@@ -26,7 +26,7 @@ _started: list[subprocess.Popen[bytes]] = []
 
 
 def warm_status(brain: Path) -> dict[str, Any] | None:
-    """Return what the process that has this brain open says of itself; None if there is none."""
+    """Return the status of the process that has this brain open; None if there is none."""
     frames = _request(brain, ASK_STATUS)
     found: list[dict[str, Any]] = [json.loads(data) for kind, data in frames if kind == STATUS]
     return found[0] if found else None

@@ -1,6 +1,6 @@
 """Let a warm process run a command, if one has the brain open; otherwise say so and do nothing.
 
-It must never be in the way: whatever goes wrong, the command does the work itself. Imports are
+It must never cause a failure: whatever goes wrong, the command does the work itself. Imports are
 those that Python has already loaded when it starts.
 """
 
@@ -167,7 +167,7 @@ def _print_frames(frames: Sequence[tuple[bytes, bytes]]) -> int:
 
                 page_text(data.decode(errors="replace"))
     except BrokenPipeError:
-        # As for a command that writes by itself: what fits into its buffer is never noticed.
+        # As for a command that writes directly: what fits into its buffer is never noticed.
         return code if sum(len(data) for _, data in frames) <= _BUFFER_BYTES else 1
     except KeyboardInterrupt:
         return 130

@@ -283,7 +283,7 @@ def refuse_target(target: Path) -> None:
 
 
 def refuse_part_of_brain(target: Path) -> None:
-    """Raise GbrainError for a name that SQLite uses for a file beside a brain."""
+    """Raise GbrainError for a name that SQLite uses for a file next to a brain."""
     if os.path.realpath(target).endswith(SQLITE_SUFFIXES):
         raise _cannot_write(target, "SQLite uses this name for a part of a brain")
 

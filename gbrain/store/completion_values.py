@@ -50,7 +50,7 @@ class _open_for_reading:
     """
 
     def __init__(self, path: str) -> None:
-        # SQLite keeps the log beside the file that a link points to.
+        # SQLite keeps the log next to the file that a link points to.
         self.path = path = os.path.realpath(path)
         escaped = "".join(f"%{ord(char):02x}" if char in "%?#" else char for char in path)
         self.stamp = None if os.path.exists(f"{path}-wal") else self._file_stamp()

@@ -72,7 +72,7 @@ def require_page(connection: sqlite3.Connection, slug: str) -> StoredPage:
                 hint=f"gbrain undo {slug} brings it back.",
             )
         near = nearest_slugs(connection, slug)
-        # Pages of a shared brain that are not at hand cannot be listed.
+        # Pages of a shared brain that were not fetched cannot be listed.
         partial = isinstance(connection, PartialConnection)
         raise NotFound(
             f"There is no page {slug}",
@@ -367,7 +367,7 @@ def find_similar_names(connection: sqlite3.Connection, key: str, letters: int) -
 
 @asks_whole_brain
 def fetch_pages(connection: sqlite3.Connection, page_ids: Iterable[int]) -> set[int]:
-    """Return those of the pages that are at hand; all of them in a brain file.
+    """Return those of the pages that could be fetched; all of them in a brain file.
 
     A lane fetches its candidates, of which others read the text.
     """

@@ -425,7 +425,7 @@ def _object_name(statement: str) -> str:
 def find_foreign_objects(rows: Iterable[SchemaRow]) -> list[tuple[str, str]]:
     """Return (kind, name) of objects gbrain did not create that could run when it uses the file.
 
-    These are triggers, indexes on its tables, and objects with the name of one of its own but
+    These are triggers, indexes on its tables, and objects with the name of one of gbrain's but
     another definition. Other tables and views are never used, so they may exist. `rows` are those
     of sqlite_schema: type, name, table, SQL.
     """

@@ -71,7 +71,7 @@ def read_stats(connection: sqlite3.Connection) -> Stats:
 
     model = active_model(connection)
     space = active_space(connection)
-    # One pass over the pages' small columns; their texts lie on pages of the file of their own.
+    # One pass over the pages' small columns; their texts are on overflow pages of the file.
     size, months, owners = 0, Counter[str](), Counter[int]()
     for month, owner, count, length in connection.execute(
         "SELECT CASE WHEN first_day GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]*' "

@@ -1,4 +1,4 @@
-"""List the tasks of all pages, each with a number of its own.
+"""List the tasks of all pages, each with a unique number.
 
 A number stays the same until the text of the task or the slug of its page changes, so that all
 copies of a folder have the same numbers.

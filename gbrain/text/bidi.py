@@ -1,7 +1,7 @@
 """Text written from right to left: set apart on a terminal, so that what is around keeps its place.
 
 A terminal that knows Unicode's bidirectional algorithm orders a line by its first strong letter:
-without isolates, the number and the score beside an Arabic title would change places with it.
+without isolates, the number and the score next to an Arabic title would change places with it.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def translate_cjk_dates(text: str, today: date) -> str:
 
 
 def _read_number(written: str) -> int:
-    """Return a number in digits or in Chinese signs up to 99; 0 if it is none."""
+    """Return a number in digits or in Chinese signs up to 99; 0 if it is not a number."""
     digits = "".join(_DIGITS.get(sign, sign) for sign in written)
     if digits.isdigit():
         return int(digits)

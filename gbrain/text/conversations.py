@@ -23,11 +23,11 @@ _NEW_BLOCK = re.compile(r"\s*(?:#{1,6} |```|~~~|---\s*\Z)")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+(?!\[)|(?<=[。！？])|\n")
 _IN_BRACKETS = re.compile(r"\[[^\[\]\n]*\]")
 
-# Turns that someone needs on a page to be one of its speakers: one "Status: open" is none.
+# Turns that someone needs on a page to be one of its speakers: one "Status: open" does not count.
 _MIN_TURNS = 2
 # From this share of turns with "I" or "you" it is a conversation; else labels may be fields.
 _MIN_PERSONAL_SHARE = 0.2
-# A question can be answered by so many of the turns after it.
+# A question can be answered by this many of the turns after it.
 _MAX_REPLIES = 6
 
 # The first and the second person, by language.

@@ -29,7 +29,7 @@ from gbrain.text.periods import (
     year_period,
 )
 
-# A month without a year is looked for in so many years, and then in the next one.
+# A month without a year is looked for in this many years, and then in the next one.
 _RECURRING_YEARS = 10
 
 # "Before June" is likelier in the months before it than years earlier.
@@ -162,7 +162,7 @@ class _Reader:
         return self.tokens[int(number)]
 
     def _read_dotted_date(self, match: re.Match[str]) -> str:
-        """Read `12.10.2025`, and `12.10.` after "am" or the like."""
+        """Read `12.10.2025`, and `12.10.` after "am", "vom" or another preposition."""
         lead, day, month, year = match.groups()
         if year is None and lead is None:
             return match[0]

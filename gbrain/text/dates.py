@@ -23,7 +23,7 @@ from gbrain.text.periods import (
     year_period,
 )
 
-# What a match of a pattern means on a day. The question it stands in, as written, tells a month
+# What a match of a pattern means on a day. The question around it, as written, tells a month
 # from a verb by its capital; it is empty when the match is a whole bound.
 _Reader = Callable[["re.Match[str]", date, str], Period | None]
 

@@ -305,7 +305,7 @@ def _quarter(match: re.Match[str]) -> str:
 
 
 def _is_clearly_dated(language: str, match: re.Match[str]) -> bool:
-    """Tell whether a month of another language than the question's is a date all the same."""
+    """Tell whether a month of another language than the question's is still a date."""
     lead, day, name, year = (group.lower() if group else "" for group in match.groups())
     if year or not name.isascii() or "." in match[0]:
         return True
@@ -317,7 +317,7 @@ def _is_clearly_dated(language: str, match: re.Match[str]) -> bool:
 
 
 def _is_name(match: re.Match[str]) -> bool:
-    """Tell whether a month in a text of no clear language is none: "3 mars bars", "El Mayo"."""
+    """Tell whether a month in a text of no clear language is a name: "3 mars bars", "El Mayo"."""
     lead, day, name, _ = match.groups()
     before_words = re.match(r"\s+[^\W\d_]", match.string[match.end() :]) is not None
     if day:

@@ -39,7 +39,7 @@ _MAX_RULE_CHARACTERS = 4096
 
 
 class _Rule(NamedTuple):
-    """A rule; `steps` match the names of a path in turn, None matches any number of folders."""
+    """A rule; `steps` match the names of a path in order, None matches any number of folders."""
 
     steps: tuple[re.Pattern[str] | None, ...]
     negated: bool

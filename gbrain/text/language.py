@@ -13,14 +13,14 @@ from collections.abc import Iterable
 from gbrain.text.slug import fold_name
 from gbrain.text.stop_words import FOREIGN_WORDS, STOP_WORDS, question_languages
 
-# A longer text is told by its beginning.
+# The language of a longer text is that of its beginning.
 MAX_CHARACTERS = 4000
 # A language needs this many of its function words, of all words this share, and more of them than
 # any other language by this factor.
 _MIN_FUNCTION_WORDS, _MIN_SHARE, _MIN_LEAD = 4, 0.12, 1.25
 _MIN_LETTERS_OF_ALPHABET, _MIN_LETTERS_OF_QUESTION = 8, 2
 # The language that a text in an alphabet is most likely in. Han stands for Chinese unless there is
-# kana beside it.
+# kana next to it.
 _ALPHABETS = {
     "ja": "\u3040-\u30ff",
     "zh": "\u3400-\u9fff",

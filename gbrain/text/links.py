@@ -12,7 +12,7 @@ from gbrain.text.dialects import find_comments, is_attachment
 from gbrain.text.markdown import Structure, is_within
 from gbrain.types import Link
 
-# Each alternative begins with a character of its own, so that the search skips plain text fast.
+# Each alternative begins with a different character, so that the search skips plain text fast.
 # Code spans come first, so that nothing inside them matches.
 _REFERENCE = re.compile(
     r"`[^`\n]*`"

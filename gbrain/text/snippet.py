@@ -13,7 +13,7 @@ MARK_ON, MARK_OFF = "\x02", "\x03"
 MAX_SNIPPET_CHARACTERS = 220
 # A shorter sentence is shown with the one before it, if none follows.
 _MIN_SNIPPET_CHARACTERS = 100
-# Words that share so many letters count as forms of one word.
+# Words that share this many letters count as forms of one word.
 _STEM_LETTERS = 5
 
 _MARKED = re.compile(f"{MARK_ON}([^{MARK_ON}{MARK_OFF}]*){MARK_OFF}")
@@ -55,7 +55,7 @@ _ABBREVIATIONS = frozenset(
 def build_snippet(text: str, *, opening: bool = False) -> str:
     """Return the sentence of a chunk with the most matched words, with what follows it.
 
-    Matched words are between MARK_ON and MARK_OFF. A word that stands in one sentence of the chunk
+    Matched words are between MARK_ON and MARK_OFF. A word that is in one sentence of the chunk
     counts more than one in all of them. With `opening`, or without matches, the snippet is the
     start of the chunk.
     """

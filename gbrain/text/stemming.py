@@ -24,7 +24,7 @@ MARKERS = {
     "ro": ("sunt", "pentru"), "sv": ("och", "att"), "tr": ("bir", "için"),
 }  # fmt: skip
 _SCRIPTS = (("\u0370", "\u03ff", "el"), ("\u0400", "\u04ff", "ru"), ("\u0600", "\u06ff", "ar"))
-# Words of an index that share a stem share at least so many first letters.
+# Words of an index that share a stem share at least this many first letters.
 _MIN_START_LETTERS = 3
 _ARABIC_PREFIXES = ("", "ال", "وال", "بال", "لل", "و", "ب")
 

@@ -60,7 +60,7 @@ def may_have_tasks(body: str) -> bool:
 
 
 def find_tasks(body: str) -> Iterator[Task]:
-    """Yield the tasks of a page's body in order; what is in code or a comment is none."""
+    """Yield the tasks of a page's body in order; lines in code or a comment are not tasks."""
     structure = scan_blocks(body)
     comments = list(find_comments(body, structure))
     sections = split_sections(body, structure, find_timeline_line(body, structure))

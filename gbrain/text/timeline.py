@@ -422,7 +422,7 @@ def _format_entry(
 def _entry_prefixes(
     date: str, source: str | None, existing: Sequence[_ExistingEntry], like: _ExistingEntry | None
 ) -> Iterator[str]:
-    """Yield what may stand between the bullet and the words, best first."""
+    """Yield what may be between the bullet and the words, best first."""
     same_kind = [
         entry
         for entry in existing

@@ -66,7 +66,7 @@ _SINGLE_FUNCTION_WORDS = "是我你他她在有和方事時物"
 
 def has_unspaced_script(text: str) -> bool:
     """Tell whether some of the text is in a script that does not separate words."""
-    # Compiling the pattern takes 2 ms, which texts with dashes or Greek letters do without.
+    # Compiling the pattern takes 2 ms, which texts with dashes or Greek letters do not need.
     if text.isascii() or not any("\u0e01" <= c < "\u2000" or c >= "\u2e80" for c in set(text)):
         return False
     return re.search(_UNSPACED, text) is not None
@@ -137,7 +137,7 @@ def _split_marked(word: str) -> list[str]:
 
 
 def is_function_word(word: str) -> bool:
-    """Tell whether a word of such a script carries no meaning of its own."""
+    """Tell whether a word of such a script carries no meaning alone."""
     return word in _KOREAN_FUNCTION_WORDS
 
 

@@ -1,5 +1,5 @@
 // Editing a page. What is typed is kept as a draft in this tab until it is saved; a page that
-// changed meanwhile is shown beside it, and nothing is overwritten unasked.
+// changed meanwhile is shown next to it, and nothing is overwritten without asking.
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { live } from "./vendor/lit-html/directives/live.js";

@@ -1,4 +1,4 @@
-// Draw pages and the links between them. It stands in the page in the browser and, as inline text,
+// Draw pages and the links between them. It is part of the page in the browser and, as inline text,
 // in the file that `gbrain graph --html` writes, so it imports nothing.
 
 const DISTANCE = 90;

@@ -31,7 +31,7 @@ export function historyView() {
     <pre class="diff">${diffLinesView(shown.diff)}</pre></div>`;
 }
 
-// A version usually ends because a newer one replaced it; a page that was deleted is worth a word.
+// A version usually ends because a newer one replaced it; only other endings, such as a deletion, are shown.
 const endingOf = ({ ending }) => (ending && ending !== "replaced" ? ` ${ending}` : "");
 
 // The first two lines name the versions, which the buttons do already.

@@ -39,14 +39,14 @@ function groupBacklinks(links) {
   return [...new Map(links.map((link) => [link.slug, link.title]))];
 }
 
-// The server has escaped all HTML in the page; here it is checked once more, in the browser that
+// The server has escaped all HTML in the page; here it is sanitised again, in the browser that
 // would run it.
 function articleOf(page, rendered) {
   const article = document.createElement("article");
   article.className = "text";
   article.dir = "auto";
   article.append(window.DOMPurify.sanitize(rendered, ALLOWED));
-  // The facts about the page stand between its title and its text.
+  // The facts about the page go between its title and its text.
   const [first] = article.children;
   const title = first?.matches("h1") ? first : document.createElement("h1");
   if (title === first) title.remove();

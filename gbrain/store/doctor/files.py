@@ -1,4 +1,4 @@
-"""Checks and repairs of the brain file itself: its mode, its schema, and what lies beside it."""
+"""Checks and repairs of the brain file itself: its mode, its schema, and the files next to it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def create_missing(examination: Examination) -> None:
 
 
 def hard_links(examination: Examination) -> int:
-    # SQLite keeps its log beside the name it was given: each name has a separate log.
+    # SQLite keeps its log next to the name it was given: each name has a separate log.
     return os.stat(examination.path).st_nlink - 1
 
 

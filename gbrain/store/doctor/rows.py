@@ -18,7 +18,7 @@ from gbrain.types import Page
 
 _VALID_TYPE = {
     "TEXT": "typeof({0}) = 'text' AND is_utf8(CAST({0} AS BLOB))",
-    # No count, measure or time in microseconds comes near these bounds.
+    # No count, measure or time in microseconds is close to these bounds.
     "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN -1e16 AND 1e16",
     "BLOB": "typeof({0}) = 'blob'",
     "REAL": "typeof({0}) IN ('real', 'integer')",
