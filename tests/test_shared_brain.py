@@ -145,7 +145,11 @@ def test_lanes_score_as_in_the_brain_file(shared: SharedBrain, local: Brain) -> 
 @pytest.mark.usefixtures("pgvector")
 @pytest.mark.parametrize(
     ("text", "most"),
-    [("who is lukewarm on cloud RAG?", 12), ("what did alice say in April 2026", 18)],
+    [
+        ("who is lukewarm on cloud RAG?", 12),
+        ("what did alice say in April 2026", 18),
+        ("meetng notse", 22),
+    ],
 )
 def test_a_query_asks_the_store_few_times(
     shared: SharedBrain, monkeypatch: pytest.MonkeyPatch, text: str, most: int

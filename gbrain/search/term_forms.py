@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable
 
-from gbrain.store.keyword_index import any_page_contains
+from gbrain.store.keyword_index import any_page_contains, count_matches
+from gbrain.text.query_terms import fts_expression
 from gbrain.text.stop_words import is_stop_word, question_languages
 from gbrain.text.unspaced import has_unspaced_script, looser_forms
 from gbrain.types import Query, Term
@@ -28,7 +29,7 @@ def expand_terms(connection: sqlite3.Connection, query: Query) -> Query:
     terms = tuple(dict.fromkeys(part for term in query.terms for part in _parts(connection, term)))
     stemmed = [term for term in terms if _may_have_forms(term)]
     if stemmed and (languages := _languages(connection, query.text, stemmed)):
-        forms = {term: _forms(connection, term, languages) for term in stemmed}
+        forms = _forms(connection, stemmed, languages)
         terms = tuple(term._replace(forms=forms.get(term, ())) for term in terms)
     return query._replace(terms=terms)
 
@@ -67,11 +68,11 @@ def _languages(
         not term.words[0].isascii() or not any_page_contains(connection, (term,)) for term in terms
     ):
         return ()
-    return tuple(
-        language
-        for language, markers in MARKERS.items()
-        if all(any_page_contains(connection, (Term((marker,)),)) for marker in markers)
-    )
+    asked = [marker for markers in MARKERS.values() for marker in markers]
+    matches = [fts_expression((Term((marker,)),)) for marker in asked]
+    counts = count_matches(connection, "pages", matches, 1)
+    known = {marker for marker, count in zip(asked, counts, strict=True) if count}
+    return tuple(language for language, markers in MARKERS.items() if known.issuperset(markers))
 
 
 def _words(text: str) -> list[str]:
@@ -79,27 +80,32 @@ def _words(text: str) -> list[str]:
 
 
 def _forms(
-    connection: sqlite3.Connection, term: Term, languages: Collection[str]
-) -> tuple[str, ...]:
-    """Return the terms of the index that are other forms of a word, most frequent first."""
+    connection: sqlite3.Connection, terms: Iterable[Term], languages: Collection[str]
+) -> dict[Term, tuple[str, ...]]:
+    """Return for each term those of the index that are other forms of it, most frequent first."""
     from gbrain.store.vocabulary import stems_from
     from gbrain.text.stemming import form_starts, has_stem, indexed_form, word_stems
 
-    word = term.words[0]
-    own = indexed_form(word)
-    found: dict[str, int] = {}
-    for language in languages:
-        stems = word_stems(word, language)
-        if not stems:
-            continue
-        known = stems_from(connection, form_starts(stems, language))
+    stems = {
+        (term, language): word_stems(term.words[0], language)
+        for term in terms
+        for language in languages
+    }
+    starts = {key: form_starts(found, key[1]) for key, found in stems.items()}
+    known = stems_from(connection, sorted({start for some in starts.values() for start in some}))
+    forms: dict[Term, dict[str, int]] = {}
+    for (term, language), some in starts.items():
+        own = indexed_form(term.words[0])
         # A term that the index would stem further cannot be looked up.
-        found |= {
-            indexed: pages
-            for indexed, pages in known
+        forms.setdefault(term, {}).update(
+            (indexed, pages)
+            for start in some
+            for indexed, pages in known[start]
             if indexed != own
-            and has_stem(indexed, stems, language)
+            and has_stem(indexed, stems[term, language], language)
             and indexed_form(indexed) == indexed
-        }
-    ranked = sorted(found, key=lambda form: (-found[form], form))
-    return tuple(ranked[:_MAX_FORMS])
+        )
+    return {
+        term: tuple(sorted(found, key=lambda form: (-found[form], form))[:_MAX_FORMS])
+        for term, found in forms.items()
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from collections.abc import Sequence
@@ -106,17 +105,19 @@ def _most_similar(
     connection: sqlite3.Connection, word: str, stem: str, starts: list[str]
 ) -> SimilarWord | None:
     """Return the most similar word that starts with one of `starts`, by spelling or by stem."""
-    terms = stems_from(connection, starts)
+    known = stems_from(connection, starts).values()
     word_trigrams, forms = trigrams(word), (_letter_pairs(word), _letter_pairs(stem))
     likely = nlargest(
         _MAX_STEMS,
         (
             (max(dice(form, _letter_pairs(term)) for form in forms), pages, term)
+            for terms in known
             for term, pages in terms
         ),
     )
+    texts = texts_with_stems(connection, [term for _, _, term in likely], _MAX_PLACES)
     similar = [
-        _compare(word, stem, _spelling(connection, term, word_trigrams), term, pages)
+        _compare(word, stem, _spelling(term, texts[term], word_trigrams), term, pages)
         for _, pages, term in likely
     ]
     alike = [one for one in similar if _similar_length(one.word, word)]
@@ -124,31 +125,35 @@ def _most_similar(
 
 
 @asks_whole_brain
-def stems_from(connection: sqlite3.Connection, starts: Sequence[str]) -> list[tuple[str, int]]:
-    """Return the stems with one of the starts, and how many pages have each."""
+def stems_from(
+    connection: sqlite3.Connection, starts: Sequence[str]
+) -> dict[str, list[tuple[str, int]]]:
+    """Return for each start the stems with it, and how many pages have each."""
     _open_vocabulary(connection, "row")
-    return connection.execute(
-        "SELECT term, doc FROM json_each(?) AS start CROSS JOIN temp.vocabulary_row "
-        "ON term >= start.value AND term < start.value || ?",
-        (json.dumps(starts), _LAST_CHARACTER),
-    ).fetchall()
+    stems = "SELECT term, doc FROM temp.vocabulary_row WHERE term >= ? AND term < ?"
+    return {
+        start: connection.execute(stems, (start, start + _LAST_CHARACTER)).fetchall()
+        for start in starts
+    }
 
 
 @asks_whole_brain
-def texts_with_stem(connection: sqlite3.Connection, term: str, most: int) -> list[str]:
-    """Return the texts of up to `most` columns of pages that have a stem."""
+def texts_with_stems(
+    connection: sqlite3.Connection, terms: Sequence[str], most: int
+) -> dict[str, list[str]]:
+    """Return for each stem the texts of up to `most` columns of pages that have it."""
     _open_vocabulary(connection, "instance")
-    places = connection.execute(
-        "SELECT DISTINCT doc, col FROM temp.vocabulary_instance WHERE term = ? LIMIT ?",
-        (term, most),
-    ).fetchall()
-    return [
-        text
-        for page_id, column in places
-        for (text,) in connection.execute(
-            f'SELECT "{column}" FROM pages WHERE id = ?', (page_id,)
-        ).fetchall()
-    ]
+    places = "SELECT DISTINCT doc, col FROM temp.vocabulary_instance WHERE term = ? LIMIT ?"
+    return {
+        term: [
+            text
+            for page_id, column in connection.execute(places, (term, most)).fetchall()
+            for (text,) in connection.execute(
+                f'SELECT "{column}" FROM pages WHERE id = ?', (page_id,)
+            ).fetchall()
+        ]
+        for term in terms
+    }
 
 
 def _open_vocabulary(connection: sqlite3.Connection, form: str) -> None:
@@ -183,11 +188,11 @@ def _letter_pairs(word: str) -> frozenset[str]:
     return frozenset(map("".join, pairwise("$" + word)))
 
 
-def _spelling(connection: sqlite3.Connection, term: str, word_trigrams: frozenset[str]) -> str:
-    """Return the most similar word with this stem, as the first few pages with it write it."""
+def _spelling(term: str, texts: Sequence[str], word_trigrams: frozenset[str]) -> str:
+    """Return the most similar word with this stem, as these texts write it."""
     words: set[str] = set()
     # The last letter of a stem can differ from that of the word: happi, happy.
     start = re.escape(term[: max(3, len(term) - 1)])
-    for text in texts_with_stem(connection, term, _MAX_PLACES):
+    for text in texts:
         words.update(map(fold_name, re.findall(rf"(?i)\b{start}[^\W_]*", text)))
     return max(words or {term}, key=lambda word: (jaccard(word_trigrams, trigrams(word)), word))

@@ -11,6 +11,7 @@ from gbrain.store.postgres.page_loader import PageLoader, ParsedPages
 from gbrain.store.postgres.scope import inside_condition, page_condition
 from gbrain.store.postgres.search_index import QUESTION, keyword_tokenizer
 from gbrain.store.postgres.word_vectors import cut_word, quote_lexeme
+from gbrain.store.vocabulary import texts_with_stems
 from gbrain.store.whole_brain import read_partial
 from gbrain.text.similarity import edit_distance
 from gbrain.text.slug import fold_name
@@ -174,30 +175,25 @@ class PageLookups(PageLoader):
 
     # --- words and values --------------------------------------------------------------------
 
-    def stems_from(self, starts: Sequence[str]) -> list[tuple[str, int]]:
+    def stems_from(self, starts: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
         rows = self._cursor.execute(
-            "SELECT term, pages FROM unnest(%s::text[]) AS start JOIN gbrain.search_terms "
+            "SELECT start, term, pages FROM unnest(%s::text[]) AS start JOIN gbrain.search_terms "
             "ON term >= start AND term < start || %s WHERE pages > 0",
             (list(starts), "\U0010ffff"),
         )
-        return [(term, pages) for term, pages in rows]
+        found: dict[str, list[tuple[str, int]]] = {start: [] for start in starts}
+        for start, term, pages in rows:
+            found[start].append((term, pages))
+        return found
 
-    def texts_with_stem(self, term: str, most: int) -> list[str]:
+    def texts_with_stems(self, terms: Sequence[str], most: int) -> dict[str, list[str]]:
         rows = self._cursor.execute(
-            "SELECT id FROM gbrain.search_pages WHERE words @@ %s::tsquery ORDER BY id LIMIT %s",
-            (quote_lexeme(cut_word(term)), most),
+            "SELECT p.id FROM unnest(%s::text[]) AS stem, LATERAL (SELECT id "
+            "FROM gbrain.search_pages WHERE words @@ stem::tsquery ORDER BY id LIMIT %s) AS p",
+            ([quote_lexeme(cut_word(term)) for term in terms], most),
         ).fetchall()
-        texts = [
-            text
-            for page_id in sorted(self.load(row[0] for row in rows))
-            for text in self._memory.execute(
-                "SELECT title, slug, compiled_truth, timeline, tags, aliases FROM pages "
-                "WHERE id = ?",
-                (page_id,),
-            ).fetchone()
-        ]
-        having = zip(texts, self._tokenize(texts), strict=True)
-        return [text for text, words in having if term in words][:most]
+        self.load(row[0] for row in rows)
+        return read_partial(texts_with_stems)(self._memory, terms, most)
 
     def filter_values(self, kind: str) -> dict[str, int]:
         return dict(self._cursor.execute(_FILTER_VALUES[kind]).fetchall())

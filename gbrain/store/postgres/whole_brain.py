@@ -16,6 +16,7 @@ from gbrain.store.postgres.scope import (
     SharedCondition,
     chunk_days_condition,
     find_pages,
+    page_condition,
 )
 from gbrain.store.postgres.tsqueries import TextQuery, any_of, read_expression
 from gbrain.store.postgres.vector_search import nearest_chunks, read_vectors
@@ -108,10 +109,12 @@ class SharedWholeBrain(PageLookups):
         return round(rows * (1 - prod(1 - min(count, rows) / rows for count in found)))
 
     def any_page(self, scope: Scope, match: str | None = None) -> bool:
-        within = self._pages_in(scope)
         if match is None:
-            return within.ids != [] and self.totals.pages > 0
-        return count_rows(self._cursor, "pages", self._read(match), 1, within.condition) > 0
+            return self._pages_in(scope).ids != [] and self.totals.pages > 0
+        # Listing the pages in scope would be a statement more.
+        listed = self._scopes.get(scope)
+        within = listed.condition if listed else page_condition(scope, self._tokenize)
+        return count_rows(self._cursor, "pages", self._read(match), 1, within) > 0
 
     # --- keyword lane ------------------------------------------------------------------------
 
