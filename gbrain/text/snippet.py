@@ -13,6 +13,8 @@ MARK_ON, MARK_OFF = "\x02", "\x03"
 MAX_SNIPPET_CHARACTERS = 220
 # A shorter sentence is shown with the one before it, if none follows.
 _MIN_SNIPPET_CHARACTERS = 100
+# Of a longer URL or other word without spaces, the start or the first match is shown.
+_MAX_WORD_CHARACTERS = 80
 # Words that share this many letters count as forms of one word.
 _STEM_LETTERS = 5
 
@@ -29,7 +31,9 @@ _BULLET_OR_NUMBER = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TABLE_RULE = re.compile(r"[|\s:-]*-[|\s:-]*$")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
-_IMAGE_OR_LINK = re.compile(r"!?\[([^][]{0,300})\]\([^()\s]{0,2000}(?:\s+\"[^\"]{0,300}\")?\)")
+_IMAGE_OR_LINK = re.compile(
+    r"!?\[([^][]{0,300})\]\((?:[^()\s]++|\([^()\s]*+\))*+(?:\s+\"[^\"]{0,300}\")?\)"
+)
 _NAMED_LINK = re.compile(r"!?\[\[[^][|]{1,300}\|([^][]{1,300})\]\]")
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]{1,300})(?<=\S)\*\*(?!\w)")
 _ITALIC = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]{1,300})(?<=[^\s*])\*(?![\w*])")
@@ -65,6 +69,7 @@ def build_snippet(text: str, *, opening: bool = False) -> str:
     words = [{word.casefold()[:_STEM_LETTERS] for word in _MARKED.findall(unit)} for unit in units]
     shared = Counter(word for found in words for word in found)
     values = [sum(1 / shared[word] for word in found) for found in words]
+    units = [_shorten_long_words(unit) for unit in units]
     first = 0 if opening else values.index(max(values))
     snippet, last = units[first], first + 1
     while last < len(units) and _fits(joined := _join(snippet, units[last])):
@@ -126,6 +131,18 @@ def shorten(text: str, limit: int) -> str:
     ended = cut[-1:] in ".!?…"
     rest = "" if stop == len(words) else " …" if ended else "…"
     return _balance_marks(("…" if start else "") + cut + rest)
+
+
+def _shorten_long_words(text: str) -> str:
+    """Return the text with URLs, encoded data and other long words of ASCII letters shortened."""
+    if len(text) <= _MAX_WORD_CHARACTERS:
+        return text
+    return " ".join(
+        _shorten_word(word, _MAX_WORD_CHARACTERS)
+        if word.isascii() and visible_length(word) > _MAX_WORD_CHARACTERS
+        else word
+        for word in text.split(" ")
+    )
 
 
 def _shorten_word(word: str, limit: int) -> str:

@@ -69,6 +69,27 @@ def test_markdown_is_readable_on_one_line(text: str, shown: str) -> None:
     assert build_snippet(text) == shown
 
 
+URL = "https://docs.example.org/d/" + "aB3xQ9" * 60 + "/edit?usp=sharing"
+
+
+def test_a_long_url_leaves_room_for_the_sentence_around_it() -> None:
+    snippet = build_snippet(f"Offer: {URL} and he wants a \x02third\x03 of the sum in advance.")
+    assert snippet.startswith("Offer: https://docs.example.org/d/aB3xQ9")
+    assert snippet.endswith("… and he wants a \x02third\x03 of the sum in advance.")
+
+
+def test_a_match_inside_a_long_url_is_shown() -> None:
+    snippet = build_snippet(f"Read later: {URL}/\x02bolognese\x03-sauce?{'k1' * 90} for Sunday")
+    assert "/\x02bolognese\x03-sauce?" in snippet
+    assert snippet.startswith("Read later: …")
+    assert snippet.endswith("… for Sunday")
+
+
+def test_the_target_of_a_link_is_not_shown_however_long_it_is() -> None:
+    text = f"[Our offer](https://a.example/x_(y)/{'z9' * 2000}) asks for a third."
+    assert build_snippet(text) == "Our offer asks for a third."
+
+
 def test_abbreviations_and_dates_end_no_sentence() -> None:
     last = "Am 12. März kam \x02Dr.\x03 Weber zu Besuch."
     text = "Nichts davon ist wichtig, aber es steht trotzdem so in dem Text. " * 3 + last
