@@ -180,8 +180,10 @@ class SharedBrain(Brain):
             return super().explain_missing(*args, **arguments)
 
     def filter_hints(self, scope: Scope) -> list[str]:
-        with self._searching():
-            return super().filter_hints(scope)
+        from gbrain.store.scope import unmatched_filters
+
+        with self._searching() as whole:
+            return list(unmatched_filters(scope, whole.filter_values))
 
     def remember_hits(self, hits: Iterable[Hit]) -> None:
         """Do nothing: there is no file in which the hits could be remembered."""

@@ -28,6 +28,7 @@ from gbrain.server.tokens import add_token
 from gbrain.shared_brain import ANSWERED, SharedBrain
 from gbrain.store.postgres import indexes as index_module
 from gbrain.store.postgres.schema import role_sql
+from gbrain.store.postgres.word_indexes import MatchCounts
 from gbrain.types import Answer, Scope
 
 if TYPE_CHECKING:
@@ -142,30 +143,46 @@ def test_lanes_score_as_in_the_brain_file(shared: SharedBrain, local: Brain) -> 
     assert compared > 50
 
 
+def statements_of(
+    shared: SharedBrain, monkeypatch: pytest.MonkeyPatch, text: str, **arguments: Any
+) -> list[str]:
+    """Return the statements that a query, which has hits, sends to the store."""
+    shared.query("what is new")  # the first query also chooses the model
+    monkeypatch.setattr(shared, "_counts", MatchCounts())
+    asked: list[str] = []
+    execute = Cursor.execute
+
+    def record(cursor: Cursor[Any], statement: Any, *values: Any, **options: Any) -> Any:
+        asked.append(statement if isinstance(statement, str) else statement.decode())
+        return execute(cursor, statement, *values, **options)
+
+    monkeypatch.setattr(Cursor, "execute", record)
+    assert shared.query(text, **arguments).hits
+    return asked
+
+
 @pytest.mark.usefixtures("pgvector")
 @pytest.mark.parametrize(
     ("text", "most"),
     [
         ("who is lukewarm on cloud RAG?", 12),
         ("what did alice say in April 2026", 18),
-        ("meetng notse", 22),
+        ("meetng notse", 27),
     ],
 )
 def test_a_query_asks_the_store_few_times(
     shared: SharedBrain, monkeypatch: pytest.MonkeyPatch, text: str, most: int
 ) -> None:
-    shared.query("what is new")  # the first query also chooses the model
-    asked: list[object] = []
-    execute = Cursor.execute
-
-    def count(cursor: Cursor[Any], statement: Any, *values: Any, **options: Any) -> Any:
-        asked.append(statement)
-        return execute(cursor, statement, *values, **options)
-
-    monkeypatch.setattr(Cursor, "execute", count)
     # On a server far away each statement is a round trip.
-    assert shared.query(text).hits
-    assert len(asked) <= most
+    assert len(statements_of(shared, monkeypatch, text)) <= most
+
+
+@pytest.mark.usefixtures("pgvector")
+def test_a_context_asks_for_the_links_of_its_pages_together(
+    shared: SharedBrain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = statements_of(shared, monkeypatch, "alice pricing feedback", depth="auto")
+    assert len([sql for sql in asked if "search_links" in sql]) == 1
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)

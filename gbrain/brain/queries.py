@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from gbrain.brain.base import clock, timestamp, today
@@ -170,10 +171,10 @@ class QueryMethods(ModelMethods):
 
     def filter_hints(self, scope: Scope) -> list[str]:
         """Return a sentence for each filter whose value no page has, with similar values."""
-        from gbrain.store.scope import unmatched_filters
+        from gbrain.store.scope import filter_values, unmatched_filters
 
         with self.database.read_transaction() as connection:
-            return list(unmatched_filters(connection, scope))
+            return list(unmatched_filters(scope, partial(filter_values, connection)))
 
     # --- usage -------------------------------------------------------------------------------
 

@@ -9,12 +9,16 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from gbrain.store.chunks import StoredChunk, first_chunk, neighbouring_chunks, read_chunks
-from gbrain.store.links import linked_pages
+from gbrain.store.links import pages_linked_from
+from gbrain.store.pages import fetch_pages
 from gbrain.store.scope import pages_in_scope
 from gbrain.text.query_terms import fts_expression
 from gbrain.text.snippet import MARK_ON
 from gbrain.text.unspaced import plain_text
 from gbrain.types import Role, Scope, Term
+
+# Links that are followed from the pages of a context.
+_MAX_LINKS = 5_000
 
 
 class ChunkSpan(NamedTuple):
@@ -102,13 +106,18 @@ def related_chunks(
         for other in neighbouring_chunks(connection, chunk, 1):
             if other.id not in known:
                 yield other, "neighbour"
-    seen = {chunk.page_id for chunk in here}
-    for page_id in dict.fromkeys(chunk.page_id for chunk in here):
-        for linked in linked_pages(connection, page_id):
-            first = first_chunk(connection, linked)
-            if linked not in seen and first and pages_in_scope(connection, (linked,), scope):
-                seen.add(linked)
-                yield first, "linked"
+    pages = dict.fromkeys(chunk.page_id for chunk in here)
+    if not pages:
+        return
+    place = {page_id: number for number, page_id in enumerate(pages)}
+    links = sorted(
+        pages_linked_from(connection, place, _MAX_LINKS), key=lambda link: place[link[0]]
+    )
+    linked = list(dict.fromkeys(other for _, other in links if other not in place))
+    inside = pages_in_scope(connection, fetch_pages(connection, linked), scope)
+    for page_id in linked:
+        if page_id in inside and (first := first_chunk(connection, page_id)):
+            yield first, "linked"
 
 
 def missing_terms_by_chunk(

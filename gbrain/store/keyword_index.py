@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from gbrain.store.remembered import remember
 from gbrain.store.scope import Condition, chunk_days_condition, page_condition
@@ -24,6 +25,14 @@ _JSON_IDS = "SELECT value AS id FROM json_each(?)"
 _PASSED_PER_LOOKUP = 80
 # Pages with a word that are remembered; they have 800 kilobytes.
 _MAX_LISTED_ROWS = 100_000
+
+
+class KeywordMatches(NamedTuple):
+    """Scores of pages and of their stored questions by page id, and the best chunks, best first."""
+
+    pages: dict[int, float]
+    chunks: list[ScoredChunk]
+    questions: dict[int, float]
 
 
 def count_pages_with(connection: sqlite3.Connection, terms: Iterable[Term]) -> list[int]:
@@ -207,7 +216,6 @@ def _select_wanted(index: str, columns: str, wanted: Condition | None) -> str:
     )
 
 
-@asks_whole_brain
 def score_questions(
     connection: sqlite3.Connection, match: str, scope: Scope, limit: int
 ) -> dict[int, float]:
@@ -259,7 +267,6 @@ def any_question_contains(connection: sqlite3.Connection, term: Term) -> bool:
     return count_matches(connection, "questions", (fts_expression((term,)),), 1) == [1]
 
 
-@asks_whole_brain
 def pages_with_text(connection: sqlite3.Connection, text: str, scope: Scope) -> dict[int, float]:
     """Return the pages in scope that contain a text, such as a symbol that FTS5 does not index.
 

@@ -74,33 +74,38 @@ def list_dangling_links(connection: sqlite3.Connection) -> list[tuple[str, int, 
     return rows.fetchall()
 
 
-@asks_whole_brain
-def linked_pages(connection: sqlite3.Connection, page_id: int) -> list[int]:
-    """Return the ids of pages that a page links to, in page order."""
-    rows = connection.execute(
-        f"SELECT {_RESOLVED} FROM links WHERE page_id = ? ORDER BY position", (page_id,)
-    )
-    return list(dict.fromkeys(row[0] for row in rows if row[0] is not None))
-
-
-@asks_whole_brain
 def links_between(
     connection: sqlite3.Connection, page_ids: Iterable[int], most: int
 ) -> list[tuple[int, int]]:
     """Return (page id, other page id) of links from or to the pages, at most `most` each way."""
-    pages = json.dumps(list(page_ids))
-    away = connection.execute(
+    pages = list(page_ids)
+    return pages_linked_from(connection, pages, most) + pages_linking_to(connection, pages, most)
+
+
+@asks_whole_brain
+def pages_linked_from(
+    connection: sqlite3.Connection, page_ids: Iterable[int], most: int
+) -> list[tuple[int, int]]:
+    """Return (page id, other page id) of links on the pages to others, in page order."""
+    return connection.execute(
         f"SELECT page_id, {_RESOLVED} AS other FROM links WHERE page_id IN "
-        "(SELECT value FROM json_each(?)) AND other IS NOT NULL AND other <> page_id LIMIT ?",
-        (pages, most),
+        "(SELECT value FROM json_each(?)) AND other IS NOT NULL AND other <> page_id "
+        "ORDER BY page_id, position LIMIT ?",
+        (json.dumps(list(page_ids)), most),
     ).fetchall()
-    back = connection.execute(
+
+
+@asks_whole_brain
+def pages_linking_to(
+    connection: sqlite3.Connection, page_ids: Iterable[int], most: int
+) -> list[tuple[int, int]]:
+    """Return (page id, other page id) of links to the pages on others."""
+    return connection.execute(
         f"SELECT {_RESOLVED} AS page, page_id FROM links WHERE key IN "
         "(SELECT key FROM names WHERE page_id IN (SELECT value FROM json_each(?1))) "
         "AND page IN (SELECT value FROM json_each(?1)) AND page <> page_id LIMIT ?2",
-        (pages, most),
+        (json.dumps(list(page_ids)), most),
     ).fetchall()
-    return away + back
 
 
 # --- graph -----------------------------------------------------------------------------------

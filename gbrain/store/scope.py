@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from math import isqrt
 from typing import NamedTuple
@@ -458,11 +458,11 @@ _VALUES = {
 }
 
 
-def unmatched_filters(connection: sqlite3.Connection, scope: Scope) -> Iterator[str]:
+def unmatched_filters(scope: Scope, count_values: Callable[[str], dict[str, int]]) -> Iterator[str]:
     """Yield a sentence for each wing, room, type and tag of the scope that no page has.
 
     The sentence lists values that exist, similar ones first, then those of most pages. There is
-    also one if `since` is after `until`.
+    also one if `since` is after `until`. `count_values` is the `filter_values` of the brain.
     """
     if scope.since and scope.until and scope.since > scope.until:
         yield f"--since {scope.since} is after --until {scope.until}, so no page can match."
@@ -470,12 +470,11 @@ def unmatched_filters(connection: sqlite3.Connection, scope: Scope) -> Iterator[
     for kind, value in [*wanted, *(("tag", tag) for tag in scope.tags)]:
         if value is None:
             continue
-        counts = filter_values(connection, kind)
+        counts = count_values(kind)
         if value.lower() not in map(str.lower, counts):
             yield f"There is no {kind} {value}{_suggestions(value, counts)}."
 
 
-@asks_whole_brain
 def filter_values(connection: sqlite3.Connection, kind: str) -> dict[str, int]:
     """Return how many pages have each wing, room, type or tag."""
     return dict(connection.execute(_VALUES[kind]).fetchall())

@@ -147,7 +147,7 @@ def measure_lanes(local: Brain, shared: SharedBrain, texts: list[str]) -> None:
     def score(brain: Brain, query: Query) -> None:
         with brain.database.read_transaction() as connection:
             counts = keyword_index.count_pages_with(connection, query.terms)
-            keyword.score_pages_and_chunks(connection, query, counts, brain.settings)
+            keyword.find_matches(connection, query, counts, brain.settings)
 
     def clock(work: Callable[[], object]) -> tuple[float, float]:
         before = processor_time(shared)

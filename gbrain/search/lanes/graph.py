@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gbrain.config import Settings
 from gbrain.store.links import links_between
-from gbrain.store.pages import find_by_names, slugs_by_id
+from gbrain.store.pages import fetch_pages, find_by_names, slugs_by_id
 from gbrain.store.scope import pages_in_scope
 from gbrain.text.slug import fold_name
 from gbrain.text.stop_words import STOP_WORDS
@@ -33,7 +33,8 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         for page_id, strength in link_strengths(connection, named).items()
     }
     scores |= dict.fromkeys(named, 1.0)
-    slugs = slugs_by_id(connection, scores)
+    strongest = sorted(scores, key=lambda page_id: -scores[page_id])
+    slugs = slugs_by_id(connection, fetch_pages(connection, strongest))
     if not query.scope.unlimited:
         seen = pages_in_scope(connection, slugs, query.scope)
         slugs = {page_id: slug for page_id, slug in slugs.items() if page_id in seen}

@@ -59,25 +59,15 @@ def search(
     counts = keyword_index.count_pages_with(connection, query.terms)
     query, counts = _match_compounds(connection, query, counts)
     chunks: list[ScoredChunk] = []
-    questions = settings.hypothetical_questions != "off" and keyword_index.has_questions(connection)
     pool = settings.lane_pool("fts", query.limit)
-    if query.terms:
-        scores, chunks = score_pages_and_chunks(connection, query, counts, settings)
+    if query.terms or (query.text and query.tree is None):
+        scores, chunks, answered = find_matches(connection, query, counts, settings)
         for chunk in chunks:
             if chunk.page_id not in best:
                 best[chunk.page_id] = chunk.chunk_id
-                _add(scores, {chunk.page_id: chunk.score}, settings.chunk_weight)
-        if questions and settings.questions_weight:
-            match = query.fts_expression or fts_expression(query.terms)
-            answered = keyword_index.score_questions(
-                connection, match, query.scope, _SCORED_PER_PAGE * pool
-            )
-            _add(scores, answered, settings.questions_weight)
-    elif query.text and query.tree is None:
-        # Symbols alone, which FTS5 does not index.
-        scores = keyword_index.pages_with_text(connection, query.text, query.scope)
-        chunks = keyword_index.chunks_with_text(connection, query.text, scores)
-        best = {chunk.page_id: chunk.chunk_id for chunk in reversed(chunks)}
+                if query.terms:
+                    _add(scores, {chunk.page_id: chunk.score}, settings.chunk_weight)
+        _add(scores, answered, settings.questions_weight)
     weighs_coverage = not alone and bool(settings.coverage_power or settings.full_coverage)
     containing: list[set[int]] = []
     if query.terms:
@@ -115,12 +105,19 @@ def search(
             term
             for term, count in zip(query.terms, counts, strict=True)
             if not count
-            and not (questions and keyword_index.any_question_contains(connection, term))
+            and not (
+                _uses_questions(connection, settings)
+                and keyword_index.any_question_contains(connection, term)
+            )
         ),
         overflow=pages[pool:],
         word_factors=_word_factors(connection, coverage, literal, query, settings),
         coverage=1.0 if alone else _best_coverage(connection, coverage, counts),
     )
+
+
+def _uses_questions(connection: sqlite3.Connection, settings: Settings) -> bool:
+    return settings.hypothetical_questions != "off" and keyword_index.has_questions(connection)
 
 
 def _match_compounds(
@@ -252,7 +249,26 @@ def _add(scores: dict[int, float], more: Mapping[int, float], weight: float = 1.
 
 
 @asks_whole_brain
-def score_pages_and_chunks(
+def find_matches(
+    connection: sqlite3.Connection, query: Query, counts: Sequence[int], settings: Settings
+) -> keyword_index.KeywordMatches:
+    """Return the best of the pages, chunks and stored questions that match the query."""
+    if not query.terms:
+        # Symbols alone, which FTS5 does not index.
+        pages = keyword_index.pages_with_text(connection, query.text, query.scope)
+        chunks = keyword_index.chunks_with_text(connection, query.text, pages)
+        return keyword_index.KeywordMatches(pages, chunks, {})
+    pages, chunks = _score_pages_and_chunks(connection, query, counts, settings)
+    questions: dict[int, float] = {}
+    if settings.questions_weight and _uses_questions(connection, settings):
+        limit = _SCORED_PER_PAGE * settings.lane_pool("fts", query.limit)
+        questions = keyword_index.score_questions(
+            connection, query.fts_expression or fts_expression(query.terms), query.scope, limit
+        )
+    return keyword_index.KeywordMatches(pages, chunks, questions)
+
+
+def _score_pages_and_chunks(
     connection: sqlite3.Connection, query: Query, counts: Sequence[int], settings: Settings
 ) -> tuple[dict[int, float], list[ScoredChunk]]:
     """Return the scores of the best pages by id, and the best chunks, best first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.errors import BadPage
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from gbrain.types import Page
 
 _MAX_PARSED_PAGES = 2_000
+# Of a page that very many pages link to, the others are left out.
+_MAX_FETCHED_PAGES = 300
 
 
 class ParsedPages:
@@ -137,7 +140,7 @@ class PageLoader:
         ]
 
     def fetch_pages(self, page_ids: Iterable[int]) -> set[int]:
-        return self.load(page_ids)
+        return self.load(islice(page_ids, _MAX_FETCHED_PAGES))
 
     def slugs_by_id(self, page_ids: Iterable[int]) -> dict[int, str]:
         wanted = set(page_ids)

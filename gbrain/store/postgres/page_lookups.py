@@ -118,36 +118,26 @@ class PageLookups(PageLoader):
             (*within.values, text.encode(errors="replace").decode()),
         ).fetchall()
         here = self.load(row[0] for row in rows)
-        found = read_partial(pages_with_text)(self._memory, text, Scope())
+        found = pages_with_text(self._memory, text, Scope())
         return {page_id: count for page_id, count in found.items() if page_id in here}
 
     # --- links and dates ---------------------------------------------------------------------
 
-    def linked_pages(self, page_id: int) -> list[int]:
-        rows = self._cursor.execute(
-            f"SELECT target FROM gbrain.search_links l, {_RESOLVED} WHERE l.page = %s "
-            "ORDER BY l.position LIMIT %s",
-            (page_id, _MAX_NAMED_PAGES),
-        ).fetchall()
-        here = self.load(row[0] for row in rows)
-        return list(dict.fromkeys(row[0] for row in rows if row[0] in here))
-
-    def links_between(self, page_ids: Iterable[int], most: int) -> list[tuple[int, int]]:
-        ids = list(page_ids)
-        away = self._cursor.execute(
+    def pages_linked_from(self, page_ids: Iterable[int], most: int) -> list[tuple[int, int]]:
+        return self._cursor.execute(
             f"SELECT l.page, target FROM gbrain.search_links l, {_RESOLVED} "
-            "WHERE l.page = ANY(%s) AND target <> l.page LIMIT %s",
-            (ids, most),
+            "WHERE l.page = ANY(%s) AND target <> l.page ORDER BY l.page, l.position LIMIT %s",
+            (list(page_ids), most),
         ).fetchall()
-        back = self._cursor.execute(
+
+    def pages_linking_to(self, page_ids: Iterable[int], most: int) -> list[tuple[int, int]]:
+        ids = list(page_ids)
+        return self._cursor.execute(
             f"SELECT target, l.page FROM gbrain.search_links l, {_RESOLVED} WHERE l.key IN "
             "(SELECT key FROM gbrain.search_names WHERE page = ANY(%s)) "
             "AND target = ANY(%s) AND target <> l.page LIMIT %s",
             (ids, ids, most),
         ).fetchall()
-        pairs = [(int(page), int(other)) for page, other in (*away, *back)]
-        here = self.load(list(dict.fromkeys(other for _, other in pairs))[:_MAX_NAMED_PAGES])
-        return [pair for pair in pairs if pair[1] in here]
 
     def latest_pages(self, scope: Scope, limit: int, inside: Spans = ()) -> list[int]:
         within = page_condition(scope, self._tokenize)

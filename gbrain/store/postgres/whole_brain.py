@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from gbrain.config import Settings
 from gbrain.store.chunks import CHUNK_ID_BITS, first_chunk_id
+from gbrain.store.keyword_index import KeywordMatches, chunks_with_text
 from gbrain.store.postgres.keyword_search import ANY_ROW, score_rows
 from gbrain.store.postgres.page_lookups import PageLookups
 from gbrain.store.postgres.scope import (
@@ -118,9 +119,13 @@ class SharedWholeBrain(PageLookups):
 
     # --- keyword lane ------------------------------------------------------------------------
 
-    def score_pages_and_chunks(
+    def find_matches(
         self, query: Query, counts: Sequence[int], settings: Settings
-    ) -> tuple[dict[int, float], list[ScoredChunk]]:
+    ) -> KeywordMatches:
+        if not query.terms:
+            pages = self.pages_with_text(query.text, query.scope)
+            chunks = chunks_with_text(self._memory, query.text, pages)
+            return KeywordMatches(pages, chunks, {})
         scope, pool = query.scope, settings.lane_pool("fts", query.limit)
         asked = self._read(fts_expression(query.terms))
         within = self._pages_in(scope)
@@ -165,15 +170,17 @@ class SharedWholeBrain(PageLookups):
                 seen.add(page_id)
                 combined[page_id] = combined.get(page_id, 0.0) + settings.chunk_weight * value
         self.load(_best_pages(combined, int(_KEPT_PER_PAGE * pool)), combined)
-        return scores, self._scored_chunks(rows)
-
-    def score_questions(self, match: str, scope: Scope, limit: int) -> dict[int, float]:
-        rows = score_rows(
-            self._cursor, "questions", self._read(match), (1.0,), limit,
-            totals=self._sizes["questions"], within=self._pages_in(scope).condition,
-        )  # fmt: skip
-        here = self.load(row[0] for row in rows)
-        return {page_id: score for page_id, _, score in rows if page_id in here}
+        questions: dict[int, float] = {}
+        on = settings.hypothetical_questions != "off" and settings.questions_weight
+        if on and self.totals.has_questions:
+            match = self._read(query.fts_expression) if query.fts_expression else asked
+            found = score_rows(
+                self._cursor, "questions", match, (1.0,), _SCORED_PER_PAGE * pool,
+                totals=self._sizes["questions"], within=within.condition,
+            )  # fmt: skip
+            here = self.load(row[0] for row in found)
+            questions = {page_id: score for page_id, _, score in found if page_id in here}
+        return KeywordMatches(scores, self._scored_chunks(rows), questions)
 
     def _pages_in(self, scope: Scope) -> PagesInScope:
         if scope not in self._scopes:
