@@ -103,6 +103,7 @@ _SENTENCE_END = re.compile(
 _NEW_BLOCK = re.compile(rb"[ \t]*(?:[-*+>#]|\d{1,4}[.)]|---)")
 _LABEL = re.compile(rb"[-*+># \t]*+\w[^:|\n]{0,40}:\*{0,2}(?=\s)")
 _FENCE = re.compile(rb"[ \t]*(?:```|~~~)")
+_LONG_WORD = re.compile(rb"[!-~]{200,}")
 _QUESTION_MARKS = (b"?", "？".encode(), "؟".encode())
 _QUESTION = re.compile(rb"(?:\?(?!\w)|\xef\xbc\x9f|\xd8\x9f)")
 
@@ -232,7 +233,7 @@ def relevant_texts(
     types = _answer_types(question)
     found: list[RelevantText] = []
     for first, last in _merge(chunks):
-        lines = _cut_long(split_lines(page, first, last), chunks)
+        lines = _cut_long(page, split_lines(page, first, last), chunks)
         for number, (start, stop, answers) in enumerate(lines):
             before = lines[max(0, number - LINES_BEFORE)].start
             shared = [
@@ -282,14 +283,16 @@ def _merge(chunks: Iterable[ChunkSpan]) -> list[tuple[int, int]]:
     return merged
 
 
-def _cut_long(lines: Iterable[Line], chunks: Sequence[ChunkSpan]) -> list[Line]:
-    """Divide long lines where chunks start or end."""
+def _cut_long(page: bytes, lines: Iterable[Line], chunks: Sequence[ChunkSpan]) -> list[Line]:
+    """Divide long lines where chunks start or end, and around long URLs and encoded data."""
     cut: list[Line] = []
     for line in lines:
         if line.stop - line.start <= MAX_LINE_BYTES:
             cut.append(line)
             continue
         edges = {edge for chunk in chunks for edge in (chunk.start, chunk.stop)}
+        for word in _LONG_WORD.finditer(page, line.start, line.stop):
+            edges.update(word.span())
         inside = sorted(edge for edge in edges if line.start < edge < line.stop)
         parts = pairwise([line.start, *inside, line.stop])
         cut += [Line(start, stop, line.answers) for start, stop in parts]

@@ -72,6 +72,15 @@ def test_matched_terms_raise_a_line_and_its_neighbours_inherit() -> None:
     assert [text.chunk_id for text in texts] == [7, 7, 8, 8]
 
 
+def test_a_long_line_is_divided_around_a_url() -> None:
+    url = f"https://a.org/{'x9' * 400}"
+    page = f"He asks for a third of the sum: {url} was his offer.\n".encode()
+    texts = relevant_texts(page, [ChunkSpan(7, 1, 0, len(page))], {7: 0.0}, -9.0, (), "", 0.0)
+    assert [page[text.start : text.stop].decode() for text in texts] == [
+        "He asks for a third of the sum: ", url, " was his offer.\n"
+    ]  # fmt: skip
+
+
 def test_a_term_counts_for_the_two_lines_after_it() -> None:
     page = b"It is big.\nSo a heron.\nIt is big.\nIt is big.\nIt is big.\n"
     before, heron, next_one, second, third = relevance(page, "", TermOffsets(1.0, [16]))
