@@ -121,6 +121,14 @@ def migrate(connection: sqlite3.Connection) -> None:
             rebuild_chunk_slots(db.conn, space)
         db.conn.execute("PRAGMA user_version = 13")
 
+    @steps(name="0014_long_words")
+    def fourteenth(db: Database) -> None:
+        if db.conn.execute("SELECT 1 FROM pages").fetchone():
+            from gbrain.store import reparse
+
+            work.append(reparse.reparse_long_words)
+        db.conn.execute("PRAGMA user_version = 14")
+
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")
     try:

@@ -1,13 +1,15 @@
-"""Parse pages again from their stored text: all of a page, or the dates of older brains."""
+"""Parse pages again from their stored text: all of a page, or what older brains lack."""
 
 from __future__ import annotations
 
 import json
 import re
 import sqlite3
+from collections.abc import Callable
 
 from gbrain.errors import GbrainError
 from gbrain.store import chunks
+from gbrain.text.chunking import has_long_word
 from gbrain.text.page import event_date, parse_page
 from gbrain.types import Page
 
@@ -53,7 +55,12 @@ def reparse_dates(connection: sqlite3.Connection) -> None:
     Chunks that stay the same keep their row and vector; the others are queued for embedding. If
     rows are damaged everything stays as it is: `gbrain doctor --repair` rebuilds it.
     """
-    _reparse(connection, "SELECT id FROM pages ORDER BY id")
+    _reparse(connection, "SELECT id FROM pages ORDER BY id", _may_have_other_dates)
+
+
+def reparse_long_words(connection: sqlite3.Connection) -> None:
+    """Do the same for the pages with URLs or encoded data that older chunks divide."""
+    _reparse(connection, "SELECT id FROM pages ORDER BY id", _has_long_word)
 
 
 def reparse_cjk_dates(connection: sqlite3.Connection) -> None:
@@ -65,19 +72,24 @@ def reparse_cjk_dates(connection: sqlite3.Connection) -> None:
         connection,
         "SELECT id FROM pages WHERE instr(path || title || meta || compiled_truth || timeline, "
         "'\u5e74') ORDER BY id",
+        _may_have_other_dates,
     )
 
 
-def _reparse(connection: sqlite3.Connection, select_ids: str) -> None:
+def _reparse(
+    connection: sqlite3.Connection,
+    select_ids: str,
+    may_differ: Callable[[sqlite3.Connection, int], bool],
+) -> None:
     now = connection.execute("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").fetchone()[0]
     connection.execute("SAVEPOINT reparse")
     try:
         ids = connection.execute(select_ids).fetchall()
         for (page_id,) in ids:
-            if _may_have_other_dates(connection, page_id):
+            if may_differ(connection, page_id):
                 page = parse_stored(connection, page_id)
                 if page is not None:
-                    _write_dates(connection, page_id, page, now)
+                    _write_dates_and_chunks(connection, page_id, page, now)
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:
@@ -97,7 +109,16 @@ def _may_have_other_dates(connection: sqlite3.Connection, page_id: int) -> bool:
     return (event is not None and event.text != day) or bool(_MAY_BE_DATED.search(text))
 
 
-def _write_dates(connection: sqlite3.Connection, page_id: int, page: Page, now: str) -> None:
+def _has_long_word(connection: sqlite3.Connection, page_id: int) -> bool:
+    (text,) = connection.execute(
+        "SELECT CAST(compiled_truth || timeline AS BLOB) FROM pages WHERE id = ?", (page_id,)
+    ).fetchone()
+    return has_long_word((text or b"").decode(errors="replace"))
+
+
+def _write_dates_and_chunks(
+    connection: sqlite3.Connection, page_id: int, page: Page, now: str
+) -> None:
     connection.execute(
         "UPDATE pages SET date = ?, first_day = ?, last_day = ? WHERE id = ?",
         (page.date, page.first_day, page.last_day, page_id),

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 # How the keyword indexes read text: words are stemmed, case and accents do not count.
 KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")

@@ -218,6 +218,21 @@ def test_the_best_hit_is_cut_around_the_words_asked_for(brain: Brain) -> None:
     assert piece.tokens > 8
 
 
+def test_the_sentence_beside_an_image_is_given_without_it(brain: Brain) -> None:
+    image = "data:image/png;base64," + "aB3/xQ9+" * 2000
+    brain.put("roof", f"The scaffold stays for ten days. ![damage]({image}) was wet.\n".encode())
+    (piece,) = pieces(brain.query("scaffold", mode="bm25", depth="auto", budget=60))
+    assert "The scaffold stays for ten days." in piece.text
+    assert "base64" not in piece.text
+
+
+def test_a_long_url_that_fits_is_given_whole(brain: Brain) -> None:
+    line = f"The offer is at https://docs.example.org/{'aB3/xQ9/' * 60}?usp=sharing today."
+    brain.put("roof", line.encode())
+    (piece,) = pieces(brain.query("offer", mode="bm25", depth="auto", budget=1000))
+    assert piece.text == line
+
+
 def test_why_it_stopped(brain: Brain) -> None:
     put_linked(brain)
 

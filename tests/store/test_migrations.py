@@ -86,6 +86,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
         connection.execute("CREATE TABLE pages (b)")
 
     monkeypatch.setattr(reparse, "reparse_dates", fail)
+    monkeypatch.setattr(reparse, "reparse_long_words", fail)
     monkeypatch.setattr(page_writer, "add_questions", fail)
     with pytest.raises(BadBrain, match="table pages already exists"):
         Database(old_brain)
@@ -139,6 +140,33 @@ def test_an_old_brain_learns_the_dates_of_lists_and_titles(tmp_path: Path) -> No
 def test_an_old_brain_is_found_by_its_authored_questions(tmp_path: Path) -> None:
     with Brain.open(unpack_brain(4, tmp_path)) as brain:
         assert brain.search("When is the rubbish collected?").hits[0].slug == "household/bins"
+
+
+def test_long_urls_and_images_of_an_old_brain_become_one_chunk_each(tmp_path: Path) -> None:
+    path = unpack_brain(13, tmp_path)
+    with closing(sqlite3.connect(path)) as raw:
+        before = dict(raw.execute("SELECT id, hash FROM chunks"))
+    with Brain.open(path) as brain:
+        new = brain.stats().jobs
+        brain.embed()
+    with closing(Database(path)) as database:
+        found = dict(examine(database, "2026-11-16T12:00:00.000Z", full=True))
+        rows = database.connection.execute(
+            "SELECT chunks.id, hash, text, slug FROM chunks JOIN pages ON pages.id = page_id"
+        ).fetchall()
+    roof = [text for _, _, text, slug in rows if slug == "household/roof"]
+    assert len(before) - len(rows) == 12 - len(roof)
+    assert [text.split("://")[0] for text in roof if "://" in text] == ["[The offer](https"]
+    assert [text.split(";")[0] for text in roof if "base64" in text] == [
+        "![The damage](data:image/png"
+    ]
+    assert 0 < new <= len(roof)
+    kept = [(number, digest) for number, digest, _, slug in rows if slug != "household/roof"]
+    assert len(kept) == 50
+    assert all(before[number] == digest for number, digest in kept)
+    assert {found[name].status for name in ("passages", "passage_index", "missing_vectors")} == {
+        "ok"
+    }
 
 
 def test_damaged_chunks_do_not_keep_an_old_brain_from_opening(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from gbrain.text.chunking import (
     MAX_CHUNK_TOKENS,
     MAX_UNSPLIT_TOKENS,
+    MAX_WORD_CHARACTERS,
     content_hash,
     embedding_text,
     estimate_tokens,
+    has_long_word,
     split_section,
 )
 from gbrain.text.page import parse_page
@@ -30,6 +32,7 @@ _PIECES = [
     "\r\n\r\n",
     "- item\n",
     "x" * 500,
+    "x," * 250,
     "知识管理。" * 40,
     "🚀",
     "a" * 7,
@@ -104,7 +107,7 @@ def test_a_long_paragraph_splits_at_sentences() -> None:
 
 
 def test_text_without_sentences_splits_at_spaces_or_anywhere() -> None:
-    for text in ("word " * 2000, "x" * 10_000, "知" * 2000):
+    for text in ("word " * 2000, "x," * 5_000, "知" * 2000):
         cut = spans(text)
         assert len(cut) > 5
         assert all(estimate_tokens(text[a:b]) <= 2 * MAX_CHUNK_TOKENS for a, b in cut)
@@ -208,6 +211,49 @@ def test_embedded_text_starts_with_title_date_and_headings() -> None:
         embedding_text("Alice", ("Alice", "Role"), "2026", "Words") == "Alice · 2026 · Role\nWords"
     )
     assert embedding_text("Alice", (), None, "Words") == "Alice\nWords"
+
+
+URL = "https://docs.example.org/d/1aB3xQ9" + "aB3xQ9%20" * 90 + "?usp=sharing&ouid=117"
+IMAGE = "data:image/png;base64,iVBORw0KGgo" + "aB3/xQ9+" * 2000
+NOTE = (
+    f"# Roof\n\nThe roofer starts in April. [Offer with prices]({URL}) — he asks for a third of "
+    f"the sum.\n\nIt is above the kitchen:\n![damage]({IMAGE}) as seen from the ladder, very wet.\n"
+)
+
+
+def test_no_chunk_ends_inside_a_long_url_or_an_image() -> None:
+    texts = [chunk.text for chunk in chunks(NOTE)]
+    assert len(texts) < 8
+    for whole in (f"[Offer with prices]({URL})", f"![damage]({IMAGE})"):
+        assert sum(whole in text for text in texts) == 1
+    for sentence in ("he asks for a third of the sum.", "as seen from the ladder, very wet."):
+        assert any(sentence in text for text in texts)
+
+
+def test_only_the_start_of_a_long_url_or_image_is_embedded() -> None:
+    assert embedding_text("Roof", (), None, f"Offer: {URL} by mail") == (
+        f"Roof\nOffer: {URL[:MAX_WORD_CHARACTERS]} by mail"
+    )
+    found = chunks(NOTE)
+    embedded = [embedding_text("Roof", (), None, chunk.text) for chunk in found]
+    assert [chunk.hash for chunk in found] == [content_hash(text) for text in embedded]
+    assert max(map(len, embedded)) < 2 * MAX_WORD_CHARACTERS + 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://en.wikipedia.org/wiki/Chester_Hill,_New_South_Wales#History",
+        "知识管理。" * 100,
+        "见https://example.org/a?b=c。" + "知识管理。" * 100,
+        ",".join(f"item-{number}" for number in range(100)),
+        '{"event":"stopped","reason":"' + "disk full, " * 40 + '"}',
+        "word " * 100,
+    ],
+)
+def test_other_text_is_embedded_whole(text: str) -> None:
+    assert not has_long_word(text)
+    assert embedding_text("Title", (), None, text) == f"Title\n{text}"
 
 
 def test_the_same_text_has_the_same_hash_anywhere() -> None:

@@ -106,6 +106,15 @@ def test_the_snippet_shows_a_word_deep_in_a_long_page(filled: Brain) -> None:
     assert "\x02heron\x03 \x02stands\x03" in hit.snippet
 
 
+def test_a_word_at_the_end_of_a_long_url_is_found_and_shown(brain: Brain) -> None:
+    url = f"https://news.example.org/{'aB3xQ9/' * 90}slow-bolognese-sauce?{'k1=v2&' * 90}"
+    brain.put("later", f"# Later\n\nTo read on Sunday: {url} and then cook it.\n".encode())
+    for words in ("bolognese", "news.example.org"):
+        hit = brain.search(words).hits[0]
+        assert hit.slug == "later"
+        assert f"\x02{words}\x03" in hit.snippet
+
+
 def test_a_page_with_all_words_comes_before_one_with_some(brain: Brain) -> None:
     brain.put(
         "all", b"# One\n\nheron and egret, with a good deal more text around the two of them\n"
