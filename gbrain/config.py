@@ -274,7 +274,7 @@ class Settings:
         GIGABRAIN, low=1, high=10,
     )  # fmt: skip
     date_day_factor: float = _setting(
-        3.0, "date_boost: factor for dates at most 1 day away", ENGRAM, low=0, high=10
+        5.0, "date_boost: factor for dates at most 1 day away", ENGRAM, low=0, high=10
     )
     date_week_factor: float = _setting(
         1.5, "date_boost: factor for dates 2 to 7 days away", ENGRAM, low=0, high=10

@@ -93,8 +93,8 @@ def test_names_favour_people_and_how_to_favours_resources(
 @pytest.mark.parametrize(
     ("day", "factor"),
     [
-        ("2026-04-18", 3.0),
-        ("2026-04-17", 2.25),
+        ("2026-04-18", 5.0),
+        ("2026-04-17", 3.25),
         ("2026-04-25", 1.5),
         ("2026-05-18", 1.08),
         ("2026-05-19", None),
@@ -116,16 +116,16 @@ def test_the_date_of_an_entry_counts_before_that_of_its_page() -> None:
         chunk_first_day="2026-04-09",
         chunk_last_day="2026-04-09",
     )
-    assert factors("what happened in April 2026", entry, date_boost=True) == {"date": 3.0}
+    assert factors("what happened in April 2026", entry, date_boost=True) == {"date": 5.0}
     assert factors("what happened", entry, date_boost=True) == {}
 
 
 def test_any_entry_of_a_page_counts_and_a_year_matches_no_month() -> None:
     several = NOTE._replace(entry_days=(("2024-01-02", "2024-01-02"), ("2026-04-09", "2026-04-09")))
-    assert factors("in April 2026", several, date_boost=True) == {"date": 3.0}
+    assert factors("in April 2026", several, date_boost=True) == {"date": 5.0}
     year = NOTE._replace(entry_days=(("2026-01-01", "2026-12-31"),))
     assert factors("in April 2026", year, date_boost=True) == {}
-    assert factors("in 2026", year, date_boost=True) == {"date": 3.0}
+    assert factors("in 2026", year, date_boost=True) == {"date": 5.0}
     month = NOTE._replace(entry_days=(("2026-04-01", "2026-04-30"),))
     assert factors("on 2026-04-18", month, date_boost=True) == {"date": 1.5}
 
@@ -135,8 +135,8 @@ def test_the_latest_month_of_that_name_counts_most() -> None:
         factors("in April", NOTE._replace(first_day=day, last_day=day), date_boost=True)["date"]
         for day in ("2026-04-09", "2024-04-09")
     )
-    assert latest == 3.0
-    assert 2.5 < earlier < 3.0
+    assert latest == 5.0
+    assert 4.0 < earlier < 5.0
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_time_has_pages_only_within_the_filters(notes: Brain, scope: Scope, in
 def test_the_trace_and_the_hit_name_the_date(notes: Brain) -> None:
     answer = notes.search("Luc in April 2025")
     assert {"dates", "period"} <= {stage.name for stage in answer.trace.stages}
-    assert answer.hits[0].boosts["date"] == 3.0
+    assert answer.hits[0].boosts["date"] == 5.0
     plain = notes.search("Luc lease")
     assert {"dates", "period"}.isdisjoint(stage.name for stage in plain.trace.stages)
 
