@@ -261,7 +261,9 @@ def grade_answer(
     if ranked and not short_circuit:
         found = {candidate.chunk_id for candidate in ranked[0].lanes.values()}
         chunk_ids = [chunk_id for chunk_id in found if chunk_id is not None]
-        facts = term_statistics(connection, terms, ranked[0].page_id, chunk_ids, pages)
+        facts = term_statistics(
+            connection, tuple(map(_with_verb_forms, terms)), ranked[0].page_id, chunk_ids, pages
+        )
     undated = None
     if time and ranked and not looked_up:
         undated = _explain_undated(connection, time, terms, facts, ranked[0])
@@ -301,6 +303,15 @@ def grade_answer(
         person=person,
         undated=undated,
     )
+
+
+def _with_verb_forms(term: Term) -> Term:
+    """Return a term that "bought" fulfils if "buy" is asked for."""
+    from gbrain.text.irregular_verbs import verb_forms
+
+    if term.quoted or term.prefix or term.synonyms or len(term.words) > 1:
+        return term
+    return term._replace(forms=(*term.forms, *verb_forms(term.words[0])))
 
 
 def _explain_undated(

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gbrain.brain import Brain
 from gbrain.config import Settings
 from gbrain.search.verdict import compute_verdict
+from gbrain.text.irregular_verbs import verb_forms
 from gbrain.types import Candidate, LaneResult, Query, Ranked, Scope, Term, TermStatistics, Verdict
 
 SETTINGS = Settings()
@@ -170,3 +172,24 @@ def test_holding_one_word_more_never_harms(
     less = (*held[:at], held[at]._replace(in_top_hit=False), *held[at + 1 :])
     lanes = {"fts": lane(1.0), "vector": lane(*meaning)}
     assert judged(more, **lanes).confidence >= judged(less, **lanes).confidence
+
+
+def test_another_form_of_an_irregular_verb_is_the_word(brain: Brain) -> None:
+    brain.put("bike", b"# Bike\n\nBought the grey bike in Potsdam.\n")
+    assert brain.search("where did I buy the bike").verdict.missing == ()
+    assert brain.search("who bought the grey bike").verdict.missing == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "forms"),
+    [
+        ("Buy", ("bought",)),
+        ("met", ("meet",)),
+        ("written", ("write", "wrote")),
+        ("find", ("found",)),
+        ("found", ()),
+        ("walk", ()),
+    ],
+)
+def test_forms_of_irregular_verbs(word: str, forms: tuple[str, ...]) -> None:
+    assert verb_forms(word) == forms
