@@ -16,7 +16,7 @@ from gbrain.store.ranking_data import (
     names_a_person,
     term_statistics,
 )
-from gbrain.text.query_terms import is_stop_term
+from gbrain.text.query_terms import is_stop_term, term_stop_words
 from gbrain.text.slug import fold_name
 from gbrain.text.unspaced import has_unspaced_script
 from gbrain.types import (
@@ -256,6 +256,10 @@ def grade_answer(
     looked_up = short_circuit or query.filter_only or (ranked and QUESTIONS in ranked[0].lanes)
     if "vector" in lanes and not looked_up and _is_small_talk(terms):
         return Verdict("nothing", 0.0, ("the query has only words of small talk",))
+    if any(term.quoted for term in terms):
+        # A query with quotes keeps its stop words, which say nothing about an answer.
+        stop_words = term_stop_words(terms)
+        terms = tuple(term for term in terms if term.quoted or not is_stop_term(term, stop_words))
     pages = approximate_page_count(connection)
     facts: tuple[TermStatistics, ...] = ()
     if ranked and not short_circuit:

@@ -193,3 +193,10 @@ def test_another_form_of_an_irregular_verb_is_the_word(brain: Brain) -> None:
 )
 def test_forms_of_irregular_verbs(word: str, forms: tuple[str, ...]) -> None:
     assert verb_forms(word) == forms
+
+
+def test_stop_words_of_a_query_with_quotes_are_not_missing(brain: Brain) -> None:
+    brain.put("bike", b"# Bike\n\nBought the grey bike in Potsdam.\n")
+    verdict = brain.search('where did I get the "grey bike"').verdict
+    assert (verdict.grade, verdict.missing) == ("partial", ("get",))
+    assert brain.search('wer hat das "grey bike" gekauft').verdict.missing == ("gekauft",)
