@@ -14,11 +14,11 @@ from gbrain.text.slug import fold_name
 
 STOP_WORDS = frozenset(
     """a about all am an and any are as at be been being but by can could did do does doing for from
-    had has have having he her here hers him his how i if in into is it its just me more most my no
-    nor not of off on or our ours out over own she should so some such than that the their theirs
-    them then there these they this those through to too under up us very was we were what when
-    where which while who whom whose why will with would you your yours who's what's where's that's
-    it's i'm i've i'd there's let's tell give show""".split()
+    had has have having he her here hers him his how i if in into is it its just many me more
+    most much my no nor not of off on or our ours out over own she should so some such than that
+    the their theirs them then there these they this those through to too under up us very was we
+    were what when where which while who whom whose why will with would you your yours who's
+    what's where's that's it's i'm i've i'd there's let's tell give show""".split()
 )
 
 # In lower case and without accents.

@@ -89,6 +89,7 @@ def test_english_words_that_look_foreign_are_kept(question: str, kept: str) -> N
         ("what did Ben say about the rent", "Ben say rent"),
         ("what did we decide about backups", "decide backups"),
         ("what do I know", "know"),
+        ("how many leeks and how much cream", "leeks cream"),
     ],
 )
 def test_words_that_only_ask_for_notes_are_dropped(question: str, kept: str) -> None:
