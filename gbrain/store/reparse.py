@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from gbrain.errors import GbrainError
 from gbrain.store import chunks
-from gbrain.text.chunking import has_long_word
+from gbrain.text.chunking import find_long_words
 from gbrain.text.page import event_date, parse_page
 from gbrain.types import Page
 
@@ -113,7 +113,7 @@ def _has_long_word(connection: sqlite3.Connection, page_id: int) -> bool:
     (text,) = connection.execute(
         "SELECT CAST(compiled_truth || timeline AS BLOB) FROM pages WHERE id = ?", (page_id,)
     ).fetchone()
-    return has_long_word((text or b"").decode(errors="replace"))
+    return bool(find_long_words((text or b"").decode(errors="replace")))
 
 
 def _write_dates_and_chunks(

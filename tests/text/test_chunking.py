@@ -16,7 +16,7 @@ from gbrain.text.chunking import (
     content_hash,
     embedding_text,
     estimate_tokens,
-    has_long_word,
+    find_long_words,
     split_section,
 )
 from gbrain.text.page import parse_page
@@ -33,6 +33,7 @@ _PIECES = [
     "- item\n",
     "x" * 500,
     "x," * 250,
+    ("aB3/" * 20 + "\n\n") * 4,
     "知识管理。" * 40,
     "🚀",
     "a" * 7,
@@ -78,7 +79,8 @@ pages = st.lists(
 
 
 def spans(text: str, start: int = 0, text_start: int = 0) -> tuple[tuple[int, int], ...]:
-    return split_section(text, Section("truth", (), start, text_start, len(text)))
+    section = Section("truth", (), start, text_start, len(text))
+    return split_section(text, section, find_long_words(text))
 
 
 def chunks(text: str) -> tuple[Chunk, ...]:
@@ -230,6 +232,15 @@ def test_no_chunk_ends_inside_a_long_url_or_an_image() -> None:
         assert any(sentence in text for text in texts)
 
 
+@pytest.mark.parametrize("between", ["\n", "\r\n", "\n\n", "\n    "])
+def test_lines_of_encoded_data_stay_in_one_chunk(between: str) -> None:
+    data = between.join(["aB3/xQ9+" * 8] * 100)
+    found = chunks(f"# Key\n\nOf the server in the cellar.\n\n```\n{data}\n```\n\nKeep it.\n")
+    assert sum(data in chunk.text for chunk in found) == 1
+    assert len(found) < 4
+    assert len(embedding_text("Key", (), None, data)) < 2 * MAX_WORD_CHARACTERS
+
+
 def test_only_the_start_of_a_long_url_or_image_is_embedded() -> None:
     assert embedding_text("Roof", (), None, f"Offer: {URL} by mail") == (
         f"Roof\nOffer: {URL[:MAX_WORD_CHARACTERS]} by mail"
@@ -249,10 +260,12 @@ def test_only_the_start_of_a_long_url_or_image_is_embedded() -> None:
         ",".join(f"item-{number}" for number in range(100)),
         '{"event":"stopped","reason":"' + "disk full, " * 40 + '"}',
         "word " * 100,
+        "src/store/read_pages.py\n" * 100,
+        "\n".join(["aB3/xQ9+" * 8] * 3),
     ],
 )
 def test_other_text_is_embedded_whole(text: str) -> None:
-    assert not has_long_word(text)
+    assert find_long_words(text) == []
     assert embedding_text("Title", (), None, text) == f"Title\n{text}"
 
 
