@@ -36,14 +36,14 @@ def open_remote(database: Database, remote: Remote, *, create: bool = False) -> 
     Raises GbrainError if there is no shared brain, or another or an older one than before.
     """
     with SharedStore(remote.url) as store:
-        state = find_state(store)
+        state = find_state(store, remote.sequence, remote.last_change)
         if state is None and create and remote.identity is None:
             with store.transaction() as cursor:
                 state = create_tables(cursor)
         elif state is not None and create and not state.has_vectors:
             with store.transaction() as cursor:
                 add_vector_table(cursor)
-            state = find_state(store)
+            state = find_state(store, remote.sequence, remote.last_change)
         state = check_state(remote, state)
         if remote.identity is None:
             with database.write_transaction() as connection:
@@ -63,17 +63,19 @@ def check_state(remote: Remote, state: SharedState | None) -> SharedState:
         )
     reconnect = (
         f"If that is right, connect again: gbrain remote remove {remote.name}, then gbrain remote "
-        "add. The next pull compares all pages and loses none."
+        f"add {remote.name} {server}. The next pull compares all pages and loses none."
     )
     if state is None or (remote.identity and state.identity != remote.identity):
         raise GbrainError(
-            f"{server} has {'no' if state is None else 'another'} shared brain than before",
+            f"{server} has no shared brain any more"
+            if state is None
+            else f"{server} has another shared brain than before",
             hint=reconnect,
             code="other_shared_brain",
         )
-    if state.sequence < remote.sequence:
+    if state.sequence < remote.sequence or not state.has_change:
         raise GbrainError(
-            f"{server} is older than this brain knows it: it was restored from a backup",
+            f"{server} lacks changes that this brain has seen: it was restored from a backup",
             hint=reconnect,
             code="older_shared_brain",
         )

@@ -33,6 +33,7 @@ from gbrain.store.postgres.pages import (
 )
 from gbrain.store.postgres.vectors import ModelKey
 from gbrain.store.remotes import (
+    SharedChange,
     page_bases,
     record_bases,
     record_complete_pull,
@@ -149,12 +150,14 @@ def pull_changes(
 class CheckedRows(NamedTuple):
     """Rows of the shared store: those that a brain can have, parsed, and the others.
 
-    `pulled_to` is the sequence number to record with them, None if they are not the next ones.
+    `pulled_to` is the sequence number to record with them, None if they are not the next ones, and
+    `last_change` the one that has it.
     """
 
     pages: list[IncomingPage]
     refused: list[RefusedPage]
     pulled_to: int | None = None
+    last_change: SharedChange | None = None
 
 
 def _parse_ahead(contact: Contact, parser: TextParser) -> Iterator[CheckedRows]:
@@ -183,9 +186,10 @@ class _FetchedRows:
     """Rows that were fetched and are being parsed."""
 
     def __init__(
-        self, rows: Iterable[SharedPage], parser: TextParser, pulled_to: int | None = None
+        self, rows: Sequence[SharedPage], parser: TextParser, pulled_to: int | None = None
     ) -> None:
         self._parser, self._pulled_to = parser, pulled_to
+        self._last_change = rows[-1].change if rows else None
         self._deleted: list[IncomingPage] = []
         self._rows: list[SharedPage] = []
         self._refused: list[RefusedPage] = []
@@ -213,10 +217,10 @@ class _FetchedRows:
                 self._refused.append(RefusedPage(row.slug, page.message))
             else:
                 pages.append(IncomingPage(row, page))
-        return CheckedRows(pages, self._refused, self._pulled_to)
+        return CheckedRows(pages, self._refused, self._pulled_to, self._last_change)
 
 
-def check_rows(rows: Iterable[SharedPage]) -> CheckedRows:
+def check_rows(rows: Sequence[SharedPage]) -> CheckedRows:
     """Return rows of the shared store, checked and parsed."""
     with TextParser(many=False) as parser:
         return _FetchedRows(rows, parser).parse()
@@ -269,7 +273,7 @@ def apply_rows(
         report.vectors = len(vectors)
         enqueue_pages(connection, [*report.changed, *report.conflicts], now)
         if rows.pulled_to is not None:
-            record_pulled(connection, remote, rows.pulled_to)
+            record_pulled(connection, remote, rows.pulled_to, rows.last_change)
     return report
 
 

@@ -173,7 +173,7 @@ def _push_batch(
     ]
     with database.write_transaction() as connection:
         record_bases(connection, contact.remote, bases)
-        record_pushed(connection, contact.remote, result.after, len(result.written))
+        record_pushed(connection, contact.remote, result.after, len(result.written), result.change)
         for slug, base in bases:
             raise_version(connection, slug, base.version)
     return result
@@ -205,7 +205,7 @@ def push_written_page(
         )
     version = {**result.same, **result.written}[slug]
     record_bases(connection, remote, [(slug, PageBase(version, page.sha256 if page else None))])
-    record_pushed(connection, remote, result.after, len(result.written))
+    record_pushed(connection, remote, result.after, len(result.written), result.change)
     raise_version(connection, slug, version)
 
 

@@ -20,6 +20,7 @@ from gbrain.store.schema import (
     TABLES_6,
     TABLES_7,
     TABLES_9,
+    TABLES_15,
     VECTOR_TABLE_13,
     VECTOR_TABLES,
 )
@@ -128,6 +129,11 @@ def migrate(connection: sqlite3.Connection) -> None:
 
             work.append(reparse.reparse_long_words)
         db.conn.execute("PRAGMA user_version = 14")
+
+    @steps(name="0015_last_change_of_remotes")
+    def fifteenth(db: Database) -> None:
+        _run(db, TABLES_15)
+        db.conn.execute("PRAGMA user_version = 15")
 
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")

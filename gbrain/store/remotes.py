@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gbrain.errors import Conflict, NotFound
 from gbrain.messages import did_you_mean, similar_names
@@ -34,12 +34,21 @@ class SharedPart(NamedTuple):
         return ", ".join(names + ([f"slugs {self.slug_prefix}…"] if self.slug_prefix else []))
 
 
+class SharedChange(NamedTuple):
+    """A change in a shared store; `written_at` is the server's time in microseconds since 1970."""
+
+    slug: str
+    version: int
+    written_at: int
+
+
 class Remote(NamedTuple):
     """A remote of the brain.
 
     `identity` is that of the shared brain, None before the first contact. `parts` are those that
     are shared, None for all pages. `sequence` and `vector_sequence` are the last numbers that were
-    pulled, and `pulled_at` the last time when everything was.
+    pulled, and `pulled_at` the last time when everything was. `last_change` is the change that has
+    the number `sequence`, None if it is not known.
     """
 
     id: int
@@ -50,6 +59,7 @@ class Remote(NamedTuple):
     sequence: int
     vector_sequence: int
     pulled_at: str | None
+    last_change: SharedChange | None
 
 
 class PageBase(NamedTuple):
@@ -71,21 +81,26 @@ class WaitingPage(NamedTuple):
     base: PageBase | None
 
 
-_COLUMNS = "id, name, url, identity, parts, sequence, vector_sequence, pulled_at"
+_SELECT = (
+    "SELECT id, name, url, identity, parts, sequence, vector_sequence, pulled_at, slug, version, "
+    "written_at FROM remotes LEFT JOIN remote_changes ON remote_id = id ORDER BY id"
+)
 
 
-def _from_row(row: tuple[object, ...]) -> Remote:
-    number, name, url, identity, parts, *rest = row
+def _from_row(row: tuple[Any, ...]) -> Remote:
+    number, name, url, identity, parts, sequence, vector_sequence, pulled_at, *change = row
     shared = None
     if isinstance(parts, str):
         shared = tuple(SharedPart(*part) for part in json.loads(parts))
-    return Remote(number, name, url, identity, shared, *rest)  # type: ignore[arg-type]
+    last_change = None if None in change else SharedChange(*change)
+    return Remote(
+        number, name, url, identity, shared, sequence, vector_sequence, pulled_at, last_change
+    )
 
 
 def list_remotes(connection: sqlite3.Connection) -> list[Remote]:
     """Return the remotes in the order they were added."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM remotes ORDER BY id")
-    return [_from_row(row) for row in rows]
+    return [_from_row(row) for row in connection.execute(_SELECT)]
 
 
 def find_remote(connection: sqlite3.Connection, name: str | None = None) -> Remote:
@@ -150,22 +165,42 @@ def set_parts(
     connection.execute("UPDATE remotes SET parts = ? WHERE id = ?", (value, remote.id))
 
 
-def record_pulled(connection: sqlite3.Connection, remote: Remote, sequence: int) -> None:
-    """Record that all changes up to `sequence` are in the brain."""
-    connection.execute(
-        "UPDATE remotes SET sequence = max(sequence, ?) WHERE id = ?", (sequence, remote.id)
+def record_pulled(
+    connection: sqlite3.Connection, remote: Remote, sequence: int, change: SharedChange | None
+) -> None:
+    """Record that all changes up to `sequence`, which is the number of `change`, are here."""
+    moved = connection.execute(
+        "UPDATE remotes SET sequence = ?1 WHERE id = ?2 AND sequence < ?1", (sequence, remote.id)
     )
+    if moved.rowcount:
+        _record_change(connection, remote, change)
 
 
-def record_pushed(connection: sqlite3.Connection, remote: Remote, after: int, count: int) -> None:
-    """Record that the `count` changes after a sequence number are our own.
+def record_pushed(
+    connection: sqlite3.Connection,
+    remote: Remote,
+    after: int,
+    count: int,
+    change: SharedChange | None,
+) -> None:
+    """Record that the `count` changes after a sequence number are our own, `change` the last one.
 
     They need not be pulled if everything before them was.
     """
-    connection.execute(
+    moved = connection.execute(
         "UPDATE remotes SET sequence = ? WHERE id = ? AND sequence = ?",
         (after + count, remote.id, after),
     )
+    if moved.rowcount and count:
+        _record_change(connection, remote, change)
+
+
+def _record_change(
+    connection: sqlite3.Connection, remote: Remote, change: SharedChange | None
+) -> None:
+    connection.execute("DELETE FROM remote_changes WHERE remote_id = ?", (remote.id,))
+    if change:
+        connection.execute("INSERT INTO remote_changes VALUES (?, ?, ?, ?)", (remote.id, *change))
 
 
 def record_complete_pull(

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 # How the keyword indexes read text: words are stemmed, case and accents do not count.
 KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
@@ -375,6 +375,17 @@ CREATE INDEX pages_type ON pages(type COLLATE NOCASE) WHERE type IS NOT NULL;
 CREATE INDEX pages_room ON pages(room);
 """
 
+# The last change of a remote that the brain has, the one with the number `remotes.sequence`. A
+# store that lacks it was restored from a backup, even if others have written to it since.
+TABLES_15 = """
+CREATE TABLE remote_changes (
+    remote_id INTEGER PRIMARY KEY REFERENCES remotes(id) ON DELETE CASCADE,
+    slug TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    written_at INTEGER NOT NULL
+);
+"""
+
 # Keywords with which a table definition can compute a value or depend on another table.
 _COMPUTING_KEYWORDS = frozenset(
     "AS CHECK COLLATE CONSTRAINT DEFAULT FOREIGN GENERATED REFERENCES VIRTUAL WHERE".split()
@@ -412,7 +423,7 @@ def _own_statements(names: Iterable[str]) -> list[str]:
     vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "") + _VECTOR_INDEX_12
     of_models = "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
     script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + INDEXES_8 + TABLES_9 + INDEXES_10
-    script += INDEXES_11 + INDEXES_13
+    script += INDEXES_11 + INDEXES_13 + TABLES_15
     script += of_models
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 

@@ -426,6 +426,55 @@ def test_a_store_restored_from_a_backup_is_noticed(a: Brain, server_url: str) ->
     assert a.text("x") == "# X\n\nmore\n"
 
 
+@pytest.mark.parametrize("later", [1, 2, 5], ids=["fewer", "as many", "more"])
+def test_a_restored_store_is_noticed_after_others_wrote_to_it(
+    a: Brain, b: Brain, server_url: str, later: int
+) -> None:
+    a.put("x", b"# X\n")
+    a.push()
+    b.pull()
+    backup = {
+        table: rows(server_url, f"SELECT * FROM gbrain.{table}")
+        for table in ("state", "pages", "versions")
+    }
+    for text in (b"# X\n\nmore\n", b"# X\n\nmost\n"):
+        a.put("x", text)
+        a.push()
+    with psycopg.connect(server_url) as connection, connection.cursor() as cursor:
+        for table, saved in backup.items():
+            cursor.execute(f"DELETE FROM gbrain.{table}")
+            for row in saved:
+                places = ", ".join(["%s"] * len(row))
+                cursor.execute(f"INSERT INTO gbrain.{table} VALUES ({places})", row)
+    for number in range(later):
+        b.put(f"y{number}", b"# Y\n")
+        b.push()
+    for use in (a.pull, a.push):
+        with pytest.raises(GbrainError, match="restored from a backup") as raised:
+            use()
+        assert raised.value.code == "older_shared_brain"
+    a.remove_remote("team")
+    a.add_remote("team", server_url)
+    a.pull()
+    assert a.push().pushed == ["x"]
+    b.pull()
+    assert b.text("x") == "# X\n\nmost\n"
+    assert [page.slug for page in a.list()[0]] == [page.slug for page in b.list()[0]]
+
+
+def test_versions_that_the_owner_removes_are_no_restored_store(
+    a: Brain, b: Brain, server_url: str
+) -> None:
+    a.put("x", b"# X\n")
+    a.push()
+    b.pull()
+    a.put("x", b"# X\n\nmore\n")
+    a.push()
+    with psycopg.connect(server_url) as connection:
+        connection.execute("DELETE FROM gbrain.versions")
+    assert b.pull().updated == ["x"]
+
+
 def test_a_removed_remote_leaves_the_pages(a: Brain, server_url: str) -> None:
     a.put("x", b"# X\n")
     a.push()

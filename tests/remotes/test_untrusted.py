@@ -65,6 +65,9 @@ def test_rows_that_are_no_pages_are_refused_one_by_one(
     for number, row in enumerate(BAD_ROWS):
         with psycopg.connect(server_url) as connection:
             connection.execute("DELETE FROM gbrain.pages WHERE slug != 'good'")
+        # A store that lacks a change which the brain has seen would be taken for a restored one.
+        b.remove_remote("team")
+        b.add_remote("team", server_url)
         add_row(server_url, **row)
         before = sorted(path for path in tmp_path.rglob("*.md"))
         report = b.pull()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
-from gbrain.store.postgres.schema import lock_state
+from gbrain.store.postgres.schema import WRITTEN_AT, lock_state
 from gbrain.store.postgres.search_index import make_entries, parse_text, write_entries
+from gbrain.store.remotes import SharedChange
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -28,8 +29,14 @@ class SharedPage(NamedTuple):
     sequence: int
     deleted: bool
     author: str
+    written_at: int
     sha256: bytes
     content: str | None
+
+    @property
+    def change(self) -> SharedChange:
+        """Return what tells this state of the page from all others."""
+        return SharedChange(self.slug, self.version, self.written_at)
 
 
 class PushedPage(NamedTuple):
@@ -50,17 +57,18 @@ class PushResult(NamedTuple):
     """What a push did: the version of each written page there, and what was not written.
 
     `same` had the same text there already. `behind` changed there since the base. The sequence
-    numbers of what was written follow `after`.
+    numbers of what was written follow `after`, and the last of them is `change`.
     """
 
     written: dict[str, int]
     same: dict[str, int]
     behind: list[str]
     after: int
+    change: SharedChange | None = None
 
 
 _COLUMNS: LiteralString = (
-    "slug, path, version, sequence, deleted, author, sha256, "
+    f"slug, path, version, sequence, deleted, author, {WRITTEN_AT}, sha256, "
     "CASE WHEN octet_length(content) <= %(max_bytes)s THEN content END"
 )
 
@@ -154,11 +162,15 @@ def push_pages(
         places = {page.slug: state.sequence + n for n, page in enumerate(ready, start=1)}
         own = [(places[entry.slug], entry) for entry in entries if entry.slug in places]
         write_entries(cursor, own, count=True)
-    cursor.execute(
-        "UPDATE gbrain.state SET sequence = %s, indexed_to = %s",
+    # All rows of a transaction have the time at which it began.
+    row = cursor.execute(
+        "UPDATE gbrain.state SET sequence = %s, indexed_to = %s "
+        f"RETURNING (SELECT {WRITTEN_AT} FROM (SELECT now() AS written_at) AS this)",
         (last, last if index else state.indexed_to),
-    )
-    return PushResult(written, same, behind, state.sequence)
+    ).fetchone()
+    assert row is not None
+    change = SharedChange(ready[-1].slug, written[ready[-1].slug], row[0])
+    return PushResult(written, same, behind, state.sequence, change)
 
 
 def _save_versions(cursor: Cursor[Row], slugs: list[str]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from gbrain.errors import GbrainError
 from gbrain.store.postgres.search_schema import SEARCH_TABLES
+from gbrain.store.remotes import SharedChange
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -90,7 +91,8 @@ class SharedState(NamedTuple):
     """The state of a shared store: the last sequence numbers of its pages and its vectors.
 
     `indexed_to` is the last one in the search tables; `is_counted` tells whether their statistics
-    are right. `may_write` tells whether this role can push pages to this server.
+    are right. `may_write` tells whether this role can push pages to this server, and `has_change`
+    whether the store has a change that it was asked for.
     """
 
     schema_version: int
@@ -101,6 +103,7 @@ class SharedState(NamedTuple):
     is_counted: bool
     has_vectors: bool
     may_write: bool
+    has_change: bool
 
     @property
     def is_indexed(self) -> bool:
@@ -113,20 +116,37 @@ _SELECT_STATE: LiteralString = (
     "SELECT schema_version, identity, sequence, vector_sequence, indexed_to, is_counted, "
     "pg_catalog.to_regclass('gbrain.vectors') IS NOT NULL, "
     "pg_catalog.has_table_privilege('gbrain.pages', 'INSERT') "
-    "AND NOT pg_catalog.current_setting('transaction_read_only')::boolean FROM gbrain.state"
+    "AND NOT pg_catalog.current_setting('transaction_read_only')::boolean, {has_change} "
+    "FROM gbrain.state"
+)
+# Microseconds since 1970.
+WRITTEN_AT: LiteralString = "(extract(epoch FROM written_at) * 1000000)::pg_catalog.int8"
+# A version that is gone was removed by the owner, if the page has a later one.
+_HAS_CHANGE: LiteralString = (
+    f"coalesce((SELECT (sequence, {WRITTEN_AT}) = (%(sequence)s, %(written_at)s) FROM "
+    "(SELECT slug, version, sequence, written_at FROM gbrain.pages UNION ALL "
+    "SELECT slug, version, sequence, written_at FROM gbrain.versions) AS change "
+    "WHERE slug = %(slug)s AND version = %(version)s LIMIT 1), "
+    "(SELECT version > %(version)s FROM gbrain.pages WHERE slug = %(slug)s), false)"
 )
 
 
-def find_state(store: SharedStore) -> SharedState | None:
+def find_state(
+    store: SharedStore, sequence: int = 0, change: SharedChange | None = None
+) -> SharedState | None:
     """Return the state of a store in one round trip; None if the database has no brain yet.
 
-    Raises GbrainError if a newer gbrain created it.
+    Its `has_change` tells whether the store has `change` with this sequence number. Raises
+    GbrainError if a newer gbrain created it.
     """
     import psycopg
 
     with store.one_statement() as cursor:
         try:
-            return _read_state(cursor, _SELECT_STATE)
+            if change is None:
+                return _read_state(cursor, _SELECT_STATE)
+            values = {"sequence": sequence, **change._asdict()}
+            return _read_state(cursor, _SELECT_STATE, _HAS_CHANGE, values)
         except psycopg.errors.UndefinedTable:
             return None
 
@@ -136,8 +156,13 @@ def lock_state(cursor: Cursor[Row]) -> SharedState:
     return _read_state(cursor, _SELECT_STATE + " FOR UPDATE")
 
 
-def _read_state(cursor: Cursor[Row], statement: LiteralString) -> SharedState:
-    row = cursor.execute(statement).fetchone()
+def _read_state(
+    cursor: Cursor[Row],
+    statement: LiteralString,
+    has_change: LiteralString = "true",
+    values: dict[str, object] | None = None,
+) -> SharedState:
+    row = cursor.execute(statement.format(has_change=has_change), values).fetchone()
     if row is None:
         raise GbrainError(
             "The shared brain has no row in gbrain.state",
