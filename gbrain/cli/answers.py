@@ -146,7 +146,7 @@ def _print_answer(
                 return
             from gbrain.output.answer_terminal import show_answer
 
-            opens = "; gbrain open N opens one" if answer.hits and can_open else ""
+            opens = "gbrain open N opens one" if answer.hits and can_open else ""
             show_answer(
                 answer,
                 hits,

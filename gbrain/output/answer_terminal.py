@@ -70,7 +70,7 @@ def show_answer(
     """Print the assembled context, or the hits, then notices and a summary line.
 
     `hits` are those to list (default: all). `files` are the pages' files by slug, for links to
-    them. `footer` is appended to the summary line; with None that line is left out.
+    them. `footer` ends the summary; with None the summary is left out.
     """
     screen = console()
     hits = answer.hits if hits is None else hits
@@ -86,7 +86,8 @@ def show_answer(
         for line in closing_notices(answer, verbose=verbose):
             screen.print(Text(line))
         if footer is not None:
-            screen.print(Text(_summary(answer, hits) + footer, style="dim"))
+            for line in _summary(answer, hits, footer, screen.width):
+                screen.print(Text(line, style="dim"))
 
 
 # --- hits ------------------------------------------------------------------------------------
@@ -208,11 +209,13 @@ def closing_notices(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
         yield named
 
 
-def _summary(answer: Answer, listed: Sequence[Hit]) -> str:
-    pages = counted(len(answer.hits), "page")
-    hidden = hidden_hits_notice(answer, listed)
-    took = f"{pages} in {answer.took_ms:.0f} ms, {how_found(answer)}"
-    return took + (f"; {hidden}" if hidden else "")
+def _summary(answer: Answer, listed: Sequence[Hit], footer: str, width: int) -> list[str]:
+    """Return how many pages were found and what can be done next, in lines that fit if possible."""
+    lines = [f"{counted(len(answer.hits), 'page')} in {answer.took_ms:.0f} ms, {how_found(answer)}"]
+    for hint in filter(None, (hidden_hits_notice(answer, listed), footer)):
+        longer = f"{lines[-1]}; {hint}"
+        lines = [*lines[:-1], longer] if cell_len(longer) <= width else [*lines, hint]
+    return lines
 
 
 # --- context and pages -----------------------------------------------------------------------

@@ -25,6 +25,15 @@ def test_every_line_of_an_answer_fits(at_terminal, sample, columns):
     assert "10 pages in" in plain(shown)
 
 
+def test_the_summary_breaks_between_its_hints(at_terminal, embedded):
+    _, shown = at_terminal("query", "backup sqlite", "--no-pager", columns=80)
+    first, second = plain(shown).splitlines()[-2:]
+    assert re.fullmatch(r"\d+ pages in \d+ ms, by keyword and vector; --all lists .*", first)
+    assert second == "gbrain open N opens one"
+    _, shown = at_terminal("query", "backup sqlite", "--no-pager", columns=120)
+    assert plain(shown).splitlines()[-1].endswith("; gbrain open N opens one")
+
+
 def test_five_hits_fit_on_a_small_screen_without_a_pager(run, at_terminal, sample):
     _, shown = at_terminal("search", "river", columns=80, rows=24, GBRAIN_PAGER="false")
     lines = plain(shown).splitlines()
