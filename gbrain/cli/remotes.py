@@ -90,6 +90,7 @@ def add(
     ?sslmode=require skips this check.
     """
     with open_brain(db, make=True) as brain:
+        _refuse_second_of_replica(brain, url)
         added = brain.add_remote(name, url)
         known = brain.remote(name)
     if json:
@@ -97,6 +98,18 @@ def add(
     elif not quiet:
         done = "Added" if added else "Changed"
         screen.say(f"{done} {name}. gbrain push shares your pages, gbrain pull brings others'.")
+
+
+def _refuse_second_of_replica(brain: Brain, url: str) -> None:
+    """Raise UsageError for another URL than the one that a replica stands for."""
+    from gbrain.brain.replicas import replica_path
+    from gbrain.paths import replicas_folder
+
+    if brain.path.parent == replicas_folder() and brain.path != replica_path(url):
+        raise UsageError(
+            "The copy of a shared brain cannot have another remote",
+            hint="Make a brain of your own, which can: gbrain clone URL FILE.",
+        )
 
 
 @remote.command("remove", epilog=examples("gbrain remote remove team"))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from gbrain.errors import GbrainError
+from gbrain.paths import replicas_folder
 from gbrain.store.connection import Database
 from gbrain.store.postgres.address import redact
 from gbrain.store.postgres.connection import SharedStore
@@ -44,7 +45,8 @@ def open_remote(database: Database, remote: Remote, *, create: bool = False) -> 
             with store.transaction() as cursor:
                 add_vector_table(cursor)
             state = find_state(store, remote.sequence, remote.last_change)
-        state = check_state(remote, state)
+        is_replica = database.path.parent == replicas_folder()
+        state = check_state(remote, state, is_replica=is_replica)
         if remote.identity is None:
             with database.write_transaction() as connection:
                 set_identity(connection, remote, state.identity)
@@ -52,9 +54,10 @@ def open_remote(database: Database, remote: Remote, *, create: bool = False) -> 
         yield Contact(remote, store, state)
 
 
-def check_state(remote: Remote, state: SharedState | None) -> SharedState:
+def check_state(remote: Remote, state: SharedState | None, *, is_replica: bool) -> SharedState:
     """Return the state of a remote's shared brain; raise GbrainError if it is not the known one."""
     server = redact(remote.url)
+    brain = f" --db {server}" if is_replica else ""
     if state is None and remote.identity is None:
         raise GbrainError(
             f"There is no shared brain in {server} yet",
@@ -62,8 +65,9 @@ def check_state(remote: Remote, state: SharedState | None) -> SharedState:
             code="no_shared_brain",
         )
     reconnect = (
-        f"If that is right, connect again: gbrain remote remove {remote.name}, then gbrain remote "
-        f"add {remote.name} {server}. The next pull compares all pages and loses none."
+        f"If that is right, connect again: gbrain remote remove {remote.name}{brain}, then gbrain "
+        f"remote add {remote.name} {server}{brain}. The next pull compares all pages and loses "
+        "none."
     )
     if state is None or (remote.identity and state.identity != remote.identity):
         raise GbrainError(

@@ -474,6 +474,32 @@ def test_a_crafted_brain_with_a_password_shows_none(run, brain: Brain, brain_pat
             assert SECRET not in done.stdout + done.stderr
 
 
+def test_a_replica_is_connected_to_its_own_server_only(
+    run, team: str, postgres_server: Server, new_database: Callable[[], str]
+) -> None:
+    assert run("list", "--db", team).exit_code == 0
+    other = postgres_server.socket_url(new_database())
+    refused = run("remote", "add", "other", other, "--db", team)
+    assert refused.exit_code == 2
+    assert "gbrain clone" in refused.stderr
+    assert run("list", "--db", team).exit_code == 0
+
+
+def test_a_replica_of_a_restored_store_is_connected_again_as_the_hint_says(run, team: str) -> None:
+    run("put", "new", "--db", team, stdin=b"# New\n")
+    with psycopg.connect(team) as connection:
+        connection.execute("DELETE FROM gbrain.pages WHERE slug = 'new'")
+        connection.execute("UPDATE gbrain.state SET sequence = 1")
+    failed = run("list", "--db", team, "--json")
+    assert failed.error["code"] == "older_shared_brain"
+    assert f"gbrain remote remove origin --db {team}, then" in failed.error["hint"]
+    assert f"gbrain remote add origin {team} --db {team}." in failed.error["hint"]
+    assert run("remote", "remove", "origin", "--db", team).exit_code == 0
+    assert run("remote", "add", "origin", team, "--db", team).exit_code == 0
+    assert run("get", "new", "--db", team).exit_code == 0
+    assert run("pull", "--json").json["created"] == ["new"]
+
+
 # --- a team ----------------------------------------------------------------------------------
 
 
