@@ -146,7 +146,10 @@ def _fold_parts(name: str) -> list[str]:
 
 
 def nearest_slugs(connection: sqlite3.Connection, slug: str) -> list[str]:
-    """Return up to three slugs of pages with a name that looks like `slug`, most similar first."""
+    """Return up to three slugs of pages whose name contains or looks like that of `slug`.
+
+    Those with its words come first, the shortest first: "mira" may mean people/mira-lindqvist.
+    """
     name = slug.rpartition("/")[2]
     rows = connection.execute(
         "SELECT slug FROM pages WHERE instr(slug, ?) OR instr(slug, ?) LIMIT 2000",
@@ -155,7 +158,10 @@ def nearest_slugs(connection: sqlite3.Connection, slug: str) -> list[str]:
     key = fold_name(name)
     slugs = {near.key: near.slug for near in find_similar_names(connection, key, 2)}
     slugs |= {fold_name(row[0].rpartition("/")[2]): row[0] for row in rows}
-    matches = similar_names(key, slugs, limit=6)
+    longer = sorted(
+        (one for one in slugs if f" {key} " in f" {one} "), key=lambda one: (len(one), one)
+    )
+    matches = [*longer, *similar_names(key, slugs, limit=6)]
     return list(dict.fromkeys(slugs[match] for match in matches))[:3]
 
 

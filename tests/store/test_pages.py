@@ -180,6 +180,17 @@ def test_a_missing_page_is_answered_with_the_nearest_names(brain: Brain) -> None
     assert caught.value.hint == "Did you mean people/alice-chen?"
 
 
+def test_a_part_of_a_name_is_answered_with_the_names_that_have_it(brain: Brain) -> None:
+    for slug in ("people/mira-lindqvist", "notes/letter-to-mira-lindqvist", "people/mina-wu"):
+        brain.put(slug, b"# Untitled\n")
+    with pytest.raises(NotFound) as caught:
+        brain.get("mira")
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith(
+        "Did you mean people/mira-lindqvist or notes/letter-to-mira-lindqvist"
+    )
+
+
 def test_the_index_follows_a_new_title(brain: Brain) -> None:
     brain.put("a", b"# Ox\n\nwords\n")
     brain.put("a", b"# Cow\n\nwords\n")
