@@ -274,13 +274,15 @@ def _note_text(text: list[str] | None) -> str:
     given = " ".join(text or ()).strip()
     if given and text != ["-"]:
         return require_utf8(" ".join(text or ()))
-    if not given and (text or sys.stdin.isatty()):
-        raise UsageError(
-            "There is no text to capture", hint="For example: gbrain capture 'Call Alice'"
-        )
     try:
-        return read_input(None).decode()
+        empty = not given and (text or sys.stdin.isatty())
+        read = "" if empty else read_input(None).decode()
     except UnicodeDecodeError:
         raise UsageError(
             "The text is not UTF-8", hint="Convert it, for example with iconv."
         ) from None
+    if not read.strip():
+        raise UsageError(
+            "There is no text to capture", hint="For example: gbrain capture 'Call Alice'"
+        )
+    return read

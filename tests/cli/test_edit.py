@@ -274,6 +274,8 @@ def test_a_bad_page_can_be_edited_again_at_a_terminal(run, brain_path, at_termin
 def test_an_empty_thought_is_refused(run, brain_path, text):
     refused = run("capture", text, "--json")
     assert (refused.exit_code, refused.error["message"]) == (2, "There is no text to capture")
+    piped = run("capture", "-", "--json", stdin=text.encode())
+    assert (piped.exit_code, piped.error) == (refused.exit_code, refused.error)
     assert not brain_path.exists()
 
 
