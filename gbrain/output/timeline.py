@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import groupby
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _DAY, _MONTH = len("2026-04-03"), len("2026-04")
+# A line that goes on with a paragraph: no list item, heading, quotation or row of a table.
+_IN_PARAGRAPH = r"(?![0-9]+[.)]\s)[^\s#>|*+-]"
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -123,6 +126,20 @@ def _entry_text(entry: TimelineEntry) -> Text:
     from gbrain.messages import one_line, printable
 
     text = Text()
-    if source := _source(entry):
+    # Of which page the text is, its title above or the command says.
+    if entry.kind != "page" and (source := _source(entry)):
         text.append(f"{one_line(source)} — ", "dim")
-    return text.append(printable(entry.text))
+    return text.append(_join_lines(printable(entry.text)))
+
+
+def _join_lines(text: str) -> str:
+    """Return a text with the lines of each paragraph joined, so that they wrap at the screen."""
+    if "```" in text:
+        return text
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if lines and lines[-1] and lines[-1][0] not in "#|" and re.match(_IN_PARAGRAPH, line):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)

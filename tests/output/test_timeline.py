@@ -25,14 +25,36 @@ def test_entries_of_many_pages_are_grouped_by_month_and_day(
     assert told(capsys) == [
         "April 2026",
         "  Fri  3  Ann [b]  a  09:30",
-        "          chat — Met [red]her[/red]",
-        "          again",
+        "          chat — Met [red]her[/red] again",
         "          Bo  b",
         "          Sold\ufffd[2J",
         "",
         "2026",
         "       —  Bo  b",
         "          Old",
+    ]
+
+
+def test_lines_of_a_paragraph_are_joined_and_others_are_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = "Slept\nbadly.\n\n- [ ] one\n  more\n- two\n1. three\n# Head\n12 km\nrun"
+    entry = TimelineEntry("a", "Ann", "2026-04-01", None, text, (1, 9), "page")
+    code = TimelineEntry("a", "Ann", "2026-04-01", None, "```\na\nb\n```", (1, 4))
+    show_timeline([entry, code])
+    assert [line.strip() for line in told(capsys)] == [
+        "2026-04-01  Slept badly.",
+        "",
+        "- [ ] one",
+        "more",
+        "- two",
+        "1. three",
+        "# Head",
+        "12 km run",
+        "2026-04-01  ```",
+        "a",
+        "b",
+        "```",
     ]
 
 
