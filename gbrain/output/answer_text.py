@@ -93,7 +93,8 @@ def poor_answer_notice(answer: Answer, *, why: bool = True) -> str | None:
     if answer.verdict.grade == "partial":
         return f"This may be only part of the answer{': ' + reasons[0] if reasons else ''}."
     closest = ", ".join(one_line(hit.title) for hit in answer.hits[:_MAX_CLOSEST_PAGES])
-    named = answer.verdict.missing or answer.verdict.about
+    verdict = answer.verdict
+    named = verdict.missing or verdict.about or len(verdict.reasons) == 1
     reason = reasons[0] if reasons and named else ""
     missing = f" {reason[:1].upper()}{reason[1:]}." if reason else ""
     return f"No page answers this well. Closest: {closest}.{missing}"

@@ -77,9 +77,7 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
     words = tuple(term for term in query.terms if not term.quoted and term.words not in kept)
     asked = TimeAsked(query, question.levels, words=words)
     scope = query.scope._replace(periods=asked.spans)
-    if not any_page(connection, scope):
-        return asked
-    asked = asked._replace(has_pages=True)
+    asked = asked._replace(has_pages=any_page(connection, scope))
     if query.tree is not None or '"' in query.text:
         return asked
     terms = tuple(term for term in query.terms if term.words in kept and not is_stop_term(term))
@@ -88,7 +86,10 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
         for term in terms
         if len(term.words) > 1 or term.words[0].casefold() not in _GENERAL_WORDS
     )
-    if not specific or _names_only_notes(connection, specific, scope):
+    only_time = not specific or _names_only_notes(connection, specific, scope)
+    if not asked.has_pages:
+        return asked._replace(only_time=only_time)
+    if only_time:
         listed = query._replace(terms=(), scope=scope, filter_only=True)
         return asked._replace(query=listed, only_time=True)
     rest = query._replace(terms=specific, semantic_text=question.rest or query.semantic_text)

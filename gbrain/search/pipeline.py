@@ -206,7 +206,7 @@ def _find_candidates(
         intent = detect_intent(query.semantic_text)
         weights = lane_weights(intent, settings)
     inputs = LaneInputs(database, connection, query, settings, plan.embed, trace, parallel, {})
-    if time and time.only_time:
+    if time and time.has_pages and time.only_time:
         lanes = _list_period(inputs, time)
     else:
         lanes = run_lanes(inputs, plan.mode, weights)

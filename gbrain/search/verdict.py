@@ -271,6 +271,8 @@ def grade_answer(
     undated = None
     if time and ranked and not looked_up:
         undated = _explain_undated(connection, time, terms, facts, ranked[0])
+        if undated and time.only_time:
+            return Verdict("nothing", 0.0, (undated,))
         terms, facts = _without_time(time, terms, facts)
     calibrated, across_languages, foreign = False, False, False
     words = facts

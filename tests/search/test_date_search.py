@@ -95,6 +95,15 @@ def test_the_verdict_says_that_the_best_page_is_of_another_time(
     assert (verdict.grade, verdict.reasons[0], verdict.missing) == (grade, reason, ())
 
 
+@pytest.mark.parametrize("question", ["what happened yesterday", "what did I write in 2019?"])
+def test_a_question_of_only_a_date_without_notes_finds_nothing(notes: Brain, question: str) -> None:
+    notes.put("ideas/writing", b"# Writing\n\nWhat happened to the pen I write with?\n")
+    answer = notes.search(question)
+    assert answer.hits
+    assert (answer.verdict.grade, len(answer.verdict.reasons)) == ("nothing", 1)
+    assert answer.verdict.reasons[0].startswith("no page is dated in the time asked about, ")
+
+
 @pytest.mark.parametrize(
     ("scope", "inside"),
     [
