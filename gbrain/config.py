@@ -143,8 +143,8 @@ class Settings:
         "page's history in any case",
     )  # fmt: skip
     keep_warm: str = _setting(
-        "off", "How long the first gbrain query leaves a process behind that answers the next "
-        "commands faster, such as 15m; it ends after that time without a command",
+        "off", "Keep a process open after gbrain query, which makes the next commands faster, "
+        "until there was no command for this time, such as 15m",
         pattern=r"off|\d{1,4}[mh]", described="off, or a time such as 15m or 2h",
     )  # fmt: skip
     idle_minutes: int = _setting(
@@ -274,13 +274,13 @@ class Settings:
         GIGABRAIN, low=1, high=10,
     )  # fmt: skip
     date_day_factor: float = _setting(
-        5.0, "date_boost: factor for dates at most 1 day away", ENGRAM, low=0, high=10
+        5.0, "date_boost: factor for what is dated in the time asked about", ENGRAM, low=0, high=10
     )
     date_week_factor: float = _setting(
-        1.5, "date_boost: factor for dates 2 to 7 days away", ENGRAM, low=0, high=10
+        1.5, "date_boost: factor for dates up to 7 days from that time", ENGRAM, low=0, high=10
     )
     date_month_factor: float = _setting(
-        1.08, "date_boost: factor for dates 8 to 30 days away", ENGRAM, low=0, high=10
+        1.08, "date_boost: factor for dates 8 to 30 days from that time", ENGRAM, low=0, high=10
     )
     exact_boost: float = _setting(
         1.0, "Factor for pages with the quoted phrase, or with the title that is asked for; 1 is "

@@ -78,6 +78,7 @@ def settings_text(rows: Sequence[SettingRow]) -> str:
 def show_settings(rows: Sequence[SettingRow], *, pager: bool = True) -> None:
     """Print two lines for each setting: name, value and allowed values; then its help."""
     from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
     from gbrain.output.screen import open_pager
@@ -89,11 +90,12 @@ def show_settings(rows: Sequence[SettingRow], *, pager: bool = True) -> None:
         for row in rows:
             if row.setting.name in HEADINGS:
                 terminal.print(Text(f"\n{HEADINGS[row.setting.name]}", style="bold"))
-            line = Text.assemble(
-                (f"{row.setting.name:{names}}  ", "cyan"),
-                (f"{row.value_text:{values}}", "bold" if row.set else ""),
-                (f"  {row.setting.allowed}", "dim"),
-            )
+            line = Table.grid(padding=(0, 2, 0, 0))
+            line.add_column(width=names, style="cyan")
+            line.add_column(min_width=values, overflow="fold")
+            line.add_column(style="dim", overflow="fold")
+            value = Text(row.value_text, "bold" if row.set else "")
+            line.add_row(Text(row.setting.name), value, Text(row.setting.allowed))
             terminal.print(line)
             default = f" (default {format_value(row.setting.default)})" if row.set else ""
             terminal.print(Padding(Text(row.setting.help + default, style="dim"), (0, 0, 0, 2)))

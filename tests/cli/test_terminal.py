@@ -134,6 +134,15 @@ def test_the_chronicle(at_terminal, sample):
     assert re.search(r"^[A-Z][a-z]+ 2026$", plain(shown), re.M)
 
 
+def test_allowed_values_of_a_setting_wrap_in_their_column(at_terminal, sample):
+    _, shown = at_terminal("config", "list", "--no-pager", columns=80)
+    lines = plain(shown).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("rerank  "))
+    column = lines[at].index("off | cross-encoder")
+    assert lines[at + 1][:column].strip() == ""
+    assert lines[at + 1].strip().endswith("cross-encoder+learned")
+
+
 # --- the program alone -----------------------------------------------------------------------
 
 

@@ -37,7 +37,7 @@ _NO_MULTIPLIERS = {"dense_multiplier": "0", "bm25_multiplier": "0"}
 _LANE_NAMES = {"fts": "keyword", "vector": "vector"}
 _WEIGHT_SETTINGS = {"fts": "keyword_weight", "vector": "semantic_weight"}
 
-_OWN_WORDS: Steps = ("ask in its own words",)
+_OWN_WORDS: Steps = ("ask with words of the page",)
 
 
 class WhyNot(NamedTuple):
