@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -39,6 +40,8 @@ _NO_FILES: Files = {}
 _MAX_WIDTH = 110
 _MIN_WIDTH_FOR_REASONS = 70
 _INDENT = 3
+# Drawn as one character: a line must not break inside "[ ]".
+_CHECKBOX = r"\[([ xX])\](?= )"
 _MAX_SNIPPET_LINES = 2
 # Wrapped lines are seldom full.
 _FILLED_SHARE = 0.9
@@ -118,11 +121,16 @@ def _hit(hit: Hit, screen: Console, verbose: bool, files: Files) -> RenderableTy
     lines: list[RenderableType] = [place]
     lines += [Text(line, style="dim") for line in _details(hit, files)] if verbose else []
     if hit.snippet:
-        lines.append(highlight_matches(hit.snippet if verbose else _fit(hit.snippet, width)))
+        snippet = re.sub(_CHECKBOX, _draw_checkbox, hit.snippet)
+        lines.append(highlight_matches(snippet if verbose else _fit(snippet, width)))
     if not beside and reasons:
         lines.append(reasons)
     spacing = 1 if screen.height >= _MIN_HEIGHT_FOR_SPACING else 0
     return Group(head, Padding(Group(*lines), (0, 0, spacing, _INDENT)))
+
+
+def _draw_checkbox(match: re.Match[str]) -> str:
+    return "☐" if match[1] == " " else "☑"
 
 
 def _fit(snippet: str, width: int) -> str:

@@ -184,3 +184,10 @@ def test_matches_are_visible_on_light_and_dark_screens() -> None:
     with screen.capture() as seen:
         screen.print(highlight_matches("a \x02b\x03"))
     assert "\x1b[1;31mb" in seen.get()
+
+
+def test_a_task_in_a_snippet_has_its_box_in_one_character(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = shown(capsys, hit(snippet="[ ] Call \x02Ann\x03 · [x] Pay · [link] [ ]("))
+    assert lines[2] == "   ☐ Call Ann · ☑ Pay · [link] [ ]("
