@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -55,6 +56,8 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Brain.open(path, make=True) as brain:
         for slug, text in texts.items():
             brain.put(slug, text.encode())
+            # Pages are as old as each other if they are written in the same millisecond.
+            sleep(0.002)
         brain.embed()
     return path
 
