@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from gbrain.config import Settings
 from gbrain.errors import UsageError
 from gbrain.search.boost_factors import BoostInputs, CustomBoost, Field, Rule, active_rules
+from gbrain.store.pages import fetch_pages
 from gbrain.store.ranking_data import BoostDataRequest, read_boost_data
 from gbrain.types import BoostData, Ranked
 
@@ -106,6 +107,9 @@ def apply_boosts(
 ) -> BoostResult:
     """Return the merged pages without superseded ones, with every boost that is on applied."""
     settings, periods = inputs.settings, inputs.periods
+    # Pages that are superseded are at hand: a shared brain fetches those as soon as it names them.
+    if active_rules(inputs, ()):
+        fetch_pages(connection, [page.page_id for page in ranked])
     known = read_boost_data(
         connection,
         {page.page_id: page.chunk_id for page in ranked},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gbrain.config import Settings
 from gbrain.store.chunks import DatedChunk, chunks_inside
 from gbrain.store.keyword_index import pages_with_all
-from gbrain.store.pages import slugs_by_id
+from gbrain.store.pages import fetch_pages, slugs_by_id
 from gbrain.store.scope import any_page, latest_pages
 from gbrain.text.date_questions import split_question
 from gbrain.text.query_terms import fts_expression, is_stop_term, parse_terms
@@ -131,6 +131,7 @@ def list_period(connection: sqlite3.Connection, asked: TimeAsked, settings: Sett
         spans = tuple((period.first, period.last) for period in level)
         scope = asked.query.scope._replace(periods=())
         pages = latest_pages(connection, scope, settings.candidate_pool, spans)
+        fetch_pages(connection, pages)
         chunk_of = _best_chunks(chunks_inside(connection, pages, spans), (level,))
         slugs = slugs_by_id(connection, pages)
         for page_id in pages:
@@ -160,6 +161,7 @@ def add_period_candidates(
         for found in (*inside.by_name.values(), *lanes.by_name.values())
         for candidate in found.pages
     }
+    fetch_pages(connection, pages)
     scores: dict[int, float] = {}
     for found in inside.by_name.values():
         top = max((chunk.score for chunk in found.chunks), default=0) or 1

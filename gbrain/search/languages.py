@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Mapping
 
-from gbrain.store.pages import page_body
+from gbrain.store.pages import fetch_pages, page_body
 from gbrain.text.language import (
     count_function_words,
     detect_language,
@@ -31,7 +31,7 @@ def lanes_differ_in_language(
 ) -> bool:
     """Tell whether the first pages of the keyword and the vector lane are in two languages."""
     first = [lanes[lane].pages[0].page_id for lane in ("fts", "vector") if lanes[lane].pages]
-    if len(set(first)) < 2:
+    if len(set(first)) < 2 or fetch_pages(connection, first) != set(first):
         return False
     found = {_page_language(page_body(connection, page_id)) for page_id in first}
     # Two languages that are not English may be the same if one of them is not known.

@@ -10,6 +10,7 @@ from gbrain.config import Settings
 from gbrain.models.catalog import Calibration
 from gbrain.search.calibration import active_calibration
 from gbrain.store.chunks import read_chunks
+from gbrain.store.pages import fetch_pages
 from gbrain.store.vectors import active_space, chunk_vectors
 from gbrain.types import Ranked
 
@@ -89,6 +90,7 @@ def diversify(
         calibration = active_calibration(connection) or Calibration()
         similarity = vector_similarity(vectors, calibration)
         return reorder_by_mmr(ranked, similarity, settings.mmr_lambda)
+    fetch_pages(connection, [page.page_id for page in ranked])
     known = read_chunks(connection, chunk_ids)
     texts = {chunk.page_id: chunk.text for chunk in known.values()}
     return reorder_by_mmr(ranked, word_similarity(texts), settings.mmr_lambda)

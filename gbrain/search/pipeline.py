@@ -44,6 +44,7 @@ from gbrain.search.threshold import (
 from gbrain.search.verdict import grade_answer
 from gbrain.store.connection import Database
 from gbrain.store.keyword_index import has_questions, pages_asked
+from gbrain.store.pages import fetch_pages
 from gbrain.store.scope import pages_in_scope
 from gbrain.trace import SCORES, PageScore, Trace
 from gbrain.types import Answer, Candidate, LaneResult, MergeStrategy, Mode, Query, Ranked
@@ -388,6 +389,7 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
     query, plan, lanes = results.query, results.plan, results.lanes
     settings, ranked = plan.settings, results.threshold.kept
     with trace.stage("text"):
+        ranked = _drop_unreadable(connection, ranked, query, plan)
         listed = ranked[: query.limit]
         hits = build_hits(
             connection, listed, _with_terms_used(query, lanes), _weak_pages(query, listed, lanes)
@@ -435,6 +437,19 @@ def _build_answer(connection: sqlite3.Connection, results: StageResults, trace: 
         read_as=_read_as(query, lanes),
         did_you_mean=_correct_typos(query, lanes),
     )
+
+
+def _drop_unreadable(
+    connection: sqlite3.Connection, ranked: list[Ranked], query: Query, plan: QueryPlan
+) -> list[Ranked]:
+    """Return the pages without those that are to be read and cannot be.
+
+    Others may have written anything into a shared store.
+    """
+    most = query.limit if plan.budget is None else plan.max_context_pages
+    wanted = {page.page_id for page in ranked[:most]}
+    gone = wanted - fetch_pages(connection, wanted)
+    return [page for page in ranked if page.page_id not in gone] if gone else ranked
 
 
 def _with_full_bonuses(ranked: Sequence[Ranked], results: StageResults) -> Sequence[Ranked]:

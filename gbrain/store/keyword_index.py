@@ -310,11 +310,23 @@ def count_chunks_with(connection: sqlite3.Connection, term: Term) -> int:
     return count_matches(connection, "chunks", (fts_expression((term,)),))[0]
 
 
-def pages_with(
-    connection: sqlite3.Connection, term: Term, page_ids: Collection[int], count: int
+@asks_whole_brain
+def pages_matching(
+    connection: sqlite3.Connection,
+    matches: Sequence[str],
+    page_ids: Collection[int],
+    counts: Sequence[int],
+) -> list[set[int]]:
+    """Return for each expression, which at most so many pages match, those of the given pages."""
+    return [
+        _pages_matching(connection, match, page_ids, count)
+        for match, count in zip(matches, counts, strict=True)
+    ]
+
+
+def _pages_matching(
+    connection: sqlite3.Connection, match: str, page_ids: Collection[int], count: int
 ) -> set[int]:
-    """Return which of the pages contain a term that `count` pages contain."""
-    match = fts_expression((term,))
     # Looking up one page takes as long as passing over so many that contain the term.
     one_by_one = count > _PASSED_PER_LOOKUP * len(page_ids)
     asked_before: list[bool] = remember(connection, ("asked_before", match), list)

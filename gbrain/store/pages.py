@@ -375,7 +375,7 @@ def find_similar_names(connection: sqlite3.Connection, key: str, letters: int) -
 def fetch_pages(connection: sqlite3.Connection, page_ids: Iterable[int]) -> set[int]:
     """Return those of the pages that could be fetched; all of them in a brain file.
 
-    A lane fetches its candidates, of which others read the text.
+    Who reads more of pages than their slugs fetches them first.
     """
     return set(page_ids)
 

@@ -2,8 +2,8 @@
 
 The pages at hand are in an ordinary brain in memory, on a `PartialConnection`. The functions of the
 store that are marked with `asks_whole_brain` depend on every page; on such a connection they are
-methods of a `WholeBrain`, which also brings the pages that it names into memory. All others read
-only pages that were named, and need not know.
+methods of a `WholeBrain`. All others read only pages that they were given, and need not know.
+Candidates are not at hand by themselves: who reads more of pages than slugs calls `fetch_pages`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from gbrain.config import Settings
     from gbrain.store.keyword_index import KeywordMatches
@@ -53,6 +53,9 @@ class WholeBrain(Protocol):
     def find_matches(
         self, query: Query, counts: Sequence[int], settings: Settings
     ) -> KeywordMatches: ...
+    def pages_matching(
+        self, matches: Sequence[str], page_ids: Collection[int], counts: Sequence[int]
+    ) -> list[set[int]]: ...
     def pages_asked(self, text: str) -> dict[int, str]: ...
 
     # Vector lane.

@@ -134,7 +134,7 @@ def run_vector(brain: Brain, query: Query, embedded: Any) -> Any:
 def engine_only(shared: SharedBrain) -> Iterator[Any]:
     """Yield the whole brain, inside a transaction; it brings no page into memory."""
     with shared._searching() as whole:
-        whole.load = lambda page_ids, others=(): set(page_ids)  # type: ignore[method-assign]
+        whole._read_pages = lambda page_ids, needed, more=(): []  # type: ignore[method-assign]
         yield whole
 
 

@@ -28,6 +28,10 @@ _CHUNKS_PER_PAGE = 8
 _SCORED_PER_PAGE = 4
 
 
+# Pages whose words are read for each page that may be returned.
+_READ_PER_PAGE = 1.5
+
+
 # Words of a query that may match longer ones: 134 of them took 8 seconds on a page of 60,000 words.
 _MAX_LONGER_WORDS = 20
 
@@ -71,22 +75,24 @@ def search(
     weighs_coverage = not alone and bool(settings.coverage_power or settings.full_coverage)
     containing: list[set[int]] = []
     if query.terms:
+        likely = sorted(scores, key=lambda page_id: (-scores[page_id], page_id))
         if weighs_coverage and len(query.terms) > 1:
-            containing = _pages_with_each(connection, query.terms, counts, scores)
+            containing = _pages_with_each(connection, query.terms, likely, counts)
             complete = set.intersection(*containing)
         else:
-            complete = _pages_with_all(connection, query.terms, scores.keys())
+            complete = _pages_with_all(connection, query.terms, likely, counts)
         if len(query.terms) > 1:
             for page_id in complete:
                 scores[page_id] *= 1 + settings.all_words_bonus
-        literal = _pages_with_exact_words(connection, query, complete, chunks)
+        likely = [page_id for page_id in likely if page_id in complete]
+        literal = _pages_with_exact_words(connection, query, likely, chunks, pool)
         highest = max((scores[page_id] for page_id in literal), default=0.0)
         for page_id in complete - literal:
             scores[page_id] = min(scores[page_id], _OTHER_FORMS * highest)
     if query.filter_only:
         scores |= _score_by_date(connection, query, scores, pool)
         if containing:
-            containing = _pages_with_each(connection, query.terms, counts, scores)
+            containing = _pages_with_each(connection, query.terms, scores, counts)
     coverage = dict.fromkeys(complete, 1.0)
     if containing:
         coverage = _coverage(connection, counts, containing) | coverage
@@ -96,9 +102,8 @@ def search(
         Candidate(page_id, slugs[page_id], best.get(page_id), rank, scores[page_id])
         for rank, page_id in enumerate(ranked, 1)
     )
-    at_hand = fetch_pages(connection, [candidate.page_id for candidate in pages[:pool]])
     return LaneResult(
-        tuple(candidate for candidate in pages[:pool] if candidate.page_id in at_hand),
+        pages[:pool],
         tuple(chunks),
         min(scores.values(), default=None),
         tuple(
@@ -141,18 +146,26 @@ def _match_compounds(
 
 
 def _pages_with_all(
-    connection: sqlite3.Connection, terms: tuple[Term, ...], scored: Set[int]
+    connection: sqlite3.Connection,
+    terms: tuple[Term, ...],
+    scored: Sequence[int],
+    counts: Sequence[int],
 ) -> Set[int]:
-    """Return the scored pages with every term."""
+    """Return the scored pages, best first, with every term; so many pages contain each."""
     if len(terms) == 1:
-        return scored
-    return scored & set(keyword_index.pages_with_all(connection, terms))
+        return frozenset(scored)
+    match = fts_expression(terms, "AND")
+    return keyword_index.pages_matching(connection, [match], scored, [min(counts)])[0]
 
 
 def _pages_with_exact_words(
-    connection: sqlite3.Connection, query: Query, complete: Set[int], chunks: Sequence[ScoredChunk]
+    connection: sqlite3.Connection,
+    query: Query,
+    complete: Sequence[int],
+    chunks: Sequence[ScoredChunk],
+    pool: int,
 ) -> Set[int]:
-    """Return those of the pages with every term of a short query that have its very words.
+    """Return those of the pages, best first, with every term of a short query with its very words.
 
     All pages are returned if none has, or if the query has synonyms, prefixes, phrases or stop
     words: a question does not choose its forms.
@@ -161,22 +174,23 @@ def _pages_with_exact_words(
     plain = not any(term.prefix or term.quoted or term.synonyms for term in terms)
     words = len(query.text.split())
     if len(complete) < 2 or words > min(len(terms), _MAX_EXACT_TERMS) or not plain:
-        return complete
-    found = [chunk.chunk_id for chunk in chunks if chunk.page_id in complete]
-    return keyword_index.pages_with_exact_words(connection, terms, found) or complete
+        return frozenset(complete)
+    # The pool will be among these; of a shared brain, others are not read.
+    fetch_pages(connection, complete[: int(_READ_PER_PAGE * pool)])
+    pages = frozenset(complete)
+    found = [chunk.chunk_id for chunk in chunks if chunk.page_id in pages]
+    return keyword_index.pages_with_exact_words(connection, terms, found) or pages
 
 
 def _pages_with_each(
     connection: sqlite3.Connection,
     terms: Sequence[Term],
-    counts: Sequence[int],
     page_ids: Collection[int],
+    counts: Sequence[int],
 ) -> list[set[int]]:
     """Return for each term, which so many pages contain, those of the given pages that do."""
-    return [
-        keyword_index.pages_with(connection, term, page_ids, count)
-        for term, count in zip(terms, counts, strict=True)
-    ]
+    matches = [fts_expression((term,)) for term in terms]
+    return keyword_index.pages_matching(connection, matches, page_ids, counts)
 
 
 def _coverage(

@@ -13,7 +13,7 @@ from gbrain.models.catalog import Calibration
 from gbrain.search.calibration import active_calibration
 from gbrain.store.chunk_slots import slots_in_scope
 from gbrain.store.chunks import read_non_ascii_texts
-from gbrain.store.pages import fetch_pages, slugs_by_id
+from gbrain.store.pages import slugs_by_id
 from gbrain.store.scope import is_quickly_listed
 from gbrain.store.vector_bits import read_stamp
 from gbrain.store.vector_scan import (
@@ -85,9 +85,8 @@ def search(
         Candidate(chunk.page_id, slugs[chunk.page_id], chunk.chunk_id, rank, chunk.score)
         for rank, chunk in enumerate(ranked, 1)
     )
-    at_hand = fetch_pages(connection, [candidate.page_id for candidate in pages[:pool]])
     return LaneResult(
-        tuple(candidate for candidate in pages[:pool] if candidate.page_id in at_hand),
+        pages[:pool],
         tuple(chunks),
         min((chunk.score for chunk in best.values()), default=None),
         overflow=pages[pool:],

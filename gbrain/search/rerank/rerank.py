@@ -13,6 +13,7 @@ from gbrain.search.boosts import QUESTIONS
 from gbrain.search.fusion import chunk_values, lanes_agree, min_max
 from gbrain.search.rerank.scores import RerankRequest, RerankResources, RerankScores, mix_scores
 from gbrain.store.chunks import read_chunks
+from gbrain.store.pages import fetch_pages
 from gbrain.text.language import detect_language, question_language
 from gbrain.types import LaneResult, Query, Ranked
 
@@ -59,6 +60,7 @@ def rerank(
     if settings.unanimity and lanes_agree(lanes):
         return RerankResult(list(ranked), how, skipped="the lanes agree")
     pages = ranked[: settings.rerank_head]
+    fetch_pages(connection, [page.page_id for page in pages])
     chosen = best_chunks(pages, lanes, settings)
     known = read_chunks(connection, [chunk for chunks in chosen.values() for chunk in chunks])
     chunks = {

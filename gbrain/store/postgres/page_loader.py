@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from gbrain.errors import BadPage
-from gbrain.store.chunks import CHUNK_ID_BITS, first_chunk_id
+from gbrain.store.chunks import CHUNK_ID_BITS
 from gbrain.store.page_writer import write_page
-from gbrain.types import ScoredChunk
+from gbrain.store.postgres.scope import SharedCondition
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from psycopg import Cursor
 
     from gbrain.store.postgres.connection import Row
-    from gbrain.types import Page
+    from gbrain.types import Chunk, Page
 
 _MAX_PARSED_PAGES = 2_000
 # Of a page that very many pages link to, the others are left out.
-_MAX_FETCHED_PAGES = 300
+_MAX_FETCHED_PAGES = 1_000
 
 
 class ParsedPages:
@@ -56,6 +56,10 @@ class _StoredRow(NamedTuple):
     hashes: list[bytes]
 
 
+# Pages that are fetched as soon as they are named: `drop_superseded` must know of them.
+SUPERSEDED: LiteralString = "s.meta ? 'superseded_by'"
+
+
 class PageLoader:
     """The pages in memory, for one query: `cursor` is in its transaction.
 
@@ -69,38 +73,49 @@ class PageLoader:
         self._loaded: set[int] = set()
         self._asked: set[int] = set()
         self._slugs: dict[int, str] = {}
-        # Positions of chunks that the program which pushed a page counted differently.
-        self._positions: dict[int, dict[int, int]] = {}
 
-    def load(self, page_ids: Iterable[int], others: Iterable[int] = ()) -> set[int]:
-        """Bring pages into memory; return those that are there. One that cannot be read is not.
-
-        Of the others the slugs are read, in the same round trip.
-        """
+    def load(self, page_ids: Iterable[int]) -> set[int]:
+        """Bring pages into memory; return those that are there. One that cannot be read is not."""
         wanted = set(page_ids)
-        missing = sorted(wanted - self._asked)
-        named = set(others).difference(self._asked, self._slugs)
-        if missing:
-            self._asked.update(missing)
-            known = self._parsed.find(missing)
-            rows = self._cursor.execute(
-                "SELECT s.id, s.slug, p.path, p.sha256, p.version, "
-                "to_char(p.written_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), "
-                "CASE WHEN p.sha256 IS DISTINCT FROM known.sha256 THEN p.content END, "
-                "CASE WHEN p.path IS NOT NULL THEN ARRAY(SELECT c.hash FROM gbrain.search_chunks c "
-                "WHERE c.page = s.id ORDER BY c.position) END FROM gbrain.search_pages s "
-                "LEFT JOIN gbrain.pages p ON p.slug = s.slug AND NOT p.deleted AND s.id = ANY(%s) "
-                "LEFT JOIN unnest(%s::bigint[], %s::bytea[]) AS known (id, sha256) "
-                "ON known.id = s.id WHERE s.id = ANY(%s)",
-                (missing, list(known), [digest for digest, _ in known.values()],
-                 [*missing, *named.difference(missing)]),
-                binary=True,
-            ).fetchall()  # fmt: skip
-            for row in map(_StoredRow._make, rows):
-                self._slugs[row.id] = row.slug
-                if row.path is not None:
-                    self._load_page(row, known[row.id][1] if row.content is None else None)
+        self._read_pages(wanted - self._asked, SharedCondition("true", ()))
+        self._asked |= wanted
         return wanted & self._loaded
+
+    def _read_pages(
+        self, page_ids: Iterable[int], needed: SharedCondition, more: Sequence[SharedCondition] = ()
+    ) -> list[Row]:
+        """Read the slugs of pages, and bring those of which more is needed into memory.
+
+        Return a row for each page: its id, and whether it meets the other conditions. In conditions
+        `s` is the page's row in the search tables, and `b` that with its text.
+        """
+        wanted = list(page_ids)
+        if not wanted:
+            return []
+        known = self._parsed.find(wanted)
+        columns = "".join(f", {condition.sql}" for condition in more)
+        rows = self._cursor.execute(
+            "SELECT s.id, s.slug, b.path, b.sha256, b.version, "
+            "to_char(b.written_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), "
+            "CASE WHEN b.sha256 IS DISTINCT FROM known.sha256 THEN b.content END, "
+            "CASE WHEN b.path IS NOT NULL THEN ARRAY(SELECT c.hash FROM gbrain.search_chunks c "
+            f"WHERE c.page = s.id ORDER BY c.position) END{columns} FROM gbrain.search_pages s "
+            "LEFT JOIN gbrain.pages b ON b.slug = s.slug AND NOT b.deleted "
+            f"AND s.id <> ALL(%s) AND ({needed.sql}) "
+            "LEFT JOIN unnest(%s::bigint[], %s::bytea[]) AS known (id, sha256) "
+            "ON known.id = s.id WHERE s.id = ANY(%s) ORDER BY s.id".encode(),
+            (*(value for condition in more for value in condition.values),
+             list(self._asked), *needed.values,
+             list(known), [digest for digest, _ in known.values()], wanted),
+            binary=True,
+        ).fetchall()  # fmt: skip
+        for row in rows:
+            page = _StoredRow._make(row[: len(_StoredRow._fields)])
+            self._slugs[page.id] = page.slug
+            if page.path is not None:
+                self._asked.add(page.id)
+                self._load_page(page, known[page.id][1] if page.content is None else None)
+        return [(row[0], *row[len(_StoredRow._fields) :]) for row in rows]
 
     def _load_page(self, row: _StoredRow, page: Page | None) -> None:
         from gbrain.text.page import parse_page
@@ -114,30 +129,10 @@ class PageLoader:
             self._parsed.add(row.id, row.sha256, page)
         if page.slug != row.slug or len(page.chunks) >> CHUNK_ID_BITS:
             return
+        page = page._replace(chunks=as_numbered(page.chunks, row.hashes))
         write_page(self._memory, page, row.written_at, enqueue=False, new_id=row.id)
         self._memory.execute("UPDATE pages SET version = ? WHERE id = ?", (row.version, row.id))
-        own = [chunk.hash for chunk in page.chunks]
-        if own != row.hashes:
-            places = {digest: place for place, digest in reversed(list(enumerate(own)))}
-            self._positions[row.id] = {
-                position: places[digest]
-                for position, digest in enumerate(row.hashes)
-                if digest in places
-            }
         self._loaded.add(row.id)
-
-    def _chunk_id(self, page_id: int, position: int) -> int | None:
-        moved = self._positions.get(page_id)
-        if moved is not None and position not in moved:
-            return None
-        return first_chunk_id(page_id) + (position if moved is None else moved[position])
-
-    def _scored_chunks(self, rows: Iterable[tuple[int, int, float]]) -> list[ScoredChunk]:
-        return [
-            ScoredChunk(chunk_id, page_id, score)
-            for page_id, position, score in rows
-            if (chunk_id := self._chunk_id(page_id, position)) is not None
-        ]
 
     def fetch_pages(self, page_ids: Iterable[int]) -> set[int]:
         return self.load(islice(page_ids, _MAX_FETCHED_PAGES))
@@ -146,10 +141,7 @@ class PageLoader:
         wanted = set(page_ids)
         others = wanted.difference(self._asked, self._slugs)
         if others:
-            rows = self._cursor.execute(
-                "SELECT id, slug FROM gbrain.search_pages WHERE id = ANY(%s)", (list(others),)
-            )
-            self._slugs |= dict(rows.fetchall())
+            self._read_pages(others, SharedCondition(SUPERSEDED, ()))
         # A page that was asked for but cannot be read is none.
         gone = self._asked - self._loaded
         return {
@@ -157,3 +149,19 @@ class PageLoader:
             for page_id in wanted
             if page_id in self._slugs and page_id not in gone
         }
+
+
+def as_numbered(chunks: tuple[Chunk, ...], hashes: Sequence[bytes]) -> tuple[Chunk, ...]:
+    """Return the chunks in the order of these hashes, by which the store numbers them.
+
+    Where the program that pushed the page cut it differently, other chunks fill the gaps.
+    """
+    if [chunk.hash for chunk in chunks] == hashes:
+        return chunks
+    left, found = list(chunks), []
+    for digest in hashes:
+        same = next((chunk for chunk in left if chunk.hash == digest), None)
+        if same:
+            left.remove(same)
+        found.append(same)
+    return (*(chunk or left.pop(0) for chunk in found if chunk or left), *left)

@@ -160,8 +160,7 @@ class PageLookups(PageLoader):
                 "ORDER BY p.last_day DESC NULLS LAST, p.slug"
             )
         rows = self._cursor.execute(f"{sql} LIMIT %s".encode(), (*values, limit)).fetchall()
-        here = self.load(row[0] for row in rows)
-        return [row[0] for row in rows if row[0] in here]
+        return [row[0] for row in rows]
 
     # --- words and values --------------------------------------------------------------------
 

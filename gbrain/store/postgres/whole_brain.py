@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, LiteralString, cast
 
 from gbrain.config import Settings
 from gbrain.store.chunks import CHUNK_ID_BITS, first_chunk_id
 from gbrain.store.keyword_index import KeywordMatches, chunks_with_text
 from gbrain.store.postgres.keyword_search import ANY_ROW, score_rows
+from gbrain.store.postgres.page_loader import SUPERSEDED
 from gbrain.store.postgres.page_lookups import PageLookups
 from gbrain.store.postgres.scope import (
     PagesInScope,
@@ -40,8 +42,13 @@ _SCORED_PER_PAGE, _CHUNKS_PER_PAGE = 4, 8
 # As its vector lane reads. Under a filter a longer list takes as long as an exact search: under one
 # of 14 % of the pages, 2 had recall@10 .998 in 17 ms of processor time, and 4 had 1.000 in 32 ms.
 _NEAREST_PER_PAGE, _NEAREST_PER_PAGE_OF_MANY, _NEAREST_PER_PAGE_FILTERED = 10, 4, 2
-# Pages brought into memory for each page of the pool: words and dates can still reorder them.
-_KEPT_PER_PAGE = 1.5
+# Pages with letters of other alphabets than the Latin one: a model may not be able to read them.
+_OTHER_SCRIPT: LiteralString = (
+    "b.content ~ '[\\u0250-\\u1fff\\u2070-\\u218f\\u2460-\\u24ff\\u2c00-\\ufdff\\ufe70-\\uffef"
+    "\\U00010000-\\U0001efff\\U00020000-\\U0003ffff]'"
+)
+# Of so many pages the lanes read the text as well: most hits are among them.
+_LIKELY_HITS = 10
 # Counts of several words at once stop here.
 _MAX_COUNTED = 5_000
 
@@ -163,13 +170,6 @@ class SharedWholeBrain(PageLookups):
             within=SharedCondition(f"{inside.sql} AND {days.sql}", (*inside.values, *days.values)),
             candidates=ANY_ROW if narrower else None,
         )  # fmt: skip
-        combined = dict(scores)
-        seen: set[int] = set()
-        for page_id, _, value in rows:
-            if page_id not in seen:
-                seen.add(page_id)
-                combined[page_id] = combined.get(page_id, 0.0) + settings.chunk_weight * value
-        self.load(_best_pages(combined, int(_KEPT_PER_PAGE * pool)), combined)
         questions: dict[int, float] = {}
         on = settings.hypothetical_questions != "off" and settings.questions_weight
         if on and self.totals.has_questions:
@@ -178,9 +178,21 @@ class SharedWholeBrain(PageLookups):
                 self._cursor, "questions", match, (1.0,), _SCORED_PER_PAGE * pool,
                 totals=self._sizes["questions"], within=within.condition,
             )  # fmt: skip
-            here = self.load(row[0] for row in found)
-            questions = {page_id: score for page_id, _, score in found if page_id in here}
-        return KeywordMatches(scores, self._scored_chunks(rows), questions)
+            questions = {page_id: score for page_id, _, score in found}
+        return KeywordMatches(scores, _scored_chunks(rows), questions)
+
+    def pages_matching(
+        self, matches: Sequence[str], page_ids: Collection[int], counts: Sequence[int]
+    ) -> list[set[int]]:
+        asked = [
+            SharedCondition("s.words @@ %s::tsquery", (self._read(match).tsquery,))
+            for match in matches
+        ]
+        first = list(islice(page_ids, _LIKELY_HITS))
+        rows = self._read_pages(
+            page_ids, SharedCondition(f"{SUPERSEDED} OR s.id = ANY(%s)", (first,)), asked
+        )
+        return [{row[0] for row in rows if row[place]} for place in range(1, len(asked) + 1)]
 
     def _pages_in(self, scope: Scope) -> PagesInScope:
         if scope not in self._scopes:
@@ -219,8 +231,10 @@ class SharedWholeBrain(PageLookups):
                 break
             # One long page can fill the list: go on until the pool is full.
             limits = (4 * limits[0], 4 * limits[1])
-        self.load(_best_pages(best, pool), best)
-        return self._scored_chunks(rows)
+        first = sorted(best, key=lambda page_id: -best[page_id])[:_LIKELY_HITS]
+        needed = f"{SUPERSEDED} OR {_OTHER_SCRIPT} OR s.id = ANY(%s)"
+        self._read_pages(best, SharedCondition(needed, (first,)))
+        return _scored_chunks(rows)
 
     def chunk_vectors(self, space: VectorSpace, chunk_ids: Iterable[int]) -> dict[int, Floats]:
         import numpy as np
@@ -236,5 +250,8 @@ class SharedWholeBrain(PageLookups):
         }
 
 
-def _best_pages(scores: Mapping[int, float], count: int) -> list[int]:
-    return sorted(scores, key=lambda page_id: (-scores[page_id], page_id))[:count]
+def _scored_chunks(rows: Iterable[tuple[int, int, float]]) -> list[ScoredChunk]:
+    return [
+        ScoredChunk(first_chunk_id(page_id) + position, page_id, score)
+        for page_id, position, score in rows
+    ]
