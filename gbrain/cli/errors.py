@@ -89,7 +89,9 @@ def _usage_error(error: typer.TyperException, ctx: Any) -> UsageError:
     if option is not None and own is not None and own.parent is None:
         hint = f"Put options after the command: gbrain COMMAND {option}. Only --db may come before."
     elif option is not None and message.startswith("No such option"):
-        message = f"{ctx.command_path} has no option {option}"
+        message = f"{ctx.command_path} has no option {option.strip()}"
+        if not option.lstrip("-").isalpha() and not option.startswith("--"):
+            hint = f"Put -- before text that starts with a dash: {ctx.command_path} -- '- text'"
         hint = did_you_mean(
             similar_names(option, getattr(error, "possibilities", None) or ()), hint
         )

@@ -177,6 +177,15 @@ def test_a_misspelt_option_suggests_the_right_one(run, brain_path):
     )
 
 
+@pytest.mark.parametrize("text", ["- [ ] call Ivy", "-5 degrees"])
+def test_text_that_starts_with_a_dash_is_told_from_an_option(run, brain_path, text):
+    refused = run("capture", text, "--json")
+    assert refused.error["hint"] == (
+        "Put -- before text that starts with a dash: gbrain capture -- '- text'"
+    )
+    assert run("capture", "--", text).exit_code == 0
+
+
 # --- closed and foreign streams -----------------------------------------------------------------
 
 
