@@ -242,6 +242,7 @@ def _edit_until_valid(
     epilog=examples(
         'gbrain capture "Ask Alice about the lease"',
         'gbrain capture "Moved to Lisbon" --to people/alice-chen',
+        'gbrain capture "[ ] Call Alice by 2026-11-20"  # a task',
         "pbpaste | gbrain capture --source clipboard",
     ),
 )

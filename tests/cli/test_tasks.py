@@ -98,6 +98,14 @@ def test_done_ticks_the_task_and_changes_no_other_byte(run, notes):
     assert run("get", "home/garden").stdout_bytes == GARDEN.encode()
 
 
+def test_a_captured_task_is_listed_and_ticked(run, brain_path):
+    run("capture", "[ ] Call Ivy by 2026-11-20", "--source", "phone")
+    (task,) = run("tasks", "--json").json["tasks"]
+    assert (task["slug"], task["text"], task["due"]) == ("inbox", "Call Ivy", "2026-11-20")
+    run("done", task["number"])
+    assert "| phone — [x] Call Ivy by 2026-11-20" in run("get", "inbox").stdout
+
+
 def test_done_ticks_the_task_in_its_file(run, brain_path, tmp_path):
     notes = tmp_path / "notes"
     notes.mkdir()

@@ -16,7 +16,8 @@ def texts(body: str, *, done: bool | None = None) -> list[str]:
     [
         "- [ ] Call", "* [ ] Call", "+ [ ] Call", "1. [ ] Call", "12) [ ] Call", "  - [ ] Call",
         "> - [ ] Call", "- [/] Call", "- TODO Call", "- DOING Call", "- LATER Call", "- NOW Call",
-        "-\t[ ]\tCall", "- [ ] Call  ", "- [ ] Call\r",
+        "-\t[ ]\tCall", "- [ ] Call  ", "- [ ] Call\r", "- 2026-11-19 — [ ] Call",
+        "- **2026-11** | phone — [ ] Call", "- 2026-11-19: TODO Call", "- 2026-11-19 — - [ ] Call",
     ],
 )  # fmt: skip
 def test_an_open_task(line: str) -> None:
@@ -34,7 +35,7 @@ def test_a_finished_task(mark: str) -> None:
         "- [ ]\n", "- [ ]Call\n", "[ ] Call\n", "-[ ] Call\n", "- [a] Call\n", "- [ ](link) text\n",
         "- TODOS\n", "TODO Call\n", "```\n- [ ] Call\n```\n", "~~~md\n- TODO Call\n~~~\n",
         "- item\n\n      - [ ] indented code\n", "<!--\n- [ ] Call\n-->\n", "%%\n- [ ] Call\n%%\n",
-        "    - [ ] code\n",
+        "    - [ ] code\n", "- 2026-11-19 — see [ ] there\n", "- on 2026-11-19 — [ ] there\n",
     ],
 )  # fmt: skip
 def test_no_task(body: str) -> None:
