@@ -329,9 +329,9 @@ def push(
     """Write what changed in the brain to a remote.
 
     A first push with --wing or --slug-prefix shares only that part, also in later pushes, until
-    --all shares the rest. Pages that came from the remote are pushed when you change them. A page
-    that changed there too is merged first; one that does not merge is not pushed, and the command
-    exits with 1.
+    --all shares the rest. A page that is on the remote already is pushed when you change it, also
+    if it leaves that part. A page that changed there too is merged first; one that does not merge
+    is not pushed, and the command exits with 1.
     """
     if everything and (wing or slug_prefix):
         raise UsageError(

@@ -329,6 +329,18 @@ def test_a_prefix_limits_one_push_of_a_brain_that_is_shared_as_a_whole(a: Brain)
     assert (report.pushed, report.deleted) == (["one/b"], ["one/a"])
 
 
+def test_a_shared_page_is_pushed_after_it_left_the_part_and_deleted_if_renamed(
+    a: Brain,
+) -> None:
+    a.put("projects/x", b"---\nwing: projects\n---\n# X\n")
+    a.push(wing="projects")
+    a.put("projects/x", b"---\nwing: journal\n---\n# X\n")
+    assert a.push().pushed == ["projects/x"]
+    a.rename("projects/x", "journal/x")
+    report = a.push()
+    assert (report.pushed, report.deleted) == ([], ["projects/x"])
+
+
 def test_edits_of_pulled_pages_are_pushed_whatever_part_is_shared(a: Brain, b: Brain) -> None:
     a.put("theirs/x", b"# X\n")
     a.push()
