@@ -17,7 +17,9 @@ from gbrain.errors import BadPage, NotFound, UsageError
 from gbrain.query_options import QUERY_OPTIONS, QueryOption
 
 if TYPE_CHECKING:
+    from gbrain.brain import Brain
     from gbrain.store.folders import FileResult
+    from gbrain.types import Scope
 
 
 class Command(TyperCommand):
@@ -248,6 +250,14 @@ def refuse_together(given: Mapping[str, bool]) -> None:
         raise UsageError(
             f"{', '.join(others)} and {last} cannot be combined", hint="Use one of them."
         )
+
+
+def say_filter_hints(brain: Brain, scope: Scope) -> None:
+    """Say which filters no page can match, after a list with filters came out empty."""
+    from gbrain.output.screen import say
+
+    for hint in brain.filter_hints(scope):
+        say(hint)
 
 
 def exit_if_nothing(found: Sized, exit_code: bool) -> None:

@@ -27,6 +27,7 @@ from gbrain.cli.commands import (
     number_option,
     read_input,
     report_file,
+    say_filter_hints,
     with_options,
 )
 from gbrain.cli.open_brain import open_brain
@@ -165,6 +166,8 @@ def list_(
     scope = parse_scope(given, today())
     with open_brain(db) as brain:
         pages, total = brain.list(scope, limit)
+        if not (pages or quiet):
+            say_filter_hints(brain, scope)
     if json:
         screen.write_json(pages_document(pages, total))
     else:

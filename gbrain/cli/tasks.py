@@ -22,6 +22,7 @@ from gbrain.cli.commands import (
     exit_if_nothing,
     number_option,
     report_file,
+    say_filter_hints,
     with_options,
 )
 from gbrain.cli.open_brain import open_brain, open_brain_as_of
@@ -69,12 +70,14 @@ def tasks(
     """List the open tasks in your notes, due ones first.
 
     A task is a list item with a checkbox, - [ ], or a TODO of Logseq. Its due date is written in
-    the item: 📅 2026-11-20, due: 2026-11-20 or @2026-11-20. --since and --until compare that date,
-    or else the date of its section or page. gbrain done N ticks task N.
+    the item: 📅 2026-11-20, due: 2026-11-20, by 20 Nov 2026 or @2026-11-20. --since and --until
+    compare that date, or else the date of its section or page. gbrain done N ticks task N.
     """
     scope = parse_scope(given, today())
     with open_brain_as_of(db, as_of, quiet=quiet) as brain:
         found = brain.tasks(slug, scope=scope, done=all_)
+        if not (found or quiet):
+            say_filter_hints(brain, scope)
     shown = found[:limit]
     if json:
         screen.write_json(tasks_document(shown, len(found)))

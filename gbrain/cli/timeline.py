@@ -23,6 +23,7 @@ from gbrain.cli.commands import (
     exit_if_nothing,
     number_option,
     report_file,
+    say_filter_hints,
     with_options,
 )
 from gbrain.cli.open_brain import open_brain
@@ -74,6 +75,8 @@ def timeline(
     most = CHRONICLE_LENGTH if slug is None and limit is None else limit
     with open_brain(db) as brain:
         entries, total = brain.timeline(slug, scope=scope, limit=most)
+        if not (entries or quiet):
+            say_filter_hints(brain, scope)
     if json:
         screen.write_json(timeline_document(entries, total))
     elif entries and screen.on_terminal():

@@ -283,3 +283,11 @@ def test_put_without_a_file_says_that_it_waits_for_the_terminal(run, brain_path,
     assert "Type the page, then press Ctrl-D." in shown
     assert run("get", "ideas/first").stdout == "# First\n"
     assert "Reading" not in run("put", "ideas/first", stdin=b"# Second\n").stderr
+
+
+@pytest.mark.parametrize("command", ["list", "tasks", "timeline"])
+def test_a_filter_that_no_page_can_match_is_named(run, sample, command):
+    empty = run(command, "--wing", "persons")
+    assert (empty.stdout, empty.exit_code) == ("", 0)
+    assert empty.stderr.startswith("There is no wing persons; there are ")
+    assert run(command, "--wing", "persons", "--quiet").stderr == ""
