@@ -91,7 +91,7 @@ def up(
     if json:
         screen.write_json(_document(status))
     elif not quiet:
-        screen.say(f"{'Already warm' if already else 'Warm'}: {_describe(status)}")
+        screen.say(f"{'It is open already. ' if already else ''}{_describe(status)}")
 
 
 def _idle_minutes(given: str | None, default: float) -> float:
@@ -209,6 +209,6 @@ def _describe(status: dict[str, Any]) -> str:
     memory = status["memory_bytes"]
     size = f", {memory / 1e6:.0f} MB of memory" if memory else ""
     idle = status["ends_after_idle_seconds"]
-    end = f"; it ends after {counted(round(idle / 60), 'unused minute')}" if idle else ""
+    end = f" It ends after {counted(round(idle / 60), 'minute')} without a command." if idle else ""
     answered = counted(status["answered"], "command")
-    return f"process {status['pid']} has answered {answered}{size}{end}."
+    return f"Process {status['pid']} keeps the brain open: {answered} answered{size}.{end}"

@@ -299,10 +299,10 @@ def test_a_released_brain_is_opened_again(own_warm: Path, program: Program) -> N
 def test_up_status_and_down(embedded: Path, run) -> None:
     assert run("status", "--json").json["running"] is False
     assert "No process keeps this brain open" in run("status").stderr
-    assert run("up").stderr.startswith("Warm: process ")
-    assert run("up").stderr.startswith("Already warm: process ")
+    assert run("up").stderr.startswith("Process ")
+    assert run("up").stderr.startswith("It is open already. Process ")
     assert run("status", "--json").json["ends_after_idle_seconds"] == 30 * 60
-    assert "has answered 0 commands" in run("status").stdout
+    assert ": 0 commands answered, " in run("status").stdout
     assert "has ended" in run("down").stderr
     assert "No process to end" in run("down").stderr
     assert os.listdir(runtime_folder(os.environ)) != []
@@ -324,7 +324,7 @@ def test_up_needs_no_folder_for_its_messages(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    assert run("up").stderr.startswith("Warm: process ")
+    assert run("up").stderr.startswith("Process ")
     assert "has ended" in run("down").stderr
 
 
