@@ -29,6 +29,7 @@ from gbrain.shared_brain import ANSWERED, SharedBrain
 from gbrain.store.postgres import indexes as index_module
 from gbrain.store.postgres.page_loader import as_numbered
 from gbrain.store.postgres.schema import role_sql
+from gbrain.store.postgres.whole_brain import OTHER_ALPHABET
 from gbrain.store.postgres.word_indexes import MatchCounts
 from gbrain.text.page import parse_page
 from gbrain.types import Answer, Scope
@@ -227,6 +228,24 @@ def test_pages_that_cannot_be_read_are_no_hits(
         assert answer.hits
         assert first not in [hit.slug for hit in answer.hits]
         assert answer.verdict.grade != "nothing"
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("β-carotene, 5 μm → naïve café — “quoted” 🎉 ½ ™", False),
+        ("über das Geschäft, señor", False),
+        ("See 知识库.", True),
+        ("Управление", True),
+        ("แมว", True),
+        ("𠀋𠀋", True),
+    ],
+)
+def test_a_word_in_another_alphabet_is_noticed(
+    postgres_server: Server, text: str, other: bool
+) -> None:
+    found = postgres_server.execute(f"SELECT {OTHER_ALPHABET} FROM (SELECT '{text}' AS content) b")
+    assert found == [(other,)]
 
 
 def test_chunks_have_the_numbers_of_the_store() -> None:

@@ -42,10 +42,11 @@ _SCORED_PER_PAGE, _CHUNKS_PER_PAGE = 4, 8
 # As its vector lane reads. Under a filter a longer list takes as long as an exact search: under one
 # of 14 % of the pages, 2 had recall@10 .998 in 17 ms of processor time, and 4 had 1.000 in 32 ms.
 _NEAREST_PER_PAGE, _NEAREST_PER_PAGE_OF_MANY, _NEAREST_PER_PAGE_FILTERED = 10, 4, 2
-# Pages with letters of other alphabets than the Latin one: a model may not be able to read them.
-_OTHER_SCRIPT: LiteralString = (
+# Pages with a word in another alphabet than the Latin one, which a model may not be able to read. A
+# single letter is a symbol: a tenth of the abstracts of SciFact have a Greek one.
+OTHER_ALPHABET: LiteralString = (
     "b.content ~ '[\\u0250-\\u1fff\\u2070-\\u218f\\u2460-\\u24ff\\u2c00-\\ufdff\\ufe70-\\uffef"
-    "\\U00010000-\\U0001efff\\U00020000-\\U0003ffff]'"
+    "\\U00010000-\\U0001efff\\U00020000-\\U0003ffff]{2}'"
 )
 # Of so many pages the lanes read the text as well: most hits are among them.
 _LIKELY_HITS = 10
@@ -232,7 +233,7 @@ class SharedWholeBrain(PageLookups):
             # One long page can fill the list: go on until the pool is full.
             limits = (4 * limits[0], 4 * limits[1])
         first = sorted(best, key=lambda page_id: -best[page_id])[:_LIKELY_HITS]
-        needed = f"{SUPERSEDED} OR {_OTHER_SCRIPT} OR s.id = ANY(%s)"
+        needed = f"{SUPERSEDED} OR {OTHER_ALPHABET} OR s.id = ANY(%s)"
         self._read_pages(best, SharedCondition(needed, (first,)))
         return _scored_chunks(rows)
 
