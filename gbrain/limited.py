@@ -70,7 +70,7 @@ class LimitedBrain(Brain):
 
     @property
     def path(self) -> Path:
-        """The name of the brain file; its folder is nothing that the user of a token needs."""
+        """The name of the brain file without its folder, which users of a token do not need."""
         return Path(self._whole.path.name)
 
     @property
@@ -84,7 +84,7 @@ class LimitedBrain(Brain):
         return self._whole.state()
 
     def reload_settings(self) -> None:
-        """Bring the copy into step with the brain, and read the settings again."""
+        """Update the copy from the brain, and read the settings again."""
         self._refresh()
         super().reload_settings()
 

@@ -169,7 +169,7 @@ class SharedBrain(Brain):
         with self._searching() as whole:
             answer, results = super().query_with_trace(text, **arguments)
             if whole.unindexed:
-                # Whoever pushed most of it was interrupted, or is at it.
+                # The push of most of it was interrupted, or is still running.
                 notices = filter(None, (_UNINDEXED, answer.notice))
                 answer = answer._replace(notice=" ".join(notices))
             return answer, results

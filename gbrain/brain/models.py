@@ -228,7 +228,7 @@ class ModelMethods(BrainFile):
             return packaged_model(model.name)
         spec = spec_from_description(json.loads(model.description), Path(model.folder))
         with self.database.read_transaction() as connection:
-            # A relative path would mean another folder wherever the program is started.
+            # A relative path names a different folder in each working directory.
             known = spec.folder.is_absolute() and is_trusted(
                 settings.brain_identity(connection), _trust_key(spec)
             )

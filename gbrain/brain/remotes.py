@@ -222,7 +222,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         progress: Progress = no_progress,
         before_indexes: Callable[[], None] = lambda: None,
     ) -> None:
-        """Complete what a remote is searched with on the server, after a push of many pages.
+        """Complete the search tables of a remote on its server, after a push of many pages.
 
         First its search tables, then, after calling `before_indexes`, the indexes that are
         missing. Does nothing if all is complete, or for a reader. If it is killed, the next call

@@ -87,7 +87,7 @@ def run_command(words: list[str]) -> int:
 
         program().main(words)
     except SystemExit as end:
-        # Whoever reads the output has enough of it: Typer and Rich would exit with 1.
+        # The reader of the output closed it, as head does: Typer and Rich would exit with 1.
         if isinstance(end.__context__, BrokenPipeError):
             return 0
         return end.code if isinstance(end.code, int) else 0

@@ -362,7 +362,7 @@ def pull_remote(brain: Brain, name: str | None, *, quiet: bool) -> PullReport:
 
 
 def index_remote(brain: Brain, name: str | None, *, quiet: bool) -> None:
-    """Complete what the server is searched with, and show the progress."""
+    """Complete the search tables of the server, and show the progress."""
 
     def say_so() -> None:
         if not quiet:

@@ -1,4 +1,4 @@
-"""The JSON Schemas in gbrain/schemas: the one description of every document that --json prints.
+"""The JSON Schemas in gbrain/schemas: the only description of every document that --json prints.
 
 `gbrain schema` prints them in full, MCP tools list an outline, and man pages describe the keys.
 """

@@ -137,8 +137,8 @@ def chunk_values(
 def page_floor(result: LaneResult) -> float | None:
     """Return the score that counts as 0 in a lane: the lowest one, or less if there are few pages.
 
-    Of two pages the second is not worthless. From ten pages on, the lowest score stands for a page
-    that is irrelevant to the query.
+    If there are only two pages, the second may still be relevant. With ten or more, the page with
+    the lowest score is irrelevant to the query.
     """
     if result.lowest_score is None or result.lowest_score <= 0:
         return result.lowest_score

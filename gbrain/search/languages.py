@@ -19,7 +19,7 @@ from gbrain.text.language import (
 )
 from gbrain.types import LaneResult
 
-# Neither a language nor a name: stands for any that is not English.
+# Not a language code: any language that is not English.
 _NOT_ENGLISH = "other"
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _MAX_LOOKED_UP = 24
@@ -64,7 +64,7 @@ def answers_across_languages(
 
 
 def is_foreign(question: str, page: str) -> bool:
-    """Tell whether a question, about whose language the page found for it tells too, is foreign."""
+    """Tell whether a question is not English; if it does not show that, its best page may."""
     asked = question_language(question) or _by_vocabulary(question)
     return asked != "en" and (asked is not None or detect_language(page) not in (None, "en"))
 

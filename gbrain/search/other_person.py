@@ -24,7 +24,7 @@ _MAX_LINES_AROUND = 300
 
 
 class OtherPerson(NamedTuple):
-    """The person whom a question names, and the one of whom what fits it is said.
+    """The person whom a question names, and the person whom the best lines are about.
 
     `known` says that some page mentions the person whom the question names.
     """
@@ -37,7 +37,7 @@ class OtherPerson(NamedTuple):
 def find_other_person(
     question: str, weights: Mapping[Term, float], text: str, lines: tuple[int, int]
 ) -> OtherPerson | None:
-    """Return of whom a page says what fits the question, if that is another person.
+    """Return the person whom the fitting lines of a page are about, if it is another person.
 
     `weights` are the question's terms, rare ones weighing more; `lines` are the best chunk's.
     """

@@ -69,7 +69,7 @@ def _has_form(word: str, words: set[str]) -> bool:
 def _join_fragments(facts: Sequence[TermStatistics]) -> list[TermStatistics]:
     """Return the facts with overlapping fragments of unspaced text that no page has as one word.
 
-    One that overlaps a fragment which some page has is dropped: it goes over the end of a word.
+    One that overlaps a fragment which some page has is dropped: it crosses the end of a word.
     """
     joined: list[TermStatistics] = []
     for at, fact in enumerate(facts):

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 # A page in JSON, with many of its characters escaped.
 MAX_BODY_BYTES = 2 * MAX_PAGE_BYTES
-# A code of the browser page needs no more, and whoever sends it is not known yet.
+# A code of the browser page is shorter, and its sender is not authenticated yet.
 MAX_CODE_BYTES = 1024
 MAX_BUFFERED_BYTES = 4 * MAX_BODY_BYTES
 MAX_REQUESTS = 100

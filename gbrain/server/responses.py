@@ -1,4 +1,4 @@
-"""Documents and errors as HTTP responses; the one mapping of errors to HTTP statuses."""
+"""Documents and errors as HTTP responses; the only mapping of errors to HTTP statuses."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from gbrain.server.protocol import (
 )
 from gbrain.server.run_command import Request, parse_request, route_streams, run_for
 
-# A request is sent at once; whoever is slower is not a command.
+# A command sends its request at once; a slower sender is not a command.
 _REQUEST_SECONDS = 2.0
 _CHECK_SECONDS = 1.0
 # A thread that has a result waits at most this long for one that computes in Python. The default of

@@ -262,7 +262,7 @@ class Authenticator:
             self._stamp, self._tokens = None, []
             return
         if stamp != self._stamp:
-            # A damaged file lets nobody in.
+            # With a damaged file, no token is valid.
             self._tokens = []
             self._tokens = _read_tokens(self._file)
             self._stamp = stamp

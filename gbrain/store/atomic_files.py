@@ -199,7 +199,7 @@ class AtomicWrites:
         self._files.close()
 
     def write(self, target: Path, data: bytes, expected: bytes | None) -> None:
-        """Write what `target` shall contain to a temporary file; raise as `atomic_write` does.
+        """Write the new content of `target` to a temporary file; raise as `atomic_write` does.
 
         `expected` is what it contains now, None if it does not exist.
         """

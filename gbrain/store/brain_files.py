@@ -261,7 +261,7 @@ def exclusive_lock(file: Path) -> Iterator[None]:
     # Some file systems have no locks.
     with suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX)
-        # Whoever held the lock may have removed the file: then this one locks nothing.
+        # The previous holder of the lock may have removed the file: then this lock has no effect.
         while not _has_name(handle, file):
             os.close(handle)
             handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)

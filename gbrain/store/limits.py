@@ -121,7 +121,7 @@ def update_copy(
     copied: CopiedPages,
     now: str,
 ) -> CopiedPages:
-    """Bring the copy into step with the pages of the brain that are within the limits."""
+    """Update the copy from the pages of the brain that are within the limits."""
     within = page_condition(limits)
     stamps = {
         row[0]: PageStamp(*row[1:])

@@ -1,4 +1,4 @@
-"""Forms of irregular English verbs, which a stemmer does not bring together.
+"""Forms of irregular English verbs, which have different stems.
 
 The verdict uses them. As terms of the keyword lane they do not help: on LoCoMo nDCG@10 falls from
 .8768 to .8752, without the thirty commonest verbs to .8761.

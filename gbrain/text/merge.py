@@ -38,7 +38,7 @@ class _Change(NamedTuple):
 def merge_texts(base: str | None, brain: str, file: str) -> MergedText:
     """Merge the brain's and the file's text of a page, whose last common text was `base`.
 
-    Without a base the lines that both have are taken as one, so no line of either is dropped. Where
+    Without a base, lines that both have are kept once, so no line of either is dropped. Where
     both added timeline entries at one place, all are kept in the order of their dates. Line ends, a
     byte order mark and the end of the last line are those of the file.
     """
