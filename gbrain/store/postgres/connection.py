@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Row = tuple[Any, ...]
 
 CONNECT_SECONDS = 5
+# For a row or two. Who reads waits that long before the replica answers instead.
+STATEMENT_SECONDS = 15
 # Longer than the largest batch takes on a slow line; then the connection is given up.
 TRANSACTION_SECONDS = 120
 # For statements that read all search tables: counting the words of 1.1 million chunks took three
@@ -147,12 +149,12 @@ class SharedStore:
 
     @contextmanager
     def one_statement(self) -> Iterator[Cursor[Row]]:
-        """Yield a cursor for a single statement: one round trip, not the four of a transaction.
+        """Yield a cursor for a single short statement: one round trip, not four as a transaction.
 
         It has none of a transaction's settings, so it must name the schema of all that it uses.
         """
         with (
-            self._give_up_on_silence(TRANSACTION_SECONDS),
+            self._give_up_on_silence(STATEMENT_SECONDS),
             self.connection.cursor() as cursor,
         ):
             yield cursor

@@ -246,6 +246,19 @@ def test_a_server_that_says_nothing_is_given_up(
         cursor.execute("SELECT pg_sleep(20)")
 
 
+def test_a_server_that_falls_silent_after_connecting_is_soon_given_up(
+    server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "STATEMENT_SECONDS", 0.3)
+    with (
+        SharedStore(server_url) as store,
+        pytest.raises(Unreachable),
+        store.one_statement() as cursor,
+    ):
+        cursor.execute("SELECT pg_sleep(20)")
+    assert connection_module.STATEMENT_SECONDS < connection_module.TRANSACTION_SECONDS
+
+
 def test_a_long_statement_gets_the_time_it_asks_for(
     server_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
