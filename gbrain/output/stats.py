@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gbrain.messages import counted, one_line, tab_separated
+from gbrain.messages import counted, one_line, plural, tab_separated
 from gbrain.output import screen
 from gbrain.output.json import Document
 from gbrain.output.plots import bar, sparkline
@@ -108,7 +108,7 @@ def show_stats(path: Path, stats: Stats, month: str) -> None:
         newest.add_column(no_wrap=True)
         newest.add_column(overflow="fold")
         for page in stats.newest:
-            when = page.updated_at[:16].replace("T", " ")
+            when = datetime.fromisoformat(page.updated_at).astimezone().strftime("%Y-%m-%d %H:%M")
             name = Text(one_line(page.title)).append(f"  {one_line(page.slug)}", "cyan")
             newest.add_row(Text(when, style="dim"), name)
         terminal.print(newest)
@@ -116,16 +116,18 @@ def show_stats(path: Path, stats: Stats, month: str) -> None:
 
 def _number_lines(stats: Stats) -> Iterator[tuple[str, str]]:
     """Yield each number with its description."""
-    yield f"{stats.pages:,}", f"pages, {_format_size(stats.page_bytes)} of text"
+    size, synonyms = _format_size(stats.page_bytes), counted(stats.aliases, "synonym")
+    dangling = f"{stats.dangling_links:,} of them to pages that do not exist"
+    yield f"{stats.pages:,}", f"{plural(stats.pages, 'page')}, {size} of text"
     yield f"{stats.chunks:,}", f"chunks, {stats.timeline_entries:,} of them timeline entries"
-    yield f"{stats.versions:,}", "earlier versions of pages"
-    yield f"{stats.links:,}", f"links, {stats.dangling_links:,} of them to pages that do not exist"
-    yield f"{stats.tags:,}", f"tags, {stats.aliases:,} synonyms for queries"
+    yield f"{stats.versions:,}", f"{plural(stats.versions, 'earlier version')} of pages"
+    yield f"{stats.links:,}", f"{plural(stats.links, 'link')}, {dangling}"
+    yield f"{stats.tags:,}", f"{plural(stats.tags, 'tag')}, {synonyms} for queries"
     model = f" by {stats.model_name}" if stats.model_name else ""
     pending = f"{stats.jobs:,} chunks still to embed" if stats.jobs else "every chunk is embedded"
     yield f"{stats.vectors:,}", f"vectors{model}, {pending}"
     for folder in stats.folders:
-        yield f"{folder.pages:,}", f"pages from {folder.name}"
+        yield f"{folder.pages:,}", f"{plural(folder.pages, 'page')} from {folder.name}"
     yield _format_size(stats.file_bytes), f"file size, schema version {stats.schema_version}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.output.stats import next_steps, overview_lines, shorten_path
+from gbrain.output.stats import next_steps, overview_lines, shorten_path, show_stats
 from gbrain.store.stats import RecentPage, Stats, read_stats
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -76,3 +78,18 @@ def test_paths_are_shortened_with_a_tilde(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("HOME", str(tmp_path))
     assert shorten_path(tmp_path / "notes" / "b.db") == "~/notes/b.db"
     assert shorten_path("/elsewhere/b.db") == "/elsewhere/b.db"
+
+
+def test_the_screen_has_singular_words_and_local_times(
+    stats: Stats, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    newest = RecentPage("a", "Page A", "2026-11-15T23:30:00.000Z")
+    show_stats(Path("/b"), replace(stats, pages=1, versions=1, newest=(newest,)), "2026-11")
+    monkeypatch.undo()
+    time.tzset()
+    shown = capsys.readouterr().out
+    assert re.search(r"^ +1  page, ", shown, re.MULTILINE)
+    assert re.search(r"^ +1  earlier version of pages +$", shown, re.MULTILINE)
+    assert "2026-11-16 08:30  Page A" in shown
