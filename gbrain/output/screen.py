@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # On a narrower terminal, table columns would be a few characters wide.
 _MIN_TABLE_WIDTH = 60
+# The share of the screen that columns of single words may take, and the space between columns.
+_MAX_UNBROKEN_SHARE, _COLUMN_GAP = 0.75, 3
 _ISOLATE = "isolate"
 
 
@@ -148,15 +150,30 @@ def _print_table(
     terminal: Console, headers: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> None:
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
+    cells = [["" if cell is None else without_newlines(str(cell)) for cell in row] for row in rows]
+    # Columns of single words, such as slugs, are not broken if that leaves room for the others.
+    widths = {
+        number: max(cell_len(row[number]) for row in cells)
+        for number in range(len(headers))
+        if not any(" " in row[number] for row in cells)
+    }
+    fit = sum(widths.values()) + _COLUMN_GAP * len(headers) <= _MAX_UNBROKEN_SHARE * terminal.width
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for number, header in enumerate(headers):
-        right = all(isinstance(row[number], int | float) for row in rows)
-        table.add_column(header, overflow="fold", justify="right" if right else "left")
-    for row in rows:
-        table.add_row(*(Text("" if cell is None else without_newlines(str(cell))) for cell in row))
+        table.add_column(
+            header,
+            overflow="fold",
+            justify="right"
+            if all(isinstance(row[number], int | float) for row in rows)
+            else "left",
+            no_wrap=fit and number in widths,
+        )
+    for row in cells:
+        table.add_row(*map(Text, row))
     terminal.print(table)
 
 

@@ -112,6 +112,16 @@ def test_a_narrow_table_is_stacked(at_terminal, sample):
     assert "Wing/room" in plain(wide)
 
 
+def test_a_slug_in_a_table_is_not_broken_if_there_is_room(run, at_terminal, sample):
+    slug = "meetings/2026-11-10-atlas-weekly"
+    run("put", slug, stdin=b"# Atlas\n\n- [ ] Ask legal about the data processing agreement\n")
+    _, shown = at_terminal("tasks", columns=80)
+    assert slug in plain(shown)
+    _, shown = at_terminal("tasks", columns=64)
+    assert slug not in plain(shown)
+    assert max(cell_len(line) for line in plain(shown).splitlines()) <= 64
+
+
 def test_context_is_shown_with_its_receipt(at_terminal, embedded):
     _, shown = at_terminal(
         "query", "why not lanternworks", "--depth", "auto", "--budget", "200", "--no-pager"
