@@ -7,7 +7,7 @@ into a brain in memory for as long as a query runs, and everything else runs the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
@@ -17,7 +17,7 @@ from gbrain.config import override_settings
 from gbrain.errors import ModelUnavailable, NotFound, needs_replica
 from gbrain.store.partial_database import PartialDatabase
 from gbrain.store.postgres.address import redact
-from gbrain.store.postgres.connection import SharedStore
+from gbrain.store.postgres.connection import SharedStore, Unreachable
 from gbrain.store.postgres.schema import find_state
 from gbrain.types import Hit, Scope
 
@@ -134,6 +134,21 @@ class SharedBrain(Brain):
             self._store.connection.read_only = True
         return self._store
 
+    def _begin(self, stack: ExitStack) -> Cursor[Row]:
+        """Begin a transaction that ends with the stack; on a new connection if the old one is dead.
+
+        Servers and poolers end connections that are not used for some minutes.
+        """
+        is_new = self._store is None or self._store.connection.closed
+        store = self._connected()
+        try:
+            return stack.enter_context(store.transaction())
+        except Unreachable:
+            if is_new:
+                raise
+        store.close()
+        return stack.enter_context(self._connected().transaction())
+
     @contextmanager
     def _searching(self) -> Iterator[SharedWholeBrain]:
         """Run the block in one transaction of the shared store, with pages in memory."""
@@ -143,7 +158,8 @@ class SharedBrain(Brain):
         from gbrain.store.postgres.whole_brain import SharedWholeBrain
 
         assert isinstance(self.database, PartialDatabase)
-        with self._connected().transaction() as cursor:
+        with ExitStack() as stack:
+            cursor = self._begin(stack)
             if self._model is None:
                 # The first vectors may be pushed while this brain is open.
                 self._choose_model(cursor)

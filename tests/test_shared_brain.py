@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 from uuid import uuid4
@@ -27,6 +27,7 @@ from gbrain.server.http import HttpOptions, HttpServer
 from gbrain.server.tokens import add_token
 from gbrain.shared_brain import ANSWERED, SharedBrain
 from gbrain.store.postgres import indexes as index_module
+from gbrain.store.postgres.connection import Unreachable
 from gbrain.store.postgres.page_loader import as_numbered
 from gbrain.store.postgres.schema import role_sql
 from gbrain.store.postgres.whole_brain import OTHER_ALPHABET
@@ -57,6 +58,11 @@ HOSTILE = (
     "{}", "$1 $$", "NEAR(a b)", "title:", "(((", "x" * 5000, "\x00", "\ud800", "💥 👩‍👩‍👧",
     "' OR 1=1", "title:'x' OR tag:\"", "e'\\x41'", "\u202eabc", "*", "-", "AND OR NOT",
 )  # fmt: skip
+
+
+END_CONNECTIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gbrain'"
+)
 
 
 @pytest.fixture(scope="module")
@@ -368,11 +374,26 @@ def test_only_tools_that_work_are_offered(shared: SharedBrain) -> None:
 
 def test_a_lost_connection_is_opened_again(shared: SharedBrain, postgres_server: Server) -> None:
     assert shared.search("alice").hits
-    postgres_server.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gbrain'"
-    )
-    with pytest.raises(GbrainError, match="Cannot reach"):
-        shared.search("alice")
+    postgres_server.execute(END_CONNECTIONS)
+    assert shared.search("alice").hits
+
+
+def test_a_server_that_is_gone_is_asked_for_one_new_connection(
+    shared: SharedBrain, postgres_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shared.search("alice").hits
+    postgres_server.execute(END_CONNECTIONS)
+    tried = []
+
+    def refuse(url: str) -> NoReturn:
+        tried.append(url)
+        raise Unreachable("Cannot reach it", hint="Wait.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gbrain.shared_brain.SharedStore", refuse)
+        with pytest.raises(Unreachable):
+            shared.search("alice")
+    assert len(tried) == 1
     assert shared.search("alice").hits
 
 
