@@ -114,12 +114,16 @@ class SocketServer:
                 if _peer_user(stream.extra(anyio.abc.SocketAttribute.raw_socket)) != os.getuid():
                     return
                 request = await _receive_request(stream)
-                if request is not None:
+                if request is None:
+                    return
+                try:
                     await stream.send(await self._reply(request, stream))
-                    # Between commands, so that it rarely happens during one.
-                    gc.collect(1)
-                if request is not None and request.kind == STOP:
-                    self._stopping.set()
+                finally:
+                    # Also if the reply took so long that nobody waits for it any more.
+                    if request.kind == STOP:
+                        self._stopping.set()
+                # Between commands, so that it rarely happens during one.
+                gc.collect(1)
 
     async def _reply(self, request: Request, stream: anyio.abc.SocketStream) -> bytes:
         if request.kind == ASK_STATUS:

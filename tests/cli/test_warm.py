@@ -30,7 +30,7 @@ from gbrain.server.background import (
     warm_status,
 )
 from gbrain.server.client import exchange, find_socket, request_fields, run_warm
-from gbrain.server.protocol import DECLINED, EXIT, RUN
+from gbrain.server.protocol import DECLINED, EXIT, RUN, STOP, encode_request
 from gbrain.server.socket_server import SocketServer
 
 COMMANDS = (
@@ -227,6 +227,20 @@ def test_a_killed_or_hung_process_is_not_waited_for(
     assert start_and_wait(own_warm, idle_minutes=5)["pid"] != pid
     assert program("list") == cold
     assert answered(own_warm) == 1
+
+
+def test_a_process_ends_although_nobody_waits_for_its_answer(own_warm: Path) -> None:
+    pid = warm_status(own_warm)["pid"]  # type: ignore[index]
+    os.kill(pid, signal.SIGSTOP)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(find_socket(str(own_warm))))
+        connection.sendall(encode_request(request_fields(STOP, ())))
+    os.kill(pid, signal.SIGCONT)
+    for _ in range(300):
+        if find_socket(str(own_warm)) is None:
+            break
+        time.sleep(0.1)
+    assert find_socket(str(own_warm)) is None
 
 
 @pytest.mark.parametrize("variable", ["GBRAIN_NOW", "TZ", "HOME"])
