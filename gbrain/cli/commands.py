@@ -149,7 +149,9 @@ Db = Annotated[
 ]
 NoReplica = Annotated[
     bool,
-    typer.Option("--no-replica", help="Search a shared brain on its server; default settings."),
+    typer.Option(
+        "--no-replica", help="Search a shared brain on its server, with default settings."
+    ),
 ]
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Slug, title or alias of a page.")]
 PageOrAll = Annotated[
