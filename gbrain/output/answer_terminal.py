@@ -40,6 +40,7 @@ _NO_FILES: Files = {}
 _MAX_WIDTH = 110
 _MIN_WIDTH_FOR_REASONS = 70
 _INDENT = 3
+_WIKILINK = r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]"
 # Drawn as one character: a line must not break inside "[ ]".
 _CHECKBOX = r"\[([ xX])\](?= )"
 _MAX_SNIPPET_LINES = 2
@@ -121,12 +122,17 @@ def _hit(hit: Hit, screen: Console, verbose: bool, files: Files) -> RenderableTy
     lines: list[RenderableType] = [place]
     lines += [Text(line, style="dim") for line in _details(hit, files)] if verbose else []
     if hit.snippet:
-        snippet = re.sub(_CHECKBOX, _draw_checkbox, hit.snippet)
+        snippet = re.sub(_CHECKBOX, _draw_checkbox, re.sub(_WIKILINK, _link_name, hit.snippet))
         lines.append(highlight_matches(snippet if verbose else _fit(snippet, width)))
     if not beside and reasons:
         lines.append(reasons)
     spacing = 1 if screen.height >= _MIN_HEIGHT_FOR_SPACING else 0
     return Group(head, Padding(Group(*lines), (0, 0, spacing, _INDENT)))
+
+
+def _link_name(match: re.Match[str]) -> str:
+    """Return the label of a wikilink, else the name of its page without folders."""
+    return str(match[2] or match[1].rpartition("/")[2])
 
 
 def _draw_checkbox(match: re.Match[str]) -> str:

@@ -191,3 +191,11 @@ def test_a_task_in_a_snippet_has_its_box_in_one_character(
 ) -> None:
     lines = shown(capsys, hit(snippet="[ ] Call \x02Ann\x03 · [x] Pay · [link] [ ]("))
     assert lines[2] == "   ☐ Call Ann · ☑ Pay · [link] [ ]("
+
+
+def test_wikilinks_in_a_snippet_are_shown_by_their_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    linked = "[[people/\x02ann\x03-wu]] met [[b|Bo]] at ![[map.png]], [[#Later]], [[a]b]]"
+    lines = shown(capsys, hit(snippet=linked))
+    assert lines[2] == "   ann-wu met Bo at map.png, #Later, [[a]b]]"
