@@ -19,8 +19,8 @@ MARKUP = "[bold red]B[/] [link=http://evil.example]L[/link] :smiley:"
 
 PAGE = """---
 title: "Notes %(yaml)s"
-type: "person %(yaml)s"
-tags: ["tag%(yaml)s", plain]
+type: "person %(choice)s"
+tags: ["tag%(choice)s", plain]
 aliases: ["known as %(yaml)s"]
 source: "[[people/second]]"
 questions: ["What are notes %(yaml)s?"]
@@ -54,14 +54,17 @@ _PLAIN = {
     "config": "value",
 }
 _NAMES = ("slug", "path", "root")
-# Values of filters, which errors list when a filter matches nothing.
+# Values of filters, which messages list when a filter matches nothing.
 _CHOICES = ("wing", "room", "type", "tag")
 
 
-def page_of(text: str) -> str:
-    """Return a page with `text` everywhere; front matter gets only what YAML allows."""
-    allowed = re.sub("[\x00-\x1f\x7f-\x9f]", "", text)
-    return PAGE % {"text": text, "yaml": json.dumps(allowed)[1:-1]}
+def page_of(text: str, *, names: bool = True) -> str:
+    """Return a page with `text` everywhere; front matter gets only what YAML allows.
+
+    Without `names` the values of filters, type and tags, do not have it.
+    """
+    allowed = json.dumps(re.sub("[\x00-\x1f\x7f-\x9f]", "", text))[1:-1]
+    return PAGE % {"text": text, "yaml": allowed, "choice": allowed if names else ""}
 
 
 def make_brain(path: Path, text: str, *, names: bool = True) -> None:
@@ -70,7 +73,7 @@ def make_brain(path: Path, text: str, *, names: bool = True) -> None:
     The pages people/first, second and third keep slugs that can be typed. With `names`, other
     slugs and the names of files, folders and wings contain the text too.
     """
-    source = page_of(text).encode()
+    source = page_of(text, names=names).encode()
     with Brain.open(path, make=True) as brain:
         for name in ("first", "second", "third", "crafted"):
             brain.put(f"people/{name}", source.replace(b"rivers", f"rivers {name}".encode()))

@@ -82,12 +82,12 @@ def test_no_error_of_a_command_quotes_a_page(
 ) -> None:
     shutil.copy(secret_brain, brain_path)
     (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "good.md").write_text(page_of(SECRET))
+    (tmp_path / "notes" / "good.md").write_text(page_of(SECRET, names=False))
     (tmp_path / "notes" / "bad.md").write_text(f"---\na: [{SECRET}\nb: }}\n---\n{SECRET}")
     (tmp_path / "notes" / "not-utf-8.md").write_bytes(SECRET.encode() + b"\xff")
     (tmp_path / "notes" / "people").mkdir()
     (tmp_path / "notes" / "people" / "second.md").write_text(f"# {SECRET}\n")
-    (tmp_path / "page.md").write_text(page_of(SECRET))
+    (tmp_path / "page.md").write_text(page_of(SECRET, names=False))
     (tmp_path / "cited.txt").write_text(f"{SECRET} [people/first#L1-2 0123456789ab] {SECRET}\n")
     monkeypatch.setenv("EDITOR", "false")
     failed = 0
