@@ -18,7 +18,7 @@ from gbrain.text.unspaced import plain_text
 from gbrain.types import Role, Scope, Term
 
 # Links that are followed from the pages of a context.
-_MAX_LINKS = 5_000
+_MAX_LINKS = 1_000
 
 
 class ChunkSpan(NamedTuple):

@@ -33,10 +33,9 @@ def search(connection: sqlite3.Connection, query: Query, settings: Settings) -> 
         for page_id, strength in link_strengths(connection, named).items()
     }
     scores |= dict.fromkeys(named, 1.0)
-    strongest = sorted(scores, key=lambda page_id: -scores[page_id])
-    slugs = slugs_by_id(connection, fetch_pages(connection, strongest))
+    slugs = slugs_by_id(connection, scores)
     if not query.scope.unlimited:
-        seen = pages_in_scope(connection, slugs, query.scope)
+        seen = pages_in_scope(connection, fetch_pages(connection, slugs), query.scope)
         slugs = {page_id: slug for page_id, slug in slugs.items() if page_id in seen}
     ranked = sorted(slugs, key=lambda page_id: (-scores[page_id], slugs[page_id]))
     return LaneResult(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from gbrain.errors import BadPage
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from gbrain.types import Chunk, Page
 
 _MAX_PARSED_PAGES = 2_000
-# Of a page that very many pages link to, the others are left out.
-_MAX_FETCHED_PAGES = 1_000
 
 
 class ParsedPages:
@@ -74,7 +71,7 @@ class PageLoader:
         self._asked: set[int] = set()
         self._slugs: dict[int, str] = {}
 
-    def load(self, page_ids: Iterable[int]) -> set[int]:
+    def fetch_pages(self, page_ids: Iterable[int]) -> set[int]:
         """Bring pages into memory; return those that are there. One that cannot be read is not."""
         wanted = set(page_ids)
         self._read_pages(wanted - self._asked, SharedCondition("true", ()))
@@ -133,9 +130,6 @@ class PageLoader:
         write_page(self._memory, page, row.written_at, enqueue=False, new_id=row.id)
         self._memory.execute("UPDATE pages SET version = ? WHERE id = ?", (row.version, row.id))
         self._loaded.add(row.id)
-
-    def fetch_pages(self, page_ids: Iterable[int]) -> set[int]:
-        return self.load(islice(page_ids, _MAX_FETCHED_PAGES))
 
     def slugs_by_id(self, page_ids: Iterable[int]) -> dict[int, str]:
         wanted = set(page_ids)

@@ -97,7 +97,7 @@ class PageLookups(PageLoader):
 
     def _named(self, rows: Iterable[Row]) -> list[NamedPage]:
         named = [NamedPage(*row) for row in rows]
-        here = self.load(page.page_id for page in named)
+        here = self.fetch_pages(page.page_id for page in named)
         return [page for page in named if page.page_id in here]
 
     def pages_asked(self, text: str) -> dict[int, str]:
@@ -106,7 +106,7 @@ class PageLookups(PageLoader):
             "ON p.id = n.page WHERE n.key = %s AND n.kind = %s ORDER BY p.slug",
             (fold_name(text), QUESTION),
         ).fetchall()
-        here = self.load(row[0] for row in rows)
+        here = self.fetch_pages(row[0] for row in rows)
         return {page_id: slug for page_id, slug in rows if page_id in here}
 
     def pages_with_text(self, text: str, scope: Scope) -> dict[int, float]:
@@ -117,7 +117,7 @@ class PageLookups(PageLoader):
             f"LIMIT {_MAX_NAMED_PAGES}".encode(),
             (*within.values, text.encode(errors="replace").decode()),
         ).fetchall()
-        here = self.load(row[0] for row in rows)
+        here = self.fetch_pages(row[0] for row in rows)
         found = pages_with_text(self._memory, text, Scope())
         return {page_id: count for page_id, count in found.items() if page_id in here}
 
@@ -181,7 +181,7 @@ class PageLookups(PageLoader):
             "FROM gbrain.search_pages WHERE words @@ stem::tsquery ORDER BY id LIMIT %s) AS p",
             ([quote_lexeme(cut_word(term)) for term in terms], most),
         ).fetchall()
-        self.load(row[0] for row in rows)
+        self.fetch_pages(row[0] for row in rows)
         return read_partial(texts_with_stems)(self._memory, terms, most)
 
     def filter_values(self, kind: str) -> dict[str, int]:
