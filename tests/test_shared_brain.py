@@ -208,6 +208,23 @@ def ponds(server_url: str, tmp_path: Path) -> Iterator[SharedBrain]:
         yield shared
 
 
+def test_a_page_with_the_words_of_a_date_counts_as_of_that_time(
+    server_url: str, tmp_path: Path
+) -> None:
+    with Brain.open(tmp_path / "mail.db", make=True) as brain:
+        brain.put("tools/mail", b"# Newsletter\n\nSent with Buttondown since March.\n")
+        brain.put("letters/slow", b"---\ndate: 2026-03-05\n---\n# Letter\n\nButtondown is slow.\n")
+        brain.add_remote("team", server_url)
+        brain.push("team")
+        expected = brain.search("Buttondown March")
+    with SharedBrain.open_shared(server_url) as shared:
+        answer = shared.search("Buttondown March")
+    assert {hit.slug for hit in expected.hits if "date" in hit.boosts} == {
+        "letters/slow", "tools/mail",
+    }  # fmt: skip
+    assert parts_of(answer) == parts_of(expected)
+
+
 def test_only_pages_that_are_likely_hits_are_read(ponds: SharedBrain) -> None:
     with ponds._searching():
         answer = ponds.search("which heron waits for fish in the reeds", limit=3)

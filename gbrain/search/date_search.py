@@ -48,7 +48,8 @@ class TimeAsked(NamedTuple):
 
     `has_pages` if something is dated inside them, `only_time` if there are no other words.
     `words` are the terms that say the time and nothing else.
-    `literal_slugs` are the pages that contain the query word for word, its date included.
+    `literal_terms` are all terms of a query that is only words, such as "Buttondown March": the
+    pages in `literal_slugs` contain them, the date included.
     """
 
     query: Query
@@ -56,6 +57,7 @@ class TimeAsked(NamedTuple):
     has_pages: bool = False
     only_time: bool = False
     words: tuple[Term, ...] = ()
+    literal_terms: tuple[Term, ...] = ()
     literal_slugs: frozenset[str] = frozenset()
 
     @property
@@ -93,18 +95,9 @@ def read_time(connection: sqlite3.Connection, query: Query, today: date) -> Time
         listed = query._replace(terms=(), scope=scope, filter_only=True)
         return asked._replace(query=listed, only_time=True)
     rest = query._replace(terms=specific, semantic_text=question.rest or query.semantic_text)
-    return asked._replace(query=rest, literal_slugs=_find_literal(connection, query))
-
-
-def _find_literal(connection: sqlite3.Connection, query: Query) -> frozenset[str]:
-    """Return the pages with every word of a query that is only words, such as "Buttondown March".
-
-    A question about a time asks for what is dated inside it.
-    """
-    if len(query.text.split()) > len(query.terms):
-        return frozenset()
-    found = pages_with_all(connection, query.terms)
-    return frozenset(slugs_by_id(connection, found).values())
+    # Of a question about a time, what is dated inside it is asked for, and not its words.
+    literal = query.terms if len(query.text.split()) <= len(query.terms) else ()
+    return asked._replace(query=rest, literal_terms=literal)
 
 
 def _names_only_notes(
@@ -141,6 +134,14 @@ def list_period(connection: sqlite3.Connection, asked: TimeAsked, settings: Sett
         if len(found) >= settings.candidate_pool:
             break
     return LaneResult(tuple(found.values())[: settings.candidate_pool])
+
+
+def find_literal(connection: sqlite3.Connection, asked: TimeAsked) -> TimeAsked:
+    """Return the time asked about with its `literal_slugs`, among the candidates at least."""
+    if not asked.literal_terms:
+        return asked
+    found = pages_with_all(connection, asked.literal_terms)
+    return asked._replace(literal_slugs=frozenset(slugs_by_id(connection, found).values()))
 
 
 def add_period_candidates(

@@ -212,7 +212,7 @@ def _find_candidates(
     else:
         lanes = run_lanes(inputs, plan.mode, weights)
     if time and time.has_pages and not time.only_time:
-        lanes = _search_period(inputs, time, lanes, weights)
+        lanes, time = _search_period(inputs, time, lanes, weights)
     # The weight of a lane only matters against another lane's.
     weights = weights if len(lanes.by_name) > 1 else {}
     if match.candidates and not match.answer:
@@ -264,9 +264,9 @@ def _list_period(inputs: LaneInputs, time: TimeAsked) -> LaneResults:
 
 def _search_period(
     inputs: LaneInputs, time: TimeAsked, lanes: LaneResults, weights: Mapping[str, float]
-) -> LaneResults:
+) -> tuple[LaneResults, TimeAsked]:
     """Search again among what is dated inside the time that the query asks about."""
-    from gbrain.search.date_search import add_period_candidates
+    from gbrain.search.date_search import add_period_candidates, find_literal
 
     mode = lanes.mode
     pool = min(inputs.settings.candidate_pool, _PERIOD_POOL)
@@ -279,7 +279,8 @@ def _search_period(
 
     with inputs.trace.stage("period") as detail:
         lanes, detail["pages"] = add_period_candidates(inputs.connection, time, lanes, run_inside)
-    return lanes
+        # Of a shared brain, the candidates are in memory only now.
+        return lanes, find_literal(inputs.connection, time)
 
 
 def _rank(
