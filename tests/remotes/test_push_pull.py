@@ -181,6 +181,8 @@ def test_roles_may_use_a_table_of_vectors_that_comes_later(
         for role in (reader, writer)
     ]
     with psycopg.connect(server_url, autocommit=True) as connection:
+        # As in a hardened database.
+        connection.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
         connection.execute(role_sql(reader, writer).encode())
         for role in (reader, writer):
             connection.execute(f'ALTER ROLE "{role}" LOGIN'.encode())

@@ -268,8 +268,17 @@ def role_sql(reader: str, writer: str) -> str:
         f"THEN CREATE ROLE {quoted}; END IF; "
         for name, quoted in ((reader, read), (writer, write))
     )
+    # In a hardened database not everybody may use the schema public, where pgvector is.
+    usable = (
+        "DECLARE name text; BEGIN FOR name IN SELECT nspname FROM pg_extension "
+        "JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector' "
+        "LOOP EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I, %I', name, "
+        f"{_quote(reader, _APOSTROPHE)}, {_quote(writer, _APOSTROPHE)}); END LOOP; "
+        "EXCEPTION WHEN insufficient_privilege THEN NULL; END"
+    )
     return f"""\
 DO {_quote(f"BEGIN {created}END", _APOSTROPHE)};
+DO {_quote(usable, _APOSTROPHE)};
 GRANT USAGE ON SCHEMA gbrain TO {read}, {write};
 GRANT SELECT ON ALL TABLES IN SCHEMA gbrain TO {read}, {write};
 GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA gbrain TO {write};
