@@ -33,6 +33,7 @@ BUILT_AT_RUN_TIME = {
     "gbrain.text.links: f'{_REFERENCE.pattern}|\\\\(\\\\((?P<block>{BLOCK_UUID})\\\\)\\\\)'",
     "gbrain.text.markdown: pattern",
     "gbrain.text.page: separator",
+    "gbrain.text.stop_words: pattern",
     "gbrain.text.unspaced: function_words",
 }
 
