@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gbrain.brain import clock
-from gbrain.cli.commands import Db, Json, Module, Quiet, examples
+from gbrain.cli.commands import Db, Json, Module, Quiet, examples, say_filter_hints
 from gbrain.cli.open_brain import open_brain
 from gbrain.errors import UsageError
 from gbrain.locations import is_url
@@ -17,6 +17,7 @@ from gbrain.messages import counted
 from gbrain.output import remotes as output
 from gbrain.output import screen
 from gbrain.output.screen import show_progress
+from gbrain.types import Scope
 
 if TYPE_CHECKING:
     from gbrain.brain import Brain
@@ -350,6 +351,8 @@ def push(
             if shared.parts is not None and not quiet:
                 parts = output.shared_parts(shared)
                 screen.say(f"Shared: {parts}. gbrain push --all shares the rest.")
+            if not quiet:
+                say_filter_hints(brain, Scope(wing=wing))
         index_remote(brain, name, quiet=quiet or json)
     if report.conflicts or report.refused:
         raise typer.Exit(1)

@@ -241,6 +241,7 @@ def test_a_shared_part_is_remembered_and_said(run, brain_path: Path, server_url:
     parts = run("remote", "list", "--json").json["remotes"][0]["parts"]
     assert parts == [{"wing": None, "slug_prefix": "projects/"}]
     assert run("push", "--json").json["pushed"] == []
+    assert "There is no wing project; there " in run("push", "--wing", "project").stderr
     assert run("push", "--all", "--wing", "x").exit_code == 2
     assert run("push", "--all", "--json").json["pushed"] == ["private/b"]
 
