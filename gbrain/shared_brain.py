@@ -45,7 +45,7 @@ ANSWERED = frozenset(
     """query search query_with_trace explain_missing filter_hints get find resolve page text body
     close open reload_settings state path read_only keep_open confirm settings stored_settings
     database embedder cross_encoder count_tokens active_model models model model_spec backlog
-    embed_before_query remember_hits record_open last_hit page_files open_shared identity
+    embed_new_chunks remember_hits record_open last_hit page_files open_shared identity
     add_model use_model prepare_for_many_queries count_tokens_of""".split()
 )
 

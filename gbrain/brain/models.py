@@ -467,12 +467,12 @@ class ModelMethods(BrainFile):
                 jobs.enqueue_missing(connection, model.space, timestamp())
         return foreign, len(sample)
 
-    def embed_before_query(self) -> Backlog:
+    def embed_new_chunks(self) -> Backlog:
         """Embed chunks that were just written, if they are few; return what still waits."""
-        from gbrain.importing.embed_worker import embed_before_query
+        from gbrain.importing.embed_worker import embed_new_chunks
 
         active = cache(self.active_model)
-        return embed_before_query(
+        return embed_new_chunks(
             self.database, lambda: active().space, lambda: self._embedder_of(active())
         )
 

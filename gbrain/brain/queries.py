@@ -134,7 +134,7 @@ class QueryMethods(ModelMethods):
         backlog = self.backlog()
         if backlog.waiting:
             with trace.stage("embed_new") as detail:
-                left = self.embed_before_query()
+                left = self.embed_new_chunks()
                 detail["chunks"] = backlog.waiting - left.waiting
             return left
         return backlog

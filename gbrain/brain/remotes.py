@@ -203,13 +203,17 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         from gbrain.remotes.push import push_changes
 
         remote = self._choose_parts(contact.remote, wing, slug_prefix, everything)
+        model = self._shared_model(contact)
+        if model and contact.state.may_write:
+            # Nobody embeds on the server, where searches without a replica need the vectors.
+            self.embed_new_chunks()
         return push_changes(
             self.database,
             contact._replace(remote=remote),
             timestamp(),
             _machine_name(),
             scope=Scope(wing=wing, slug_prefix=slug_prefix),
-            model=self._shared_model(contact),
+            model=model,
             files=self._local_files(),
             after_merge=self._write_pulled_files,
             progress=progress,

@@ -40,7 +40,7 @@ class DatasetBrain(Brain):
             self._last_vector = (text, super()._embed_query(text))
         return self._last_vector[1]
 
-    def embed_before_query(self) -> Backlog:
+    def embed_new_chunks(self) -> Backlog:
         """Return what is not embedded; measuring a set must not change its brain."""
         return self.backlog()
 

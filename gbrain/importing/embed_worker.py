@@ -32,8 +32,8 @@ T = TypeVar("T")
 _BATCH_CHUNKS = 64
 # Rounding changes the cosine of equal vectors by less than 0.001; two models' were at 0.8.
 _SAME_COSINE = 0.97
-# A query waits for this many chunks: 16 take about a fifth of a second on two cores.
-_CHUNKS_BEFORE_QUERY = 16
+# A query or a push waits for this many chunks: 16 take about a fifth of a second on two cores.
+_MAX_NEW_CHUNKS = 16
 # A page that was just written may have more; each of the next queries embeds some of them.
 _MAX_CHUNKS_OF_WRITE = 64
 
@@ -197,7 +197,7 @@ def _read(database: Database, read: Callable[[sqlite3.Connection], list[T]]) -> 
         return read(connection)
 
 
-def embed_before_query(
+def embed_new_chunks(
     database: Database,
     open_space: Callable[[], VectorSpace],
     open_model: Callable[[], Embedder],
@@ -212,7 +212,7 @@ def embed_before_query(
         backlog = jobs.count_backlog(connection)
         if snapshot or database.read_only or not _is_few(backlog):
             return backlog
-        latest = jobs.latest_jobs(connection, time(), _CHUNKS_BEFORE_QUERY)
+        latest = jobs.latest_jobs(connection, time(), _MAX_NEW_CHUNKS)
     if not latest:
         return backlog
     try:
@@ -254,7 +254,7 @@ def _is_few(backlog: Backlog) -> bool:
     If most chunks have no vector, a few more would only favour their pages.
     """
     waiting, chunks = backlog
-    return waiting <= _CHUNKS_BEFORE_QUERY or waiting <= min(_MAX_CHUNKS_OF_WRITE, chunks // 2)
+    return waiting <= _MAX_NEW_CHUNKS or waiting <= min(_MAX_CHUNKS_OF_WRITE, chunks // 2)
 
 
 def _last_changed(page: DuePage) -> str:

@@ -23,8 +23,8 @@ from gbrain.errors import BadBrain, ModelUnavailable
 from gbrain.importing.embed_worker import (
     EmbedLimits,
     EmbedReport,
-    embed_before_query,
     embed_due_chunks,
+    embed_new_chunks,
 )
 from gbrain.models.catalog import ModelSpec
 from gbrain.store import jobs, vector_scan
@@ -353,7 +353,7 @@ def test_the_newest_pages_are_embedded_first(brain: Brain, model: Hashed, tmp_pa
 
 
 def embed_for_query(brain: Brain, model: Hashed) -> Backlog:
-    return embed_before_query(brain.database, lambda: brain.active_model().space, lambda: model)
+    return embed_new_chunks(brain.database, lambda: brain.active_model().space, lambda: model)
 
 
 def put_chunks(brain: Brain, name: str, count: int) -> None:

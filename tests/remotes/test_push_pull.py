@@ -138,11 +138,20 @@ def test_vectors_travel_so_that_nobody_embeds_twice(a: Brain, b: Brain) -> None:
 
 @pytest.mark.usefixtures("pgvector")
 def test_vectors_that_come_later_are_pulled_too(a: Brain, b: Brain) -> None:
-    a.put("x", PAGE)
-    a.push()
+    # More than a push embeds.
+    a.put("x", PAGE + b"".join(b"- 2026-01-06: said %d\n" % number for number in range(20)))
+    assert a.push().vectors == 0
     b.pull()
-    assert b.backlog().waiting == 2
+    assert b.backlog().waiting == 22
     a.embed()
+    assert a.push().vectors == 22
+    assert b.pull().vectors == 22
+    assert b.backlog().waiting == 0
+
+
+@pytest.mark.usefixtures("pgvector")
+def test_a_push_embeds_what_was_just_written(a: Brain, b: Brain) -> None:
+    a.put("x", PAGE)
     assert a.push().vectors == 2
     assert b.pull().vectors == 2
     assert b.backlog().waiting == 0
