@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from itertools import combinations
 
 from gbrain.text.slug import normalise_unicode
@@ -104,20 +104,23 @@ def parse_terms(
     `limit` tells whether all was read.
     """
     terms: dict[Term, None] = {}
+    written: list[Term] = []
     quoted_any = False
     limit = limit or TermLimit()
     for phrase, word in _phrases_and_words(text):
-        written = make_phrase_term(phrase) if phrase else make_word_term(word, aliases)
-        term = written and limit.take(written)
+        read = make_phrase_term(phrase) if phrase else make_word_term(word, aliases)
+        term = read and limit.take(read)
         if term:
             quoted_any |= term.quoted
-            terms |= dict.fromkeys(_split_sentence(term)[:MAX_TERMS])
+            parts = _split_sentence(term)[:MAX_TERMS]
+            written += parts
+            terms |= dict.fromkeys(parts)
         limit.reached |= len(terms) >= MAX_TERMS
         if limit.reached:
             break
     if quoted_any:
         return tuple(terms)
-    stop_words = term_stop_words(terms)
+    stop_words = term_stop_words(written)
     kept = {
         term if stop_words >= STOP_WORDS else _without_elision(term): None
         for term in terms
@@ -184,7 +187,7 @@ def _strip_punctuation(word: str) -> str:
     return word[start:stop]
 
 
-def is_stop_term(term: Term, stop_words: Collection[str] = STOP_WORDS) -> bool:
+def is_stop_term(term: Term, stop_words: Set[str] = STOP_WORDS) -> bool:
     """Tell whether a term is a stop word without synonyms."""
     plain = len(term.words) == 1 and not term.prefix and not term.synonyms
     word = term.words[0]

@@ -8,7 +8,8 @@ languages compare letters, which takes a longer text than a question, and megaby
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
+from itertools import pairwise
 
 from gbrain.text.slug import fold_name
 
@@ -272,6 +273,8 @@ _FOREIGN_REQUESTS = {
     "es": ("que", "sobre", "aprendi escribi anote lei sabemos"),
     "it": ("ho abbiamo so", "su sul sulla", "imparato scritto annotato letto sappiamo"),
 }
+# A grade in French and a bed in Italian, unless one of these words is before it: "j'ai noté".
+_BEFORE_VERB = {"note": ("ai", "avons", "je", "nous"), "letto": ("ho", "abbiamo")}
 
 # Parts of many names: it takes two of them to show it.
 _PARTICLES = frozenset("da de del della der du el la le les von zu".split())
@@ -289,8 +292,10 @@ def question_stop_words(words: Sequence[str]) -> frozenset[str]:
     """
     languages = question_languages(words)
     tables = [FOREIGN_WORDS[one] for one in languages] or [STOP_WORDS]
-    asked = _request_words(words, languages)
-    return tables[0].union(*tables[1:], asked) if asked or len(tables) > 1 else tables[0]
+    known = tables[0].union(*tables[1:])
+    asked = known.union(_request_words(words, languages))
+    # "What did I learn about" is a search for "learn".
+    return known if all(is_stop_word(word, asked) for word in words) else asked
 
 
 def question_languages(words: Iterable[str]) -> tuple[str, ...]:
@@ -343,7 +348,13 @@ def _request_words(words: Sequence[str], languages: Sequence[str]) -> Collection
             set(part.split()) for part in _FOREIGN_REQUESTS.get(language, ("",) * 3)
         )
         if not (askers.isdisjoint(folded) or signs.isdisjoint(folded)):
-            return verbs
+            pairs = set(pairwise(folded))
+            return {
+                verb
+                for verb in verbs
+                if verb not in _BEFORE_VERB
+                or any((before, verb) in pairs for before in _BEFORE_VERB[verb])
+            }
     end = next((at for at, word in enumerate(folded) if word in ("about", "on", "regarding")), 0)
     request = folded[:end]
     if languages or not 1 < end <= _MAX_REQUEST_WORDS or request[0] not in _REQUEST_OPENINGS:
@@ -355,12 +366,13 @@ def _request_words(words: Sequence[str], languages: Sequence[str]) -> Collection
     return _REQUEST_WORDS.intersection(request).difference(folded[end:])
 
 
-def is_stop_word(word: str, stop_words: Collection[str] = STOP_WORDS) -> bool:
-    """Tell whether a word, or each part of a compound such as `faut-il`, is a stop word."""
-    if stop_words is STOP_WORDS:
-        return word.casefold() in STOP_WORDS
+def is_stop_word(word: str, stop_words: Set[str] = STOP_WORDS) -> bool:
+    """Tell whether a word, or each part of a foreign compound such as `faut-il`, is a stop word."""
     if word.casefold() in stop_words:
         return True
+    # "To-do" and "who-is-who" are names of things.
+    if stop_words >= STOP_WORDS:
+        return False
     return all(fold_name(part) in stop_words for part in _split_compound(word))
 
 

@@ -90,6 +90,15 @@ def test_english_words_that_look_foreign_are_kept(question: str, kept: str) -> N
         ("what did we decide about backups", "decide backups"),
         ("what do I know", "know"),
         ("how many leeks and how much cream", "leeks cream"),
+        ("what did I write about to-do apps", "to-do apps"),
+        ("what did I write about the write lock", "write lock"),
+        ("search notes about search", "search"),
+        ("what did I learn about", "learn"),
+        ("cosa ho imparato su", "imparato"),
+        ("qu'est-ce que j'ai noté sur Rust", "Rust"),
+        ("quelle note ai-je eue sur ma dissertation", "note eue dissertation"),
+        ("cosa ho letto sul catalogo", "catalogo"),
+        ("dove ho messo il letto sul catalogo", "messo letto catalogo"),
     ],
 )
 def test_words_that_only_ask_for_notes_are_dropped(question: str, kept: str) -> None:
