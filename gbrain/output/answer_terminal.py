@@ -42,7 +42,7 @@ _MIN_WIDTH_FOR_REASONS = 70
 _INDENT = 3
 _WIKILINK = r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]"
 # Drawn as one character: a line must not break inside "[ ]".
-_CHECKBOX = r"\[([ xX])\](?= )"
+_CHECKBOX = r"(?<!\S)\[([ xX])\](?= )"
 _MAX_SNIPPET_LINES = 2
 # Wrapped lines are seldom full.
 _FILLED_SHARE = 0.9
@@ -131,8 +131,20 @@ def _hit(hit: Hit, screen: Console, verbose: bool, files: Files) -> RenderableTy
 
 
 def _link_name(match: re.Match[str]) -> str:
-    """Return the label of a wikilink, else the name of its page without folders."""
-    return str(match[2] or match[1].rpartition("/")[2])
+    """Return the label of a wikilink, else the name of its page without folders.
+
+    Marks of what is left out are kept, as each belongs to another one.
+    """
+    start, stop = match.span(2 if match[2] else 1)
+    if not match[2]:
+        start += match[1].rfind("/") + 1
+    text = match.string
+    before, after = text[match.start() : start], text[stop : match.end()]
+    return f"{_marks(before)}{text[start:stop]}{_marks(after)}"
+
+
+def _marks(text: str) -> str:
+    return "".join(re.findall(f"[{MARK_ON}{MARK_OFF}]", text))
 
 
 def _draw_checkbox(match: re.Match[str]) -> str:

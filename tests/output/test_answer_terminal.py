@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -189,8 +191,8 @@ def test_matches_are_visible_on_light_and_dark_screens() -> None:
 def test_a_task_in_a_snippet_has_its_box_in_one_character(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lines = shown(capsys, hit(snippet="[ ] Call \x02Ann\x03 · [x] Pay · [link] [ ]("))
-    assert lines[2] == "   ☐ Call Ann · ☑ Pay · [link] [ ]("
+    lines = shown(capsys, hit(snippet="[ ] Call \x02Ann\x03 · [x] Pay · [link] [ ]( a[x] = 1"))
+    assert lines[2] == "   ☐ Call Ann · ☑ Pay · [link] [ ]( a[x] = 1"
 
 
 def test_wikilinks_in_a_snippet_are_shown_by_their_names(
@@ -199,3 +201,24 @@ def test_wikilinks_in_a_snippet_are_shown_by_their_names(
     linked = "[[people/\x02ann\x03-wu]] met [[b|Bo]] at ![[map.png]], [[#Later]], [[a]b]]"
     lines = shown(capsys, hit(snippet=linked))
     assert lines[2] == "   ann-wu met Bo at map.png, #Later, [[a]b]]"
+
+
+@pytest.mark.parametrize(
+    ("snippet", "marked"),
+    [
+        ("We met [[\x02people/ann\x03-wu]] again", ["ann"]),
+        ("We met [[people/\x02ann wu\x03|Bo]] and \x02left\x03", ["left"]),
+        ("[[\x02people\x03/\x02ann\x03]] left", ["ann"]),
+    ],
+)
+def test_a_match_in_a_wikilink_marks_no_other_words(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    snippet: str,
+    marked: list[str],
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    line = shown(capsys, hit(snippet=snippet))[2]
+    assert re.findall(r"\x1b\[1;31m(.*?)\x1b\[0m", line) == marked
