@@ -275,7 +275,10 @@ def test_chunks_have_the_numbers_of_the_store() -> None:
     page = parse_page("a.md", b"# A\n\nOne.\n\n## B\n\nTwo.\n\n## C\n\nThree.\n")
     one, two, three = page.chunks
     hashes = [three.hash, b"unknown", one.hash, b"not even here"]
-    assert as_numbered(page.chunks, hashes) == (three, two, one)
+    assert as_numbered(page.chunks, hashes) == (three, two, one, one)
+    # The program that pushed the page cut encoded data into chunks, which are one here.
+    assert as_numbered(page.chunks, [b"1", b"2", b"3", two.hash]) == (one, three, three, two)
+    assert as_numbered((one, two), [b"1", one.hash, two.hash]) == (one, one, two)
     assert as_numbered(page.chunks, [c.hash for c in page.chunks]) == page.chunks
 
 

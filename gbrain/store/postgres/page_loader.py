@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
@@ -148,14 +149,22 @@ class PageLoader:
 def as_numbered(chunks: tuple[Chunk, ...], hashes: Sequence[bytes]) -> tuple[Chunk, ...]:
     """Return the chunks in the order of these hashes, by which the store numbers them.
 
-    Where the program that pushed the page cut it differently, other chunks fill the gaps.
+    Where the program that pushed the page cut it differently, other chunks fill the gaps; if there
+    are too few of them, a chunk is repeated, so that the next one has the right number.
     """
-    if [chunk.hash for chunk in chunks] == hashes:
+    if not chunks or [chunk.hash for chunk in chunks] == hashes:
         return chunks
-    left, found = list(chunks), []
-    for digest in hashes:
-        same = next((chunk for chunk in left if chunk.hash == digest), None)
-        if same:
-            left.remove(same)
-        found.append(same)
-    return (*(chunk or left.pop(0) for chunk in found if chunk or left), *left)
+    places: dict[bytes, deque[int]] = {}
+    for place, chunk in enumerate(chunks):
+        places.setdefault(chunk.hash, deque()).append(place)
+    found = [
+        same.popleft() if (same := places.get(digest)) else None
+        for digest in hashes[: 1 << CHUNK_ID_BITS]
+    ]
+    left = deque(sorted(place for same in places.values() for place in same))
+    order: list[int] = []
+    for place in found:
+        if place is None:
+            place = left.popleft() if left else order[-1] if order else 0
+        order.append(place)
+    return tuple(chunks[place] for place in (*order, *left)[: 1 << CHUNK_ID_BITS])
