@@ -163,8 +163,9 @@ def as_numbered(chunks: tuple[Chunk, ...], hashes: Sequence[bytes]) -> tuple[Chu
     ]
     left = deque(sorted(place for same in places.values() for place in same))
     order: list[int] = []
-    for place in found:
-        if place is None:
-            place = left.popleft() if left else order[-1] if order else 0
-        order.append(place)
+    for known in found:
+        if known is not None:
+            order.append(known)
+        else:
+            order.append(left.popleft() if left else order[-1] if order else 0)
     return tuple(chunks[place] for place in (*order, *left)[: 1 << CHUNK_ID_BITS])
