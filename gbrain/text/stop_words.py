@@ -261,9 +261,10 @@ _REQUEST_WORDS = frozenset(
     something everything information info summarise summarize summary please ever already else page
     pages entry entries""".split()
 )
-# "Find on macOS" is no request, "find anything on macOS" is.
+# Before "on" one of these shows a request: "anything on macOS" is one, "did I save on heating" not.
 _REQUEST_SIGNS = frozenset(
-    "i we my our me us anything something everything note notes page pages".split()
+    """anything something everything note notes noted page pages entry entries information info
+    know write wrote written""".split()
 )
 _MAX_REQUEST_WORDS = 10
 # The same in other languages: a word of each set shows it, and the last are those of the request.
