@@ -263,8 +263,9 @@ def exclusive_lock(file: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX)
         # The previous holder of the lock may have removed the file: then this lock has no effect.
         while not _has_name(handle, file):
+            newer = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
             os.close(handle)
-            handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
+            handle = newer
             fcntl.flock(handle, fcntl.LOCK_EX)
     try:
         yield
