@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _DAY, _MONTH = len("2026-04-03"), len("2026-04")
 # A line that goes on with a paragraph: no list item, heading, quotation or row of a table.
 _IN_PARAGRAPH = r"(?![0-9]+[.)]\s)[^\s#>|*+-]"
+# What ends a line of a paragraph for good in Markdown.
+_HARD_BREAKS = ("  ", "\\")
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -134,12 +136,12 @@ def _entry_text(entry: TimelineEntry) -> Text:
 
 def _join_lines(text: str) -> str:
     """Return a text with the lines of each paragraph joined, so that they wrap at the screen."""
-    if "```" in text:
+    if "```" in text or "~~~" in text:
         return text
-    lines: list[str] = []
+    joined: list[str] = []
+    goes_on = False
     for line in text.split("\n"):
-        if lines and lines[-1] and lines[-1][0] not in "#|" and re.match(_IN_PARAGRAPH, line):
-            lines[-1] += f" {line}"
-        else:
-            lines.append(line)
-    return "\n".join(lines)
+        goes_on = goes_on and re.match(_IN_PARAGRAPH, line) is not None
+        joined += " " if goes_on else "\n", line
+        goes_on = (goes_on or line[:1] not in ("", "#", "|")) and not line.endswith(_HARD_BREAKS)
+    return "".join(joined[1:])

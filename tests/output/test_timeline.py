@@ -38,23 +38,32 @@ def test_entries_of_many_pages_are_grouped_by_month_and_day(
 def test_lines_of_a_paragraph_are_joined_and_others_are_not(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = "Slept\nbadly.\n\n- [ ] one\n  more\n- two\n1. three\n# Head\n12 km\nrun"
+    text = "I\nslept.\n\n- [ ] one\n  more\n- two\n1. three\n# Head\n12 km\nrun\non  \nSea\\\nHome"
     entry = TimelineEntry("a", "Ann", "2026-04-01", None, text, (1, 9), "page")
-    code = TimelineEntry("a", "Ann", "2026-04-01", None, "```\na\nb\n```", (1, 4))
-    show_timeline([entry, code])
+    code = [
+        TimelineEntry("a", "Ann", "2026-04-01", None, f"{fence}\na\nb\n{fence}", (1, 4))
+        for fence in ("```", "~~~")
+    ]
+    show_timeline([entry, *code])
     assert [line.strip() for line in told(capsys)] == [
-        "2026-04-01  Slept badly.",
+        "2026-04-01  I slept.",
         "",
         "- [ ] one",
         "more",
         "- two",
         "1. three",
         "# Head",
-        "12 km run",
+        "12 km run on",
+        "Sea\\",
+        "Home",
         "2026-04-01  ```",
         "a",
         "b",
         "```",
+        "2026-04-01  ~~~",
+        "a",
+        "b",
+        "~~~",
     ]
 
 
