@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-# Base form, past tense, participle if it differs. Without verbs that are stop words, and without
+# Base form, past tense, participle if it differs. Without be, do and have, stop words, and without
 # forms that are more often another word: "found" a company, a "rose", a "saw".
 _VERBS = """
     awake awoke awoken, become became, begin began begun, bend bent, bleed bled,
