@@ -235,6 +235,8 @@ def relevant_texts(
     for first, last in _merge(chunks):
         lines = _cut_long(page, split_lines(page, first, last), chunks)
         for number, (start, stop, answers) in enumerate(lines):
+            if _is_encoded(page, start, stop) and not any(t.is_in(start, stop) for t in terms):
+                continue
             before = lines[max(0, number - LINES_BEFORE)].start
             shared = [
                 (min(stop, chunk.stop) - max(start, chunk.start), chunk.id)
@@ -295,8 +297,15 @@ def _cut_long(page: bytes, lines: Iterable[Line], chunks: Sequence[ChunkSpan]) -
             edges.update(word.span())
         inside = sorted(edge for edge in edges if line.start < edge < line.stop)
         parts = pairwise([line.start, *inside, line.stop])
-        cut += [Line(start, stop, line.answers) for start, stop in parts]
+        cut += [
+            Line(start, stop, line.answers) for start, stop in parts if page[start:stop].strip()
+        ]
     return cut
+
+
+def _is_encoded(page: bytes, start: int, stop: int) -> bool:
+    """Tell whether a line is encoded data, such as an image; a URL may be what is asked for."""
+    return _LONG_WORD.fullmatch(page, start, stop) is not None and b"://" not in page[start:stop]
 
 
 def _inherit(texts: list[RelevantText]) -> list[RelevantText]:

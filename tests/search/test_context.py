@@ -226,6 +226,17 @@ def test_the_sentence_beside_an_image_is_given_without_it(brain: Brain) -> None:
     assert "base64" not in piece.text
 
 
+def test_an_image_that_fits_is_given_only_if_a_word_of_the_question_is_in_it(brain: Brain) -> None:
+    image = "data:image/png;base64," + "aB3/xQ9+" * 500
+    brain.put("roof", f"![damage]({image}) The scaffold stays for ten days.\n".encode())
+    brain.put("lamp", f"![]({image})\n".encode())
+    (piece,) = pieces(brain.query("scaffold", mode="bm25", depth="auto"))
+    assert piece.text.strip() == "The scaffold stays for ten days."
+    (shown,) = pieces(brain.query("damage", mode="bm25", depth="auto"))
+    assert "base64" in shown.text
+    assert pieces(brain.query("lamp shade", mode="bm25", depth="auto")) == ()
+
+
 def test_a_long_url_that_fits_is_given_whole(brain: Brain) -> None:
     line = f"The offer is at https://docs.example.org/{'aB3/xQ9/' * 60}?usp=sharing today."
     brain.put("roof", line.encode())
