@@ -16,8 +16,11 @@ from gbrain.text.sections import find_timeline_line, parse_list_date, split_sect
 
 # An item of a list at any depth, also in a quote. [/] is in progress, [-] is cancelled.
 _ITEM = r"^[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+"
-# The date and source of a timeline entry, which gbrain capture "[ ] Call Ivy" writes.
-_ENTRY = r"\**[0-9]{4}(?:-[0-9]{2}){0,2}[^\r\n\[]{0,80}?[—–:-][ \t]+(?:[-*+][ \t]+)?"
+# The date and source of a timeline entry, which gbrain capture "[ ] Call Ivy" writes. Logseq's
+# other words are prose there: "Standup - NOW is the time".
+_ENTRY = (
+    r"\**[0-9]{4}(?:-[0-9]{2}){0,2}[^\r\n\[]{0,80}?[—–:-][ \t]+(?:[-*+][ \t]+)?(?=\[|TODO|DONE)"
+)
 _TASK = re.compile(
     rf"{_ITEM}(?:{_ENTRY})?(?:\[(?P<mark>[ xX/-])\](?=[ \t])"
     r"|(?P<word>TODO|DOING|NOW|LATER|DONE|CANCELL?ED)(?=[ \t]))[ \t]++(?P<text>[^\r\n]*[^\s])",

@@ -36,6 +36,7 @@ def test_a_finished_task(mark: str) -> None:
         "- TODOS\n", "TODO Call\n", "```\n- [ ] Call\n```\n", "~~~md\n- TODO Call\n~~~\n",
         "- item\n\n      - [ ] indented code\n", "<!--\n- [ ] Call\n-->\n", "%%\n- [ ] Call\n%%\n",
         "    - [ ] code\n", "- 2026-11-19 — see [ ] there\n", "- on 2026-11-19 — [ ] there\n",
+        "- 2026-04-03 Standup - NOW is the time\n",
     ],
 )  # fmt: skip
 def test_no_task(body: str) -> None:
