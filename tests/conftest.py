@@ -264,10 +264,16 @@ def postgres_server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def pgvector(postgres_server: Server) -> None:
-    """Skip tests of vectors where $GBRAIN_TEST_PG names a server without pgvector."""
+def has_pgvector(postgres_server: Server) -> bool:
+    """Return whether the server has pgvector, which one that $GBRAIN_TEST_PG names may not."""
     known = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
-    if not postgres_server.execute(known):
+    return bool(postgres_server.execute(known))
+
+
+@pytest.fixture(scope="session")
+def pgvector(has_pgvector: bool) -> None:
+    """Skip tests of vectors where the server has no pgvector."""
+    if not has_pgvector:
         pytest.skip("the server has no pgvector")
 
 
