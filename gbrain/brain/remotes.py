@@ -88,11 +88,10 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
         No page is changed, neither here nor there.
         """
-        from gbrain.remotes.push import count_waiting
         from gbrain.store.remotes import remove_remote
 
         remote = self.remote(name)
-        waiting = count_waiting(self.database, remote)
+        waiting = len(self.waiting(name))
         with self.database.write_transaction() as connection:
             remove_remote(connection, remote)
         return waiting
@@ -110,14 +109,13 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
         `check` compares the search tables of the server with its pages, all of them.
         """
-        from gbrain.remotes.push import count_waiting
         from gbrain.store.postgres.connection import LONG_TRANSACTION_SECONDS
         from gbrain.store.postgres.pages import count_changes
         from gbrain.store.remote_conflicts import list_remote_conflicts
 
         seconds = LONG_TRANSACTION_SECONDS if check else None
         remote = self.remote(name)
-        waiting = count_waiting(self.database, remote)
+        waiting = len(self.waiting(name))
         with self.database.read_transaction() as connection:
             conflicts = [each.slug for each in list_remote_conflicts(connection, remote.id)]
         try:

@@ -20,7 +20,6 @@ from gbrain.store.postgres.vectors import ModelKey, push_vectors
 from gbrain.store.remote_conflicts import list_remote_conflicts
 from gbrain.store.remotes import (
     PageBase,
-    Remote,
     WaitingPage,
     page_bases,
     page_chunk_hashes,
@@ -240,9 +239,3 @@ def _push_vectors(database: Database, contact: Contact, model: ModelRow | None) 
         with database.write_transaction() as connection:
             record_shared_vectors(connection, remote, complete, model.id)
     return count
-
-
-def count_waiting(database: Database, remote: Remote) -> int:
-    """Return how many pages wait to be pushed."""
-    with database.read_transaction() as connection:
-        return len(waiting_pages(connection, remote))
