@@ -199,7 +199,7 @@ class PageMethods(BrainFile):
             from gbrain.importing.write_through import remove_page_file
 
             file = remove_page_file(
-                self.database, page.folder.id, page.path, use_trash=self.settings.use_trash
+                self.database, page.folder.root, page.path, use_trash=self.settings.use_trash
             )
         elif page:
             file = _file_left_behind(page, "still exists: delete it too, or gbrain sync imports it")

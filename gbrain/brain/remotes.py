@@ -331,9 +331,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         from gbrain.importing.write_through import remove_page_file
 
         for file in report.removed_files:
-            remove_page_file(
-                self.database, file.folder_id, file.path, use_trash=self.settings.use_trash
-            )
+            remove_page_file(self.database, file.root, file.path, use_trash=self.settings.use_trash)
         changed = [*report.changed, *report.conflicts]
         if changed and self.folder_count():
             written = ImportReport()

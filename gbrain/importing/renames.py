@@ -183,6 +183,6 @@ def apply_renames(
             page = parse_page(rename.path, page_text(connection, known.id).encode())
             write_page(connection, page, now, renames=known.slug, folder_id=folder.id)
             # The old file is gone already.
-            take_file_removal(connection, folder.id, known.path)
+            take_file_removal(connection, folder.root, known.path)
             done.append(rename)
     return done

@@ -89,7 +89,7 @@ def import_page_file(database: Database, page: PageFile, now: str) -> bool:
 def _removals_to(database: Database, page: PageFile) -> list[FileRemoval]:
     """Return the files that the page had under earlier names and that are still there."""
     with database.read_transaction() as connection:
-        removals = list_file_removals(connection, page.folder.id)
+        removals = list_file_removals(connection, page.folder.root)
     return [removal for removal in removals if removal.page_id == page.page_id]
 
 
@@ -141,7 +141,7 @@ def _record(database: Database, page: PageFile) -> None:
         return
     with database.write_transaction() as connection:
         # The page may have been written, renamed or deleted by another process meanwhile.
-        if path_of_page(connection, page.page_id, page.folder) == page.path:
+        if path_of_page(connection, page.page_id, page.folder.root) == page.path:
             record_file_text(connection, page.page_id, page.folder.id, page.sha256)
 
 
@@ -187,16 +187,16 @@ def conflict_message(slug: str) -> str:
 
 
 def remove_page_file(
-    database: Database, folder_id: int, path: str, *, use_trash: bool
+    database: Database, root: str, path: str, *, use_trash: bool
 ) -> FileResult | None:
     """Remove the file of a page that was deleted; None if no removal is due."""
     with database.read_transaction() as connection:
-        due = [r for r in list_file_removals(connection, folder_id) if r.path == path]
+        due = [r for r in list_file_removals(connection, root) if r.path == path]
     return _finish_removal(database, due[0], use_trash) if due else None
 
 
 def _finish_removal(database: Database, removal: FileRemoval, use_trash: bool) -> FileResult:
-    path = str(Path(removal.folder.root, removal.path))
+    path = str(Path(removal.root, removal.path))
     try:
         return replace(_remove_or_move(database, removal, use_trash), path=path)
     except GbrainError as error:
@@ -212,23 +212,23 @@ def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -
     A text that the brain never had stays where it is; the next sync imports it. `use_trash` moves
     the file of a deleted page to the trash.
     """
-    target = page_files.page_file(removal.folder.root, removal.path)
+    target = page_files.page_file(removal.root, removal.path)
     # The file that a link leads to is another page's; a renamed page gets a separate file.
-    was_link = page_files.remove_link(removal.folder.root, removal.path)
+    was_link = page_files.remove_link(removal.root, removal.path)
     existing = None if was_link else page_files.read_file(target)
     with database.read_transaction() as connection:
-        moved_to = path_of_page(connection, removal.page_id, removal.folder)
+        moved_to = path_of_page(connection, removal.page_id, removal.root)
         known = existing is not None and (
             sha256(existing).digest() == removal.sha256
             or text_with_hash(connection, removal.page_id, sha256(existing).digest()) is not None
         )
-        has_other_files = bool(file_hashes(connection, removal.folder.root))
+        has_other_files = bool(file_hashes(connection, removal.root))
     if existing is None and not was_link and has_other_files:
         # Else the file would be there again, and its page, once the disk is mounted.
-        _refuse_empty_folder(removal.folder.root)
+        _refuse_empty_folder(removal.root)
     done = FileResult("", "removed")
     if existing is not None:
-        new = page_files.page_file(removal.folder.root, moved_to) if moved_to else None
+        new = page_files.page_file(removal.root, moved_to) if moved_to else None
         if new is None or not page_files.move_file(target, new):
             try:
                 if not known:
@@ -238,7 +238,7 @@ def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -
                 message = "It was changed meanwhile, so it is kept; gbrain sync imports it."
                 done = FileResult("", "kept", message)
     with database.write_transaction() as connection:
-        take_file_removal(connection, removal.folder.id, removal.path)
+        take_file_removal(connection, removal.root, removal.path)
     return done
 
 
@@ -248,7 +248,7 @@ def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -
 def finish_removals(database: Database, folder: Folder, *, use_trash: bool) -> list[FileResult]:
     """Finish moving and removing files of a folder; return the result for each."""
     with database.read_transaction() as connection:
-        removals = list_file_removals(connection, folder.id)
+        removals = list_file_removals(connection, folder.root)
     return [_finish_removal(database, removal, use_trash) for removal in removals]
 
 

@@ -61,7 +61,7 @@ class RefusedPage(NamedTuple):
 class RemovedFile(NamedTuple):
     """The file of a page that was deleted, to be removed."""
 
-    folder_id: int
+    root: str
     path: str
 
 
@@ -263,7 +263,7 @@ def apply_rows(
             )
             report.add(each.slug, outcome)
             if outcome == "deleted" and file and with_file:
-                report.removed_files.append(RemovedFile(file.folder.id, file.path))
+                report.removed_files.append(RemovedFile(file.folder.root, file.path))
         record_bases(connection, remote, [(each.slug, each.base) for each in incoming])
         if model:
             store_vectors(connection, model.space, vectors)

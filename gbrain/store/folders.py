@@ -50,13 +50,17 @@ class PageFile:
 class FileRemoval:
     """A file to remove, because its page was deleted, or moved to another path.
 
-    `sha256` is the hash that the file had when it was in step with the page.
+    `sha256` is the hash that the file had when it was in step with the page, and `stamp` the file
+    itself as it was then, None if gbrain had not seen it. `from_elsewhere` says that another
+    machine deleted the page.
     """
 
-    folder: Folder
+    root: str
     path: str
     page_id: int
     sha256: bytes | None
+    stamp: str | None
+    from_elsewhere: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,23 +145,25 @@ def move_folder(connection: sqlite3.Connection, folder: Folder, root: str) -> Fo
     If that path is registered too, it gets the pages of both.
     """
     other = find_folder(connection, root)
+    connection.execute(
+        "UPDATE OR REPLACE file_removals SET root = ? WHERE root = ?", (root, folder.root)
+    )
     if other is None:
         connection.execute("UPDATE vaults SET root = ? WHERE id = ?", (root, folder.id))
         return Folder(folder.id, root)
-    for table in ("pages", "file_removals"):
-        connection.execute(
-            f"UPDATE OR REPLACE {table} SET vault_id = ? WHERE vault_id = ?", (other.id, folder.id)
-        )
+    connection.execute("UPDATE pages SET vault_id = ? WHERE vault_id = ?", (other.id, folder.id))
     connection.execute("DELETE FROM vaults WHERE id = ?", (folder.id,))
     return other
 
 
 def forget_folder(connection: sqlite3.Connection, folder: Folder) -> int:
-    """Forget a folder and return how many pages it had, which stay in the brain without files."""
+    """Forget a folder and return how many pages it had, which stay in the brain without files.
+
+    Files that are still to be removed stay so: else their pages would return with the folder.
+    """
     pages = connection.execute(
         "UPDATE pages SET vault_id = NULL, source_sha256 = NULL WHERE vault_id = ?", (folder.id,)
     ).rowcount
-    connection.execute("DELETE FROM file_removals WHERE vault_id = ?", (folder.id,))
     connection.execute("DELETE FROM vaults WHERE id = ?", (folder.id,))
     return pages
 
@@ -240,10 +246,11 @@ def find_page_file(connection: sqlite3.Connection, slug: str) -> PageFile | None
     return _page_file(row) if row else None
 
 
-def path_of_page(connection: sqlite3.Connection, page_id: int, folder: Folder) -> str | None:
+def path_of_page(connection: sqlite3.Connection, page_id: int, root: str) -> str | None:
     """Return the path of a page in this folder; None if it is deleted or not in the folder."""
     row = connection.execute(
-        "SELECT path FROM pages WHERE id = ? AND vault_id = ?", (page_id, folder.id)
+        "SELECT path FROM pages WHERE id = ? AND vault_id = (SELECT id FROM vaults WHERE root = ?)",
+        (page_id, root),
     ).fetchone()
     return row[0] if row else None
 
@@ -291,32 +298,46 @@ def leave_folder(connection: sqlite3.Connection, page_id: int) -> None:
 
 
 def add_file_removal(
-    connection: sqlite3.Connection, folder_id: int, path: str, page_id: int, sha256: bytes | None
+    connection: sqlite3.Connection,
+    folder_id: int,
+    path: str,
+    page_id: int,
+    sha256: bytes | None,
+    *,
+    from_elsewhere: bool = False,
 ) -> None:
     """Record that the file at `path` is to be removed; the page that it had is `page_id`."""
     connection.execute(
-        "INSERT OR REPLACE INTO file_removals (vault_id, path, page_id, sha256) "
-        "VALUES (?, ?, ?, ?)",
-        (folder_id, path, page_id, sha256),
+        "INSERT OR REPLACE INTO file_removals (root, path, page_id, sha256, stamp, from_elsewhere) "
+        "SELECT root, ?1, ?2, ?3, (SELECT stamp FROM page_files WHERE page_id = ?2), ?4 "
+        "FROM vaults WHERE id = ?5",
+        (path, page_id, sha256, from_elsewhere, folder_id),
     )
 
 
-def list_file_removals(connection: sqlite3.Connection, folder_id: int) -> list[FileRemoval]:
+def list_file_removals(connection: sqlite3.Connection, root: str) -> list[FileRemoval]:
     """Return the files of the folder that are still to be removed, by path."""
     rows = connection.execute(
-        "SELECT vaults.id, root, path, page_id, sha256 FROM file_removals "
-        "JOIN vaults ON vaults.id = vault_id WHERE vault_id = ? ORDER BY path",
-        (folder_id,),
+        "SELECT root, path, page_id, sha256, stamp, from_elsewhere FROM file_removals "
+        "WHERE root = ? ORDER BY path",
+        (root,),
     )
-    return [FileRemoval(Folder(row[0], row[1]), *row[2:]) for row in rows]
+    return [FileRemoval(*row) for row in rows]
 
 
 def take_file_removal(
-    connection: sqlite3.Connection, folder_id: int, path: str
+    connection: sqlite3.Connection, root: str, path: str
 ) -> tuple[bytes | None] | None:
     """Cancel the removal of a file and return (hash of its agreed text,); None if none was due."""
     row: tuple[bytes | None] | None = connection.execute(
-        "DELETE FROM file_removals WHERE vault_id = ? AND path = ? RETURNING sha256",
-        (folder_id, path),
+        "DELETE FROM file_removals WHERE root = ? AND path = ? RETURNING sha256", (root, path)
     ).fetchone()
     return row
+
+
+def folder_root(connection: sqlite3.Connection, folder_id: int) -> str:
+    """Return the path of a folder."""
+    root: str = connection.execute("SELECT root FROM vaults WHERE id = ?", (folder_id,)).fetchone()[
+        0
+    ]
+    return root

@@ -28,6 +28,16 @@ class Version:
     ended_at: str | None = None
 
 
+def record_change(
+    connection: sqlite3.Connection, page_id: int, version: int, *, deleted: bool = False
+) -> None:
+    """Give a write of a page, or its deletion, the next number in the order of all changes."""
+    connection.execute(
+        "INSERT INTO changes (page_id, version, deleted) VALUES (?, ?, ?)",
+        (page_id, version, deleted),
+    )
+
+
 def save_version(
     connection: sqlite3.Connection, page: StoredPage, now: str, ending: Ending
 ) -> None:
@@ -63,6 +73,8 @@ def save_file_text(connection: sqlite3.Connection, slug: str, data: bytes, now: 
         "UPDATE pages SET version = ?, updated_at = ? WHERE id = ?",
         (page.version + 2, now, page.id),
     )
+    record_change(connection, page.id, page.version + 1)
+    record_change(connection, page.id, page.version + 2)
 
 
 def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:

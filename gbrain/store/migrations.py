@@ -21,6 +21,7 @@ from gbrain.store.schema import (
     TABLES_7,
     TABLES_9,
     TABLES_15,
+    TABLES_16,
     VECTOR_TABLE_13,
     VECTOR_TABLES,
 )
@@ -134,6 +135,11 @@ def migrate(connection: sqlite3.Connection) -> None:
     def fifteenth(db: Database) -> None:
         _run(db, TABLES_15)
         db.conn.execute("PRAGMA user_version = 15")
+
+    @steps(name="0016_order_of_changes_and_files_seen")
+    def sixteenth(db: Database) -> None:
+        _run(db, TABLES_16)
+        db.conn.execute("PRAGMA user_version = 16")
 
     # The lock makes other processes wait, which then find nothing to apply.
     connection.execute("BEGIN IMMEDIATE")

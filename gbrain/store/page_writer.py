@@ -10,8 +10,8 @@ from typing import Literal
 from gbrain.config import Settings
 from gbrain.errors import Conflict
 from gbrain.store import chunks, indexed_text
-from gbrain.store.folders import FileResult, add_file_removal, take_file_removal
-from gbrain.store.history import last_deleted, last_version, save_version
+from gbrain.store.folders import FileResult, add_file_removal, folder_root, take_file_removal
+from gbrain.store.history import last_deleted, last_version, record_change, save_version
 from gbrain.store.pages import StoredPage, find_page, require_page
 from gbrain.text.page import QuestionSource, authored_questions, derive_questions
 from gbrain.text.slug import fold_name
@@ -81,7 +81,7 @@ def write_page(
             source = old.source_sha256
         elif folder_id is not None:
             # The file of a page that was deleted or moved away just now may still be there.
-            left = take_file_removal(connection, folder_id, page.path)
+            left = take_file_removal(connection, folder_root(connection, folder_id), page.path)
             source = left[0] if left else old.source_sha256 if old else None
             if old and old.folder_id is not None and old.path != page.path:
                 add_file_removal(connection, folder_id, old.path, old.id, old.source_sha256)
@@ -130,6 +130,7 @@ def write_page(
         )
         assert cursor.lastrowid is not None
         page_id = cursor.lastrowid
+    record_change(connection, page_id, version)
     indexed_text.add_page(
         connection,
         page_id,
@@ -197,6 +198,7 @@ def delete_page(
     if with_file and old.folder_id is not None:
         add_file_removal(connection, old.folder_id, old.path, old.id, old.source_sha256)
     save_version(connection, old, now, "deleted")
+    record_change(connection, old.id, old.version, deleted=True)
     remove_page_rows(connection, old.id)
     return old
 

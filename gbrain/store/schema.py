@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 APPLICATION_ID = 0x67627261  # "gbra"
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 # How the keyword indexes read text: words are stemmed, case and accents do not count.
 KEYWORD_TOKENIZER = "tokenize='porter unicode61'"
 KEYWORD_INDEXES = ("pages_fts", "chunks_fts", "questions_fts")
@@ -386,6 +386,53 @@ CREATE TABLE remote_changes (
 );
 """
 
+# The order of all writes (`version` is the one written) and deletions (the last one); times cannot
+# give it, because clocks are set back. How the file of each page, and the folders of these files,
+# were when gbrain last saw them: without a row a file has not been seen since the brain came from a
+# backup. `missing` says why a page without a file was not deleted. A removal names its folder by
+# its path, so that it outlives a folder that is forgotten.
+TABLES_16 = """
+CREATE TABLE changes (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    page_id INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    deleted INTEGER NOT NULL
+);
+CREATE INDEX changes_page ON changes(page_id, version);
+INSERT INTO changes (page_id, version, deleted)
+    SELECT page_id, version, deleted FROM (
+        SELECT id AS page_id, version, updated_at AS time, 0 AS deleted FROM pages
+        UNION ALL SELECT page_id, version, written_at, 0 FROM versions
+        UNION ALL SELECT page_id, version, ended_at, 1 FROM versions WHERE ending = 'deleted'
+    ) ORDER BY time, page_id, version, deleted;
+CREATE TABLE page_files (
+    page_id INTEGER PRIMARY KEY REFERENCES pages(id) ON DELETE CASCADE,
+    stamp TEXT,
+    missing TEXT
+);
+INSERT INTO page_files (page_id) SELECT id FROM pages
+    WHERE vault_id IS NOT NULL AND source_sha256 IS NOT NULL;
+CREATE TABLE page_folders (
+    vault_id INTEGER NOT NULL REFERENCES vaults(id) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    PRIMARY KEY (vault_id, path)
+) WITHOUT ROWID;
+ALTER TABLE file_removals RENAME TO file_removals_15;
+CREATE TABLE file_removals (
+    root TEXT NOT NULL,
+    path TEXT NOT NULL,
+    page_id INTEGER NOT NULL,
+    sha256 BLOB,
+    stamp TEXT,
+    from_elsewhere INTEGER NOT NULL,
+    PRIMARY KEY (root, path)
+) WITHOUT ROWID;
+INSERT INTO file_removals (root, path, page_id, sha256, from_elsewhere)
+    SELECT root, path, page_id, sha256, 0 FROM file_removals_15 JOIN vaults ON vaults.id = vault_id;
+DROP TABLE file_removals_15;
+"""
+
 # Keywords with which a table definition can compute a value or depend on another table.
 _COMPUTING_KEYWORDS = frozenset(
     "AS CHECK COLLATE CONSTRAINT DEFAULT FOREIGN GENERATED REFERENCES VIRTUAL WHERE".split()
@@ -423,7 +470,7 @@ def _own_statements(names: Iterable[str]) -> list[str]:
     vectors = VECTOR_TABLES.replace("IF NOT EXISTS ", "") + _VECTOR_INDEX_12
     of_models = "".join(vectors.format(dim=n) for n in numbers if n.isdecimal())
     script = TABLES_1 + TABLES_2 + TABLES_6 + TABLES_7 + INDEXES_8 + TABLES_9 + INDEXES_10
-    script += INDEXES_11 + INDEXES_13 + TABLES_15
+    script += INDEXES_11 + INDEXES_13 + TABLES_15 + TABLES_16
     script += of_models
     return [sql for part in script.split(";\n") if (sql := part.strip())[:6] == "CREATE"]
 

@@ -76,7 +76,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     before = old_brain.read_bytes()
     scripts = (
         "TABLES_2 RENAMED_SETTINGS_3 TABLES_6 TABLES_7 INDEXES_8 TABLES_9 INDEXES_10 INDEXES_11 "
-        "INDEXES_13 VECTOR_TABLE_13 TABLES_15"
+        "INDEXES_13 VECTOR_TABLE_13 TABLES_15 TABLES_16"
     )
     for script in scripts.split():
         monkeypatch.setattr(migrations, script, "CREATE TABLE fine (a);\nCREATE TABLE pages (b);\n")

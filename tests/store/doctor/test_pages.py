@@ -121,8 +121,8 @@ def damage_page(path: Path, page_id: int) -> None:
         size = raw.execute("PRAGMA page_size").fetchone()[0]
     data = bytearray(path.read_bytes())
     # Each page starts with the number of the next one; this one is beyond the end of the file.
-    second = data.index(b"word " * 500) // size * size + size
-    data[second : second + 4] = b"\x7f\xff\xff\xff"
+    first = data.index(b"word " * 500) // size * size
+    data[first : first + 4] = b"\x7f\xff\xff\xff"
     path.write_bytes(data)
 
 
