@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Self
 
 from gbrain.brain import Brain, timestamp
 from gbrain.brain.models import BrainState
-from gbrain.errors import BadBrain, Conflict, GbrainError
+from gbrain.errors import BadBrain, Conflict, GbrainError, NotFound
 from gbrain.paths import cache_folder, make_folder, resolve_brain
 from gbrain.store import limits as store
 from gbrain.store import pages
 from gbrain.store.as_of import skip_sync
 from gbrain.store.atomic_files import process_is_alive
 from gbrain.store.connection import Database, create_brain
-from gbrain.text.slug import slug_from_path
+from gbrain.text.slug import is_page_file, slug_from_path
 from gbrain.types import Scope
 
 if TYPE_CHECKING:
@@ -32,20 +32,24 @@ if TYPE_CHECKING:
 class LimitedBrain(Brain):
     """The pages within `limits`, in a private copy that follows the brain.
 
-    Everything that reads uses the copy. The methods that write resolve names in the copy, and
-    change the brain itself through a connection that refuses pages outside of the limits. What has
-    no method here cannot be written at all.
+    Everything that reads uses the copy. The methods that write resolve names and check versions in
+    the copy, and change the brain itself through a connection that refuses pages outside of the
+    limits; their results are those of the copy, too. What has no method here cannot be written at
+    all.
     """
 
     def __init__(self, whole: Brain, limits: Scope, folder: Path) -> None:
         self._whole, self._limits, self._folder = whole, limits, folder
-        self._copied = store.nothing_copied()
+        self._copy = store.LimitedCopy(limits)
         self._data_version: int | None = None
+        self._is_open = False
         create_brain(folder / "brain.db")
         copy = Database(folder / "brain.db")
         # The copy is made again if a crash breaks it.
         skip_sync(copy.connection)
         super().__init__(copy)
+        self._is_open = True
+        self.embed_new_chunks()
 
     @classmethod
     def open_within(cls, path: str | Path | None, limits: Scope, *, read_only: bool) -> Self:
@@ -97,10 +101,12 @@ class LimitedBrain(Brain):
             self._whole.database.read_transaction() as source,
             self.database.write_transaction() as target,
         ):
-            self._copied = store.update_copy(
-                source, target, self._limits, self._copied, timestamp()
-            )
+            self._copy.update(source, target, timestamp())
         self._data_version = version
+        if self._is_open:
+            # Else a chunk that a hidden page has too would be known by its vector, which is there
+            # before anything was embedded.
+            self.embed_new_chunks()
 
     def image(self, name: str, written: str) -> tuple[str, bytes]:
         # A page could name an image that belongs to a page outside of the limits.
@@ -124,30 +130,37 @@ class LimitedBrain(Brain):
         expected_version: int | None = None,
         exact: bool = False,
     ) -> WriteResult:
-        slug = slug_from_path(name)
-        # What follows must not differ for a page that does not exist and one that is hidden.
+        slug = self.slug_to_put(name)
         with self.database.read_transaction() as connection:
-            known = pages.find_page(connection, slug) is not None
-        if not known and expected_version:
+            known = pages.find_page(connection, slug)
+        if known is not None:
+            expected = self._expect(slug, expected_version)
+            return self._write(
+                slug,
+                lambda: self._whole.put(slug, data, expected_version=expected, exact=exact),
+            )
+        if expected_version:
             raise Conflict(
                 f"{slug} does not exist, so it is not at version {expected_version}",
                 hint="To create the page, leave out the expected version.",
                 code="version_conflict",
             )
-        self._require_within(slug)
-        try:
-            written = self._whole.put(name, data, expected_version=expected_version, exact=exact)
-        except GbrainError as error:
-            raise store.outside_error(slug) if error.code == store.OUTSIDE_CODE else error from None
-        return self._written(written)
+        self._refuse_creation(slug)
+        path = name if is_page_file(name) else slug
+        return self._write(
+            slug, lambda: self._whole.put(path, data, expected_version=0, exact=exact)
+        )
 
     def capture(
         self, text: str, *, name: str | None = None, source: str | None = None
     ) -> WriteResult:
         if name is not None:
-            return self._written(self._whole.capture(text, name=self.get(name).slug, source=source))
-        self._require_within(slug_from_path(self._whole.settings.capture_page), "The inbox")
-        return self._written(self._whole.capture(text, source=source))
+            slug = self.get(name).slug
+            return self._write(slug, lambda: self._whole.capture(text, name=slug, source=source))
+        inbox = slug_from_path(self._whole.settings.capture_page)
+        if self._copy.page(inbox) is None:
+            self._refuse_creation(inbox, "The inbox")
+        return self._write(inbox, lambda: self._whole.capture(text, source=source), "The inbox")
 
     def add_to_timeline(
         self,
@@ -158,19 +171,19 @@ class LimitedBrain(Brain):
         source: str | None = None,
         expected_version: int | None = None,
     ) -> WriteResult:
-        return self._written(
-            self._whole.add_to_timeline(
-                self.get(name).slug,
-                text,
-                date=date,
-                source=source,
-                expected_version=expected_version,
-            )
+        slug = self.get(name).slug
+        expected = self._expect(slug, expected_version)
+        return self._write(
+            slug,
+            lambda: self._whole.add_to_timeline(
+                slug, text, date=date, source=source, expected_version=expected
+            ),
         )
 
     def delete(self, name: str, *, expected_version: int | None = None) -> WriteResult:
         slug = self.get(name).slug
-        return self._written(self._whole.delete(slug, expected_version=expected_version))
+        expected = self._expect(slug, expected_version)
+        return self._write(slug, lambda: self._whole.delete(slug, expected_version=expected))
 
     def rename(self, name: str, new_name: str) -> WriteResult:
         raise store.outside_error("Another name")
@@ -187,38 +200,100 @@ class LimitedBrain(Brain):
         )
 
     def undo(self, name: str | None = None, *, redo: bool = False) -> UndoResult:
+        """Take back the last visible change of a page; see `Brain.undo`.
+
+        A page gets an earlier text or returns after a deletion, where it could be created too. It
+        gets no earlier name, and is not deleted.
+        """
         from gbrain.store import undo
 
         with self.database.read_transaction() as connection:
-            seen = undo.last_change(connection, name, redo=redo)
-        with self._whole.database.read_transaction() as connection:
-            last = undo.last_change(connection, seen.now.slug, redo=redo)
-        if (seen.now, seen.then, seen.text) != (last.now, last.then, last.text):
-            raise store.outside_error("The state before")
-        done = self._whole.undo(seen.now.slug, redo=redo)
-        self._data_version = None
-        self._refresh()
-        return done._replace(file=None)
+            last = undo.last_change(connection, name, redo=redo)
+        now, then, data = last.now, last.then, last.text.encode()
+        if then.version is None:
+            raise NotFound(
+                f"There is no earlier text of {now.slug}",
+                hint=f"gbrain delete {now.slug} deletes the page.",
+            )
+        if now.version is None:
+            self._refuse_creation(then.slug)
+            written = self._write(
+                then.slug, lambda: self._whole.put(last.path, data, expected_version=0)
+            )
+            return undo.UndoResult("undeleted", then.slug, written.version, now, then, None)
+        if then.slug != now.slug:
+            raise store.outside_error("Another name")
+        page = self._copy.page(now.slug)
+        written = self.put(now.slug, data, expected_version=now.version, exact=True)
+        if page is not None and not redo:
+            with self._whole.database.write_transaction() as connection:
+                known = pages.find_page(connection, now.slug)
+                if known is not None:
+                    undo.mark_undone(connection, known.id, page.version)
+            self._copy.forget(now.slug)
+            self._refresh_written()
+        return undo.UndoResult("updated", now.slug, written.version, now, then, None)
 
-    def _require_within(self, slug: str, what: str | None = None) -> None:
-        """Raise GbrainError for a slug that no page within the limits has or can get."""
-        prefix = self._limits.slug_prefix
-        outside = prefix is not None and not slug.startswith(prefix)
-        if not outside:
-            with self._whole.database.read_transaction() as connection:
-                outside = store.page_is_within(connection, slug, self._limits) is False
-        if outside:
+    def _expect(self, slug: str, expected: int | None) -> int | None:
+        """Return the version of the brain that a caller expects, who knows those of the copy."""
+        if expected is None:
+            return None
+        current = self.get(slug).version
+        page = self._copy.page(slug)
+        if expected != current or page is None:
+            raise Conflict(
+                f"{slug} is at version {current}, not at version {expected}",
+                hint=f"Read it again with gbrain get {slug} and repeat your change.",
+                code="version_conflict",
+            )
+        return page.version
+
+    def _refuse_creation(self, slug: str, what: str | None = None) -> None:
+        """Raise GbrainError for a new page with a slug where the limits allow none.
+
+        The answer depends on the slug alone, and for a wing on whether its folders have a page of
+        another wing: not on what has this slug.
+        """
+        if not store.may_create(self._limits, slug):
             raise store.outside_error(what or slug)
+        with self._whole.database.read_transaction() as connection:
+            if store.hides_creatable(connection, self._limits):
+                raise store.outside_error(what or slug)
 
-    def _written(self, written: WriteResult) -> WriteResult:
-        """Return the result of a write without the path of its file, and copy the page again."""
+    def _write(
+        self, slug: str, write: Callable[[], WriteResult], what: str | None = None
+    ) -> WriteResult:
+        """Return the result of a write to the brain as the copy shows it.
+
+        It does not tell what happened to the file: that is between the owner's notes and the page.
+        """
+        before = self._copy.page(slug)
+        try:
+            written = write()
+        except (NotFound, Conflict):
+            # Somebody else was faster. Their names and numbers are those of the whole brain.
+            self._refresh_written()
+            raise Conflict(
+                f"{slug} was changed meanwhile",
+                hint=f"Read it again with gbrain get {slug} and repeat your change.",
+                code="version_conflict",
+            ) from None
+        except GbrainError as error:
+            if error.code == store.OUTSIDE_CODE:
+                raise store.outside_error(what or slug) from None
+            raise
+        self._refresh_written()
+        shown = before if written.outcome == "deleted" else self._copy.page(slug)
+        number = shown and shown.shown_number(written.version)
+        if number is None:
+            # Another program took the page out of the limits in the meantime.
+            number = before.versions[-1].number + 1 if before else 1
+        return replace(written, version=number, file=None)
+
+    def _refresh_written(self) -> None:
         # A connection does not notice its own writes.
         self._data_version = None
         self._refresh()
-        file = written.file
-        if file is not None and file.outcome in ("conflict", "failed"):
-            return replace(written, file=type(file)("", file.outcome, None))
-        return replace(written, file=None)
 
 
 def _make_private_folder() -> Path:

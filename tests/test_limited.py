@@ -15,15 +15,17 @@ from gbrain.errors import GbrainError, NotFound
 from gbrain.limited import LimitedBrain
 from gbrain.output.json import answer_document
 from gbrain.paths import cache_folder
+from gbrain.store.limits import guard_limits
 from gbrain.types import Scope
 
 NOON = "2026-11-16T12:00:00"
 # The private pages share words, links, tags, tasks, dates and almost their whole text with the
 # shared ones; only they contain "zanzibar".
 SHARED = {
-    "shared/garden": "---\ntags: [green]\n---\n# Garden\n\nSee [[private/diary]] and [[pond]].\n\n"
-    "- [ ] Water the roses due: 2026-11-16\n\n## Timeline\n- 2026-04-03 — Planted roses\n",
-    "shared/pond": "# Pond\n\nFish and water lilies. See [[garden]].\n",
+    "projects/garden": "---\ntags: [green]\n---\n# Garden\n\nSee [[private/diary]] and "
+    "[[pond]].\n\n- [ ] Water the roses due: 2026-11-16\n\n"
+    "## Timeline\n- 2026-04-03 — Planted roses\n",
+    "projects/pond": "# Pond\n\nFish and water lilies. See [[garden]].\n",
 }
 PRIVATE = {
     "private/diary": "---\ntags: [secret]\naliases: [Garden]\n---\n# Diary\n\nAbout [[garden]] and "
@@ -31,7 +33,7 @@ PRIVATE = {
     "## Timeline\n- 2026-04-05 — Moved to zanzibar\n",
     "private/pond-copy": "# Pond\n\nFish and water lilies. See [[garden]] of zanzibar.\n",
 }
-LIMITS = {"prefix": Scope(slug_prefix="shared/"), "wing": Scope(wing="shared")}
+LIMITS = {"prefix": Scope(slug_prefix="projects/"), "wing": Scope(wing="projects")}
 
 
 def fill(path: Path, pages: dict[str, str]) -> None:
@@ -81,8 +83,8 @@ def everything_readable(brain: Brain) -> str:
         answers,
         hints,
         [page.slug for page in brain.list()[0]],
-        brain.links("shared/garden"),
-        brain.backlinks("shared/garden"),
+        brain.links("projects/garden"),
+        brain.backlinks("projects/garden"),
         brain.graph().pages,
         brain.tags(),
         brain.timeline(),
@@ -90,8 +92,8 @@ def everything_readable(brain: Brain) -> str:
         [page.slug for page in brain.agenda().written],
         brain.agenda().due,
         brain.similar_slugs("private/diar"),
-        brain.near_duplicate("shared/pond"),
-        brain.provenance("shared/garden"),
+        brain.near_duplicate("projects/pond"),
+        brain.provenance("projects/garden"),
         brain.gaps(),
         [wing.name for wing in brain.stats().wings],
         brain.stats().pages,
@@ -124,40 +126,42 @@ def test_a_page_outside_is_not_found(limited: LimitedBrain, name: str) -> None:
 
 def test_a_name_means_only_pages_within(limited: LimitedBrain) -> None:
     # In the whole brain the name has two pages, and the error lists both.
-    assert limited.get("Garden").slug == "shared/garden"
+    assert limited.get("Garden").slug == "projects/garden"
 
 
 def test_changes_of_the_brain_are_seen(limited: LimitedBrain, brain_path: Path) -> None:
     with Brain.open(brain_path) as whole:
-        whole.put("shared/new", b"---\nwing: shared\n---\n# New page\n\nabout quokkas\n")
-        whole.put("shared/pond", b"---\nwing: private\n---\n# Pond\n")
-        whole.rename("shared/garden", "private/garden")
+        whole.put("projects/new", b"---\nwing: projects\n---\n# New page\n\nabout quokkas\n")
+        whole.put("projects/pond", b"---\nwing: private\n---\n# Pond\n")
+        whole.rename("projects/garden", "private/garden")
         limited.reload_settings()
         slugs = [page.slug for page in limited.list()[0]]
         assert slugs in (
-            ["shared/new"],
-            ["shared/new", "shared/pond"],
-            ["private/garden", "shared/new"],
+            ["projects/new"],
+            ["projects/new", "projects/pond"],
+            ["private/garden", "projects/new"],
         )
-        assert [hit.slug for hit in limited.search("quokkas").hits] == ["shared/new"]
-        whole.delete("shared/new")
+        assert [hit.slug for hit in limited.search("quokkas").hits] == ["projects/new"]
+        whole.delete("projects/new")
     limited.reload_settings()
     assert not limited.search("quokkas").hits
-    assert limited.history("shared/new")[-1].ending == "deleted"
+    assert limited.history("projects/new")[-1].ending == "deleted"
 
 
 def test_versions_from_outside_are_hidden(brain_path: Path, limits: Scope) -> None:
     with Brain.open(brain_path, make=True) as whole:
         whole.put("private/plan", b"---\nwing: private\n---\n# Plan\n\nzanzibar\n")
-        whole.put("private/plan", b"---\nwing: shared\n---\n# Plan\n\nopen\n")
-        whole.rename("private/plan", "shared/plan")
+        whole.put("private/plan", b"---\nwing: projects\n---\n# Plan\n\nopen\n")
+        whole.rename("private/plan", "projects/plan")
     with LimitedBrain.open_within(brain_path, limits, read_only=False) as limited:
-        versions = limited.history("shared/plan")
+        versions = limited.history("projects/plan")
         assert versions
-        texts = [limited.text("shared/plan", version.version) for version in versions]
+        texts = [limited.text("projects/plan", version.version) for version in versions]
         assert not any("zanzibar" in text for text in texts)
-        with pytest.raises(NotFound):
-            limited.text("shared/plan", 1)
+        # Their numbers do not tell that there was a version before.
+        assert [version.version for version in versions] == list(range(1, len(versions) + 1))
+        assert limited.get("projects/plan").version == len(versions)
+        assert limited.get("projects/plan").created_at == versions[0].written_at
 
 
 def test_a_deleted_page_outside_leaves_no_trace(limited: LimitedBrain, brain_path: Path) -> None:
@@ -174,20 +178,20 @@ def test_a_deleted_page_outside_leaves_no_trace(limited: LimitedBrain, brain_pat
 
 
 def test_pages_within_can_be_written(limited: LimitedBrain, brain_path: Path) -> None:
-    wing = "---\nwing: shared\n---\n"
-    written = limited.put("shared/hedge", f"{wing}# Hedge\n".encode(), expected_version=0)
+    wing = "---\nwing: projects\n---\n"
+    written = limited.put("projects/hedge", f"{wing}# Hedge\n".encode(), expected_version=0)
     assert (written.outcome, written.version) == ("created", 1)
     assert limited.get("hedge").version == 1
     limited.add_to_timeline("Hedge", "Cut it", date="2026-05-01")
     limited.capture("Ask about birds", name="hedge")
-    limited.put("shared/hedge", f"{wing}# Hedge\n\n- [ ] Feed the birds\n".encode())
+    limited.put("projects/hedge", f"{wing}# Hedge\n\n- [ ] Feed the birds\n".encode())
     (task,) = limited.tasks("hedge")
     limited.finish_task(task.number)
     assert limited.undo("hedge").outcome == "updated"
     assert limited.delete("hedge").outcome == "deleted"
-    assert limited.undo("shared/hedge").outcome == "undeleted"
+    assert limited.undo("projects/hedge").outcome == "undeleted"
     with Brain.open(brain_path) as whole:
-        assert whole.get("shared/hedge").version == limited.get("shared/hedge").version
+        assert whole.get("projects/hedge").version == limited.get("projects/hedge").version
 
 
 def writes(brain: LimitedBrain, slug: str) -> Iterator[object]:
@@ -198,8 +202,8 @@ def writes(brain: LimitedBrain, slug: str) -> Iterator[object]:
     yield lambda: brain.capture("x", name=slug)
     yield lambda: brain.capture("x")
     yield lambda: brain.undo(slug)
-    yield lambda: brain.rename("shared/pond", "shared/pool")
-    yield lambda: brain.supersede("shared/pond", "shared/garden")
+    yield lambda: brain.rename("projects/pond", "projects/pool")
+    yield lambda: brain.supersede("projects/pond", "projects/garden")
 
 
 def test_nothing_outside_can_be_written(limited: LimitedBrain, brain_path: Path) -> None:
@@ -218,13 +222,234 @@ def test_nothing_outside_can_be_written(limited: LimitedBrain, brain_path: Path)
     assert seen["private/diary"] == seen["private/other"]
 
 
+# --- where pages can be created ----------------------------------------------------------------
+
+OWN = b"---\nwing: projects\n---\n# Mine\n"
+BOTH = Scope(wing="projects", slug_prefix="projects/alpha")
+
+
+def refusal(brain: LimitedBrain, slug: str) -> tuple[str, str]:
+    """Return the error for a page that names the wing of the limits, without the slug in it."""
+    with pytest.raises(GbrainError) as caught:
+        brain.put(slug, OWN)
+    return caught.value.code, caught.value.full_message.replace(slug, "SLUG")
+
+
+@pytest.mark.parametrize(
+    ("limits", "slugs"),
+    [
+        (LIMITS["wing"], ("2026-11-20", "inbox", "projects", "journal/x", "private/diary")),
+        (LIMITS["prefix"], ("2026-11-20", "inbox", "projects", "projects2/x", "private/diary")),
+        (BOTH, ("projects/beta", "projectss/alpha", "inbox", "private/diary")),
+    ],
+)
+def test_a_name_elsewhere_cannot_be_claimed(
+    brain_path: Path, limits: Scope, slugs: tuple[str, ...]
+) -> None:
+    fill(brain_path, SHARED | PRIVATE)
+    with LimitedBrain.open_within(brain_path, limits, read_only=False) as limited:
+        (answer,) = {refusal(limited, slug) for slug in slugs}
+        assert answer[0] == "forbidden"
+        assert limited.put("Projects/Alpha plan.md", OWN).slug == "projects/alpha-plan"
+
+
+@pytest.mark.parametrize("slug", ["2026-11-20", "inbox", "notes/x"])
+def test_the_guard_refuses_a_claimed_name_from_any_code(brain_path: Path, slug: str) -> None:
+    fill(brain_path, SHARED)
+    with Brain(guard_limits(brain_path, LIMITS["wing"])) as guarded:
+        for write in (
+            lambda: guarded.put(slug, OWN),
+            lambda: guarded.rename("projects/pond", slug),
+            lambda: guarded.delete("private/diary"),
+        ):
+            with pytest.raises(GbrainError):
+                write()
+        assert [page.slug for page in guarded.list()[0]] == list(SHARED)
+        assert guarded.rename("projects/pond", "projects/pool").slug == "projects/pool"
+
+
+@pytest.mark.parametrize("slug", ["2026-11-20", "inbox", "notes/plan"])
+@pytest.mark.parametrize("order", ["file first", "token first"])
+def test_a_note_of_the_owner_stays_hidden(
+    brain_path: Path, tmp_path: Path, limits: Scope, slug: str, order: str
+) -> None:
+    folder = tmp_path / "notes"
+    file = folder / f"{slug}.md"
+    file.parent.mkdir(parents=True)
+    (folder / "start.md").write_text("# Start\n")
+    fill(brain_path, SHARED)
+    with (
+        Brain.open(brain_path) as whole,
+        LimitedBrain.open_within(brain_path, limits, read_only=False) as limited,
+    ):
+        whole.allow_writing(folder)
+        whole.import_folder(folder)
+        if order == "file first":
+            file.write_text("# Today\n\nzanzibar\n")
+        refusal(limited, slug)
+        file.write_text("# Today\n\nzanzibar\n")
+        whole.import_folder(folder)
+        whole.capture("zanzibar again", name=slug)
+        limited.reload_settings()
+        assert slug not in {page.slug for page in limited.list()[0]}
+        assert not limited.search("zanzibar").hits
+        assert "wing" not in whole.text(slug)
+
+
+def test_a_hidden_page_between_them_closes_the_wing_for_new_ones(brain_path: Path) -> None:
+    fill(brain_path, SHARED)
+    with (
+        Brain.open(brain_path) as whole,
+        LimitedBrain.open_within(brain_path, LIMITS["wing"], read_only=False) as limited,
+    ):
+        assert limited.put("projects/before", OWN).outcome == "created"
+        whole.put("01-projects/secret", b"---\nwing: private\n---\n# Secret\n")
+        # Only this page cannot be created; but then its name could be guessed.
+        answers = {refusal(limited, slug) for slug in ("01-projects/secret", "projects/other")}
+        assert len(answers) == 1
+        assert limited.put("projects/before", OWN + b"more\n").outcome == "updated"
+        whole.delete("01-projects/secret")
+        assert limited.put("01-projects/secret", OWN).version == 1
+
+
+def test_a_deleted_page_returns_only_where_it_could_be_created(brain_path: Path) -> None:
+    fill(brain_path, SHARED)
+    with Brain.open(brain_path) as whole:
+        whole.put("notes/plan", OWN)
+    with LimitedBrain.open_within(brain_path, LIMITS["wing"], read_only=False) as limited:
+        assert limited.delete("notes/plan").outcome == "deleted"
+        with pytest.raises(GbrainError) as caught:
+            limited.undo("notes/plan")
+        assert caught.value.code == "forbidden"
+        assert limited.delete("projects/pond").outcome == "deleted"
+        assert limited.undo("projects/pond").outcome == "undeleted"
+
+
+# --- versions ----------------------------------------------------------------------------------
+
+
+def state(brain: LimitedBrain, slug: str) -> list[tuple[int, str, str | None, str]]:
+    """Return the number, slug, ending and text of each version of a page."""
+    return [
+        (each.version, each.slug, each.ending, brain.text(slug, each.version))
+        for each in brain.history(slug)
+    ]
+
+
+def test_numbers_skip_what_is_hidden(brain_path: Path) -> None:
+    limits = Scope(wing="projects", slug_prefix="projects/")
+    hidden, shown = (f"---\nwing: {wing}\n---\n# Plan\n" for wing in ("private", "projects"))
+    with (
+        Brain.open(brain_path, make=True) as whole,
+        LimitedBrain.open_within(brain_path, limits, read_only=False) as limited,
+    ):
+        whole.put("private/plan", hidden.encode())
+        whole.put("private/plan", f"{hidden}zanzibar\n".encode())
+        whole.rename("private/plan", "projects/plan")
+        whole.put("projects/plan", shown.encode())
+        whole.put("projects/plan", f"{shown}two\n".encode())
+        # Out of the limits, changed, and back again with the same text.
+        whole.rename("projects/plan", "private/plan")
+        whole.put("private/plan", f"{hidden}zanzibar\n".encode())
+        whole.rename("private/plan", "projects/plan")
+        whole.put("projects/plan", f"{shown}two\n".encode())
+        limited.reload_settings()
+        assert state(limited, "projects/plan") == [
+            (1, "projects/plan", "replaced", shown),
+            (2, "projects/plan", None, f"{shown}two\n"),
+        ]
+        page = limited.get("projects/plan")
+        assert page.created_at == limited.history("projects/plan")[0].written_at
+        with pytest.raises(GbrainError) as caught:
+            limited.put("projects/plan", OWN, expected_version=whole.get("projects/plan").version)
+        assert "is at version 2," in caught.value.message
+        assert limited.put("projects/plan", OWN, expected_version=2).version == 3
+        assert limited.get("projects/plan").version == 3
+        assert limited.undo("projects/plan").version == 4
+        assert limited.undo("projects/plan").version == 5
+        assert limited.text("projects/plan") == shown
+        with pytest.raises(NotFound, match="no earlier text"):
+            limited.undo("projects/plan")
+        assert limited.undo("projects/plan", redo=True).version == 6
+        assert limited.text("projects/plan") == f"{shown}two\n"
+        assert limited.add_to_timeline("plan", "x", expected_version=6).version == 7
+        assert limited.delete("projects/plan", expected_version=7).version == 7
+
+
+def test_a_slug_that_was_of_a_hidden_page_starts_at_one(brain_path: Path) -> None:
+    fill(brain_path, SHARED)
+    with Brain.open(brain_path) as whole:
+        for _ in range(2):
+            whole.put("projects/plan", b"---\nwing: private\n---\n# Secret\n")
+            whole.put("projects/plan", b"---\nwing: private\n---\n# Secret\n\nzanzibar\n")
+            whole.delete("projects/plan")
+    with LimitedBrain.open_within(brain_path, LIMITS["wing"], read_only=False) as limited:
+        assert limited.put("projects/plan", OWN, expected_version=0).version == 1
+        assert limited.put("projects/plan", OWN + b"two\n").version == 2
+        assert [row[0] for row in state(limited, "projects/plan")] == [1, 2]
+        assert limited.undo("projects/plan").version == 3
+        with pytest.raises(NotFound, match="no earlier text"):
+            limited.undo("projects/plan")
+
+
+def test_a_deleted_page_looks_the_same_after_a_hidden_one_took_its_slug(brain_path: Path) -> None:
+    fill(brain_path, SHARED)
+    with (
+        Brain.open(brain_path) as whole,
+        LimitedBrain.open_within(brain_path, LIMITS["wing"], read_only=False) as limited,
+    ):
+        limited.put("projects/plan", OWN)
+        limited.delete("projects/plan")
+        before = state(limited, "projects/plan")
+        assert before
+        whole.put("projects/plan", b"---\nwing: private\n---\n# Secret\n")
+        limited.reload_settings()
+        assert state(limited, "projects/plan") == before
+        whole.delete("projects/plan")
+        whole.put("projects/plan", OWN + b"again\n")
+        limited.reload_settings()
+        assert [row[0] for row in state(limited, "projects/plan")] == [1, 2]
+
+
+def test_a_page_that_leaves_takes_its_history_along(brain_path: Path, limits: Scope) -> None:
+    fill(brain_path, SHARED)
+    with (
+        Brain.open(brain_path) as whole,
+        LimitedBrain.open_within(brain_path, limits, read_only=False) as limited,
+    ):
+        whole.put("projects/pond", b"---\nwing: private\n---\n# Pond\n")
+        whole.rename("projects/pond", "private/pond")
+        limited.reload_settings()
+        with pytest.raises(NotFound, match="There is no page"):
+            limited.history("projects/pond")
+        whole.delete("private/pond")
+        limited.reload_settings()
+        with pytest.raises(NotFound, match="There is no page"):
+            limited.history("projects/pond")
+
+
+def test_an_ambiguous_name_counts_only_visible_pages(brain_path: Path, limits: Scope) -> None:
+    fill(brain_path, SHARED)
+    with (
+        Brain.open(brain_path) as whole,
+        LimitedBrain.open_within(brain_path, limits, read_only=False) as limited,
+    ):
+        for slug in ("private/a", "private/b"):
+            whole.put(slug, b"---\nwing: private\naliases: [Pond, Two]\n---\n# Two\n")
+        assert limited.put("Pond", OWN).slug == "projects/pond"
+        assert refusal(limited, "Two")[0] == "forbidden"
+
+
+# --- limits that pages could leave -------------------------------------------------------------
+
+
 def test_a_page_cannot_leave_the_limits(brain_path: Path) -> None:
     fill(brain_path, SHARED)
     with LimitedBrain.open_within(brain_path, LIMITS["wing"], read_only=False) as limited:
         with pytest.raises(GbrainError) as caught:
-            limited.put("shared/pond", b"---\nwing: private\n---\n# Pond\n")
+            limited.put("projects/pond", b"---\nwing: private\n---\n# Pond\n")
         assert caught.value.code == "forbidden"
-        assert limited.get("shared/pond").version == 1
+        assert limited.get("projects/pond").version == 1
 
 
 def test_a_task_outside_cannot_be_ticked(limited: LimitedBrain, brain_path: Path) -> None:
@@ -238,13 +463,13 @@ def test_a_task_outside_cannot_be_ticked(limited: LimitedBrain, brain_path: Path
 def test_undo_does_not_go_back_outside(brain_path: Path, limits: Scope) -> None:
     with Brain.open(brain_path, make=True) as whole:
         whole.put("private/plan", b"---\nwing: private\n---\n# Plan\n\nzanzibar\n")
-        whole.put("private/plan", b"---\nwing: shared\n---\n# Plan\n")
-        whole.rename("private/plan", "shared/plan")
+        whole.put("private/plan", b"---\nwing: projects\n---\n# Plan\n")
+        whole.rename("private/plan", "projects/plan")
     with LimitedBrain.open_within(brain_path, limits, read_only=False) as limited:
         errors = []
         for _ in range(3):
             try:
-                limited.undo("shared/plan")
+                limited.undo("projects/plan")
             except GbrainError as error:
                 errors.append(error.full_message)
         assert errors
@@ -268,4 +493,4 @@ def test_a_read_only_brain_refuses_writes(brain_path: Path, limits: Scope) -> No
     with LimitedBrain.open_within(brain_path, limits, read_only=True) as limited:
         assert limited.search("roses").hits
         with pytest.raises(GbrainError):
-            limited.put("shared/x", b"---\nwing: shared\n---\n# x\n")
+            limited.put("projects/x", b"---\nwing: projects\n---\n# x\n")

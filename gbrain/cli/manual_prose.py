@@ -196,8 +196,21 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
             the pages within the limits when the token is used first, which takes about a
             millisecond for each page, and follows later changes.
 
-            A slug is unique in the brain: a token that is limited to a wing can notice that a slug
-            is taken when it cannot create a page there. Limited tokens get no images.
+            New pages: a token with a prefix creates them below it, and a token with a wing in the
+            folders that give a page this wing, such as `projects/` and `01-projects/` for projects;
+            with both, where both allow it. What a page says of itself does not count: a token could
+            otherwise take the name of a note that you write tomorrow. The inbox, to which `capture`
+            adds, is no exception.
+
+            Versions are numbered for a limited token as if those outside of the limits had never
+            been written. A page that leaves the limits takes its history along; what was read of it
+            before cannot be taken back. A limited token cannot rename a page, and undo brings back
+            no earlier name.
+
+            A page in a folder of the wing whose front matter names another wing is hidden. Its name
+            could be guessed by creating pages, so while there is one, the token creates none: it
+            learns only that there is one. To be free of this, limit the token by a prefix.
+            Limited tokens get no images.
             """,
         ),
     ),

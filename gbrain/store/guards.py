@@ -27,7 +27,8 @@ _IN_STEP_GUARDS = {
 class GuardedDatabase(Database):
     """A brain in which the writes of pages that `guards` name raise an error.
 
-    `guards` are SQL conditions over the rows OLD and NEW, by event: INSERT, UPDATE, DELETE.
+    `guards` are SQL conditions over the rows OLD and NEW, by event: INSERT, UPDATE, DELETE. They
+    may call the `functions`, each with one text.
     """
 
     def __init__(
@@ -36,14 +37,17 @@ class GuardedDatabase(Database):
         guards: Mapping[str, str],
         refusal: Callable[[], GbrainError],
         *,
+        functions: Mapping[str, Callable[[str], bool]] = {},
         busy_seconds: float = 10.0,
     ) -> None:
-        self._guards, self._refusal = guards, refusal
+        self._guards, self._refusal, self._functions = guards, refusal, functions
         super().__init__(path, busy_seconds=busy_seconds)
 
     def _connect(self) -> tuple[sqlite3.Connection, FileStamp | None]:
         connection, stamp = super()._connect()
         if not self.read_only:
+            for name, function in self._functions.items():
+                connection.create_function(name, 1, function, deterministic=True)
             # Temporary triggers belong to the connection, not to the file.
             for event, condition in self._guards.items():
                 connection.execute(

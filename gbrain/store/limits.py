@@ -2,8 +2,9 @@
 
 For reading, the pages within the limits are copied to a separate file. What is not in that file
 cannot be found, counted, guessed from a score or suggested: the keyword index, the vocabulary and
-the vectors of the copy know nothing of the other pages. For writing, triggers refuse every change
-of a page that is or would be outside of the limits, whatever code makes it.
+the vectors of the copy know nothing of the other pages, and its versions have numbers of their own
+(`visible_history`). For writing, triggers refuse every change of a page that is or would be outside
+of the limits, and every new name where the limits allow none, whatever code makes it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from gbrain.errors import BadPage, GbrainError
+from gbrain.errors import GbrainError
 from gbrain.store import chunk_slots, indexed_text
 from gbrain.store.chunks import last_chunk_id
 from gbrain.store.guards import GuardedDatabase
-from gbrain.store.history import decompress_version
 from gbrain.store.jobs import enqueue_missing
 from gbrain.store.page_writer import remove_page_rows
-from gbrain.store.scope import Condition, page_condition
+from gbrain.store.scope import page_condition
 from gbrain.store.settings import brain_identity
 from gbrain.store.vectors import (
     active_space,
@@ -29,6 +29,8 @@ from gbrain.store.vectors import (
     store_vectors,
     vectors_by_hash,
 )
+from gbrain.store.visible_history import ShownVersion, VisibleHistory
+from gbrain.text.classify import wing_of_folder
 from gbrain.types import Scope
 
 OUTSIDE_CODE = "forbidden"
@@ -47,7 +49,7 @@ _CHUNK_COLUMNS = (
     "hash, heading_path, text"
 )
 _LINK_COLUMNS = "position, line, kind, target, key, heading, label"
-_VERSION_COLUMNS = "version, slug, path, sha256, bytes, written_at, ended_at, ending, content"
+_VERSION_COLUMNS = "slug, path, sha256, bytes, content"
 
 
 def outside_error(what: str) -> GbrainError:
@@ -63,12 +65,57 @@ def outside_error(what: str) -> GbrainError:
 
 
 def guard_limits(path: Path, limits: Scope) -> GuardedDatabase:
-    """Open a brain in which only pages within the limits can be created, changed or deleted."""
-    guards = {}
-    for event, rows in (("INSERT", ("NEW",)), ("UPDATE", ("OLD", "NEW")), ("DELETE", ("OLD",))):
-        inside = " AND ".join(_row_condition(limits, row) for row in rows)
-        guards[event] = f"NOT coalesce({inside}, 0)"
-    return GuardedDatabase(path, guards, lambda: outside_error("The page"))
+    """Open a brain in which only pages within the limits can be created, changed or deleted.
+
+    New pages and new names also have to be where `may_create` allows them.
+    """
+    at_its_place = "may_create(NEW.slug)"
+    guards = {
+        "INSERT": (_row_condition(limits, "NEW"), at_its_place),
+        "UPDATE": (
+            _row_condition(limits, "OLD"),
+            _row_condition(limits, "NEW"),
+            f"(NEW.slug = OLD.slug OR {at_its_place})",
+        ),
+        "DELETE": (_row_condition(limits, "OLD"),),
+    }
+    return GuardedDatabase(
+        path,
+        {event: f"NOT coalesce({' AND '.join(inside)}, 0)" for event, inside in guards.items()},
+        lambda: outside_error("The page"),
+        functions={"may_create": lambda slug: may_create(limits, slug)},
+    )
+
+
+def may_create(limits: Scope, slug: str) -> bool:
+    """Return whether a page with this slug may be created within the limits.
+
+    The slug alone decides, and not what a page says of itself: who creates a page could otherwise
+    claim the name of a note that the owner has or will have elsewhere, and get its text from the
+    next sync. With a wing, the first folder has to give it to all pages that name no other.
+    """
+    if limits.slug_prefix is not None and not slug.startswith(limits.slug_prefix):
+        return False
+    folder, slash, _ = slug.partition("/")
+    return limits.wing is None or (bool(slash) and wing_of_folder(folder) == limits.wing)
+
+
+def hides_creatable(connection: sqlite3.Connection, limits: Scope) -> bool:
+    """Return whether a page outside of the limits has a slug that could be created within them.
+
+    Such a page names another wing in its front matter. If only its own slug were refused, others
+    could be guessed.
+    """
+    if limits.wing is None:
+        return False
+    prefix = limits.slug_prefix or ""
+    hidden = connection.execute(
+        "SELECT DISTINCT substr(slug, 1, instr(slug, '/')) FROM pages "
+        "WHERE wing <> ? AND instr(slug, '/') AND substr(slug, 1, ?) = ?",
+        (limits.wing, len(prefix), prefix),
+    )
+    # What follows the first folder makes no difference.
+    return any(wing_of_folder(folder[:-1]) == limits.wing for (folder,) in hidden)
 
 
 def _row_condition(limits: Scope, row: str) -> str:
@@ -101,60 +148,126 @@ class PageStamp(NamedTuple):
     updated_at: str
 
 
-class CopiedPages(NamedTuple):
-    """What a copy contains: the stamps of its pages and its number for each, by page id."""
+class CopiedPage(NamedTuple):
+    """A page of the copy: its number there, and what is shown of it, oldest version first."""
 
-    stamps: dict[int, PageStamp]
-    numbers: dict[int, int]
-    deleted: dict[int, int]
+    number: int
+    wing: str
+    sha256: bytes
+    versions: list[ShownVersion]
 
+    @property
+    def version(self) -> int:
+        """Return the number of its current version in the brain."""
+        return self.versions[-1].last_version
 
-def nothing_copied() -> CopiedPages:
-    """Return what a new copy contains."""
-    return CopiedPages({}, {}, {})
-
-
-def update_copy(
-    source: sqlite3.Connection,
-    target: sqlite3.Connection,
-    limits: Scope,
-    copied: CopiedPages,
-    now: str,
-) -> CopiedPages:
-    """Update the copy from the pages of the brain that are within the limits."""
-    within = page_condition(limits)
-    stamps = {
-        row[0]: PageStamp(*row[1:])
-        for row in source.execute(
-            f"SELECT id, version, sha256, slug, wing, updated_at FROM pages WHERE {within.sql}",
-            within.values,
-        )
-    }
-    gone = [page_id for page_id in copied.stamps if stamps.get(page_id) != copied.stamps[page_id]]
-    fresh = [page_id for page_id in stamps if stamps[page_id] != copied.stamps.get(page_id)]
-    numbers = dict(copied.numbers)
-    # All of them before the first is copied: pages may have exchanged their names.
-    for page_id in gone:
-        number = numbers.pop(page_id)
-        remove_page_rows(target, number)
-        target.execute("DELETE FROM versions WHERE page_id = ?", (number,))
-    for page_id in fresh:
-        numbers[page_id] = _copy_page(source, target, page_id)
-        _copy_versions(source, target, limits, page_id, numbers[page_id])
-    deleted = _copy_deleted(source, target, limits, copied.deleted)
-    _copy_settings(source, target)
-    _copy_vectors(source, target, now)
-    return CopiedPages(stamps, numbers, deleted)
+    def shown_number(self, version: int) -> int | None:
+        """Return the number in the copy of a version of the brain; None if it is hidden."""
+        for shown in self.versions:
+            if shown.version <= version <= shown.last_version:
+                return shown.number
+        return None
 
 
-def _copy_page(source: sqlite3.Connection, target: sqlite3.Connection, page_id: int) -> int:
-    """Copy a page with its chunks, names, tags, links and questions; return its new number."""
+class LimitedCopy:
+    """The pages within limits in a separate brain file, and how they are numbered there."""
+
+    def __init__(self, limits: Scope) -> None:
+        self._limits = limits
+        self._history = VisibleHistory(limits)
+        self._stamps: dict[int, PageStamp] = {}
+        self._pages: dict[int, CopiedPage] = {}
+        self._ids: dict[str, int] = {}
+        self._last_change = 0
+        self._next_deleted_id = _FIRST_DELETED_ID
+
+    def page(self, slug: str) -> CopiedPage | None:
+        """Return the page with this slug; None if the copy has none."""
+        page_id = self._ids.get(slug)
+        return None if page_id is None else self._pages[page_id]
+
+    def forget(self, slug: str) -> None:
+        """Compare the page again with the next update: how one of its versions ended changed."""
+        self._stamps.pop(self._ids.get(slug, 0), None)
+
+    def update(self, source: sqlite3.Connection, target: sqlite3.Connection, now: str) -> None:
+        """Update the copy `target` from the brain `source`.
+
+        Rows of pages whose visible part is unchanged stay as they are: their order, which decides
+        between equal results, must not tell that something hidden happened.
+        """
+        within = page_condition(self._limits)
+        stamps = {
+            row[0]: PageStamp(*row[1:])
+            for row in source.execute(
+                "SELECT id, version, sha256, slug, wing, updated_at FROM pages "
+                f"WHERE {within.sql} ORDER BY slug",
+                within.values,
+            )
+        }
+        fresh: dict[int, CopiedPage] = {}
+        numbers = {page_id: page.number for page_id, page in self._pages.items()}
+        for page_id, stamp in stamps.items():
+            if stamp != self._stamps.get(page_id):
+                *_, versions = self._history.lives(source, page_id, stamps.__contains__)
+                page = CopiedPage(numbers.get(page_id, 0), stamp.wing, stamp.sha256, versions)
+                if not _looks_same(page, self._pages.get(page_id)):
+                    fresh[page_id] = page
+                self._pages[page_id] = page
+        # All of them before the first is copied: pages may have exchanged their names.
+        for page_id in numbers.keys() & (fresh.keys() | (self._pages.keys() - stamps.keys())):
+            remove_page_rows(target, numbers[page_id])
+            _remove_history(target, numbers[page_id])
+        self._pages = {page_id: self._pages[page_id] for page_id in stamps}
+        for page_id, page in fresh.items():
+            number = _copy_page(source, target, page_id, page)
+            self._pages[page_id] = page._replace(number=number)
+            _copy_versions(source, target, page_id, number, page.versions)
+        self._stamps = stamps
+        self._ids = {stamp.slug: page_id for page_id, stamp in stamps.items()}
+        self._copy_deleted(source, target)
+        _copy_settings(source, target)
+        _copy_vectors(source, target, now)
+
+    def _copy_deleted(self, source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+        """Copy what was deleted since the last update, if its last version was visible."""
+        deletions = source.execute(
+            "SELECT sequence, page_id, version FROM changes WHERE deleted AND sequence > ? "
+            "ORDER BY sequence",
+            (self._last_change,),
+        ).fetchall()
+        for sequence, page_id, version in deletions:
+            self._last_change = sequence
+            for life in self._history.lives(source, page_id, self._stamps.__contains__):
+                if life[-1].last_version == version and life[-1].ending == "deleted":
+                    _copy_versions(source, target, page_id, self._next_deleted_id, life)
+                    self._next_deleted_id += 1
+
+
+def _looks_same(page: CopiedPage, before: CopiedPage | None) -> bool:
+    """Return whether a page has the same rows in the copy as before."""
+
+    def rows(each: CopiedPage) -> object:
+        return each._replace(versions=[v._replace(last_version=0) for v in each.versions])
+
+    return before is not None and rows(page) == rows(before)
+
+
+def _copy_page(
+    source: sqlite3.Connection, target: sqlite3.Connection, page_id: int, copied: CopiedPage
+) -> int:
+    """Copy a page with its chunks, names, tags, links and questions; return its number there."""
     row = source.execute(f"SELECT {_PAGE_COLUMNS} FROM pages WHERE id = ?", (page_id,)).fetchone()
+    page = dict(zip(_PAGE_COLUMNS.split(", "), row, strict=True)) | {
+        "version": copied.versions[-1].number,
+        "created_at": copied.versions[0].written_at,
+        "updated_at": copied.versions[-1].written_at,
+    }
     number = target.execute(
-        f"INSERT INTO pages ({_PAGE_COLUMNS}) VALUES ({_marks(_PAGE_COLUMNS)})", row
+        f"INSERT INTO pages (id, {_PAGE_COLUMNS}) VALUES (?, {_marks(_PAGE_COLUMNS)})",
+        (copied.number or None, *page.values()),
     ).lastrowid
     assert number is not None
-    page = dict(zip(_PAGE_COLUMNS.split(", "), row, strict=True))
     indexed_text.add_page(target, number, [page[name] for name in indexed_text.PAGE_COLUMNS])
     for table, columns in (
         ("names", "key, kind, reversed"),
@@ -188,64 +301,50 @@ def _copy_page(source: sqlite3.Connection, target: sqlite3.Connection, page_id: 
 
 
 def _copy_versions(
-    source: sqlite3.Connection, target: sqlite3.Connection, limits: Scope, page_id: int, number: int
-) -> None:
-    """Copy the earlier versions of a page that were within the limits themselves."""
-    rows = source.execute(f"SELECT {_VERSION_COLUMNS} FROM versions WHERE page_id = ?", (page_id,))
-    target.executemany(
-        f"INSERT INTO versions (page_id, {_VERSION_COLUMNS}) "
-        f"VALUES (?, {_marks(_VERSION_COLUMNS)})",
-        [(number, *row) for row in rows if _version_is_within(limits, row[1], row[2], row[-1])],
-    )
-
-
-def _copy_deleted(
     source: sqlite3.Connection,
     target: sqlite3.Connection,
-    limits: Scope,
-    copied: dict[int, int],
-) -> dict[int, int]:
-    """Copy the versions of deleted pages whose last version was within the limits.
-
-    Return the last version of each deleted page by its id, whether it was copied or not.
-    """
-    # Only this index is read: the table itself has the texts of all versions.
-    last = dict(
-        source.execute(
-            "SELECT page_id, max(version) FROM versions INDEXED BY versions_slug "
-            "WHERE NOT EXISTS (SELECT 1 FROM pages WHERE pages.id = page_id) GROUP BY page_id"
-        ).fetchall()
-    )
-    for page_id in copied.keys() | last.keys():
-        if copied.get(page_id) == last.get(page_id):
+    page_id: int,
+    number: int,
+    versions: list[ShownVersion],
+) -> None:
+    """Copy the visible versions of a page to the page of the copy with this number."""
+    order = {
+        (version, deleted): sequence
+        for version, deleted, sequence in source.execute(
+            "SELECT version, deleted, sequence FROM changes WHERE page_id = ?", (page_id,)
+        )
+    }
+    for shown in versions:
+        changes = [(order.get((shown.version, 0)), 0)]
+        if shown.ending == "deleted":
+            changes.append((order.get((shown.last_version, 1)), 1))
+        target.executemany(
+            "INSERT INTO changes (sequence, page_id, version, deleted) VALUES (?, ?, ?, ?)",
+            [(n, number, shown.number, deleted) for n, deleted in changes if n is not None],
+        )
+        if shown.ending is None:
             continue
-        number = _FIRST_DELETED_ID + page_id
-        target.execute("DELETE FROM versions WHERE page_id = ?", (number,))
-        if page_id not in last:
-            continue
-        slug, path, content = source.execute(
-            "SELECT slug, path, content FROM versions WHERE page_id = ? AND version = ?",
-            (page_id, last[page_id]),
-        ).fetchone()
-        if _version_is_within(limits, slug, path, content):
-            _copy_versions(source, target, limits, page_id, number)
-    return last
+        target.execute(
+            "INSERT INTO versions (page_id, version, written_at, ended_at, ending, "
+            f"{_VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, {_marks(_VERSION_COLUMNS)})",
+            (
+                number,
+                shown.number,
+                shown.written_at,
+                shown.ended_at,
+                shown.ending,
+                *source.execute(
+                    f"SELECT {_VERSION_COLUMNS} FROM versions WHERE page_id = ? AND version = ?",
+                    (page_id, shown.version),
+                ).fetchone(),
+            ),
+        )
 
 
-def _version_is_within(limits: Scope, slug: str, path: str, content: bytes) -> bool:
-    """Return whether a version was within the limits; its wing has to be found in its text."""
-    if limits.slug_prefix is not None and not slug.startswith(limits.slug_prefix):
-        return False
-    if limits.wing is None:
-        return True
-    from zlib import error as ZlibError
-
-    from gbrain.text.page import parse_page
-
-    try:
-        return parse_page(path, decompress_version(content).encode()).wing == limits.wing
-    except (BadPage, ValueError, ZlibError):
-        return False
+def _remove_history(target: sqlite3.Connection, number: int) -> None:
+    """Remove the versions of a page of the copy, and their place in the order of changes."""
+    target.execute("DELETE FROM versions WHERE page_id = ?", (number,))
+    target.execute("DELETE FROM changes WHERE page_id = ?", (number,))
 
 
 def _copy_settings(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
@@ -295,16 +394,3 @@ def _copy_vectors(source: sqlite3.Connection, target: sqlite3.Connection, now: s
 @cache
 def _marks(columns: str) -> str:
     return ", ".join("?" * len(columns.split(", ")))
-
-
-def page_is_within(connection: sqlite3.Connection, slug: str, limits: Scope) -> bool | None:
-    """Return whether the page with this slug is within the limits; None if there is none."""
-    within = page_condition(limits)
-    row = connection.execute(
-        f"SELECT {_as_value(within)} FROM pages WHERE slug = ?", (*within.values, slug)
-    ).fetchone()
-    return bool(row[0]) if row else None
-
-
-def _as_value(condition: Condition) -> str:
-    return f"coalesce({condition.sql}, 0)"

@@ -126,7 +126,7 @@ def classify_wing(
     if given := _name_from_front_matter(front.get("wing")):
         return Placement(given, "front matter says so")
     folders = path.split("/", MAX_FOLDERS)[:-1]
-    if folders and (wing := _look_up(folders[0], _WING_OF_FOLDER)):
+    if folders and (wing := wing_of_folder(folders[0])):
         return Placement(wing, f"first folder {_quote(folders[0])}")
     for kind in _strings(front.get("type")):
         if wing := _look_up(kind, _WING_OF_NAME):
@@ -141,6 +141,11 @@ def classify_wing(
         if reason := rule(page):
             return Placement(name, reason)
     return Placement("general", "no folder, type, tag or shape says more")
+
+
+def wing_of_folder(name: str) -> str | None:
+    """Return the wing of pages below a first folder that do not name one; None if it gives none."""
+    return _look_up(name, _WING_OF_FOLDER)
 
 
 def classify_room(path: str, title: str, front: Mapping[str, object], shape: Shape) -> Placement:
