@@ -68,17 +68,17 @@ def add(
 ) -> None:
     """Add a token and print its secret, which is shown only this once.
 
-    A token with --wing or --slug-prefix can find, read and write only those pages. A server that
-    runs with --no-replica needs tokens that are added with it, and takes none with such a limit.
+    A token with --wing or --slug-prefix can find, read and change only those pages. It creates
+    pages only below PREFIX, and with --wing only in a folder of the wing, such as projects/.
+    A server that runs with --no-replica needs tokens that are added with it, and takes none with
+    such a limit.
     """
-    if wing is not None and slug_prefix is not None:
-        raise UsageError("--wing and --slug-prefix cannot be combined", hint="Use one of them.")
     limits = Scope(
         wing=wing.strip().lower() if wing else None,
         slug_prefix=slug_prefix.strip().lower() if slug_prefix else None,
     )
-    given = wing if wing is not None else slug_prefix
-    if given is not None and (limits.unlimited or not given.isprintable()):
+    given = ((wing, limits.wing), (slug_prefix, limits.slug_prefix))
+    if any(text is not None and not (limit and text.isprintable()) for text, limit in given):
         raise UsageError(
             "The limit is empty or unprintable", hint="Name a wing or the start of slugs."
         )
@@ -153,9 +153,9 @@ def token_document(token: store.Token) -> Document:
 
 
 def _limit_text(token: store.Token) -> str:
-    if token.wing:
-        return f"wing {token.wing}"
-    return f"{token.slug_prefix}…" if token.slug_prefix else "all"
+    limits = [f"wing {token.wing}"] if token.wing else []
+    limits += [f"{token.slug_prefix}…"] if token.slug_prefix else []
+    return ", ".join(limits) or "all"
 
 
 def _expiry_text(token: store.Token, now: str) -> str:

@@ -26,6 +26,13 @@ def test_the_secret_is_in_the_document_of_add_only(run, sample) -> None:
     assert run("token", "revoke", "helper", "--json").json == {"name": "helper", "revoked": True}
 
 
+def test_a_token_can_have_both_limits(run, sample) -> None:
+    words = ("--wing", "projects", "--slug-prefix", "projects/alpha")
+    added = run("token", "add", "helper", *words, "--json").json
+    assert (added["wing"], added["slug_prefix"]) == ("projects", "projects/alpha")
+    assert "wing projects, projects/alpha…" in run("token", "list").stdout
+
+
 def test_an_expired_token_is_marked(run, sample, monkeypatch) -> None:
     run("token", "add", "old", "--expires", "1d")
     monkeypatch.setenv("GBRAIN_NOW", "2026-11-18T12:00:00")
@@ -35,7 +42,7 @@ def test_an_expired_token_is_marked(run, sample, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("add", "x", "--wing", "a", "--slug-prefix", "b"), "usage"),
+        (("add", "x", "--wing", "a", "--slug-prefix", ""), "usage"),
         (("add", "x", "--wing", ""), "usage"),
         (("add", "x", "--slug-prefix", "a\0b"), "usage"),
         (("add", "x", "--expires", "soon"), "usage"),
