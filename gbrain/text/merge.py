@@ -5,18 +5,20 @@ Written here because the three-way merge libraries for Python are licensed under
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gbrain.text.timeline import entry_day
+from gbrain.text.entry_merge import (
+    Clash,
+    find_copies,
+    find_strays,
+    merge_entries,
+    unify_entries,
+    without_copies,
+)
+from gbrain.text.three_way import Part, common_lines, merge_changes, take_changed
 
 _BOM = "\ufeff"
-# The time of difflib grows with the product of the numbers of lines, or faster.
-_MAX_COMPARED_PAIRS = 40_000
 FILE_MARKER, MIDDLE_MARKER, BRAIN_MARKER = "<<<<<<< file", "=======", ">>>>>>> brain"
 
 
@@ -27,43 +29,86 @@ class MergedText(NamedTuple):
     conflicts: int
 
 
-class _Change(NamedTuple):
-    """Lines of the base, `stop` exclusive, that one side replaced with `lines`."""
-
-    start: int
-    stop: int
-    lines: Sequence[str]
-
-
 def merge_texts(base: str | None, brain: str, file: str) -> MergedText:
     """Merge the brain's and the file's text of a page, whose last common text was `base`.
 
-    Without a base, lines that both have are kept once, so no line of either is dropped. Where
-    both added timeline entries at one place, all are kept in the order of their dates. Line ends, a
+    Without a base, lines that both have are kept once, so no line of either is dropped. A task or
+    timeline entry that one side ticked and the other extended or moved gets both changes. Where
+    both added some at one place, all are kept, entries in the order of their dates. Line ends, a
     byte order mark and the end of the last line are those of the file.
     """
     newline = _line_end(file)
-    texts = [_split_lines(text, newline) for text in (base or "", brain, file)]
-    base_lines, brain_lines, file_lines = texts
+    base_lines, brain_lines, file_lines = (
+        _split_lines(text, newline) for text in (base or "", brain, file)
+    )
     if base is None:
-        base_lines = _common_lines(brain_lines, file_lines)
-    merged: list[str] = []
+        base_lines = common_lines(brain_lines, file_lines)
+    sides, clashes = unify_entries(Part(base_lines, brain_lines, file_lines))
+    merged = _merge_parts(sides)
+    written: list[str] = []
     conflicts = 0
-    for of_brain, of_file, kept in _merge_changes(base_lines, brain_lines, file_lines):
-        if kept is not None:
-            merged += kept
-            continue
-        both = _merge_entries(of_brain, of_file, file_lines)
-        if both is None:
+    for part, lines in merged:
+        if lines is None:
+            mine, theirs = _side_lines(part.brain, part.file, clashes)
+            written += _mark_conflict(mine, theirs, newline)
             conflicts += 1
-            middle, end = (f"{marker}{newline}" for marker in (MIDDLE_MARKER, BRAIN_MARKER))
-            both = [f"{FILE_MARKER}{newline}", *of_file, middle, *of_brain, end]
-        merged += both
-    text = "".join(merged)
+            continue
+        for line in lines:
+            if line in clashes:
+                written += _mark_conflict([clashes[line].brain], [clashes[line].file], newline)
+                conflicts += 1
+            else:
+                written.append(line)
+    text = "".join(written)
     changed = base is None or _ends_line(file) != _ends_line(base)
     if not _ends_line(file if changed else brain):
         text = text.removesuffix(newline)
     return MergedText(_BOM + text if file.startswith(_BOM) else text, conflicts)
+
+
+def _merge_parts(sides: Part) -> list[tuple[Part, Sequence[str] | None]]:
+    """Return the parts of the texts with the merged lines of each, None for a conflict."""
+    merged: list[tuple[Part, Sequence[str] | None]] = []
+    for part in merge_changes(*sides):
+        lines = take_changed(part)
+        merged.append((part, merge_entries(part, sides.file) if lines is None else lines))
+    copies = find_copies(_all_lines(merged), sides)
+    if copies:
+        merged = [
+            (part, lines and without_copies(part, lines, copies, sides.file))
+            for part, lines in merged
+        ]
+    strays = find_strays(_all_lines(merged), sides)
+    return [
+        (part, None if lines and list(lines) != list(part.base) and strays & set(lines) else lines)
+        for part, lines in merged
+    ]
+
+
+def _all_lines(merged: Sequence[tuple[Part, Sequence[str] | None]]) -> list[str]:
+    return [line for _, lines in merged for line in lines or ()]
+
+
+def _side_lines(
+    brain: Sequence[str], file: Sequence[str], clashes: Mapping[str, Clash]
+) -> tuple[list[str], list[str]]:
+    """Return the lines of a conflict; a side has both texts of an entry that it alone has there."""
+    mine: list[str] = []
+    theirs: list[str] = []
+    for lines, side, other in ((mine, brain, file), (theirs, file, brain)):
+        for line in side:
+            if line not in clashes:
+                lines.append(line)
+            elif line in other:
+                lines.append(clashes[line].brain if side is brain else clashes[line].file)
+            else:
+                lines += clashes[line]
+    return mine, theirs
+
+
+def _mark_conflict(brain: Sequence[str], file: Sequence[str], newline: str) -> list[str]:
+    middle, end = (f"{marker}{newline}" for marker in (MIDDLE_MARKER, BRAIN_MARKER))
+    return [f"{FILE_MARKER}{newline}", *file, middle, *brain, end]
 
 
 def has_markers(text: str) -> bool:
@@ -119,186 +164,3 @@ def _split_lines(text: str, newline: str) -> list[str]:
         plain += newline
     # Only \n ends a line: str.splitlines would also split at characters inside of one.
     return [f"{line}\n" for line in plain.split("\n")[:-1]]
-
-
-def _common_lines(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    """Return the lines that both texts have, in order."""
-    return [
-        line for start, _, count in _equal_lines(one, other) for line in one[start : start + count]
-    ]
-
-
-def _equal_lines(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return (start in one, start in other, count) of the lines that both texts share, in order.
-
-    Lines that each text has once are matched first, as in a patience diff: difflib alone took 27
-    seconds for 20,000 lines of which none was rare.
-    """
-    found: list[tuple[int, int, int]] = []
-    pending = [(0, len(one), 0, len(other))]
-    while pending:
-        start, stop, first, last = pending.pop()
-        same = 0
-        while (
-            start + same < stop and first + same < last and one[start + same] == other[first + same]
-        ):
-            same += 1
-        found.append((start, first, same))
-        start, first, same = start + same, first + same, 0
-        while (
-            stop - same > start
-            and last - same > first
-            and one[stop - same - 1] == other[last - same - 1]
-        ):
-            same += 1
-        stop, last = stop - same, last - same
-        found.append((stop, last, same))
-        if start == stop or first == last:
-            continue
-        anchors = _unique_pairs(one[start:stop], other[first:last])
-        if anchors:
-            at, below = start, first
-            for mine, theirs in [*anchors, (stop - start, last - first)]:
-                pending.append((at, start + mine, below, first + theirs))
-                at, below = start + mine, first + theirs
-        elif (stop - start) * (last - first) <= _MAX_COMPARED_PAIRS:
-            rest = SequenceMatcher(None, one[start:stop], other[first:last], autojunk=False)
-            found += [(start + b.a, first + b.b, b.size) for b in rest.get_matching_blocks()]
-    return sorted(block for block in found if block[2])
-
-
-def _unique_pairs(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of lines that each text has once, in the order that both have."""
-    counts, others = Counter(one), Counter(other)
-    place = {line: n for n, line in enumerate(other) if others[line] == 1}
-    pairs = [(n, place[line]) for n, line in enumerate(one) if counts[line] == 1 and line in place]
-    # The longest series that rises in both: the last pair of each length, and its predecessor.
-    ends: list[int] = []
-    chains: list[tuple[tuple[int, int], int]] = []
-    tops: list[int] = []
-    for pair in pairs:
-        length = bisect_left(ends, pair[1])
-        chains.append((pair, tops[length - 1] if length else -1))
-        ends[length : length + 1] = [pair[1]]
-        tops[length : length + 1] = [len(chains) - 1]
-    series: list[tuple[int, int]] = []
-    at = tops[-1] if tops else -1
-    while at >= 0:
-        pair, at = chains[at]
-        series.append(pair)
-    return series[::-1]
-
-
-# --- changes ---------------------------------------------------------------------------------
-
-
-def _changes(base: Sequence[str], side: Sequence[str]) -> list[_Change]:
-    """Return what one side changed, in the order of the base."""
-    changes = []
-    at = below = 0
-    for start, first, count in [*_equal_lines(base, side), (len(base), len(side), 0)]:
-        if start > at or first > below:
-            changes.append(_Change(at, start, side[below:first]))
-        at, below = start + count, first + count
-    return changes
-
-
-def _merge_changes(
-    base: Sequence[str], brain: Sequence[str], file: Sequence[str]
-) -> Iterator[tuple[Sequence[str], Sequence[str], Sequence[str] | None]]:
-    """Yield the merged text in parts: (brain's lines, file's lines, lines to keep).
-
-    The lines to keep are None where both sides changed the same lines differently.
-    """
-    waiting = (_changes(base, brain), _changes(base, file))
-    at = 0
-    while any(waiting):
-        first = min((changes[0] for changes in waiting if changes), key=lambda c: (c.start, c.stop))
-        group: tuple[list[_Change], list[_Change]] = ([], [])
-        start, stop = first.start, first.stop
-        grown = True
-        while grown:
-            grown = False
-            for changes, taken in zip(waiting, group, strict=True):
-                while changes and _meets(changes[0], start, stop, bool(group[0] or group[1])):
-                    taken.append(changes.pop(0))
-                    stop, grown = max(stop, taken[-1].stop), True
-        yield (), (), base[at:start]
-        of_brain, of_file = (_apply(base, start, stop, taken) for taken in group)
-        if not group[1] or of_brain == of_file:
-            yield of_brain, of_file, of_brain
-        elif not group[0]:
-            yield of_brain, of_file, of_file
-        else:
-            yield of_brain, of_file, None
-        at = stop
-    yield (), (), base[at:]
-
-
-def _meets(change: _Change, start: int, stop: int, started: bool) -> bool:
-    """Tell whether a change shares a line with the lines from `start`, or inserts where they do."""
-    if not started:
-        return (change.start, change.stop) == (start, stop)
-    inserts = change.start == change.stop
-    same_place = start == stop == change.start and inserts
-    return same_place or (change.start < stop and (not inserts or change.start > start))
-
-
-def _apply(base: Sequence[str], start: int, stop: int, changes: Sequence[_Change]) -> list[str]:
-    """Return the lines `start` to `stop` of the base as one side has them."""
-    lines: list[str] = []
-    for change in changes:
-        lines += [*base[start : change.start], *change.lines]
-        start = change.stop
-    return [*lines, *base[start:stop]]
-
-
-# --- timeline entries ------------------------------------------------------------------------
-
-
-def _merge_entries(
-    brain: Sequence[str], file: Sequence[str], page: Sequence[str]
-) -> Sequence[str] | None:
-    """Return the entries of both sides in the order of dates that the page has.
-
-    Returns None unless both sides have timeline entries only.
-    """
-    top = 0
-    while top < min(len(brain), len(file)) and brain[top] == file[top]:
-        top += 1
-    # An entry that both sides have may start another run of entries.
-    while top and entry_day(brain[top - 1]) is not None:
-        top -= 1
-    entries = [_split_entries(side[top:]) for side in (file, brain)]
-    if not all(entries):
-        return None
-    found: list[tuple[str, list[str]]] = []
-    for side in entries:
-        found += [entry for entry in side or () if entry not in found]
-    # Stable: entries of one day stay in their order, the file's first.
-    found.sort(key=lambda entry: entry[0], reverse=_dates_fall(page))
-    return [*file[:top], *(line for _, lines in found for line in lines)]
-
-
-def _split_entries(lines: Sequence[str]) -> list[tuple[str, list[str]]] | None:
-    """Return (day, lines) of each entry; None if there is other text."""
-    entries: list[tuple[str, list[str]]] = []
-    above: list[str] = []
-    for line in lines:
-        day = entry_day(line)
-        if day is not None:
-            entries.append((day, [*above, line]))
-            above = []
-        elif entries and (line[:1] in " \t" or not line.strip()):
-            entries[-1][1].append(line)
-        elif line.strip():
-            return None
-        else:
-            above.append(line)
-    return entries
-
-
-def _dates_fall(lines: Sequence[str]) -> bool:
-    """Tell whether the page's timeline has the latest entry first."""
-    days = [day for line in lines if (day := entry_day(line)) is not None]
-    return sum(a > b for a, b in pairwise(days)) > sum(a < b for a, b in pairwise(days))

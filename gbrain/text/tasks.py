@@ -64,6 +64,15 @@ def may_have_tasks(body: str) -> bool:
     return _TASK.search(body) is not None
 
 
+def find_box(line: str) -> tuple[int, int] | None:
+    """Return where the checkbox, such as [x], or the word, such as DONE, of a task's line is."""
+    match = _TASK.match(line)
+    if match is None:
+        return None
+    start, stop = match.span("word" if match["word"] else "mark")
+    return (start, stop) if match["word"] else (start - 1, stop + 1)
+
+
 def find_tasks(body: str) -> Iterator[Task]:
     """Yield the tasks of a page's body in order; lines in code or a comment are not tasks."""
     structure = scan_blocks(body)
