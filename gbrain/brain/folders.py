@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 class RegisteredFolder(NamedTuple):
-    """A folder of notes; `writable` says that changes of its pages are written to their files."""
+    """A folder of notes; `writable` says that changes of its pages are written to their files.
+
+    `missing` counts pages that stayed although the last sync did not find their file.
+    """
 
     root: str
     pages: int
+    missing: int
     exists: bool
     writable: bool
     default: bool
@@ -40,6 +44,7 @@ class FolderMethods(BrainFile):
     def registered_folders(self) -> list[RegisteredFolder]:
         """Return the folders of the brain in the order they were added."""
         from gbrain.store import folders
+        from gbrain.store.seen_files import count_missing_files
 
         with self.database.read_transaction() as connection:
             default = self.new_page_folder(connection)
@@ -47,6 +52,7 @@ class FolderMethods(BrainFile):
                 RegisteredFolder(
                     folder.root,
                     len(folders.folder_paths(connection, folder)),
+                    count_missing_files(connection, folder.id),
                     os.path.isdir(folder.root),
                     self.may_write(folder.root),
                     folder.id == default,
@@ -87,28 +93,32 @@ class FolderMethods(BrainFile):
         return bool(wanted) and os.path.realpath(Path(wanted).expanduser()) == root
 
     def move_folder(self, old: Path, new: Path) -> MovedFolder:
-        """Record that the folder `old` is now at `new`, which must have at least one of its files.
+        """Record that the folder `old` is now at `new`, which must have half of its files.
 
-        Its pages are neither imported nor embedded again.
+        Its pages are neither imported nor embedded again. Files that are not there are written
+        again by the next sync.
         """
         from gbrain.importing.scan import require_folder
         from gbrain.store import folders
+        from gbrain.store.seen_files import forget_files
         from gbrain.store.settings import save_setting
 
         require_folder(new.expanduser())
         root = os.path.realpath(new.expanduser())
         with self.database.write_transaction() as connection:
             known = _require_registered(connection, old)
+            folders.refuse_nested_folder(connection, root, known)
             paths = folders.folder_paths(connection, known)
             found = sum(os.path.isfile(os.path.join(root, path)) for path in paths)
-            if paths and not found:
+            if paths and found * 2 < max(len(paths), 2):
                 raise NotFound(
-                    f"{root} has none of the files of {known.root}",
-                    hint=f"Give the folder that contains {paths[0]}.",
+                    f"{root} has {found or 'none'} of the {len(paths)} files of {known.root}",
+                    hint=f"Give the folder that contains {_first_missing(root, paths)}, or copy "
+                    "the files first.",
                     code="no_folder",
                 )
-            folders.refuse_nested_folder(connection, root, known)
             if root != known.root:
+                forget_files(connection, known.id)
                 folders.move_folder(connection, known, root)
             if self._is_default_folder(known.root):
                 save_setting(connection, "default_folder", root)
@@ -159,6 +169,10 @@ class FolderMethods(BrainFile):
                 code="no_image",
             )
         return IMAGE_TYPES[file.suffix.lower()], data
+
+
+def _first_missing(root: str, paths: Iterable[str]) -> str:
+    return next(path for path in paths if not os.path.isfile(os.path.join(root, path)))
 
 
 def _require_registered(connection: sqlite3.Connection, folder: Path) -> Folder:

@@ -186,17 +186,6 @@ class ImportExportMethods(PageMethods):
             elif result:
                 report.written.append(slug)
 
-    def import_file(self, slug: str) -> bool:
-        """Import a page's file if it changed and gbrain writes there; return whether it did."""
-        from gbrain.importing.write_through import import_page_file
-        from gbrain.store.folders import find_page_file
-
-        with self.database.read_transaction() as connection:
-            page = find_page_file(connection, slug)
-        if page is None or not self.may_write(page.folder.root):
-            return False
-        return import_page_file(self.database, page, timestamp())
-
     def conflicts(self) -> list[PageConflict]:
         """Return the pages that could not be merged with their file or a remote, by slug."""
         from gbrain.store.conflicts import list_conflicts

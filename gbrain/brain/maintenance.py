@@ -46,6 +46,13 @@ class MaintenanceMethods(BrainFile):
         name = f"{self.path.name}.{today().isoformat()}.backup"
         return backup_brain(self.database, target, name, replace=replace)
 
+    def mark_restored(self) -> None:
+        """Let pages stay that were deleted after the backup from which the brain was restored."""
+        from gbrain.store.backup import mark_restored
+
+        with self.database.write_transaction() as connection:
+            mark_restored(connection)
+
     def compact(self) -> CompactResult:
         """Return unused space of the file to the disk; the page history stays."""
         from gbrain.store.compact import compact_brain

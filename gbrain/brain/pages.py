@@ -179,13 +179,17 @@ class PageMethods(BrainFile):
         """Delete a page and its file; the text stays in the page's history."""
         from gbrain.store import folders, page_writer
 
+        if name_with_file := self._slug_with_file(name):
+            from gbrain.importing.write_through import look_at_file
+
+            look_at_file(self.database, name_with_file, self.may_write)
         with (
             self.check_on_server(expected_version) as check,
             self.database.write_transaction() as connection,
         ):
             slug = pages.resolve_slug(connection, name)
             page = folders.find_page_file(connection, slug)
-            with_file = page is not None and self.may_write(page.folder.root)
+            with_file = page is not None and slug == name_with_file
             gone = page_writer.delete_page(
                 connection,
                 slug,
@@ -214,10 +218,15 @@ class PageMethods(BrainFile):
         from gbrain.text.page import parse_page
 
         new = slug_from_path(new_name)
+        if name_with_file := self._slug_with_file(name):
+            from gbrain.importing.write_through import look_at_file
+
+            self.import_file(name_with_file)
+            look_at_file(self.database, name_with_file, self.may_write)
         with self.database.read_transaction() as connection:
             old = pages.resolve_slug(connection, name)
             file = folders.find_page_file(connection, old)
-        moved = file if file and self.may_write(file.folder.root) else None
+        moved = file if file and old == name_with_file else None
 
         def change(connection: sqlite3.Connection) -> page_writer.WriteResult:
             known = pages.require_page(connection, old)
@@ -229,6 +238,7 @@ class PageMethods(BrainFile):
                 )
             path = _new_path(new_name)
             if moved:
+                _refuse_excluded_path(moved, path)
                 _refuse_existing_file(moved, path)
             page = parse_page(path, pages.page_text(connection, known.id).encode())
             return page_writer.write_page(
@@ -246,6 +256,17 @@ class PageMethods(BrainFile):
             )
             return replace(written, file=left)
         return written
+
+    def import_file(self, slug: str) -> bool:
+        """Import a page's file if it changed and gbrain writes there; return whether it did."""
+        from gbrain.importing.write_through import import_page_file
+        from gbrain.store.folders import find_page_file
+
+        with self.database.read_transaction() as connection:
+            page = find_page_file(connection, slug)
+        if page is None or not self.may_write(page.folder.root):
+            return False
+        return import_page_file(self.database, page, timestamp())
 
     def undo(self, name: str | None = None, *, redo: bool = False) -> UndoResult:
         """Take back the last change of a page (default: of the page that changed last).
@@ -310,6 +331,19 @@ def _file_left_behind(page: folders.PageFile, state: str) -> folders.FileResult:
 
     path = str(Path(page.folder.root, page.path))
     return FileResult(path, "behind", f"Its file {state} again.")
+
+
+def _refuse_excluded_path(page: folders.PageFile, path: str) -> None:
+    """Raise BadPage if the folder's rules exclude the path that a page is renamed to."""
+    from gbrain.errors import BadPage
+    from gbrain.importing.scan import IGNORE_FILE, is_excluded
+
+    if is_excluded(Path(page.folder.root), path):
+        raise BadPage(
+            f"{path} is excluded from imports, so the page cannot have its file there",
+            hint=f"Choose another name, or change {IGNORE_FILE}.",
+            code="ignored",
+        )
 
 
 def _refuse_existing_file(page: folders.PageFile, path: str) -> None:

@@ -79,7 +79,9 @@ def restore(
     moment = clock().strftime("%Y%m%dT%H%M%SZ")
     done = restore_brain(path, file.expanduser(), moment, _busy_seconds(path))
     # Migrates an older copy now, so that the next search does not have to.
-    open_brain(path).close()
+    with open_brain(path) as brain:
+        if done.older:
+            brain.mark_restored()
     if json:
         kept = str(done.kept) if done.kept else None
         screen.write_json({"file": str(path), "pages": done.pages, "kept": kept})

@@ -44,6 +44,7 @@ def list_(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
             {
                 "folder": each.root,
                 "pages": each.pages,
+                "missing": each.missing,
                 "exists": each.exists,
                 "writable": each.writable,
                 "default": each.default,
@@ -53,9 +54,10 @@ def list_(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
         screen.write_json({"folders": documents})
         return
     rows = [(each.root, each.pages, "" if each.exists else "missing",
-             "written" if each.writable else "only read", "default" if each.default else "")
+             "written" if each.writable else "only read", "default" if each.default else "",
+             each.missing or "")
             for each in known]  # fmt: skip
-    headers = ("Folder", "Pages", "State", "Changes", "New pages")
+    headers = ("Folder", "Pages", "State", "Changes", "New pages", "Without file")
     screen.write_table(headers, rows, "No folders; gbrain import DIR adds one.", quiet=quiet)
 
 

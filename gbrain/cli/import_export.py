@@ -134,7 +134,8 @@ def sync(
         bool, typer.Option("--watch", help="Keep running; import each change at once.")
     ] = False,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Delete pages even if most files are gone.")
+        bool,
+        typer.Option("--delete", help="Also delete pages whose files are ignored or not seen."),
     ] = False,
     remote: Annotated[
         str | None,
@@ -152,8 +153,10 @@ def sync(
 ) -> None:
     """Import changed files and write changed pages to files.
 
-    New and changed files are imported, and pages whose files were deleted are deleted. If most of a
-    folder's files are gone, as when its disk is not mounted, nothing is deleted without --delete. A
+    New and changed files are imported, and pages whose files were deleted are deleted. Pages stay
+    when their folder cannot be seen, as on a disk that is not mounted, when most of a folder's
+    files are gone, and when their files are ignored now; --delete deletes these, the ignored ones
+    in this brain only. A
     page whose file was renamed or moved inside the folder keeps its history. A page that changed in
     the brain and in its file is merged. Where both changed the same lines, the file's text is kept,
     the brain's is in the page's history, and gbrain conflicts lists the page. A page
@@ -328,6 +331,8 @@ def _print_report(
             start = "Dry run: " if options.dry_run else ""
             also = f" {counted(skipped, 'file')} skipped (not Markdown, or ignored)."
             screen.say(f"{start}{report.summary()}{also if skipped else ''}")
+            for line in report.missing_lines():
+                screen.say(line)
             if report.without_file:
                 screen.say(report.without_file)
             if unresolved:

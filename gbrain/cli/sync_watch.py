@@ -42,6 +42,8 @@ class FolderWatch:
     options: ImportOptions
     last_error: dict[str, str] = field(default_factory=dict)
     problems: dict[str, set[ImportProblem]] = field(default_factory=dict)
+    # What was said last about pages that stay without their file.
+    kept: dict[str, list[str]] = field(default_factory=dict)
     # What the brain had of each folder after its last round.
     hashes: dict[str, dict[str, bytes]] = field(default_factory=dict)
     # Whether a switch to another model waits for its vectors.
@@ -153,7 +155,10 @@ class FolderWatch:
         """Print one line if something changed, and each problem when it first appears."""
         problems, before = set(report.problems), self.problems.get(root, set())
         self.problems[root] = problems
+        kept, kept_before = report.missing_lines(), self.kept.get(root, [])
+        self.kept[root] = kept
         news = report.changes or report.written or embedded or problems != before
+        news = news or kept != kept_before
         if not (first or news):
             return
         if self.options.json:
@@ -167,6 +172,8 @@ class FolderWatch:
         if not self.options.quiet:
             also = f" {counted(embedded, 'chunk')} embedded." if embedded else ""
             screen.say(f"{_now()} {Path(root).name}: {report.summary()}{also}")
+            for line in kept if kept != kept_before else ():
+                screen.say(line)
 
 
 def _now() -> str:

@@ -50,11 +50,10 @@ def plan_import(
     if same_path and (page.sha256 == base or later):
         # A version after the last common text: a write that was killed before it was recorded.
         return ImportPlan("ahead", page, known)
-    merged = merge_page(
-        page,
-        text_with_hash(connection, known.id, base) if base else None,
-        page_text(connection, known.id),
-    )
+    text = text_with_hash(connection, known.id, base) if base else None
+    # Without a common text nobody knows that both are the same note: they may even be those of
+    # different people, who must not read each other's.
+    merged = merge_page(page, text, page_text(connection, known.id)) if text is not None else None
     return ImportPlan("merge" if merged else "conflict", page, known, merged)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gbrain.importing.scan import ImportProblem
 from gbrain.messages import counted
+
+_MAX_PATHS_SHOWN = 3
 
 Action = Literal["create", "update", "delete", "rename"]
 
@@ -22,6 +24,18 @@ class PageChange:
     slug: str
     path: str
     old_slug: str | None = None
+
+
+# The file is no longer imported, or its folder is missing or another one than before.
+MissingReason = Literal["ignored", "unseen"]
+
+
+class MissingFile(NamedTuple):
+    """A page that stays although its file was not found."""
+
+    slug: str
+    path: str
+    reason: MissingReason
 
 
 @dataclass(slots=True)
@@ -42,6 +56,7 @@ class ImportReport:
     merged: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
+    missing: list[MissingFile] = field(default_factory=list)
     old_links: int = 0
     links_updated: int = 0
     without_file: str | None = None
@@ -85,6 +100,25 @@ class ImportReport:
             links += "gbrain sync --update-links"
         return ", ".join(counts) + "." + links
 
+    def missing_lines(self) -> list[str]:
+        """Return what to say about pages that stay without their file."""
+        lines = []
+        for reason, state, remedy in (
+            ("unseen", "cannot be seen; check that the disk is mounted", "deletes {}"),
+            ("ignored", "ignored now", "removes {} from this brain only"),
+        ):
+            paths = [each.path for each in self.missing if each.reason == reason]
+            if paths:
+                shown = ", ".join(
+                    [*paths[:_MAX_PATHS_SHOWN], *["…"] * (len(paths) > _MAX_PATHS_SHOWN)]
+                )
+                them = "it" if len(paths) == 1 else "them"
+                lines.append(
+                    f"{counted(len(paths), 'page')} kept, {state}: {shown}. "
+                    f"gbrain sync --delete {remedy.format(them)}."
+                )
+        return lines
+
     def add(self, other: ImportReport) -> None:
         """Add what the import of another folder did."""
         self.changes += other.changes
@@ -94,6 +128,7 @@ class ImportReport:
         self.merged += other.merged
         self.written += other.written
         self.conflicts += other.conflicts
+        self.missing += other.missing
         self.links_updated += other.links_updated
         self.old_links = max(self.old_links, other.old_links)
         self.without_file = self.without_file or other.without_file

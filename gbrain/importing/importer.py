@@ -11,16 +11,22 @@ from typing import BinaryIO
 
 from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.importing.file_merge import ImportPlan, apply_import, plan_import
+from gbrain.importing.folder_identity import FolderIdentities, file_stamp
 from gbrain.importing.import_report import Action, ImportReport, PageChange
 from gbrain.importing.missing_files import (
+    MissingPages,
     are_most_missing,
+    find_missing,
+    keep_pages,
+    look_again,
     many_missing,
-    missing_pages,
     refuse_empty_folder,
     remove_pages,
     rename_pages,
+    write_again,
 )
 from gbrain.importing.parse_worker import FileToParse, parse_files
+from gbrain.importing.renames import has_new_files
 from gbrain.importing.scan import IGNORE_FILE, ImportProblem, find_page_files
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
@@ -31,6 +37,7 @@ from gbrain.store.folders import (
     add_folder,
     find_folder,
     folder_paths,
+    list_file_removals,
     list_folders,
     page_sources,
     pages_ahead_of_files,
@@ -38,6 +45,7 @@ from gbrain.store.folders import (
 )
 from gbrain.store.page_writer import write_page
 from gbrain.store.pages import find_page
+from gbrain.store.seen_files import record_seen_files, record_seen_folders, seen_folders
 from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 from gbrain.text.slug import is_page_file, path_from_name, slug_from_path
 from gbrain.types import Page, Progress, no_progress
@@ -76,6 +84,8 @@ def import_folder(
     _require_root(database, root)
     with database.read_transaction() as connection:
         refuse_nested_folder(connection, os.path.realpath(root))
+        # Older than the list of files: what another process puts meanwhile is not missing from it.
+        pages = page_sources(connection)
     paths, report.skipped = find_page_files(root, report.problems)
     _refuse_moved_folder(database, root, paths)
     folder = _register_folder(database, root, now, dry_run)
@@ -83,20 +93,23 @@ def import_folder(
     write_files = write_files and not dry_run
     if write_files and _finish_removals(database, folder, report, use_trash):
         left = {problem.path for problem in report.problems if problem.code == "cannot_write"}
+        with database.read_transaction() as connection:
+            pages = page_sources(connection)
         paths = [path for path in find_page_files(root, [])[0] if path not in left]
-    with database.read_transaction() as connection:
-        pages = page_sources(connection)
-    missing = missing_pages(pages, folder, paths, report.problems)
+    missing, paths = _find_missing(database, folder, paths, pages, report, remove_missing)
     if remove_missing and not remove_many:
         refuse_empty_folder(root, paths, missing)
     renamed = rename_pages(database, folder, paths, pages, missing, now, report, dry_run)
     paths = [path for path in paths if path not in renamed]
-    missing = [known for known in missing if known.slug in pages]
-    if remove_missing and not remove_many and are_most_missing(missing, pages, folder):
-        report.problems.append(many_missing(folder, missing, pages))
+    missing = missing.only(pages)
+    removed = list(missing.removed)
+    lacking = [*missing.removed, *missing.unseen]
+    if remove_missing and not remove_many and are_most_missing(lacking, pages, folder):
+        report.problems.append(many_missing(folder, lacking, pages))
         remove_missing = write_files = would_write = False
     batch = _Batch(database, now, report, dry_run, folder, overwrite)
-    files = _files_to_parse(folder, paths, pages, report, changed, progress)
+    stamps: dict[str, str] = {}
+    files = _files_to_parse(folder, paths, pages, report, changed, progress, stamps)
     for path, page in parse_files(str(root), files):
         if page is None:
             report.unchanged += 1
@@ -105,13 +118,67 @@ def import_folder(
         else:
             batch.add(page)
     batch.store()
+    if remove_many:
+        removed += missing.unseen
+        remove_pages(database, folder, missing.excluded, now, report, dry_run, here_only=True)
+    elif remove_missing:
+        keep_pages(database, missing, report, dry_run)
     if remove_missing:
-        remove_pages(database, missing, now, report, dry_run, write_files)
+        remove_pages(database, folder, removed, now, report, dry_run, ahead_stay=write_files)
+    if not dry_run:
+        _record_seen(database, folder, pages, stamps, paths, missing)
     if write_files:
+        write_again(database, missing.unwritten)
         _write_files(database, folder, now, report)
     elif would_write:
         _plan_writes(database, folder, report)
     return report
+
+
+def _find_missing(
+    database: Database,
+    folder: Folder,
+    paths: list[str],
+    pages: dict[str, PageSource],
+    report: ImportReport,
+    remove_missing: bool,
+) -> tuple[MissingPages, list[str]]:
+    """Return the pages without a file, and the paths of all files, after a second look."""
+    with database.read_transaction() as connection:
+        seen = seen_folders(connection, folder.id)
+        moving = {removal.page_id for removal in list_file_removals(connection, folder.root)}
+    with_files = {path.rpartition("/")[0] for path in paths}
+    identities = FolderIdentities(folder.root, seen, with_files)
+    missing = find_missing(pages, folder, paths, report.problems, identities, moving)
+    if not missing.removed or not (remove_missing or has_new_files(paths, pages)):
+        return missing, paths
+    missing, back = look_again(missing, folder, FolderIdentities(folder.root, seen, with_files))
+    return missing, sorted([*paths, *back])
+
+
+def _record_seen(
+    database: Database,
+    folder: Folder,
+    pages: dict[str, PageSource],
+    stamps: dict[str, str],
+    paths: list[str],
+    missing: MissingPages,
+) -> None:
+    """Record the files and folders that were seen, where they are not as they were before."""
+    known = {page.path: page for page in pages.values() if page.folder_id == folder.id}
+    news = [
+        (path, stamp)
+        for path, stamp in stamps.items()
+        if path not in known or known[path].stamp != stamp or known[path].missing
+    ]
+    with database.read_transaction() as connection:
+        seen = seen_folders(connection, folder.id)
+    identities = FolderIdentities(folder.root, seen, {path.rpartition("/")[0] for path in paths})
+    folders = identities.to_record([page.path for page in missing.unseen])
+    if news or folders:
+        with database.write_transaction() as connection:
+            record_seen_files(connection, folder.id, news)
+            record_seen_folders(connection, folder.id, folders)
 
 
 def import_jsonl(
@@ -281,8 +348,12 @@ def _files_to_parse(
     report: ImportReport,
     changed: Collection[str] | None,
     progress: Progress,
+    stamps: dict[str, str],
 ) -> Iterator[FileToParse]:
-    """Yield the files that may be parsed, each with the hash it had at the last import."""
+    """Yield the files that may be parsed, each with the hash it had at the last import.
+
+    Their stamps are added to `stamps` before they are read.
+    """
     seen: dict[str, str] = {}
     present = set(paths)
     for number, path in enumerate(paths, 1):
@@ -308,6 +379,11 @@ def _files_to_parse(
             if same_place and changed is not None and not _may_have_changed(folder, path, changed):
                 report.unchanged += 1
                 continue
+            stamp = file_stamp(f"{folder.root}/{path}")
+            if stamp is None:
+                # An editor replaces it at this moment; the next run reads it.
+                continue
+            stamps[path] = stamp
             yield path, known.source_sha256 if known and same_place else None
 
 

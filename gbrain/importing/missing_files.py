@@ -1,43 +1,118 @@
-"""Find pages of a folder whose file is gone: renamed, deleted, or on a disk that is not mounted."""
+"""Decide what it means that the file of a page is not there; delete pages whose file is deleted.
+
+What cannot be seen is not deleted. A page goes only if its file was taken out of the folder that it
+was in, is still not there at a second look, and nothing newer happened to the page.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from time import sleep
+from typing import NamedTuple
 
 from gbrain.errors import BadPage, GbrainError
-from gbrain.importing.import_report import ImportReport, PageChange
+from gbrain.importing.folder_identity import FolderIdentities
+from gbrain.importing.import_report import (
+    ImportReport,
+    MissingFile,
+    MissingReason,
+    PageChange,
+)
 from gbrain.importing.renames import apply_renames, find_renames
-from gbrain.importing.scan import ImportProblem
+from gbrain.importing.scan import ImportProblem, exclusions
 from gbrain.messages import counted
 from gbrain.store.connection import Database
-from gbrain.store.folders import Folder, PageSource, find_page_source
+from gbrain.store.folders import Folder, PageSource, find_page_source, write_file_again
 from gbrain.store.page_writer import delete_page
+from gbrain.store.remotes import forget_bases
+from gbrain.store.seen_files import record_missing_files
 from gbrain.text.slug import slug_from_path
 
-# A folder that lacks more than this many of its pages, and more than half of them, is not mounted
-# or is another branch; sync deletes nothing then.
+# An editor that saves by renaming or deleting the file leaves a gap of some milliseconds; on a
+# network disk it may be longer.
+SECOND_LOOK_SECONDS = 1.0
+# A folder that lacks more than this many of its pages, and more than half of them, is another
+# branch or was emptied by a program; sync deletes nothing then.
 _MAX_UNASKED_DELETIONS = 10
 _MAX_PATHS_SHOWN = 3
 
 
-def missing_pages(
-    pages: dict[str, PageSource], folder: Folder, paths: list[str], problems: list[ImportProblem]
-) -> list[PageSource]:
-    """Return the folder's pages whose file is gone, except below folders that cannot be read."""
+class MissingPages(NamedTuple):
+    """Pages of a folder whose file was not found.
+
+    `removed` were taken out of their folder, which is there. The folder of `unseen` ones is missing
+    or another one: it may be on a disk that is not mounted. `excluded` are no longer imported. The
+    file of `unwritten` ones was never seen since the brain was restored from a backup.
+    """
+
+    removed: list[PageSource]
+    unseen: list[PageSource]
+    excluded: list[PageSource]
+    unwritten: list[PageSource]
+
+    def only(self, slugs: Collection[str]) -> MissingPages:
+        """Return those of the pages that still have one of these slugs."""
+        return MissingPages(*([known for known in some if known.slug in slugs] for some in self))
+
+
+def find_missing(
+    pages: dict[str, PageSource],
+    folder: Folder,
+    paths: list[str],
+    problems: list[ImportProblem],
+    identities: FolderIdentities,
+    moving: Collection[int],
+) -> MissingPages:
+    """Return the folder's pages whose file is not among `paths`.
+
+    `pages` must be older than the list of files, or what was put meanwhile would seem to be gone.
+    Files with a problem and those below folders that cannot be read are not missing, nor are those
+    of pages that were renamed, `moving`, and still have their old name.
+    """
+    found = MissingPages([], [], [], [])
     present = {slug_from_path(path) for path in paths if _has_slug(path)}
     named = {p.path for p in problems}
     unread = tuple(p.path for p in problems if p.code == "cannot_read")
     if "." in unread:
-        return []
-    return [
-        known
-        for slug, known in pages.items()
-        if known.folder_id == folder.id
-        and known.source_sha256 is not None
-        and slug not in present
-        and known.path not in named
-        and not (unread and known.path.startswith(unread))
-    ]
+        return found
+    excluded = exclusions(Path(folder.root))
+    for slug, known in pages.items():
+        if known.folder_id != folder.id or known.source_sha256 is None or slug in present:
+            continue
+        if known.page_id in moving:
+            continue
+        if known.path in named or (unread and known.path.startswith(unread)):
+            continue
+        if excluded(known.path):
+            found.excluded.append(known)
+        elif not identities.was_removed(known.path):
+            found.unseen.append(known)
+        elif known.seen:
+            found.removed.append(known)
+        else:
+            found.unwritten.append(known)
+    return found
+
+
+def look_again(
+    missing: MissingPages, folder: Folder, identities: FolderIdentities
+) -> tuple[MissingPages, list[str]]:
+    """Look for removed files again after a moment; return those still missing and paths of others.
+
+    `identities` must not have looked at the folders yet.
+    """
+    sleep(SECOND_LOOK_SECONDS)
+    removed, unseen, back = [], list(missing.unseen), []
+    for known in missing.removed:
+        if os.path.lexists(f"{folder.root}/{known.path}"):
+            back.append(known.path)
+        elif identities.was_removed(known.path):
+            removed.append(known)
+        else:
+            unseen.append(known)
+    return missing._replace(removed=removed, unseen=unseen), back
 
 
 def rename_pages(
@@ -45,7 +120,7 @@ def rename_pages(
     folder: Folder,
     paths: list[str],
     pages: dict[str, PageSource],
-    missing: list[PageSource],
+    missing: MissingPages,
     now: str,
     report: ImportReport,
     dry_run: bool,
@@ -54,10 +129,10 @@ def rename_pages(
 
     A dry run only reports them.
     """
-    if not missing:
+    if not (missing.removed or missing.unseen):
         return set()
     with database.read_transaction() as connection:
-        renames = find_renames(connection, folder, paths, pages, missing)
+        renames = find_renames(connection, folder, paths, pages, missing.removed, missing.unseen)
     if not dry_run:
         renames = apply_renames(database, folder, renames, now)
     for rename in renames:
@@ -101,11 +176,12 @@ def _has_slug(path: str) -> bool:
     return True
 
 
-def refuse_empty_folder(root: Path, paths: list[str], missing: list[PageSource]) -> None:
-    """Raise BadPage when all pages of the folder would be removed at once."""
-    if missing and not paths:
+def refuse_empty_folder(root: Path, paths: list[str], missing: MissingPages) -> None:
+    """Raise BadPage when all pages of the folder would be removed, or written, at once."""
+    count = len(missing.removed) + len(missing.unseen) + len(missing.unwritten)
+    if count and not paths:
         raise BadPage(
-            f"{root} contains no pages, but the brain has {len(missing)} from it",
+            f"{root} contains no pages, but the brain has {count} from it",
             hint="Check that the disk is mounted. gbrain sync --delete deletes these pages.",
             code="vault_empty",
         )
@@ -113,16 +189,21 @@ def refuse_empty_folder(root: Path, paths: list[str], missing: list[PageSource])
 
 def remove_pages(
     database: Database,
-    missing: list[PageSource],
+    folder: Folder,
+    missing: Iterable[PageSource],
     now: str,
     report: ImportReport,
     dry_run: bool,
-    write_files: bool,
+    *,
+    ahead_stay: bool = False,
+    here_only: bool = False,
 ) -> None:
-    """Delete pages whose file is gone, except those changed in the brain meanwhile.
+    """Delete pages whose file is deleted, except those that changed in the brain meanwhile.
 
-    With `write_files` the file of such a page is written again.
+    With `ahead_stay` nothing is said about those, because their file is written again. With
+    `here_only` the deletion is not pushed to remotes, and the file may exist.
     """
+    missing = list(missing)
     if not missing:
         return
     with database.read_transaction() if dry_run else database.write_transaction() as connection:
@@ -130,7 +211,9 @@ def remove_pages(
             found = find_page_source(connection, known.slug)
             if found is None or found.path != known.path:
                 continue
-            if found.sha256 != found.source_sha256 and write_files:
+            if not here_only and os.path.lexists(f"{folder.root}/{known.path}"):
+                continue
+            if found.sha256 != found.source_sha256 and ahead_stay:
                 continue
             if found.sha256 != found.source_sha256:
                 report.problems.append(
@@ -141,7 +224,35 @@ def remove_pages(
                         "both_changed",
                     )
                 )
-            elif found.sha256 == known.sha256:
+            elif found[:4] == known[:4]:
                 report.changes.append(PageChange("delete", known.slug, known.path))
                 if not dry_run:
                     delete_page(connection, known.slug, now)
+                    if here_only:
+                        forget_bases(connection, known.slug)
+
+
+def keep_pages(
+    database: Database, missing: MissingPages, report: ImportReport, dry_run: bool
+) -> None:
+    """Report pages that stay without their file, and mark them with the reason."""
+    marks = {}
+    reasons: tuple[tuple[MissingReason, list[PageSource]], ...]
+    reasons = (("ignored", missing.excluded), ("unseen", missing.unseen))
+    for reason, pages in reasons:
+        for known in pages:
+            report.missing.append(MissingFile(known.slug, known.path, reason))
+            if known.missing != reason:
+                marks[known.page_id] = reason
+    if marks and not dry_run:
+        with database.write_transaction() as connection:
+            record_missing_files(connection, marks)
+
+
+def write_again(database: Database, missing: Collection[PageSource]) -> None:
+    """Let the files of pages that came back with a backup be written like those of new pages."""
+    if not missing:
+        return
+    with database.write_transaction() as connection:
+        for known in missing:
+            write_file_again(connection, known.page_id)

@@ -1,6 +1,7 @@
 """Recognise files that were renamed or moved inside their folder, so that pages keep their history.
 
-A renamed file is one whose text a page had whose own file is gone, or nearly that text.
+A renamed file is the file itself under another name, as its inode, size and time show, or it has
+the text, or nearly the text, of a page whose own file is gone, and of no other page.
 """
 
 from __future__ import annotations
@@ -9,25 +10,27 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
 from gbrain.errors import GbrainError
+from gbrain.importing.folder_identity import file_stamp
 from gbrain.importing.page_files import read_file
 from gbrain.store.connection import Database
+from gbrain.store.duplicates import find_duplicate_of
 from gbrain.store.folders import Folder, PageSource, take_file_removal
-from gbrain.store.history import text_with_hash
+from gbrain.store.history import others_had_text, text_with_hash
 from gbrain.store.page_writer import write_page
 from gbrain.store.pages import find_page, page_text
 from gbrain.text.page import parse_page
 from gbrain.text.similarity import have_different_dates, shingle_overlap, word_shingles
 from gbrain.text.slug import slug_from_path
 
-# The share of wording at which a new file is an edited one, unless another file is similarly
-# close. git uses one half.
-_MIN_OVERLAP = 0.6
+# The share of wording at which a new file is an edited one. Notes from one template share more than
+# half; the history of a page must not go to another note.
+_MIN_OVERLAP = 0.9
 # Every missing page is compared with every new file.
 _MAX_COMPARED = 50
 
@@ -46,7 +49,7 @@ class Rename:
 
     def renamed_source(self) -> PageSource:
         """Return which file the page comes from after the rename."""
-        return replace(self.page, slug=self.slug, path=self.path)
+        return self.page._replace(slug=self.slug, path=self.path)
 
 
 def find_renames(
@@ -54,23 +57,41 @@ def find_renames(
     folder: Folder,
     paths: Iterable[str],
     pages: Collection[str],
-    missing: list[PageSource],
+    removed: list[PageSource],
+    unseen: list[PageSource],
 ) -> list[Rename]:
     """Return the renames that explain missing pages by new files, by the new path.
 
-    `pages` are the slugs in the brain. Files that several missing pages could be are left out.
+    `pages` are the slugs in the brain. Files that several missing pages could be are left out. A
+    page that is `unseen`, because its folder is, is renamed only if its file itself is elsewhere.
     """
-    if not missing:
+    if not (removed or unseen):
         return []
     new = _new_files(paths, pages)
-    hashes = {path: sha256(data).digest() for path in new if (data := _read(folder, path))}
-    found = _match_exactly(new, hashes, missing)
-    taken = {rename.page.slug for rename in found}
-    left = {path: slug for path, slug in new.items() if slug not in {r.slug for r in found}}
-    rest = [page for page in missing if page.slug not in taken]
-    if 0 < len(rest) <= _MAX_COMPARED and 0 < len(left) <= _MAX_COMPARED:
-        found += _match_similar(connection, folder, left, rest)
+    found = _match_same_files(folder, new, [*removed, *unseen])
+    new, rest = _without(found, new, removed)
+    texts = {path: data for path in new if (data := _read(folder, path))}
+    found += _match_texts(connection, new, texts, rest)
+    new, rest = _without(found, new, removed)
+    if 0 < len(rest) <= _MAX_COMPARED and 0 < len(new) <= _MAX_COMPARED:
+        found += _match_similar(connection, new, texts, rest)
     return sorted(found, key=lambda rename: rename.path)
+
+
+def has_new_files(paths: Iterable[str], pages: Collection[str]) -> bool:
+    """Tell whether there are files that no page in the brain has."""
+    return bool(_new_files(paths, pages))
+
+
+def _without(
+    found: list[Rename], new: dict[str, str], missing: list[PageSource]
+) -> tuple[dict[str, str], list[PageSource]]:
+    """Return the new files and missing pages that are not explained yet."""
+    files, taken = {rename.path for rename in found}, {rename.page.slug for rename in found}
+    return (
+        {path: slug for path, slug in new.items() if path not in files},
+        [page for page in missing if page.slug not in taken],
+    )
 
 
 def _new_files(paths: Iterable[str], pages: Collection[str]) -> dict[str, str]:
@@ -92,38 +113,46 @@ def _read(folder: Folder, path: str) -> bytes | None:
         return None
 
 
-def _match_exactly(
-    new: Mapping[str, str], hashes: Mapping[str, bytes], missing: list[PageSource]
+def _match_same_files(
+    folder: Folder, new: Mapping[str, str], missing: list[PageSource]
 ) -> list[Rename]:
-    """Return the new files with the text of one missing page; of several, that of the same name."""
-    pages, files = defaultdict(list), defaultdict(list)
-    for page in missing:
-        pages[page.source_sha256].append(page)
-    for path, digest in hashes.items():
-        files[digest].append(path)
-    found = []
-    for digest, candidates in files.items():
-        by_name = _unique_by(candidates, _file_name)
-        owners = pages.get(digest, [])
-        if len(owners) == len(candidates) == 1:
-            found.append(Rename(owners[0], new[candidates[0]], candidates[0], edited=False))
-            continue
-        for name, page in _unique_by(owners, lambda page: _file_name(page.path)).items():
-            if name in by_name:
-                path = by_name[name]
-                found.append(Rename(page, new[path], path, edited=False))
-    return found
+    """Return the new files that are the files of missing pages, unchanged."""
+    pages = _unique_by([page for page in missing if page.stamp], lambda page: page.stamp)
+    stamps = [(path, file_stamp(f"{folder.root}/{path}")) for path in new]
+    files = _unique_by([file for file in stamps if file[1] in pages], lambda file: file[1])
+    return [
+        Rename(pages[stamp], new[path], path, edited=False) for stamp, (path, _) in files.items()
+    ]
+
+
+def _match_texts(
+    connection: sqlite3.Connection,
+    new: Mapping[str, str],
+    texts: Mapping[str, bytes],
+    missing: list[PageSource],
+) -> list[Rename]:
+    """Return the new files that have the text of one missing page, and of no other page."""
+    pages = _unique_by(missing, lambda page: page.source_sha256)
+    hashes = [(path, sha256(texts[path]).digest()) for path in new if path in texts]
+    files = _unique_by([file for file in hashes if file[1] in pages], lambda file: file[1])
+    return [
+        Rename(pages[digest], new[path], path, edited=False)
+        for digest, (path, _) in files.items()
+        if not have_different_dates(pages[digest].slug, new[path])
+        and not others_had_text(connection, pages[digest].page_id, digest)
+    ]
 
 
 def _match_similar(
     connection: sqlite3.Connection,
-    folder: Folder,
     new: Mapping[str, str],
+    texts: Mapping[str, bytes],
     missing: list[PageSource],
 ) -> list[Rename]:
-    """Return the new files that have nearly the text of one missing page, and of no other."""
-    texts = {path: data.decode(errors="replace") for path in new if (data := _read(folder, path))}
-    wording = {path: word_shingles(text) for path, text in texts.items()}
+    """Return the new files that have nearly the text of one missing page, and of no other page."""
+    wording = {
+        path: word_shingles(texts[path].decode(errors="replace")) for path in new if path in texts
+    }
     near: list[tuple[PageSource, str]] = []
     for page in missing:
         of_page = word_shingles(_file_text(connection, page))
@@ -138,8 +167,14 @@ def _match_similar(
     return [
         Rename(page, new[path], path, edited=True)
         for page, path in near
-        if path in one_page and page.slug in one_file
+        if path in one_page and page.slug in one_file and not _follows_template(connection, page)
     ]
+
+
+def _follows_template(connection: sqlite3.Connection, page: PageSource) -> bool:
+    """Tell whether another page has nearly the same text."""
+    other = find_duplicate_of(connection, page.slug)
+    return other is not None and other.words >= _MIN_OVERLAP
 
 
 def _file_text(connection: sqlite3.Connection, page: PageSource) -> str:
@@ -149,10 +184,6 @@ def _file_text(connection: sqlite3.Connection, page: PageSource) -> str:
         return ""
     text = page.source_sha256 and text_with_hash(connection, known.id, page.source_sha256)
     return text or page_text(connection, known.id)
-
-
-def _file_name(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def _unique_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, _Item]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
+from typing import Literal
 
 from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.text.slug import is_page_file, refuse_long_names
@@ -99,13 +100,31 @@ def find_page_files(root: Path, problems: list[ImportProblem]) -> tuple[list[str
     return sorted(paths), others
 
 
-def is_ignored(root: Path, path: str) -> bool:
-    """Tell whether the folder's ignore file excludes a path, or a folder that it is in."""
+Exclusion = Literal["hidden", "ignored", "linked"]
+
+
+def exclusions(root: Path) -> Callable[[str], Exclusion | None]:
+    """Return a function that tells why gbrain neither reads nor writes a path of the folder.
+
+    It returns None for files that an import finds. Others are hidden, excluded by the folder's
+    ignore file, or behind a folder that is a symbolic link.
+    """
     ignored = _ignore_rules(root)
-    parts = path.split("/")
-    return ignored(path) or any(
-        ignored("/".join(parts[:count]) + "/") for count in range(1, len(parts))
-    )
+
+    def exclusion(path: str) -> Exclusion | None:
+        if is_always_skipped(path):
+            return "hidden"
+        parents = [path[:at] for at, character in enumerate(path) if character == "/"]
+        if ignored(path) or any(ignored(f"{parent}/") for parent in parents):
+            return "ignored"
+        return "linked" if any((root / parent).is_symlink() for parent in parents) else None
+
+    return exclusion
+
+
+def is_excluded(root: Path, path: str) -> bool:
+    """Tell whether gbrain neither reads nor writes the file at this path of a folder."""
+    return exclusions(root)(path) is not None
 
 
 def _stays_inside(real_root: str, link: str) -> bool:

@@ -9,15 +9,20 @@ left in between is found by these hashes and by the file removals in the brain, 
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from errno import EXDEV
 from hashlib import sha256
 from pathlib import Path
 
 from gbrain.errors import GbrainError
 from gbrain.importing import page_files
 from gbrain.importing.file_merge import apply_import, plan_import
+from gbrain.importing.folder_identity import FolderIdentities, file_stamp
 from gbrain.importing.page_files import FileChanged
-from gbrain.importing.scan import is_always_skipped, is_ignored
+from gbrain.importing.scan import is_excluded
 from gbrain.store.connection import Database
 from gbrain.store.folders import (
     FileRemoval,
@@ -25,17 +30,22 @@ from gbrain.store.folders import (
     Folder,
     PageFile,
     file_hashes,
+    find_folder,
     find_page_file,
+    find_page_source,
     leave_folder,
     list_file_removals,
     pages_ahead_of_files,
     path_of_page,
+    paths_below,
     record_file_text,
     take_file_removal,
+    write_file_again,
 )
 from gbrain.store.history import text_with_hash
 from gbrain.store.page_writer import WriteResult
 from gbrain.store.pages import find_page, page_text
+from gbrain.store.seen_files import record_seen_files, record_seen_folders, seen_folders
 from gbrain.text.page import parse_page
 
 # Another program that saves the file again and again could otherwise keep us for ever.
@@ -59,10 +69,15 @@ def update_file(database: Database, written: WriteResult, now: str) -> WriteResu
 
 
 def write_page_file(database: Database, slug: str, now: str) -> FileResult | None:
-    """Write a page to its file, merged with what changed there; None if it belongs to no folder."""
+    """Write a page to its file, merged with what changed there; None if it has no file."""
     with database.read_transaction() as connection:
         page = find_page_file(connection, slug)
     if page is None:
+        return None
+    if os.path.isdir(page.folder.root) and is_excluded(Path(page.folder.root), page.path):
+        if page.source_sha256 is None:
+            with database.write_transaction() as connection:
+                leave_folder(connection, page.page_id)
         return None
     shown = str(Path(page.folder.root, page.path))
     try:
@@ -77,6 +92,8 @@ def write_page_file(database: Database, slug: str, now: str) -> FileResult | Non
 def import_page_file(database: Database, page: PageFile, now: str) -> bool:
     """Import the page's file if it changed; return whether it did. Files that fail are left."""
     try:
+        if is_excluded(Path(page.folder.root), page.path):
+            return False
         existing = page_files.read_file(page_files.page_file(page.folder.root, page.path))
         if existing is None or sha256(existing).digest() in (page.sha256, page.source_sha256):
             return False
@@ -115,12 +132,9 @@ def _write_until_in_step(database: Database, slug: str, now: str) -> FileResult 
         existing = page_files.read_file(target)
         try:
             if existing is None:
-                if page.source_sha256 is None and _is_left_out(page):
-                    with database.write_transaction() as connection:
-                        leave_folder(connection, page.page_id)
-                    return None
-                if page.source_sha256 is not None:
-                    _refuse_empty_folder(page.folder.root)
+                _refuse_unseen_folder(
+                    database, page.folder.root, page.path, had_file=page.source_sha256 is not None
+                )
                 page_files.create_file(target, data)
             elif sha256(existing).digest() not in (page.sha256, page.source_sha256):
                 done = _import_changed_file(database, page, existing, now) or done
@@ -129,33 +143,49 @@ def _write_until_in_step(database: Database, slug: str, now: str) -> FileResult 
                 page_files.replace_file(target, existing, data)
         except FileChanged:
             continue
-        _record(database, page)
+        _record(database, page, target)
         return done
     raise GbrainError(
         "another program keeps changing the file", hint=_SYNC_LATER, code="cannot_write"
     )
 
 
-def _record(database: Database, page: PageFile) -> None:
-    if page.sha256 == page.source_sha256:
+def _record(database: Database, page: PageFile, target: Path) -> None:
+    """Record the file as it is now, in step with the page."""
+    stamp = file_stamp(str(target))
+    with database.read_transaction() as connection:
+        known = find_page_source(connection, page.slug)
+        seen = seen_folders(connection, page.folder.id)
+    if stamp is None or (known and (known.source_sha256, known.stamp) == (page.sha256, stamp)):
         return
+    folders = FolderIdentities(page.folder.root, seen, {page.path.rpartition("/")[0]}).to_record()
     with database.write_transaction() as connection:
         # The page may have been written, renamed or deleted by another process meanwhile.
         if path_of_page(connection, page.page_id, page.folder.root) == page.path:
             record_file_text(connection, page.page_id, page.folder.id, page.sha256)
+            record_seen_files(connection, page.folder.id, [(page.path, stamp)])
+            record_seen_folders(connection, page.folder.id, folders)
 
 
-def _is_left_out(page: PageFile) -> bool:
-    """Tell whether an import would skip the file of a new page, so that sync would delete it."""
-    return is_always_skipped(page.path) or is_ignored(Path(page.folder.root), page.path)
+def _refuse_unseen_folder(database: Database, root: str, path: str, *, had_file: bool) -> None:
+    """Raise GbrainError if a folder above `path` is not the one that gbrain has seen.
 
-
-def _refuse_empty_folder(root: str) -> None:
-    """Raise GbrainError if a folder that had files is empty."""
-    if not os.listdir(root):
+    It may be on a disk that is not mounted, and so may an empty folder of a page that `had_file`.
+    """
+    with database.read_transaction() as connection:
+        folder = find_folder(connection, root)
+        seen = seen_folders(connection, folder.id) if folder else {}
+        other = FolderIdentities(root, seen).first_other(path)
+        if folder and other is not None:
+            # A copy of the folder has its files.
+            known = paths_below(connection, folder, other)
+            hidden = not any(os.path.isfile(f"{root}/{each}") for each in known)
+        else:
+            hidden = had_file and not os.listdir(root)
+    if hidden:
         raise GbrainError(
-            f"the folder {root} is empty",
-            hint="Check that the disk is mounted.",
+            f"the folder that had {path} cannot be seen",
+            hint="Check that its disk is mounted.",
             code="vault_empty",
         )
 
@@ -198,7 +228,9 @@ def remove_page_file(
 def _finish_removal(database: Database, removal: FileRemoval, use_trash: bool) -> FileResult:
     path = str(Path(removal.root, removal.path))
     try:
-        return replace(_remove_or_move(database, removal, use_trash), path=path)
+        # What another machine deleted can be taken back here without gbrain.
+        trash = use_trash or removal.from_elsewhere
+        return replace(_remove_or_move(database, removal, trash), path=path)
     except GbrainError as error:
         reason = f"{error.message}. {error.hint}"
     except OSError as error:
@@ -207,39 +239,91 @@ def _finish_removal(database: Database, removal: FileRemoval, use_trash: bool) -
 
 
 def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -> FileResult:
-    """Move the file to the page's new path, or remove it if its text is in the history.
+    """Move the file to the page's new path, or remove it; its text is in the history.
 
-    A text that the brain never had stays where it is; the next sync imports it. `use_trash` moves
-    the file of a deleted page to the trash.
+    Only the very file that the page had: another one, or one with another text, stays where it is,
+    and the next sync imports it. `use_trash` moves the file of a deleted page to the trash.
     """
+    kept = "It is another file by now, so it is kept; gbrain sync imports it."
     target = page_files.page_file(removal.root, removal.path)
+    excluded = is_excluded(Path(removal.root), removal.path)
     # The file that a link leads to is another page's; a renamed page gets a separate file.
-    was_link = page_files.remove_link(removal.root, removal.path)
-    existing = None if was_link else page_files.read_file(target)
+    was_link = not excluded and page_files.remove_link(removal.root, removal.path)
+    existing = None if was_link or excluded else page_files.read_file(target)
     with database.read_transaction() as connection:
         moved_to = path_of_page(connection, removal.page_id, removal.root)
-        known = existing is not None and (
-            sha256(existing).digest() == removal.sha256
-            or text_with_hash(connection, removal.page_id, sha256(existing).digest()) is not None
+        is_same = existing is not None and _is_file_of_removal(
+            connection, removal, existing, file_stamp(str(target))
         )
         has_other_files = bool(file_hashes(connection, removal.root))
-    if existing is None and not was_link and has_other_files:
-        # Else the file would be there again, and its page, once the disk is mounted.
-        _refuse_empty_folder(removal.root)
     done = FileResult("", "removed")
-    if existing is not None:
+    if excluded:
+        done = FileResult("", "kept", "Its file is excluded from imports, so it is kept.")
+    elif existing is None and not was_link:
+        # Else the file would be there again, and its page, once the disk is mounted.
+        _refuse_unseen_folder(database, removal.root, removal.path, had_file=has_other_files)
+    elif existing is not None:
         new = page_files.page_file(removal.root, moved_to) if moved_to else None
-        if new is None or not page_files.move_file(target, new):
-            try:
-                if not known:
-                    raise FileChanged
+        try:
+            if not is_same:
+                raise FileChanged
+            if new is None or not _move_file(target, new, existing):
                 page_files.remove_file(target, existing, use_trash=use_trash and new is None)
-            except FileChanged:
-                message = "It was changed meanwhile, so it is kept; gbrain sync imports it."
-                done = FileResult("", "kept", message)
+        except FileChanged:
+            done = FileResult("", "kept", kept)
     with database.write_transaction() as connection:
         take_file_removal(connection, removal.root, removal.path)
+        if done.outcome == "kept" and moved_to:
+            write_file_again(connection, removal.page_id)
     return done
+
+
+def _move_file(target: Path, new: Path, existing: bytes) -> bool:
+    """Move a file to its new path; return False if the old one is still to be removed."""
+    try:
+        return page_files.move_file(target, new)
+    except OSError as error:
+        if error.errno != EXDEV:
+            raise
+    # The new path is on another disk.
+    with suppress(FileChanged):
+        page_files.create_file(new, existing)
+    return False
+
+
+def _is_file_of_removal(
+    connection: sqlite3.Connection, removal: FileRemoval, existing: bytes, stamp: str | None
+) -> bool:
+    """Tell whether a file is the one to remove: a new one may have the same text, as of a template.
+
+    Its text must be in the history.
+    """
+    return (
+        sha256(existing).digest() == removal.sha256
+        and removal.stamp in (None, stamp)
+        and text_with_hash(connection, removal.page_id, removal.sha256) is not None
+    )
+
+
+def look_at_file(database: Database, slug: str, may_write: Callable[[str], bool]) -> None:
+    """Record the file of a page as it is now, if it has a text of the page.
+
+    Call it before the page is deleted or renamed: only the file as it is then goes with it.
+    """
+    with database.read_transaction() as connection:
+        page = find_page_file(connection, slug)
+    if page is None or not may_write(page.folder.root):
+        return
+    with suppress(OSError, GbrainError):
+        target = page_files.page_file(page.folder.root, page.path)
+        stamp, data = file_stamp(str(target)), page_files.read_file(target)
+        if stamp is None or data is None:
+            return
+        digest = sha256(data).digest()
+        with database.write_transaction() as connection:
+            if text_with_hash(connection, page.page_id, digest) is not None:
+                record_file_text(connection, page.page_id, page.folder.id, digest)
+                record_seen_files(connection, page.folder.id, [(page.path, stamp)])
 
 
 # --- what was left unfinished ----------------------------------------------------------------

@@ -282,6 +282,9 @@ def import_report_document(report: ImportReport, *, dry_run: bool) -> Document:
         "merged": report.merged,
         "files_written": report.written,
         "conflicts": report.conflicts,
+        "missing": [
+            {"slug": each.slug, "path": each.path, "reason": each.reason} for each in report.missing
+        ],
         "problems": [
             {"path": p.path, "code": p.code, "reason": p.reason, "hint": p.hint}
             for p in report.problems

@@ -148,12 +148,14 @@ def apply_page(
     *,
     folder_id: int | None = None,
     with_file: bool = False,
+    restored: bool = False,
 ) -> Outcome:
     """Bring one page into the brain, and return what that did.
 
     `base` is what both sides had in common last, and `past` are texts of the page that the shared
     store has or had. A new page belongs to the folder `folder_id`; `with_file` says that the file
-    of a page that is deleted is to be removed.
+    of a page that is deleted is to be removed. In a brain that was `restored` from a backup since
+    the last pull, a page that is deleted there is a conflict: it came back with the backup.
     """
     slug, theirs = incoming.slug, incoming.base.sha256
     ours = _our_side(connection, slug)
@@ -164,7 +166,9 @@ def apply_page(
     )
     if ours.sha256 == theirs:
         outcome: Outcome = "same"
-    elif ours.sha256 == common or (was_pushed and conflict is None):
+    elif (ours.sha256 == common or (was_pushed and conflict is None)) and not (
+        restored and ours.page and incoming.page is None
+    ):
         outcome = _take(connection, incoming, ours.page, now, folder_id, with_file)
     elif theirs == common or (conflict is None and _had_later(connection, ours, theirs, common)):
         outcome = "ahead"
@@ -196,7 +200,7 @@ def _take(
     with_file: bool,
 ) -> Outcome:
     if incoming.page is None:
-        delete_page(connection, incoming.slug, now, with_file=with_file)
+        delete_page(connection, incoming.slug, now, with_file=with_file, from_elsewhere=True)
         return "deleted"
     page = _at_path(incoming.page, ours)
     write_page(connection, page, now, folder_id=None if ours else folder_id, enqueue=False)
@@ -233,7 +237,10 @@ def _merge(
         base = text_with_hash(connection, ours.id, common) if common else None
         if base is None and common:
             base = next((text.content for text in past if text.sha256 == common), None)
-        merged = merge_page(theirs, base, page_text(connection, ours.id))
+        merged = None
+        # Texts without a common base may be those of different people.
+        if base is not None or theirs.wing == ours.wing:
+            merged = merge_page(theirs, base, page_text(connection, ours.id))
         if merged:
             if merged.sha256 != ours.sha256:
                 # Their text is a version of its own, as the text of a merged file is.

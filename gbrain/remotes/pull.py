@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import GbrainError
 from gbrain.importing.parse_worker import TextParser, TextToParse
-from gbrain.importing.scan import ImportProblem
+from gbrain.importing.scan import ImportProblem, is_excluded
+from gbrain.importing.write_through import look_at_file
 from gbrain.remotes.contact import Contact
 from gbrain.remotes.incoming import (
     IncomingPage,
@@ -34,6 +36,7 @@ from gbrain.store.postgres.pages import (
 from gbrain.store.postgres.vectors import ModelKey
 from gbrain.store.remotes import (
     SharedChange,
+    is_restored,
     page_bases,
     record_bases,
     record_complete_pull,
@@ -246,11 +249,19 @@ def apply_rows(
         hashes = {chunk.hash for each in incoming if each.page for chunk in each.page.chunks}
         missing = _without_vector(connection, model, hashes)
     past, vectors = _fetch(contact, wanted, model, missing)
+    for each in incoming:
+        if each.page is None:
+            look_at_file(database, each.slug, files.may_write)
     with database.write_transaction() as connection:
         folder_id = files.new_page_folder(connection)
+        restored = is_restored(connection, remote)
         for each in incoming:
             file = find_page_file(connection, each.slug)
-            with_file = file is not None and files.may_write(file.folder.root)
+            with_file = (
+                file is not None
+                and files.may_write(file.folder.root)
+                and not is_excluded(Path(file.folder.root), file.path)
+            )
             outcome = apply_page(
                 connection,
                 remote,
@@ -260,6 +271,7 @@ def apply_rows(
                 now,
                 folder_id=folder_id,
                 with_file=with_file,
+                restored=restored,
             )
             report.add(each.slug, outcome)
             if outcome == "deleted" and file and with_file:

@@ -57,10 +57,14 @@ class BackupResult(NamedTuple):
 
 
 class RestoreResult(NamedTuple):
-    """Result of a restore: number of pages, and the path of the previous brain, if any."""
+    """Result of a restore: number of pages, and the path of the previous brain, if any.
+
+    An `older` brain has to be marked as restored once it is upgraded.
+    """
 
     pages: int
     kept: Path | None
+    older: bool
 
 
 def backup_brain(
@@ -175,11 +179,14 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
     make_brain_folder(path.parent)
     refuse_hard_links(path)
     with _copy_intact(source, path.parent) as (copy, temporary):
+        older = copy.execute("PRAGMA user_version").fetchone()[0] < SCHEMA_VERSION
+        if not older:
+            mark_restored(copy)
         pages: int = copy.execute("SELECT count(*) FROM pages").fetchone()[0]
         if not path.exists():
             copy.close()
             _place_copy(temporary, path)
-            return RestoreResult(pages, None)
+            return RestoreResult(pages, None, older)
         kept = _unused_name(path, moment)
         with explain_errors(path):
             try:
@@ -194,7 +201,18 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
                 with closing(brain):
                     copy_brain(brain, kept, check=False)
                     _overwrite_brain(brain, copy, kept)
-        return RestoreResult(pages, kept)
+        return RestoreResult(pages, kept, older)
+
+
+def mark_restored(connection: sqlite3.Connection) -> None:
+    """Let pages of a restored brain stay that were deleted after the backup, here or elsewhere.
+
+    Files that are missing are written again, removals that waited are forgotten, and what another
+    machine deleted is a conflict.
+    """
+    connection.execute("DELETE FROM page_files")
+    connection.execute("DELETE FROM file_removals")
+    connection.execute("INSERT OR IGNORE INTO restored_remotes SELECT id FROM remotes")
 
 
 def _check_integrity(copy: sqlite3.Connection, target: Path) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gbrain.errors import BadPage
+from gbrain.store.seen_files import forget_file, forget_files, record_with_file
 
-_SELECT_SOURCES = "SELECT slug, path, sha256, source_sha256, vault_id FROM pages"
+_SELECT_SOURCES = (
+    "SELECT slug, path, sha256, source_sha256, vault_id, id, page_id IS NOT NULL, stamp, missing "
+    "FROM pages LEFT JOIN page_files ON page_id = id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +27,22 @@ class Folder:
     root: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageSource:
-    """Which file a page came from; `source_sha256` is the file's hash at its last import."""
+class PageSource(NamedTuple):
+    """Which file a page came from; `source_sha256` is the file's hash at its last import.
+
+    `seen` says that gbrain has seen the file since the brain was restored, `stamp` how it was then,
+    and `missing` why its page was not deleted although it was not there at the last sync.
+    """
 
     slug: str
     path: str
     sha256: bytes
     source_sha256: bytes | None
     folder_id: int | None
+    page_id: int
+    seen: bool
+    stamp: str | None
+    missing: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +172,7 @@ def forget_folder(connection: sqlite3.Connection, folder: Folder) -> int:
 
     Files that are still to be removed stay so: else their pages would return with the folder.
     """
+    forget_files(connection, folder.id)
     pages = connection.execute(
         "UPDATE pages SET vault_id = NULL, source_sha256 = NULL WHERE vault_id = ?", (folder.id,)
     ).rowcount
@@ -174,6 +186,17 @@ def folder_paths(connection: sqlite3.Connection, folder: Folder) -> list[str]:
         "SELECT path FROM pages WHERE vault_id = ? ORDER BY path", (folder.id,)
     )
     return [row[0] for row in rows]
+
+
+def paths_below(connection: sqlite3.Connection, folder: Folder, path: str) -> Iterator[str]:
+    """Yield the paths of pages that have a file below a path of the folder ("" is its root)."""
+    start = f"{path}/" if path else ""
+    rows = connection.execute(
+        "SELECT path FROM pages WHERE vault_id = ? AND source_sha256 IS NOT NULL "
+        "AND path >= ? AND path < ?",
+        (folder.id, start, f"{start}\U0010ffff"),
+    )
+    yield from (row[0] for row in rows)
 
 
 def page_sources(connection: sqlite3.Connection) -> dict[str, PageSource]:
@@ -220,10 +243,16 @@ def record_written_files(
     Only for pages that came from this folder: a page added by hand belongs to it once it is
     imported.
     """
+    files = list(files)
     connection.executemany(
         "UPDATE pages SET source_sha256 = sha256 WHERE path = ? AND sha256 = ? "
         "AND vault_id = (SELECT id FROM vaults WHERE root = ?)",
         ((path, digest, root) for path, digest in files),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO page_files (page_id) SELECT id FROM pages WHERE path = ? "
+        "AND vault_id = (SELECT id FROM vaults WHERE root = ?)",
+        ((path, root) for path, _ in files),
     )
 
 
@@ -272,6 +301,7 @@ def record_file_text(
         "UPDATE pages SET source_sha256 = ?, vault_id = ? WHERE id = ?",
         (sha256, folder_id, page_id),
     )
+    record_with_file(connection, page_id)
 
 
 def wait_for_folder(connection: sqlite3.Connection, slug: str) -> None:
@@ -292,9 +322,15 @@ def add_waiting_pages(connection: sqlite3.Connection, folder_id: int) -> None:
 
 def leave_folder(connection: sqlite3.Connection, page_id: int) -> None:
     """Let the page live in the brain only."""
+    forget_file(connection, page_id)
     connection.execute(
         "UPDATE pages SET vault_id = NULL, source_sha256 = NULL WHERE id = ?", (page_id,)
     )
+
+
+def write_file_again(connection: sqlite3.Connection, page_id: int) -> None:
+    """Let the file of a page be written as if it were new."""
+    connection.execute("UPDATE pages SET source_sha256 = NULL WHERE id = ?", (page_id,))
 
 
 def add_file_removal(

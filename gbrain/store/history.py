@@ -183,6 +183,16 @@ def text_with_hash(connection: sqlite3.Connection, page_id: int, sha256: bytes) 
     return decompress_version(content)
 
 
+def others_had_text(connection: sqlite3.Connection, page_id: int, sha256: bytes) -> bool:
+    """Return whether another page has or had a text with this hash, as of a template."""
+    row = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM pages WHERE sha256 = ?2 AND id <> ?1) OR "
+        "EXISTS (SELECT 1 FROM versions WHERE sha256 = ?2 AND page_id <> ?1)",
+        (page_id, sha256),
+    ).fetchone()
+    return bool(row[0])
+
+
 def latest_version_with_hash(
     connection: sqlite3.Connection, page_id: int, sha256: bytes | None
 ) -> int:

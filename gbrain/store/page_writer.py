@@ -10,9 +10,16 @@ from typing import Literal
 from gbrain.config import Settings
 from gbrain.errors import Conflict
 from gbrain.store import chunks, indexed_text
-from gbrain.store.folders import FileResult, add_file_removal, folder_root, take_file_removal
+from gbrain.store.folders import (
+    FileResult,
+    add_file_removal,
+    folder_root,
+    record_file_text,
+    take_file_removal,
+)
 from gbrain.store.history import last_deleted, last_version, record_change, save_version
 from gbrain.store.pages import StoredPage, find_page, require_page
+from gbrain.store.seen_files import record_with_file
 from gbrain.text.page import QuestionSource, authored_questions, derive_questions
 from gbrain.text.slug import fold_name
 from gbrain.text.unspaced import index_text
@@ -68,10 +75,8 @@ def write_page(
         )
     if old and old.sha256 == page.sha256 and old.path == page.path:
         if from_file and (old.source_sha256 != page.sha256 or old.folder_id != folder_id):
-            connection.execute(
-                "UPDATE pages SET source_sha256 = ?, vault_id = ? WHERE id = ?",
-                (page.sha256, folder_id, old.id),
-            )
+            assert folder_id is not None
+            record_file_text(connection, old.id, folder_id, page.sha256)
         return WriteResult(page.slug, current, "unchanged")
     if from_file:
         owner, source = folder_id, page.sha256
@@ -131,6 +136,8 @@ def write_page(
         assert cursor.lastrowid is not None
         page_id = cursor.lastrowid
     record_change(connection, page_id, version)
+    if from_file:
+        record_with_file(connection, page_id)
     indexed_text.add_page(
         connection,
         page_id,
@@ -183,10 +190,12 @@ def delete_page(
     *,
     expected_version: int | None = None,
     with_file: bool = False,
+    from_elsewhere: bool = False,
 ) -> StoredPage:
     """Delete a page and return it as it was; its text stays in the history.
 
-    `with_file` records that its file is to be removed.
+    `with_file` records that its file is to be removed, and `from_elsewhere` that another machine
+    deleted the page, so that the file goes to the trash.
     """
     old = require_page(connection, slug)
     if expected_version is not None and expected_version != old.version:
@@ -196,7 +205,10 @@ def delete_page(
             code="version_conflict",
         )
     if with_file and old.folder_id is not None:
-        add_file_removal(connection, old.folder_id, old.path, old.id, old.source_sha256)
+        add_file_removal(
+            connection, old.folder_id, old.path, old.id, old.source_sha256,
+            from_elsewhere=from_elsewhere,
+        )  # fmt: skip
     save_version(connection, old, now, "deleted")
     record_change(connection, old.id, old.version, deleted=True)
     remove_page_rows(connection, old.id)

@@ -211,6 +211,15 @@ def record_complete_pull(
         "UPDATE remotes SET pulled_at = ?, vector_sequence = max(vector_sequence, ?) WHERE id = ?",
         (now, vector_sequence, remote.id),
     )
+    connection.execute("DELETE FROM restored_remotes WHERE remote_id = ?", (remote.id,))
+
+
+def is_restored(connection: sqlite3.Connection, remote: Remote) -> bool:
+    """Return whether the brain was restored from a backup since the last complete pull."""
+    row = connection.execute(
+        "SELECT 1 FROM restored_remotes WHERE remote_id = ?", (remote.id,)
+    ).fetchone()
+    return row is not None
 
 
 # --- pages -----------------------------------------------------------------------------------
@@ -243,6 +252,11 @@ def record_bases(
         "version = excluded.version, sha256 = excluded.sha256 WHERE version <= excluded.version",
         [(remote.id, slug, base.version, base.sha256) for slug, base in bases],
     )
+
+
+def forget_bases(connection: sqlite3.Connection, slug: str) -> None:
+    """Forget what the brain and its remotes had in common of a page, so that they keep it."""
+    connection.execute("DELETE FROM remote_pages WHERE slug = ?", (slug,))
 
 
 def has_shared_pages(connection: sqlite3.Connection, remote: Remote) -> bool:

@@ -387,10 +387,12 @@ CREATE TABLE remote_changes (
 """
 
 # The order of all writes (`version` is the one written) and deletions (the last one); times cannot
-# give it, because clocks are set back. How the file of each page, and the folders of these files,
-# were when gbrain last saw them: without a row a file has not been seen since the brain came from a
-# backup. `missing` says why a page without a file was not deleted. A removal names its folder by
-# its path, so that it outlives a folder that is forgotten.
+# give it, because clocks are set back.
+# How the file of each page, and the folders of these files, were when gbrain last saw them. Without
+# a row a file was not seen since the brain came from a backup; `missing` says why a page without a
+# file was not deleted.
+# The remotes that were not pulled from since the brain came from a backup.
+# A removal names its folder by its path, so that it outlives a folder that is forgotten.
 TABLES_16 = """
 CREATE TABLE changes (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -418,6 +420,9 @@ CREATE TABLE page_folders (
     identity TEXT NOT NULL,
     PRIMARY KEY (vault_id, path)
 ) WITHOUT ROWID;
+CREATE TABLE restored_remotes (
+    remote_id INTEGER PRIMARY KEY REFERENCES remotes(id) ON DELETE CASCADE
+);
 ALTER TABLE file_removals RENAME TO file_removals_15;
 CREATE TABLE file_removals (
     root TEXT NOT NULL,

@@ -37,7 +37,7 @@ def test_a_moved_folder_is_in_step_after_one_command(run, notes: Path, brain_pat
     synced = run("sync", "--no-embed", "--json").json
     assert (synced["changes"], synced["problems"], synced["unchanged"]) == ([], [], 2)
     assert state(brain_path) == before
-    assert run("folders").stdout == f"{new}\t2\t\twritten\tdefault\n"
+    assert run("folders").stdout == f"{new}\t2\t\twritten\tdefault\t\n"
     assert run("capture", "Met Bo.", "--to", "a").exit_code == 0
     assert "Met Bo." in (new / "a.md").read_text()
 
@@ -66,10 +66,17 @@ def test_a_brain_on_another_machine_writes_files_again(run, notes: Path, brain_p
     shutil.rmtree(notes)
     _file().unlink()
     assert run("folders", "list", "--json").json["folders"] == [
-        {"folder": str(notes), "pages": 2, "exists": False, "writable": False, "default": False}
-    ]
+        {
+            "folder": str(notes),
+            "pages": 2,
+            "missing": 0,
+            "exists": False,
+            "writable": False,
+            "default": False,
+        }
+    ]  # fmt: skip
     run("folders", "move", notes, there)
-    assert run("folders").stdout == f"{there}\t2\t\twritten\tdefault\n"
+    assert run("folders").stdout == f"{there}\t2\t\twritten\tdefault\t\n"
 
 
 def test_a_folder_imported_twice_is_one_after_the_move(run, notes: Path) -> None:
@@ -78,7 +85,7 @@ def test_a_folder_imported_twice_is_one_after_the_move(run, notes: Path) -> None
     assert run("import", new, "--no-embed", "--json").json["created"] == 1
     shutil.rmtree(notes)
     assert run("folders", "move", notes, new, "--json").json["found"] == 2
-    assert run("folders").stdout == f"{new}\t3\t\twritten\tdefault\n"
+    assert run("folders").stdout == f"{new}\t3\t\twritten\tdefault\t\n"
     assert run("sync", "--no-embed", "--json").json["unchanged"] == 3
 
 
@@ -86,7 +93,7 @@ def test_a_folder_without_the_files_is_refused(run, notes: Path, tmp_path: Path)
     (empty := tmp_path / "empty").mkdir()
     refused = run("folders", "move", notes, empty, "--json")
     assert (refused.exit_code, refused.error["code"]) == (1, "no_folder")
-    assert refused.error["hint"] == "Give the folder that contains a.md."
+    assert refused.error["hint"] == "Give the folder that contains a.md, or copy the files first."
     unknown = run("folders", "move", empty, notes, "--json")
     assert unknown.error["hint"] == f"Its folders are: {notes}."
     assert run("folders", "move", notes, tmp_path / "nowhere", "--json").exit_code == 1

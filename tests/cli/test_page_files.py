@@ -142,8 +142,8 @@ def test_a_page_deleted_without_its_disk_does_not_come_back(run, notes: Path):
     deleted = run("delete", "a", "--quiet")
     assert (deleted.exit_code, deleted.stderr) == (
         1,
-        f"Cannot delete {notes}/a.md: the folder {notes} is empty. Check that the disk is mounted. "
-        "The page is deleted; gbrain sync deletes the file once that is possible.\n",
+        f"Cannot delete {notes}/a.md: the folder that had a.md cannot be seen. Check that its disk "
+        "is mounted. The page is deleted; gbrain sync deletes the file once that is possible.\n",
     )
     notes.rmdir()
     away.rename(notes)

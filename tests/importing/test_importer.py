@@ -269,12 +269,6 @@ def test_hidden_folders_and_ignored_files_are_left_out(brain: Brain, vault: Path
     assert slugs(brain) == ["a", "dir/b", "drafts/keep", "logseq/bakery"]
 
 
-def test_sync_deletes_pages_of_files_ignored_later(brain: Brain, vault: Path) -> None:
-    brain.import_folder(vault)
-    write(vault, {".gbrainignore": "a.md\n"})
-    assert did(brain.import_folder(vault, remove_missing=True)) == [("delete", "a")]
-
-
 @pytest.mark.parametrize(
     "rules", [b"!\n", b"a\\\n", b"[\n", b"[]-[]\n", b"\xff\xfe\n", b"/\n", b"\\\n"]
 )

@@ -100,13 +100,56 @@ def test_files_that_could_be_two_pages_are_no_renames(brain: Brain, notes: Path)
         write(notes / f"{name}.md", "# The same\n")
     sync(brain, notes)
     for name in ("one", "two"):
-        (notes / f"{name}.md").rename(notes / f"{name}-new.md")
+        write(notes / f"{name}-new.md", "# The same\n")
+        (notes / f"{name}.md").unlink()
     assert sorted(did(sync(brain, notes))) == [
         ("create", "one-new", None),
         ("create", "two-new", None),
         ("delete", "one", None),
         ("delete", "two", None),
     ]
+
+
+def test_files_that_are_moved_unchanged_are_told_apart_by_themselves(
+    brain: Brain, notes: Path
+) -> None:
+    for name in ("one", "two"):
+        write(notes / f"{name}.md", "# The same\n")
+    sync(brain, notes)
+    for name in ("one", "two"):
+        (notes / f"{name}.md").rename(notes / f"{name}-new.md")
+    assert did(sync(brain, notes)) == [
+        ("rename", "one-new", "one"), ("rename", "two-new", "two"),
+    ]  # fmt: skip
+
+
+TEMPLATE = "# Meeting\n\n" + "\n".join(f"Question {n} of the agenda, and who:" for n in range(9))
+
+
+@pytest.mark.parametrize("other", [True, False], ids=["beside others", "alone"])
+def test_a_new_note_of_a_template_gets_no_other_history(
+    brain: Brain, notes: Path, other: bool
+) -> None:
+    if other:
+        write(notes / "meeting-1.md", f"{TEMPLATE}\nAnn and Bo.\n")
+    write(notes / "meeting-2.md", f"{TEMPLATE}\nA secret of Cy, told over a long dinner in May.\n")
+    sync(brain, notes)
+    (notes / "meeting-2.md").unlink()
+    write(notes / "meeting-3.md", f"{TEMPLATE}\nDi and Ed.\n")
+    assert sorted(did(sync(brain, notes))) == [
+        ("create", "meeting-3", None), ("delete", "meeting-2", None),
+    ]  # fmt: skip
+
+
+def test_an_unfilled_template_that_others_had_is_no_rename(brain: Brain, notes: Path) -> None:
+    for name in ("one", "two"):
+        write(notes / f"{name}.md", TEMPLATE)
+        sync(brain, notes)
+    write(notes / "one.md", f"{TEMPLATE}\nFilled.\n")
+    sync(brain, notes)
+    (notes / "two.md").unlink()
+    write(notes / "three.md", TEMPLATE)
+    assert sorted(did(sync(brain, notes))) == [("create", "three", None), ("delete", "two", None)]
 
 
 def test_the_next_daily_note_is_not_a_rename(brain: Brain, notes: Path) -> None:

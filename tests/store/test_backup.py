@@ -63,7 +63,7 @@ def test_a_second_restore_in_the_same_second_keeps_both(brain_path: Path, copy: 
 
 def test_a_backup_is_restored_where_no_brain_exists(copy: Path, tmp_path: Path) -> None:
     target = tmp_path / "new folder" / "brain.db"
-    assert restore_brain(target, copy, MOMENT, 1) == (1, None)
+    assert restore_brain(target, copy, MOMENT, 1) == (1, None, False)
     assert slugs(target) == ["old"]
     assert target.stat().st_mode & 0o777 == 0o600
 
