@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Annotated
 
@@ -35,23 +36,35 @@ def ui(
 
     Search as you type, read, edit, and see links and history. The page is served to this computer
     only, until you press Ctrl-C, and it requests nothing from elsewhere. Open the
-    address within a minute; it works only once.
+    address within a minute; it works only once. The browser gets it from a private file, because
+    others could read it on its command line. A browser that may not read this file, as some from
+    snap or flatpak, shows an error: copy the printed address into it.
     """
     read_only = read_only or may_only_read(db)
     open_brain = partial(Brain.open, db, read_only=read_only)
     # A missing or damaged file is reported before a browser opens.
     open_brain().close()
     from gbrain.server.http import HttpOptions, Listening, serve_http
+    from gbrain.server.redirect_file import redirect_file
+    from gbrain.server.tokens import CODE_SECONDS
 
-    def announce(listening: Listening) -> None:
-        address = f"{listening.url}#code={listening.authenticator.issue_code()}"
-        screen.write(address)
-        opened = False
-        if not no_browser:
-            import webbrowser
+    with ExitStack() as stack:
 
-            opened = webbrowser.open(address)
-        what = "Press Ctrl-C to stop." if opened else "Open this address in your browser."
-        screen.say(what)
+        def announce(listening: Listening) -> None:
+            address = f"{listening.url}#code={listening.authenticator.issue_code()}"
+            screen.write(address)
+            opened = False
+            if not no_browser:
+                import webbrowser
 
-    serve_http(open_brain, HttpOptions(port=port, read_only=read_only, load_model=True), announce)
+                with suppress(OSError):
+                    file = stack.enter_context(redirect_file(address, CODE_SECONDS))
+                    opened = webbrowser.open(file.as_uri())
+            if opened:
+                screen.say("If the browser shows an error, copy this address into it.")
+                screen.say("Press Ctrl-C to stop.")
+            else:
+                screen.say("Open this address in your browser.")
+
+        options = HttpOptions(port=port, read_only=read_only, load_model=True)
+        serve_http(open_brain, options, announce)

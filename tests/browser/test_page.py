@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from gbrain.server.redirect_file import redirect_file
+
 # A served brain; see conftest.py.
 Served = Any
 
@@ -126,8 +128,10 @@ def open_page(served: Served, browser: Any) -> Iterator[Open]:
 def test_the_address_works_once(served: Served, browser: Any) -> None:
     context = browser.new_context()
     page = context.new_page()
-    page.goto(served.address)
-    page.wait_for_selector(".list .hit")
+    # As gbrain ui hands it over.
+    with redirect_file(served.address, 60) as file:
+        page.goto(file.as_uri())
+        page.wait_for_selector(".list .hit")
     assert page.url == served.url
     other_tab = context.new_page()
     other_tab.goto(served.url)

@@ -1,0 +1,67 @@
+"""A private file that leads a browser to an address.
+
+The command line of a program can be read by every user of the machine while it runs. A browser that
+is given this file there, instead of an address with a secret in it, reads the secret itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from html import escape
+from pathlib import Path
+from secrets import token_hex
+from threading import Timer
+
+from gbrain.paths import make_folder, state_folder
+from gbrain.store.atomic_files import process_is_alive
+
+# Neither a script nor a request of another kind: only the browser itself moves on.
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={address}">
+<title>gbrain</title>
+<p><a href="{address}">Open the brain</a></p>
+"""
+
+
+@contextmanager
+def redirect_file(address: str, seconds: float) -> Iterator[Path]:
+    """Yield a file that leads to an address; it is deleted after so many seconds, or at the end.
+
+    Raises OSError if it cannot be written.
+    """
+    folder = state_folder() / "ui"
+    make_folder(folder)
+    # The folder may be older than this program, and of other permissions.
+    folder.chmod(0o700)
+    _remove_leftovers(folder)
+    file = folder / f"{os.getpid()}-{token_hex(8)}.html"
+    handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    timer = Timer(seconds, _remove, (file,))
+    timer.daemon = True
+    try:
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.write(_PAGE.format(address=escape(address)))
+        timer.start()
+        yield file
+    finally:
+        timer.cancel()
+        _remove(file)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Delete the files of processes that were killed."""
+    for left in folder.glob("*.html"):
+        owner = left.name.partition("-")[0]
+        if owner.isdecimal() and not process_is_alive(int(owner)):
+            _remove(left)
+
+
+def _remove(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink()
