@@ -201,8 +201,8 @@ def _embed_chunks(slug: str | None, continue_switch: bool, brain: Brain) -> bool
     """Embed a few chunks, of the page `slug` if it is given; return whether more may be due."""
     if brain.read_only:
         return False
-    if slug and brain.count_due_jobs() and brain.find(slug):
-        # Another caller may delete the page in this moment.
+    if slug and brain.count_due_jobs():
+        # Another caller may have deleted the page; its slug may be a name of several others.
         with suppress(NotFound):
             return brain.embed(slug, limit=_CHUNKS_OF_NEW_PAGE).done > 0
     limit = _CHUNKS_BETWEEN_CALLS
