@@ -49,7 +49,7 @@ class LimitedBrain(Brain):
         skip_sync(copy.connection)
         super().__init__(copy)
         self._is_open = True
-        self.embed_new_chunks()
+        self._complete_vectors()
 
     @classmethod
     def open_within(cls, path: str | Path | None, limits: Scope, *, read_only: bool) -> Self:
@@ -104,9 +104,20 @@ class LimitedBrain(Brain):
             self._copy.update(source, target, timestamp())
         self._data_version = version
         if self._is_open:
-            # Else a chunk that a hidden page has too would be known by its vector, which is there
-            # before anything was embedded.
-            self.embed_new_chunks()
+            self._complete_vectors()
+
+    def _complete_vectors(self) -> None:
+        """Embed new chunks, or copy their vectors from the brain if they are many.
+
+        If those of a few new chunks were copied, a chunk that a hidden page has too would be known
+        by its vector, which is there before anything was embedded.
+        """
+        self.embed_new_chunks()
+        with (
+            self._whole.database.read_transaction() as source,
+            self.database.write_transaction() as target,
+        ):
+            store.copy_vectors(source, target, timestamp())
 
     def image(self, name: str, written: str) -> tuple[str, bytes]:
         # A page could name an image that belongs to a page outside of the limits.

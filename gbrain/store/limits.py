@@ -18,7 +18,7 @@ from gbrain.errors import GbrainError
 from gbrain.store import chunk_slots, indexed_text
 from gbrain.store.chunks import last_chunk_id
 from gbrain.store.guards import GuardedDatabase
-from gbrain.store.jobs import enqueue_missing
+from gbrain.store.jobs import enqueue_missing, missing_hashes
 from gbrain.store.page_writer import remove_page_rows
 from gbrain.store.scope import page_condition
 from gbrain.store.settings import brain_identity
@@ -152,19 +152,17 @@ class CopiedPage(NamedTuple):
     """A page of the copy: its number there, and what is shown of it, oldest version first."""
 
     number: int
-    wing: str
-    sha256: bytes
     versions: list[ShownVersion]
 
     @property
     def version(self) -> int:
         """Return the number of its current version in the brain."""
-        return self.versions[-1].last_version
+        return self.versions[-1].version
 
     def shown_number(self, version: int) -> int | None:
         """Return the number in the copy of a version of the brain; None if it is hidden."""
         for shown in self.versions:
-            if shown.version <= version <= shown.last_version:
+            if shown.version == version:
                 return shown.number
         return None
 
@@ -188,13 +186,15 @@ class LimitedCopy:
 
     def forget(self, slug: str) -> None:
         """Compare the page again with the next update: how one of its versions ended changed."""
-        self._stamps.pop(self._ids.get(slug, 0), None)
+        page_id = self._ids.get(slug)
+        if page_id is not None:
+            self._stamps[page_id] = self._stamps[page_id]._replace(version=0)
 
     def update(self, source: sqlite3.Connection, target: sqlite3.Connection, now: str) -> None:
         """Update the copy `target` from the brain `source`.
 
-        Rows of pages whose visible part is unchanged stay as they are: their order, which decides
-        between equal results, must not tell that something hidden happened.
+        Pages get their numbers by slug: those of the brain, whose order decides between equal
+        results, depend on hidden pages.
         """
         within = page_condition(self._limits)
         stamps = {
@@ -205,29 +205,24 @@ class LimitedCopy:
                 within.values,
             )
         }
-        fresh: dict[int, CopiedPage] = {}
-        numbers = {page_id: page.number for page_id, page in self._pages.items()}
-        for page_id, stamp in stamps.items():
-            if stamp != self._stamps.get(page_id):
-                *_, versions = self._history.lives(source, page_id, stamps.__contains__)
-                page = CopiedPage(numbers.get(page_id, 0), stamp.wing, stamp.sha256, versions)
-                if not _looks_same(page, self._pages.get(page_id)):
-                    fresh[page_id] = page
-                self._pages[page_id] = page
+        gone = [page_id for page_id in self._pages if stamps.get(page_id) != self._stamps[page_id]]
+        fresh = [page_id for page_id in stamps if stamps[page_id] != self._stamps.get(page_id)]
         # All of them before the first is copied: pages may have exchanged their names.
-        for page_id in numbers.keys() & (fresh.keys() | (self._pages.keys() - stamps.keys())):
-            remove_page_rows(target, numbers[page_id])
-            _remove_history(target, numbers[page_id])
-        self._pages = {page_id: self._pages[page_id] for page_id in stamps}
-        for page_id, page in fresh.items():
-            number = _copy_page(source, target, page_id, page)
-            self._pages[page_id] = page._replace(number=number)
-            _copy_versions(source, target, page_id, number, page.versions)
+        for page_id in gone:
+            number = self._pages.pop(page_id).number
+            remove_page_rows(target, number)
+            target.execute("DELETE FROM versions WHERE page_id = ?", (number,))
+            target.execute("DELETE FROM changes WHERE page_id = ?", (number,))
+        for page_id in fresh:
+            *_, versions = self._history.runs(source, page_id, stamps.__contains__)
+            number = _copy_page(source, target, page_id, versions)
+            _copy_versions(source, target, page_id, number, versions)
+            self._pages[page_id] = CopiedPage(number, versions)
         self._stamps = stamps
         self._ids = {stamp.slug: page_id for page_id, stamp in stamps.items()}
         self._copy_deleted(source, target)
         _copy_settings(source, target)
-        _copy_vectors(source, target, now)
+        _copy_model(source, target, now)
 
     def _copy_deleted(self, source: sqlite3.Connection, target: sqlite3.Connection) -> None:
         """Copy what was deleted since the last update, if its last version was visible."""
@@ -238,34 +233,27 @@ class LimitedCopy:
         ).fetchall()
         for sequence, page_id, version in deletions:
             self._last_change = sequence
-            for life in self._history.lives(source, page_id, self._stamps.__contains__):
-                if life[-1].last_version == version and life[-1].ending == "deleted":
-                    _copy_versions(source, target, page_id, self._next_deleted_id, life)
+            for run in self._history.runs(source, page_id, self._stamps.__contains__):
+                if (run[-1].version, run[-1].ending) == (version, "deleted"):
+                    _copy_versions(source, target, page_id, self._next_deleted_id, run)
                     self._next_deleted_id += 1
 
 
-def _looks_same(page: CopiedPage, before: CopiedPage | None) -> bool:
-    """Return whether a page has the same rows in the copy as before."""
-
-    def rows(each: CopiedPage) -> object:
-        return each._replace(versions=[v._replace(last_version=0) for v in each.versions])
-
-    return before is not None and rows(page) == rows(before)
-
-
 def _copy_page(
-    source: sqlite3.Connection, target: sqlite3.Connection, page_id: int, copied: CopiedPage
+    source: sqlite3.Connection,
+    target: sqlite3.Connection,
+    page_id: int,
+    versions: list[ShownVersion],
 ) -> int:
     """Copy a page with its chunks, names, tags, links and questions; return its number there."""
     row = source.execute(f"SELECT {_PAGE_COLUMNS} FROM pages WHERE id = ?", (page_id,)).fetchone()
     page = dict(zip(_PAGE_COLUMNS.split(", "), row, strict=True)) | {
-        "version": copied.versions[-1].number,
-        "created_at": copied.versions[0].written_at,
-        "updated_at": copied.versions[-1].written_at,
+        "version": versions[-1].number,
+        "created_at": versions[0].written_at,
     }
     number = target.execute(
-        f"INSERT INTO pages (id, {_PAGE_COLUMNS}) VALUES (?, {_marks(_PAGE_COLUMNS)})",
-        (copied.number or None, *page.values()),
+        f"INSERT INTO pages ({_PAGE_COLUMNS}) VALUES ({_marks(_PAGE_COLUMNS)})",
+        tuple(page.values()),
     ).lastrowid
     assert number is not None
     indexed_text.add_page(target, number, [page[name] for name in indexed_text.PAGE_COLUMNS])
@@ -317,7 +305,7 @@ def _copy_versions(
     for shown in versions:
         changes = [(order.get((shown.version, 0)), 0)]
         if shown.ending == "deleted":
-            changes.append((order.get((shown.last_version, 1)), 1))
+            changes.append((order.get((shown.version, 1)), 1))
         target.executemany(
             "INSERT INTO changes (sequence, page_id, version, deleted) VALUES (?, ?, ?, ?)",
             [(n, number, shown.number, deleted) for n, deleted in changes if n is not None],
@@ -341,12 +329,6 @@ def _copy_versions(
         )
 
 
-def _remove_history(target: sqlite3.Connection, number: int) -> None:
-    """Remove the versions of a page of the copy, and their place in the order of changes."""
-    target.execute("DELETE FROM versions WHERE page_id = ?", (number,))
-    target.execute("DELETE FROM changes WHERE page_id = ?", (number,))
-
-
 def _copy_settings(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
     """Copy the settings and the active model, so that the copy ranks as the brain does."""
     select = "SELECT key, value FROM config WHERE key NOT IN (?, ?, ?, ?) ORDER BY key"
@@ -360,8 +342,8 @@ def _copy_settings(source: sqlite3.Connection, target: sqlite3.Connection) -> No
         target.execute("UPDATE _sqlite_migrations SET applied_at = ?", (identity,))
 
 
-def _copy_vectors(source: sqlite3.Connection, target: sqlite3.Connection, now: str) -> None:
-    """Copy the active model, and the vectors of all chunks of the copy that have one."""
+def _copy_model(source: sqlite3.Connection, target: sqlite3.Connection, now: str) -> None:
+    """Copy the active model, and queue the chunks of the copy that have no vector."""
     space = active_space(source)
     if space is None:
         return
@@ -376,19 +358,22 @@ def _copy_vectors(source: sqlite3.Connection, target: sqlite3.Connection, now: s
             f"INSERT INTO embedding_models ({columns}) VALUES ({_marks(columns)})",
             source.execute(f"SELECT {columns} FROM embedding_models WHERE active").fetchone(),
         )
-    missing = [
-        row[0]
-        for row in target.execute(
-            "SELECT DISTINCT hash FROM chunks WHERE NOT EXISTS "
-            f"(SELECT 1 FROM {space.vectors} AS v WHERE v.model_id = ? AND v.hash = chunks.hash)",
-            (space.model_id,),
-        )
-    ]
+    target.execute("DELETE FROM embedding_jobs")
+    enqueue_missing(target, space, now)
+
+
+def copy_vectors(source: sqlite3.Connection, target: sqlite3.Connection, now: str) -> None:
+    """Copy the vectors of the active model that chunks of the copy lack and the brain has."""
+    space = active_space(source)
+    if space is None or active_space(target) != space:
+        return
+    missing = missing_hashes(target, space)
     for start in range(0, len(missing), _VECTORS_AT_ONCE):
         some = missing[start : start + _VECTORS_AT_ONCE]
         store_vectors(target, space, vectors_by_hash(source, space, some))
-    target.execute("DELETE FROM embedding_jobs")
-    enqueue_missing(target, space, now)
+    if missing:
+        target.execute("DELETE FROM embedding_jobs")
+        enqueue_missing(target, space, now)
 
 
 @cache

@@ -1,10 +1,11 @@
 """The history of pages as a user sees it for whom only some versions exist.
 
 A version is visible if it was within the limits itself: its slug, and the wing that its own path
-and text gave it. What is visible is numbered as if the other versions had never been written, so
-that no number, order or ending tells of them; a number never changes, because earlier versions
-never do. A deletion divides the versions of a page into lives. A life is shown while its last
-version is visible: a page that left the limits takes its history along.
+and text gave it. A run of visible versions of a page without a hidden one or a deletion between
+them looks like a page of its own: what happened to a page while it was hidden, even that it was the
+same page, is hidden too. A run is shown if it is still there, or ended with a deletion; a page that
+leaves the limits takes it along. Versions are numbered as if the hidden ones had never been
+written. A number never changes, because what comes later does not count.
 """
 
 from __future__ import annotations
@@ -21,13 +22,11 @@ from gbrain.types import Scope
 class ShownVersion(NamedTuple):
     """A visible version; `number` is the one that is shown, `version` that of the brain.
 
-    `ending` is None for the text that the page has now. `last_version` is the number in the brain
-    of the last version in a row that has the same text and name, with only hidden ones in between.
+    `ending` is None for the text that the page has now.
     """
 
     number: int
     version: int
-    last_version: int
     slug: str
     written_at: str
     ended_at: str | None
@@ -57,26 +56,48 @@ class VisibleHistory:
         self._limits = limits
         self._within: dict[tuple[int, int], bool] = {}
 
-    def lives(
+    def runs(
         self, connection: sqlite3.Connection, page_id: int, is_current: Callable[[int], bool]
     ) -> Iterator[list[ShownVersion]]:
-        """Yield the visible versions of each life of a page that is shown, oldest first."""
-        rows = _related_rows(connection, page_id)
-        visible = {
-            row[:2]
-            for row in rows
-            if (is_current(row.page_id) if row.ending is None else self._is_within(connection, row))
-        }
-        numbers = _number_visible(rows, visible)
-        life: list[_Row] = []
-        for row in rows:
+        """Yield the runs of a page that are shown, each with its versions, the oldest first."""
+        run: list[ShownVersion] = []
+        for row, number in self._number(_related_rows(connection, page_id), connection, is_current):
             if row.page_id != page_id:
                 continue
-            life.append(row)
+            if number is None:
+                run = []
+                continue
+            run.append(
+                ShownVersion(
+                    number, row.version, row.slug, row.written_at, row.ended_at, row.ending
+                )
+            )
             if row.ending in (None, "deleted"):
-                if row[:2] in visible:
-                    yield _show(life, visible, numbers)
-                life = []
+                yield run
+                run = []
+
+    def _number(
+        self, rows: list[_Row], connection: sqlite3.Connection, is_current: Callable[[int], bool]
+    ) -> Iterator[tuple[_Row, int | None]]:
+        """Yield each version with its number, or None if it is hidden.
+
+        It is the next one after those of the run and those that were visible under the slug before.
+        """
+        of_run: dict[int, int] = {}
+        under_slug: dict[str, int] = {}
+        for row in rows:
+            visible = (
+                is_current(row.page_id) if row.ending is None else self._is_within(connection, row)
+            )
+            before = of_run.pop(row.page_id, 0)
+            if not visible:
+                yield row, None
+                continue
+            number = 1 + max(before, under_slug.get(row.slug, 0))
+            under_slug[row.slug] = number
+            if row.ending != "deleted":
+                of_run[row.page_id] = number
+            yield row, number
 
     def _is_within(self, connection: sqlite3.Connection, row: _Row) -> bool:
         key = (row.page_id, row.version)
@@ -139,67 +160,3 @@ def _related_rows(connection: sqlite3.Connection, page_id: int) -> list[_Row]:
         pages |= new_pages
     # A version has a higher number than those before it, of its page and under its slug.
     return sorted(rows, key=lambda row: row[:2])
-
-
-def _number_visible(rows: list[_Row], visible: set[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """Return the shown number of each visible version; see `last_version` for the rule."""
-    numbers: dict[tuple[int, int], int] = {}
-    under_slug: dict[str, int] = {}
-    # Of each page that lives: its last visible version, and whether hidden ones came after it.
-    last: dict[int, _Row] = {}
-    hidden_since: set[int] = set()
-    for row in rows:
-        page_id = row.page_id
-        if row[:2] in visible:
-            before = last.get(page_id)
-            if before and page_id in hidden_since and _is_same(before, row):
-                number = numbers[before[:2]]
-            else:
-                number = 1 + max(numbers[before[:2]] if before else 0, under_slug.get(row.slug, 0))
-            numbers[row[:2]] = under_slug[row.slug] = number
-            last[page_id] = row
-            hidden_since.discard(page_id)
-        else:
-            hidden_since.add(page_id)
-        if row.ending == "deleted":
-            last.pop(page_id, None)
-            hidden_since.discard(page_id)
-    return numbers
-
-
-def _show(
-    life: list[_Row], visible: set[tuple[int, int]], numbers: dict[tuple[int, int], int]
-) -> list[ShownVersion]:
-    """Return the visible versions of a life; the end of each is the next one that is visible."""
-    shown: list[ShownVersion] = []
-    following = [*life[1:], None]
-    for row, after in zip(life, following, strict=True):
-        if row[:2] not in visible:
-            continue
-        number = numbers[row[:2]]
-        first, start = row.version, row.written_at
-        if shown and shown[-1].number == number:
-            same = shown.pop()
-            first, start = same.version, same.written_at
-        elif shown and shown[-1].ended_at is None:
-            # The version that ended it is hidden.
-            ended = shown[-1]
-            ending = "replaced" if ended.slug == row.slug else "renamed"
-            shown[-1] = ended._replace(ended_at=row.written_at, ending=ending)
-        shown_end = after is None or after[:2] in visible
-        shown.append(
-            ShownVersion(
-                number,
-                first,
-                row.version,
-                row.slug,
-                start,
-                row.ended_at if shown_end else None,
-                row.ending if shown_end else None,
-            )
-        )
-    return shown
-
-
-def _is_same(before: _Row, row: _Row) -> bool:
-    return (before.slug, before.path, before.sha256) == (row.slug, row.path, row.sha256)
