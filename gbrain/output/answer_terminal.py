@@ -9,7 +9,6 @@ from pathlib import Path
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.constrain import Constrain
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
@@ -29,6 +28,7 @@ from gbrain.output.answer_text import (
     without_title,
 )
 from gbrain.output.screen import console, isolate_rtl, open_pager
+from gbrain.output.terminal_markdown import TerminalMarkdown
 from gbrain.text.snippet import MARK_OFF, MARK_ON, shorten
 from gbrain.types import Answer, Budget, Candidate, ContextChunk, Hit
 
@@ -252,7 +252,7 @@ def _show_context(
 ) -> None:
     from gbrain.text.citations import Citation
 
-    shown = None
+    shown, markdown = None, TerminalMarkdown()
     for chunk in context:
         text, headings = without_title(chunk)
         about = (chunk.date, " › ".join(headings), chunk.role, f"{chunk.tokens} tokens")
@@ -265,7 +265,7 @@ def _show_context(
             screen.print(Padding(facts, (0, 0, 0, _INDENT)))
         text = printable(text.replace("\r\n", "\n")).strip("\n")
         source = Text(str(Citation(chunk.slug, chunk.lines, chunk.hash)), style="cyan dim")
-        body = Group(Markdown(text), source)
+        body = Group(markdown.render(text), source)
         screen.print(Constrain(Padding(body, (0, 0, 1, _INDENT)), _MAX_WIDTH))
     dropped = f", {counted(len(budget.dropped), 'chunk')} left out" if budget.dropped else ""
     screen.print(
@@ -283,4 +283,4 @@ def show_page(text: str, *, pager: bool = True) -> None:
     with open_pager(screen, wanted=pager):
         for line in about:
             screen.print(Text(printable(line.lstrip("\ufeff")), style="dim"))
-        screen.print(Markdown(printable(body.replace("\r\n", "\n"))))
+        screen.print(TerminalMarkdown().render(printable(body.replace("\r\n", "\n"))), crop=False)

@@ -9,25 +9,13 @@ from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
+from gbrain.output.bounded_markdown import STEPS, TooComplex, markdown_parser, parse_bounded
+from gbrain.output.code_colours import CodeColours
 from gbrain.text.dialects import find_comments, is_attachment
 from gbrain.text.links import PAGE_FILE_ENDING, resolve_page_link
 from gbrain.text.markdown import MAX_NESTING_DEPTH, Structure
 from gbrain.text.slug import fold_name
 from gbrain.text.timeline import entry_day
-
-# Longer pages are shown as plain text: rendering them takes seconds.
-MAX_RENDERED_CHARACTERS = 200_000
-# A block of hostile code this long takes up to 0.3 s to colour, and all of a page at most four
-# times that; the rest of its code stays plain.
-MAX_COLOURED_CHARACTERS = 5_000
-MAX_COLOURED_PAGE_CHARACTERS = 20_000
-# Named one by one: a page chooses the language, and Pygments' lexers for C, C++, Java, Kotlin,
-# Make, Nix and TypeScript are slow for some texts (2,000 newlines as Java: 0.3 s).
-_COLOURED_LANGUAGES = frozenset(
-    "bash console css diff docker go html ini javascript js json lua php py python rb ruby rust "
-    "sh shell sql swift toml xml yaml yml zsh".split()
-)
-_LONGEST_LANGUAGE_NAME = 20
 
 _STATIC = Path(__file__).parent.parent / "server" / "static"
 
@@ -71,10 +59,14 @@ class PageMarkup(Protocol):
 
 def render_page(renderer: Any, markup: PageMarkup, body: str, structure: Structure) -> str:
     """Return the HTML of a page's body, without `%%comments%%`."""
-    if len(body) > MAX_RENDERED_CHARACTERS:
-        return f"<pre>{escape(body)}</pre>"
     renderer.options["highlight"] = _code_colouring()
-    return str(renderer.render(_hide_comments(body, structure), {"markup": markup}))
+    text = _hide_comments(body, structure)
+    environment: dict[str, Any] = {"markup": markup}
+    try:
+        tokens = parse_bounded(renderer, text, environment)
+        return str(renderer.renderer.render(tokens, renderer.options, environment))
+    except TooComplex:
+        return f"<pre>{escape(text)}</pre>"
 
 
 def _hide_comments(body: str, structure: Structure) -> str:
@@ -98,10 +90,7 @@ def heading_id(heading: str) -> str:
 
 def markdown_renderer() -> Any:
     """Return a Markdown renderer that links pages and shows HTML tags in a page as text."""
-    from markdown_it import MarkdownIt
-
-    renderer = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING_DEPTH})
-    renderer.enable(["table", "strikethrough"])
+    renderer = markdown_parser(html=False, max_nesting=MAX_NESTING_DEPTH)
     renderer.inline.ruler.before("link", "wiki_link", _parse_wiki_link)
     renderer.core.ruler.push("adapt_tokens", _adapt_tokens)
     renderer.add_render_rule("wiki_link", _render_wiki_link)
@@ -113,30 +102,21 @@ def markdown_renderer() -> Any:
 
 
 def _code_colouring() -> Callable[[str, str, str], str]:
-    """Return a function that colours the code of one page, until its limit is reached.
+    """Return a function that colours the code of one page.
 
     It returns HTML with the classes of Pygments, or "", which leaves the code as it is.
     """
-    left = MAX_COLOURED_PAGE_CHARACTERS
+    colours = CodeColours()
 
     def colour(code: str, language: str, _: str) -> str:
-        nonlocal left
-        name = language.lower()[:_LONGEST_LANGUAGE_NAME]
-        if name not in _COLOURED_LANGUAGES or len(code) > min(left, MAX_COLOURED_CHARACTERS):
+        lexer = colours.lexer_for(code, language)
+        if lexer is None:
             return ""
         from pygments import highlight
 
-        left -= len(code)
-        return str(highlight(code, _lexer(name), _formatter()))
+        return str(highlight(code, lexer, _formatter()))
 
     return colour
-
-
-@cache
-def _lexer(name: str) -> Any:
-    from pygments.lexers import get_lexer_by_name
-
-    return get_lexer_by_name(name, stripnl=False)
 
 
 @cache
@@ -182,6 +162,7 @@ def _render_wiki_link(_: Any, tokens: Any, number: int, __: Any, env: Any) -> st
     # A title is easier to read than a path.
     name = title if "/" in target and title else target
     shown = escape(meta["label"] or " > ".join(filter(None, (name, heading))))
+    env[STEPS].spend_on_address(len(shown) + len(slug or ""))
     if slug is None:
         if is_attachment(target):
             return f"<em>{shown}</em>"

@@ -9,7 +9,8 @@ import random
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from re import _constants as ops  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -17,6 +18,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import gbrain
+from gbrain.output.code_colours import COLOURED_LANGUAGES
 
 FUNCTIONS = frozenset("compile match fullmatch search split sub subn findall finditer".split())
 REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT)
@@ -263,8 +265,69 @@ def _sample_of(op: Any, given: Any, rng: random.Random) -> str:
     return ""
 
 
+# --- lexers that colour code --------------------------------------------------------------------
+
+# Of the six texts that attack a repeat: one that ends in a mismatch, and one of many starts.
+ATTACKS_ON_REPEAT = (1, 4)
+
+
+def lexer_attacks(language: str, size: int) -> Iterator[tuple[Any, tuple[str, ...], str]]:
+    """Yield (lexer, states, code) that could make the lexer of a language slow."""
+    from pygments.lexers import get_lexer_by_name
+
+    lexer = get_lexer_by_name(language)
+    states_of: dict[tuple[str, int], str] = {}
+    for state, rules in getattr(lexer, "_tokens", {}).items():
+        for match, *_ in rules:
+            pattern = getattr(match, "__self__", None)
+            if isinstance(pattern, re.Pattern):
+                states_of.setdefault((pattern.pattern, pattern.flags & ~re.UNICODE), state)
+    for (pattern, flags), state in states_of.items():
+        states = ("root",) if state == "root" else ("root", state)
+        for number, text in enumerate(attacks(FoundPattern(language, pattern, flags), size)):
+            if number % 6 in ATTACKS_ON_REPEAT:
+                yield lexer, states, text + "\n"
+    for unit in CODE_UNITS:
+        yield lexer, ("root",), unit * (size // len(unit)) + "\n"
+        yield lexer, ("root",), "a=" + unit * (size // len(unit)) + "\n"
+
+
+CODE_UNITS = (
+    *"[*`<(|>\n \t#=:-@&%$~^.,;/{}'\"\\a0é知",
+    *("![ <!-- <? <% ${ a: a( a= <<A /* // r' f\" %w( <a </ url( a- b' \\\n a\n".split(" ")),
+)
+
+
+def colour(lexer: Any, states: tuple[str, ...], code: str) -> None:
+    """Read code with a lexer that is in the given states."""
+    from pygments.lexer import ExtendedRegexLexer, RegexLexer
+
+    if isinstance(lexer, RegexLexer) and not isinstance(lexer, ExtendedRegexLexer):
+        # Some lexers have a method of their own, which takes no states.
+        for _ in RegexLexer.get_tokens_unprocessed(lexer, code, states):
+            pass
+    for _ in lexer.get_tokens(code):
+        pass
+
+
+def attack_lexers(size: int, languages: Iterable[str]) -> None:
+    """Run the lexers of languages on their attacks; the last line printed names one that hangs."""
+    texts = 0
+    for language in languages:
+        for lexer, states, code in lexer_attacks(language, size):
+            print(f"{language} {states}: {code[:40]!r}", flush=True)
+            with suppress(IndexError):
+                # In a state that is never the last one.
+                colour(lexer, states, code)
+            texts += 1
+    print(f"{texts} texts")
+
+
 def main() -> None:
     """Run every pattern on its attacks; the last line printed names one that hangs."""
+    if sys.argv[1] == "lexers":
+        attack_lexers(int(sys.argv[2]), sys.argv[3:] or sorted(COLOURED_LANGUAGES))
+        return
     size, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
     texts = 0
     for found in patterns()[0]:

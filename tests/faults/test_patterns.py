@@ -3,6 +3,10 @@
     python tests/faults/patterns.py SIZE [SEED]
 
 runs each on texts made to slow it down; the last line printed names the one that hangs.
+
+    python tests/faults/patterns.py lexers SIZE [LANGUAGE...]
+
+does the same with the lexers that colour code.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from pathlib import Path
 
 import pytest
 from patterns import FoundPattern, attacks, nested_repeats, patterns
+
+from gbrain.output.code_colours import MAX_COLOURED_CHARACTERS, MAX_COLOURED_PAGE_CHARACTERS
 
 # Built from constants of the package, or from a text of limited length.
 BUILT_AT_RUN_TIME = {
@@ -73,5 +79,20 @@ def test_no_text_makes_a_pattern_hang(size: str) -> None:
     done = subprocess.run(
         [sys.executable, program, size], capture_output=True, text=True, timeout=200
     )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith(" texts")
+
+
+@pytest.mark.parametrize(
+    "size",
+    [MAX_COLOURED_CHARACTERS, pytest.param(MAX_COLOURED_PAGE_CHARACTERS, marks=pytest.mark.slow)],
+)
+def test_no_code_makes_a_lexer_hang(size: int) -> None:
+    """All of it takes half a minute; one code block of systemd takes many."""
+    program = str(Path(__file__).with_name("patterns.py"))
+    done = subprocess.run(
+        [sys.executable, program, "lexers", str(size)],
+        capture_output=True, text=True, timeout=200 if size < 10_000 else 3000,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].endswith(" texts")

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gbrain.brain import Brain
-from gbrain.output.page_html import MAX_COLOURED_CHARACTERS, MAX_RENDERED_CHARACTERS
+from gbrain.output.bounded_markdown import MAX_RENDERED_CHARACTERS
+from gbrain.output.code_colours import MAX_COLOURED_CHARACTERS
 from gbrain.output.site import render_site
 
 SIGNS = "<>&\"'[]()!`*_#|\\ \na:x/-~^%"
