@@ -16,7 +16,7 @@ from gbrain.importing.import_report import Action, ImportReport, PageChange
 from gbrain.importing.missing_files import (
     MissingPages,
     are_most_missing,
-    find_missing,
+    find_absent,
     keep_pages,
     look_again,
     many_missing,
@@ -147,12 +147,11 @@ def _find_missing(
     with database.read_transaction() as connection:
         seen = seen_folders(connection, folder.id)
         moving = {removal.page_id for removal in list_file_removals(connection, folder.root)}
+    absent = find_absent(pages, folder, paths, report.problems, moving)
+    if not absent or not (remove_missing or has_new_files(paths, pages)):
+        return MissingPages([], [], [], []), paths
     with_files = {path.rpartition("/")[0] for path in paths}
-    identities = FolderIdentities(folder.root, seen, with_files)
-    missing = find_missing(pages, folder, paths, report.problems, identities, moving)
-    if not missing.removed or not (remove_missing or has_new_files(paths, pages)):
-        return missing, paths
-    missing, back = look_again(missing, folder, FolderIdentities(folder.root, seen, with_files))
+    missing, back = look_again(absent, folder, FolderIdentities(folder.root, seen, with_files))
     return missing, sorted([*paths, *back])
 
 

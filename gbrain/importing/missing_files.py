@@ -57,62 +57,59 @@ class MissingPages(NamedTuple):
         return MissingPages(*([known for known in some if known.slug in slugs] for some in self))
 
 
-def find_missing(
+def find_absent(
     pages: dict[str, PageSource],
     folder: Folder,
     paths: list[str],
     problems: list[ImportProblem],
-    identities: FolderIdentities,
     moving: Collection[int],
-) -> MissingPages:
+) -> list[PageSource]:
     """Return the folder's pages whose file is not among `paths`.
 
     `pages` must be older than the list of files, or what was put meanwhile would seem to be gone.
-    Files with a problem and those below folders that cannot be read are not missing, nor are those
+    Files with a problem and those below folders that cannot be read are not absent, nor are those
     of pages that were renamed, `moving`, and still have their old name.
     """
-    found = MissingPages([], [], [], [])
     present = {slug_from_path(path) for path in paths if _has_slug(path)}
     named = {p.path for p in problems}
     unread = tuple(p.path for p in problems if p.code == "cannot_read")
     if "." in unread:
-        return found
+        return []
+    return [
+        known
+        for slug, known in pages.items()
+        if known.folder_id == folder.id
+        and known.source_sha256 is not None
+        and slug not in present
+        and known.page_id not in moving
+        and known.path not in named
+        and not (unread and known.path.startswith(unread))
+    ]
+
+
+def look_again(
+    absent: list[PageSource], folder: Folder, identities: FolderIdentities
+) -> tuple[MissingPages, list[str]]:
+    """Look for absent files again after a moment; return what they are, and the paths of the rest.
+
+    Those that were missing at the last sync are not waited for. `identities` must not have looked at the folders yet.
+    """
+    found, back = MissingPages([], [], [], []), []
     excluded = exclusions(Path(folder.root))
-    for slug, known in pages.items():
-        if known.folder_id != folder.id or known.source_sha256 is None or slug in present:
-            continue
-        if known.page_id in moving:
-            continue
-        if known.path in named or (unread and known.path.startswith(unread)):
-            continue
+    if any(known.missing is None and not excluded(known.path) for known in absent):
+        sleep(SECOND_LOOK_SECONDS)
+    for known in absent:
         if excluded(known.path):
             found.excluded.append(known)
+        elif os.path.lexists(f"{folder.root}/{known.path}"):
+            back.append(known.path)
         elif not identities.was_removed(known.path):
             found.unseen.append(known)
         elif known.seen:
             found.removed.append(known)
         else:
             found.unwritten.append(known)
-    return found
-
-
-def look_again(
-    missing: MissingPages, folder: Folder, identities: FolderIdentities
-) -> tuple[MissingPages, list[str]]:
-    """Look for removed files again after a moment; return those still missing and paths of others.
-
-    `identities` must not have looked at the folders yet.
-    """
-    sleep(SECOND_LOOK_SECONDS)
-    removed, unseen, back = [], list(missing.unseen), []
-    for known in missing.removed:
-        if os.path.lexists(f"{folder.root}/{known.path}"):
-            back.append(known.path)
-        elif identities.was_removed(known.path):
-            removed.append(known)
-        else:
-            unseen.append(known)
-    return missing._replace(removed=removed, unseen=unseen), back
+    return found, back
 
 
 def rename_pages(

@@ -103,6 +103,9 @@ def _parse_file(root: str, file: FileToParse) -> ParsedFile:
         if imported_hash is not None and sha256(data).digest() == imported_hash:
             return path, None
         return path, parse_page(path, data)
+    except FileNotFoundError:
+        # An editor replaces it at this moment; the next run reads it.
+        return path, None
     except OSError as error:
         return path, GbrainError(
             f"cannot be read: {error.strerror}",

@@ -108,6 +108,28 @@ def test_an_editor_may_rename_the_file_away_while_it_saves(
     assert len(brain.history("a")) == 2
 
 
+@pytest.mark.parametrize("step", ["before its stamp", "before it is read"])
+def test_a_file_that_vanishes_while_it_is_read_is_left_for_later(
+    brain: Brain, notes: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    write(notes / "a.md", "# Saved\n")
+
+    def look_too_late(path: str) -> object:
+        if not path.endswith("a.md"):
+            return real(path)
+        (notes / "a.md").rename(notes / "a.tmp")
+        return real(path) if step == "before its stamp" else "1 2 3"
+
+    real = importer.file_stamp
+    monkeypatch.setattr(importer, "file_stamp", look_too_late)
+    report = sync(brain, notes)
+    assert (did(report), report.problems) == ([], [])
+    monkeypatch.undo()
+    brain.allow_writing(notes)
+    (notes / "a.tmp").rename(notes / "a.md")
+    assert did(sync(brain, notes)) == [("update", "a")]
+
+
 def test_a_file_that_returns_before_its_page_is_deleted_keeps_it(
     brain: Brain, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
