@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from gbrain.brain.base import timestamp
 from gbrain.brain.pages import PageMethods
@@ -18,6 +18,7 @@ from gbrain.types import Progress, no_progress
 if TYPE_CHECKING:
     from gbrain.importing.export import ExportFiles, PlannedFile
     from gbrain.importing.import_report import ImportReport
+    from gbrain.importing.jsonl import LineSource
     from gbrain.store.conflicts import ConflictTexts, PageConflict
     from gbrain.store.page_writer import WriteResult
 
@@ -137,7 +138,7 @@ class ImportExportMethods(PageMethods):
             with self.database.write_transaction() as connection:
                 folders.add_waiting_pages(connection, known.id)
 
-    def import_jsonl(self, source: BinaryIO, *, dry_run: bool = False) -> ImportReport:
+    def import_jsonl(self, source: LineSource, *, dry_run: bool = False) -> ImportReport:
         """Import pages from lines of JSON, one object per page, and report what changed."""
         from gbrain.importing.importer import import_jsonl
 

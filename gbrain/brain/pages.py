@@ -62,7 +62,8 @@ class PageMethods(BrainFile):
     ) -> page_writer.WriteResult:
         """Add a line with today's date to a page's timeline (default: the inbox page).
 
-        The inbox, which the setting capture_page names, is created if it does not exist.
+        A page that does not exist is created, as is the inbox, which the setting capture_page
+        names. Raises NotFound if several pages have the name, and BadPage if it can name none.
         """
         from gbrain.importing.scan import refuse_skipped_path
         from gbrain.store import page_writer
@@ -75,7 +76,7 @@ class PageMethods(BrainFile):
 
         def add(connection: sqlite3.Connection) -> page_writer.WriteResult:
             slug = pages.resolve_slug(connection, name) if name else inbox
-            if slug != inbox or pages.find_page(connection, slug) is not None:
+            if pages.find_page(connection, slug) is not None:
                 return add_timeline_entry(connection, slug, day, text, source, now)
             refuse_skipped_path(f"{slug}.md")
             page = add_entry(f"# {title_from_slug(slug)}\n\n", day, text, source)

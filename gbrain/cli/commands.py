@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sized
+from contextlib import ExitStack
 from functools import cache, wraps
 from inspect import Parameter, cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 from typer.core import TyperCommand
@@ -268,26 +270,50 @@ def exit_if_nothing(found: Sized, exit_code: bool) -> None:
         raise typer.Exit(3)
 
 
+def is_stream(file: Path | None) -> bool:
+    """Tell whether a text can be read only once: standard input, a pipe, a deleted file."""
+    if file is None or str(file) == "-":
+        return True
+    try:
+        status = file.stat()
+    except OSError:
+        return True
+    return not (S_ISREG(status.st_mode) and status.st_nlink)
+
+
 def read_input(file: Path | None) -> bytes:
     """Return the bytes of `file` or of standard input; raises BadPage if they are too many."""
     from gbrain.text.page import MAX_PAGE_BYTES
 
     try:
-        if file is None or str(file) == "-":
-            data = sys.stdin.buffer.read(MAX_PAGE_BYTES + 1)
-        else:
-            with file.open("rb") as source:
-                data = source.read(MAX_PAGE_BYTES + 1)
+        with ExitStack() as opened:
+            if file is None or str(file) == "-":
+                source: BinaryIO = sys.stdin.buffer
+            else:
+                source = opened.enter_context(file.open("rb"))
+            data = source.read(MAX_PAGE_BYTES + 1)
+            if len(data) > MAX_PAGE_BYTES:
+                raise _too_large(file, data, source)
     except OSError as error:
         raise NotFound(
             f"Cannot read {file or 'standard input'}: {error.strerror}",
             hint="Check the path; - means standard input.",
             code="cannot_read",
         ) from None  # fmt: skip
-    if len(data) > MAX_PAGE_BYTES:
-        raise BadPage(
-            f"{file or 'Standard input'} has more than {MAX_PAGE_BYTES:,} bytes",
-            hint="Split it into several pages.",
-            code="page_too_large",
-        )
     return data
+
+
+def _too_large(file: Path | None, data: bytes, source: BinaryIO) -> BadPage:
+    """Return the error for too many bytes; what is in no file is kept."""
+    from gbrain.text.page import MAX_PAGE_BYTES
+
+    error = BadPage(
+        f"{file or 'Standard input'} has more than {MAX_PAGE_BYTES:,} bytes",
+        hint="Split it into several pages.",
+        code="page_too_large",
+    )
+    if is_stream(file):
+        from gbrain.cli.drafts import keep_rest
+
+        keep_rest(error, data, source)
+    return error

@@ -17,9 +17,11 @@ from gbrain.cli.commands import (
     Slug,
     examples,
     exit_if_nothing,
+    is_stream,
     read_input,
     refuse_together,
 )
+from gbrain.cli.drafts import keep_text
 from gbrain.cli.edit import edit_text, print_edited
 from gbrain.cli.open_brain import open_brain
 from gbrain.errors import BadPage, UsageError
@@ -127,7 +129,9 @@ def resolve(
             return brain.resolve_conflict(name, data, texts)
 
         if merged_file:
-            written: WriteResult | None = write(read_input(merged_file))
+            data = read_input(merged_file)
+            with keep_text(name, data if is_stream(merged_file) else b""):
+                written: WriteResult | None = write(data)
         elif file and texts.remote:
             raise UsageError(
                 f"The conflict of {name} is with the remote {texts.remote}, not with a file",
@@ -136,8 +140,8 @@ def resolve(
         elif file or ours or theirs:
             # Not checked for markers: the page may be about merging.
             chosen = texts.brain if ours else texts.theirs
-            data = None if chosen is None else chosen.encode()
-            written = brain.resolve_conflict(name, data, texts)
+            taken = None if chosen is None else chosen.encode()
+            written = brain.resolve_conflict(name, taken, texts)
         elif texts.brain is None or texts.theirs is None:
             raise UsageError(
                 f"{name} was deleted {'here' if texts.brain is None else 'there'} and changed "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,10 +24,18 @@ from gbrain.cli.commands import (
     read_input,
     report_file,
 )
-from gbrain.cli.editor import Draft, EditorHangup, abandoned_drafts, raise_on_hangup
+from gbrain.cli.drafts import (
+    Draft,
+    Hangup,
+    abandoned_drafts,
+    add_note,
+    keep_text,
+    raise_on_hangup,
+)
+from gbrain.cli.editor import edit_file
 from gbrain.cli.open_brain import open_brain
 from gbrain.cli.timeline import print_added, require_utf8
-from gbrain.errors import BadPage, GbrainError, NotFound, UsageError
+from gbrain.errors import BadPage, NotFound, UsageError
 from gbrain.importing.scan import refuse_skipped_path
 from gbrain.output import screen
 from gbrain.output.json import file_document
@@ -197,11 +206,11 @@ def edit_text(
     """Edit the text of a page and return the result of `write`; the draft is kept if that fails."""
     for left in [] if quiet else abandoned_drafts(slug, text):
         screen.say(f"An earlier edit of {slug} was never saved to the brain; it is in {left}.")
-    draft = Draft(slug, text)
+    draft = Draft(slug, text.encode(), edited=True)
     try:
         with raise_on_hangup():
             written = _edit_until_valid(draft, write, line)
-    except EditorHangup:
+    except Hangup:
         # Kept even if it is empty: the editor may still be saving to it.
         with suppress(OSError):
             screen.say(f"Interrupted: your text of {slug} is kept in {draft.file}.")
@@ -209,11 +218,8 @@ def edit_text(
     except BaseException as error:
         if not draft.changed_from(text):
             draft.discard()
-        elif isinstance(error, GbrainError):
-            kept = f"Your text is kept in {draft.file}."
-            error.hint = f"{kept} {error.hint}"
         else:
-            screen.say(f"Your text is kept in {draft.file}.")
+            add_note(error, f"Your text is kept in {draft.file}.")
         raise
     finally:
         draft.close()
@@ -226,7 +232,7 @@ def _edit_until_valid(
 ) -> WriteResult | None:
     """Edit until the text is a valid page, and write it."""
     while True:
-        data = draft.edit(line)
+        data = edit_file(draft.file, line)
         try:
             return write(data)
         except BadPage as error:
@@ -262,28 +268,43 @@ def capture(
     json: Json = False,
     db: Db = None,
 ) -> None:
-    """Add a note with today's date to the inbox or a page."""
-    note = _note_text(text)
-    require_utf8(source or "")
-    with open_brain(db, make=True) as brain:
-        written = brain.capture(note, name=to, source=source)
+    """Add a note with today's date to the inbox or a page.
+
+    A page that does not exist is created. If the note cannot be added, its text is kept in a file
+    that the error names.
+    """
+    data = _note_bytes(text)
+    with keep_text(to or "capture", data):
+        note = _note_text(data)
+        require_utf8(source or "")
+        with open_brain(db, make=True) as brain:
+            written = brain.capture(note, name=to, source=source)
+            created = to is not None and written.outcome == "created"
+            similar = brain.similar_slugs(written.slug) if created else []
+    if created and not (quiet or json):
+        similar = [slug for slug in similar if slug != written.slug]
+        others = f" Similar pages: {', '.join(similar)}." if similar else ""
+        screen.say(f"There was no page {to}, so {written.slug} is new.{others}")
     print_added(written, today().isoformat(), json=json, quiet=quiet)
 
 
-def _note_text(text: list[str] | None) -> str:
+def _note_bytes(text: list[str] | None) -> bytes:
     """Return the text of the command line or of standard input."""
-    given = " ".join(text or ()).strip()
-    if given and text != ["-"]:
-        return require_utf8(" ".join(text or ()))
+    given = " ".join(text or ())
+    if given.strip() and text != ["-"]:
+        return os.fsencode(given)
+    return b"" if not given.strip() and (text or sys.stdin.isatty()) else read_input(None)
+
+
+def _note_text(data: bytes) -> str:
     try:
-        empty = not given and (text or sys.stdin.isatty())
-        read = "" if empty else read_input(None).decode()
+        note = data.decode()
     except UnicodeDecodeError:
         raise UsageError(
             "The text is not UTF-8", hint="Convert it, for example with iconv."
         ) from None
-    if not read.strip():
+    if not note.strip():
         raise UsageError(
             "There is no text to capture", hint="For example: gbrain capture 'Call Alice'"
         )
-    return read
+    return note

@@ -44,6 +44,20 @@ def _redact(error: GbrainError) -> GbrainError:
 
 def explain_error(error: Exception, ctx: Any, arguments: Sequence[str]) -> GbrainError | None:
     """Return an error as one that the user can act on, or None if it is a bug of gbrain."""
+    explained = _explain(error, ctx, arguments)
+    return explained and _say_kept_text(explained, error)
+
+
+def _say_kept_text(explained: GbrainError, error: Exception) -> GbrainError:
+    """Begin the hint with where the text is that the command was given."""
+    from gbrain.cli.drafts import KeptText
+
+    notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, KeptText)]
+    explained.hint = " ".join([*notes, explained.hint])
+    return explained
+
+
+def _explain(error: Exception, ctx: Any, arguments: Sequence[str]) -> GbrainError | None:
     if isinstance(error, GbrainError):
         return error
     if isinstance(error, UnicodeEncodeError):
@@ -67,12 +81,13 @@ def system_error(error: OSError) -> GbrainError:
 
 def internal_error(error: Exception) -> GbrainError:
     """Return an unexpected error without its message, which may contain text of a page."""
-    return GbrainError(
+    explained = GbrainError(
         f"gbrain failed: {type(error).__name__} at {raised_at(error)}",
         hint="This is a bug in gbrain. GBRAIN_DEBUG=1 shows the traceback, "
         "which may contain text of your pages.",
         code="internal",
     )
+    return _say_kept_text(explained, error)
 
 
 # --- wrong usage -----------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def import_(
 
     With --stdin each line is a page as a JSON object: {"slug", "text"}, as export --format json
     writes it, or {"title", "tags", "body"}. A line that is not a page is reported, and the others
-    are imported.
+    are imported; a copy of all lines is kept then.
     """
     if bool(folders) == stdin:
         raise UsageError("Name the folders to import, or use --stdin", hint="gbrain import ~/notes")
@@ -100,6 +100,11 @@ def import_(
         if not folder.expanduser().is_file():
             require_folder(folder)
     with ExitStack() as stack:
+        lines = None
+        if stdin and not dry_run:
+            from gbrain.cli.drafts import keep_stream
+
+            lines = stack.enter_context(keep_stream(sys.stdin.buffer))
         place = db or default_path()
         if dry_run and not place.exists():
             place = Path(stack.enter_context(TemporaryDirectory()), "brain.db")
@@ -113,7 +118,11 @@ def import_(
         if folders:
             report = _import_folders(brain, folders, options, remove_missing=False)
         else:
-            report = brain.import_jsonl(sys.stdin.buffer, dry_run=dry_run)
+            report = brain.import_jsonl(lines or sys.stdin.buffer, dry_run=dry_run)
+            if lines and report.problems:
+                screen.say(lines.keep())
+            elif lines:
+                lines.discard()
         _print_and_embed(brain, report, options, report.skipped)
     if report.problems:
         raise typer.Exit(1)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +25,7 @@ from gbrain.cli.commands import (
     UpdateLinks,
     examples,
     exit_if_nothing,
+    is_stream,
     number_option,
     read_input,
     report_file,
@@ -44,6 +46,10 @@ from gbrain.output.json import (
 )
 from gbrain.query_options import FILTERS, parse_scope
 from gbrain.text.slug import path_from_name
+
+if TYPE_CHECKING:
+    from gbrain.brain import Brain
+    from gbrain.store.page_writer import WriteResult
 
 command = Module()
 
@@ -70,22 +76,18 @@ def put(
     """Write a page from a file or standard input.
 
     The old text stays in its history. A slug or a path means exactly this page, which is created if
-    it does not exist. Any other name, such as "Alice Chen", is the title or an alias of a page.
+    it does not exist. Any other name, such as "Alice Chen", is the title or an alias of a page. If
+    the page cannot be written, text from standard input is kept in a file that the error names.
     """
     if file is None and sys.stdin.isatty() and not quiet:
         screen.say("Type the page, then press Ctrl-D.")
+    from gbrain.cli.drafts import keep_text
+
     data = read_input(file)
-    with open_brain(db, make=True) as brain:
-        name = brain.slug_to_put(slug)
-        known = None if data or str(file or "-") != "-" else brain.find(path_from_name(name))
-        if known and known.size:
-            # The command before the pipe may have failed.
-            raise BadPage(
-                f"Standard input is empty, so {known.slug} was not changed",
-                hint=f"To empty the page: gbrain put {known.slug} {os.devnull}",
-                code="empty_input",
-            )
-        written = brain.put(slug, data, expected_version=expected_version)
+    with ExitStack() as opened:
+        with keep_text(slug, data if is_stream(file) else b""):
+            brain = opened.enter_context(open_brain(db, make=True))
+            written = _put(brain, slug, file, data, expected_version)
         compare = written.outcome != "unchanged" and (json or not quiet)
         twin = brain.near_duplicate(written.slug) if compare else None
     if json:
@@ -101,6 +103,21 @@ def put(
             f"page: gbrain supersede {twin.slug} {written.slug}"
         )
     report_file(written.file, quiet=quiet, json=json)
+
+
+def _put(
+    brain: Brain, slug: str, file: Path | None, data: bytes, expected_version: int | None
+) -> WriteResult:
+    name = brain.slug_to_put(slug)
+    known = None if data or str(file or "-") != "-" else brain.find(path_from_name(name))
+    if known and known.size:
+        # The command before the pipe may have failed.
+        raise BadPage(
+            f"Standard input is empty, so {known.slug} was not changed",
+            hint=f"To empty the page: gbrain put {known.slug} {os.devnull}",
+            code="empty_input",
+        )
+    return brain.put(slug, data, expected_version=expected_version)
 
 
 @command.command(

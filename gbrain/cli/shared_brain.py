@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from gbrain.brain import Brain, clock
 from gbrain.brain.replicas import make_replica, replica_path
-from gbrain.cli.errors import report
+from gbrain.cli.drafts import keep_command
+from gbrain.cli.errors import explain_error, report
 from gbrain.cli.open_brain import reader_replica, unreplicated_url
 from gbrain.cli.remotes import print_push
 from gbrain.config import all_settings
@@ -72,7 +73,8 @@ def run_on_replica(url: str, words: Sequence[str], run: Callable[[list[str]], An
         server = _pull(url, path, checked="--expected-version" in _names(words), quiet=quiet)
         before = _waiting(path)
     except GbrainError as error:
-        report(error, as_json="--json" in words)
+        keep_command(error, words, command)
+        report(explain_error(error, None, words) or error, as_json="--json" in words)
         raise SystemExit(error.exit_code) from None
     is_long = command in _LONG or (command == "sync" and "--watch" in words)
     outer = reader_replica.set(path if server is Server.READ_ONLY else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -114,12 +115,15 @@ def timeline_add(
 
     Adding the same entry twice changes nothing.
     """
-    day = _written_date(date)
-    require_utf8(f"{text} {source}")
-    with open_brain(db) as brain:
-        written = brain.add_to_timeline(
-            slug, text, date=day, source=source, expected_version=expected_version
-        )
+    from gbrain.cli.drafts import keep_text
+
+    with keep_text(slug, os.fsencode(text)):
+        day = _written_date(date)
+        require_utf8(f"{text} {source}")
+        with open_brain(db) as brain:
+            written = brain.add_to_timeline(
+                slug, text, date=day, source=source, expected_version=expected_version
+            )
     print_added(written, day, json=json, quiet=quiet)
 
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from shlex import quote
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.importing.file_merge import ImportPlan, apply_import, plan_import
@@ -49,6 +49,9 @@ from gbrain.store.seen_files import record_seen_files, record_seen_folders, seen
 from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 from gbrain.text.slug import is_page_file, path_from_name, slug_from_path
 from gbrain.types import Page, Progress, no_progress
+
+if TYPE_CHECKING:
+    from gbrain.importing.jsonl import LineSource
 
 _BATCH_PAGES = 1000
 _BATCH_BYTES = 8_000_000
@@ -182,7 +185,7 @@ def _record_seen(
 
 def import_jsonl(
     database: Database,
-    source: BinaryIO,
+    source: LineSource,
     now: str,
     *,
     dry_run: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from gbrain.errors import BadPage
 from gbrain.text.page import MAX_PAGE_BYTES
@@ -18,6 +18,13 @@ _NOT_FRONT_MATTER = frozenset(("path", "slug", "body", "text"))
 _BOM = b"\xef\xbb\xbf"
 
 
+class LineSource(Protocol):
+    """What lines are read from: a file, or a stream that keeps what is read."""
+
+    def readline(self, limit: int, /) -> bytes:
+        """Return the next line of at most `limit` bytes, empty at the end."""
+
+
 class JsonlRecord(NamedTuple):
     """The page of one line: `name` is a path or slug, `data` the page's bytes."""
 
@@ -25,7 +32,7 @@ class JsonlRecord(NamedTuple):
     data: bytes
 
 
-def read_records(source: BinaryIO) -> Iterator[tuple[int, JsonlRecord | BadPage]]:
+def read_records(source: LineSource) -> Iterator[tuple[int, JsonlRecord | BadPage]]:
     """Yield each line's number, from 1, with its page or error; blank lines are skipped."""
     number = 0
     while line := source.readline(MAX_JSONL_LINE_BYTES):

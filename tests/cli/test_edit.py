@@ -15,7 +15,8 @@ from time import sleep
 
 import pytest
 
-from gbrain.cli.editor import Draft, editor_arguments, editor_command
+from gbrain.cli.drafts import Draft
+from gbrain.cli.editor import editor_arguments, editor_command
 from gbrain.errors import GbrainError
 
 SAMPLE = Path(__file__).parents[2] / "gbrain" / "sample"
@@ -307,8 +308,18 @@ def test_a_thought_from_a_pipe(run, brain_path, words):
 
 def test_a_thought_about_a_page(run, sample):
     assert run("capture", "Moved", "--to", "people/alice-chen", "--json").json["version"] == 2
-    error = run("capture", "Moved", "--to", "people/alice-chan", "--json").error
-    assert "people/alice-chen" in error["hint"]
+
+
+def test_a_thought_about_a_new_page_creates_it(run, sample):
+    added = run("capture", "Moved", "--to", "people/alice-chan")
+    assert added.stderr.splitlines()[:2] == [
+        "There was no page people/alice-chan, so people/alice-chan is new. "
+        "Similar pages: people/alice-chen.",
+        "people/alice-chan: entry of 2026-11-16 added (version 1)",
+    ]
+    assert run("get", "people/alice-chan").stdout == (
+        "# Alice chan\n\n---\n## Timeline\n- 2026-11-16 — Moved\n"
+    )
 
 
 @pytest.mark.parametrize("stdin", [b"", b" \n", b"\xff"])
@@ -377,7 +388,7 @@ def test_an_edit_in_another_container_is_left_alone(run, brain_path, editor, mon
     run("put", "ideas/long", stdin=b"# Long\n")
     with monkeypatch.context() as container:
         container.setattr("os.getpid", lambda: 4_000_000)
-        elsewhere = Draft("ideas/long", "# Long\n")
+        elsewhere = Draft("ideas/long", b"# Long\n", edited=True)
     editor("pass")
     run("edit", "ideas/long")
     assert elsewhere.file.read_text() == "# Long\n"

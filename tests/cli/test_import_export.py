@@ -192,7 +192,9 @@ def test_a_bad_line_is_named_and_the_others_go_in(run, brain_path):
     lines = b'{"slug": "a", "text": "# A"}\n{"slug": "b"}\n{"title": "C", "body": "c"}\n'
     taken = run("import", "--stdin", "--no-embed", stdin=lines)
     assert taken.exit_code == 1
-    assert taken.stderr == (
+    kept, _, said = taken.stderr.partition("\n")
+    assert kept.startswith("Your text is kept in ")
+    assert said == (
         "stdin line 2: text or body is missing or not a string "
         '(Write lines like {"slug": "notes/a", "text": "# A\\n"}, or with title, tags and body.)\n'
         "2 new, 0 changed, 0 unchanged, 1 not imported.\n"

@@ -95,11 +95,9 @@ def test_a_name_of_several_pages_lists_them(run, people):
         words = ("jonas", "text") if command == ("timeline-add",) else ("jonas",)
         answer = run(*command, *words, "--json")
         assert (answer.exit_code, answer.stdout) == (1, "")
-        assert answer.error == {
-            "code": "ambiguous_name",
-            "message": "jonas is the name of 2 pages",
-            "hint": "Give the slug of one: family/jonas, work/weber.",
-        }
+        assert answer.error["code"] == "ambiguous_name"
+        assert answer.error["message"] == "jonas is the name of 2 pages"
+        assert answer.error["hint"].endswith("Give the slug of one: family/jonas, work/weber.")
     assert run("list", "--json").json["total"] == len(PEOPLE)
 
 

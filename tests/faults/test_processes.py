@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gbrain.brain import Brain
-from gbrain.cli.editor import Draft
+from gbrain.cli.drafts import Draft
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -110,7 +110,7 @@ def test_an_editor_gets_only_a_file_name(
 
 @pytest.mark.parametrize("slug", [*_HOSTILE, "-rf", "a\nb", "../../x", "x\0y", "\x1b[31m"])
 def test_the_name_of_a_draft_is_plain_for_any_slug(slug: str) -> None:
-    draft = Draft(slug, "text")
+    draft = Draft(slug, b"text", edited=True)
     try:
         assert re.fullmatch(r"[\w.-]+\.md", draft.file.name)
         assert not draft.file.name.startswith(("-", "."))
