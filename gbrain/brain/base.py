@@ -132,16 +132,13 @@ class BrainFile:
 
     def _slug_with_file(self, name: str) -> str | None:
         """Return the slug of a page whose file goes with it when it is deleted or renamed."""
-        from gbrain.importing.scan import is_excluded
         from gbrain.store.folders import find_page_file
         from gbrain.store.pages import resolve_slug
 
         with self.database.read_transaction() as connection:
             slug = resolve_slug(connection, name)
             page = find_page_file(connection, slug)
-        if page is None or not self.may_write(page.folder.root):
-            return None
-        return None if is_excluded(Path(page.folder.root), page.path) else slug
+        return slug if page and self.may_write(page.folder.root) else None
 
     def may_write(self, root: str) -> bool:
         """Return whether gbrain may write to files of a folder.

@@ -92,7 +92,8 @@ def look_again(
 ) -> tuple[MissingPages, list[str]]:
     """Look for absent files again after a moment; return what they are, and the paths of the rest.
 
-    Those that were missing at the last sync are not waited for. `identities` must not have looked at the folders yet.
+    Those that were missing at the last sync are not waited for. `identities` must not have looked
+    at the folders yet.
     """
     found, back = MissingPages([], [], [], []), []
     excluded = exclusions(Path(folder.root))

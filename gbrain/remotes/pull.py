@@ -5,12 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from gbrain.errors import GbrainError
 from gbrain.importing.parse_worker import TextParser, TextToParse
-from gbrain.importing.scan import ImportProblem, is_excluded
+from gbrain.importing.scan import ImportProblem
 from gbrain.importing.write_through import look_at_file
 from gbrain.remotes.contact import Contact
 from gbrain.remotes.incoming import (
@@ -257,11 +256,7 @@ def apply_rows(
         restored = is_restored(connection, remote)
         for each in incoming:
             file = find_page_file(connection, each.slug)
-            with_file = (
-                file is not None
-                and files.may_write(file.folder.root)
-                and not is_excluded(Path(file.folder.root), file.path)
-            )
+            with_file = file is not None and files.may_write(file.folder.root)
             outcome = apply_page(
                 connection,
                 remote,

@@ -207,11 +207,11 @@ def restore_brain(path: Path, source: Path, moment: str, busy_seconds: float) ->
 def mark_restored(connection: sqlite3.Connection) -> None:
     """Let pages of a restored brain stay that were deleted after the backup, here or elsewhere.
 
-    Files that are missing are written again, removals that waited are forgotten, and what another
-    machine deleted is a conflict.
+    Files that are missing are written again, and what another machine deleted is a conflict. A
+    removal that waited in the backup may be done by now: without a stamp it could take a new file.
     """
     connection.execute("DELETE FROM page_files")
-    connection.execute("DELETE FROM file_removals")
+    connection.execute("DELETE FROM file_removals WHERE stamp IS NULL")
     connection.execute("INSERT OR IGNORE INTO restored_remotes SELECT id FROM remotes")
 
 

@@ -185,6 +185,19 @@ def test_a_page_put_by_hand_and_its_file_are_a_conflict(brain: Brain, vault: Pat
     assert [c.slug for c in brain.conflicts()] == ["a"]
 
 
+def test_a_page_and_a_file_that_never_agreed_are_not_merged(brain: Brain, vault: Path) -> None:
+    """An agent put a page where its owner writes a diary: neither text may show in the other."""
+    entry = "- 2026-01-02 — Mine"
+    text = f"---\nwing: projects\n---\n# Diary\n\n## Timeline\n\n{entry}\n"
+    brain.put("diary", text.encode())
+    write(vault, {"diary.md": "# Diary\n\n## Timeline\n\n- 2026-03-04 — Secret\n"})
+    report = brain.import_folder(vault)
+    assert report.conflicts == ["diary"]
+    assert brain.text("diary") == (vault / "diary.md").read_text()
+    assert brain.get("diary").wing != "projects"
+    assert "Mine" in brain.text("diary", 1)
+
+
 def test_files_of_two_folders_never_share_a_page(brain: Brain, vault: Path, tmp_path: Path) -> None:
     write(tmp_path / "other", {"a.md": "# Other A\n", "c.md": "# C\n"})
     brain.import_folder(vault)

@@ -160,6 +160,26 @@ def test_a_page_that_changed_meanwhile_outlives_its_file(
     assert brain.text("a") == (notes / "a.md").read_text() == "# Newer\n"
 
 
+def test_a_page_written_meanwhile_is_not_deleted_at_one_look(
+    brain: Brain, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "a.md").unlink()
+    look_again = missing_files.look_again
+
+    def look_and_put(*arguments: object) -> object:
+        found = look_again(*arguments)  # type: ignore[arg-type]
+        with Brain.open(brain.path) as other:
+            other.put("a", b"# Newer\n")
+        (notes / "a.md").unlink()
+        return found
+
+    monkeypatch.setattr(importer, "look_again", look_and_put)
+    assert did(sync(brain, notes)) == []
+    assert brain.text("a") == "# Newer\n"
+    monkeypatch.setattr(importer, "look_again", look_again)
+    assert did(sync(brain, notes)) == [("delete", "a")]
+
+
 # --- ignored, not mounted --------------------------------------------------------------------
 
 
@@ -424,12 +444,17 @@ def test_a_page_restored_from_a_backup_stays(
     assert (notes / "b.md").exists()
 
 
+@pytest.mark.parametrize("stamp", [True, False])
 def test_a_removal_in_a_backup_is_not_repeated(
-    run, brain: Brain, notes: Path, tmp_path: Path
+    run, brain: Brain, notes: Path, tmp_path: Path, stamp: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         fail_to("remove_file", patch)
         brain.delete("a")
+    if not stamp:
+        # As a brain of an older schema has it.
+        with brain.database.write_transaction() as connection:
+            connection.execute("UPDATE file_removals SET stamp = NULL")
     copy = tmp_path / "copy.db"
     brain.backup(copy)
     sync(brain, notes)
