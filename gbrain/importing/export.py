@@ -20,13 +20,13 @@ from gbrain.messages import counted
 from gbrain.paths import make_folder
 from gbrain.store.atomic_files import (
     AtomicWrites,
-    TargetChanged,
     atomic_write,
     make_durable_folder,
     refuse_target,
     remove_leftovers,
 )
 from gbrain.store.connection import Database
+from gbrain.store.edited_files import FileChanged, recover_files
 from gbrain.store.folders import find_folder, record_written_files
 from gbrain.store.history import all_digests, had_content, save_file_text
 from gbrain.store.pages import (
@@ -86,6 +86,7 @@ def export_files(
                 data = _file_data(path, content)
                 if target.parent not in cleared:
                     remove_leftovers(target.parent)
+                    recover_files(target.parent)
                     cleared.add(target.parent)
                 refuse_target(target)
                 existing = target.read_bytes() if target.is_file() else None
@@ -354,7 +355,7 @@ def _make_root(folder: Path) -> Path:
 
 def _write_error(path: str, error: OSError, hint: str = _ONE_NOT_WRITTEN) -> GbrainError:
     """Return the error for a file that could not be written."""
-    if isinstance(error, TargetChanged):
+    if isinstance(error, FileChanged):
         return GbrainError(
             f"{path} was changed meanwhile",
             hint="gbrain sync imports the change; or run the command again.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from errno import EACCES, EINVAL
 from pathlib import Path, PurePosixPath
 
@@ -19,6 +19,15 @@ from gbrain.store.atomic_files import (
     remove_leftovers,
     temporary_file,
 )
+from gbrain.store.atomic_rename import rename_exclusive
+from gbrain.store.edited_files import (
+    FileChanged,
+    is_unchanged,
+    recover_files,
+    remove_if_link,
+    remove_second_name,
+    remove_unchanged,
+)
 from gbrain.text.page import MAX_PAGE_BYTES
 from gbrain.text.slug import PAGE_ENDINGS
 
@@ -27,10 +36,6 @@ FOLDER_MODE = 0o755
 _FILE_MODE = 0o644
 # Windows translates line ends otherwise.
 _BINARY = getattr(os, "O_BINARY", 0)
-
-
-class FileChanged(Exception):
-    """The file no longer has the text that was to be replaced."""
 
 
 def target_path(root: Path, path: str, endings: tuple[str, ...] = PAGE_ENDINGS) -> Path:
@@ -97,13 +102,13 @@ def _refuse_swapped_folder(target: Path) -> None:
 def remove_link(root: str, path: str) -> bool:
     """Remove a page's file if it is a symbolic link, but not the file it leads to.
 
-    Returns whether it was a link.
+    Returns whether it was a link. A file that is saved under its name meanwhile stays.
     """
     link = Path(root, path)
     inside = ".." not in PurePosixPath(path).parts and link.parent.resolve().is_relative_to(root)
     if not (inside and path.lower().endswith(PAGE_ENDINGS) and link.is_symlink()):
         return False
-    os.unlink(link)
+    remove_if_link(link)
     flush_folder(link.parent)
     return True
 
@@ -128,6 +133,7 @@ def create_file(target: Path, data: bytes) -> None:
     """Write a new file; raise FileChanged if there is one by now."""
     make_durable_folder(target.parent, FOLDER_MODE)
     remove_leftovers(target.parent)
+    recover_files(target.parent)
     with _temporary_beside(target, _FILE_MODE) as new:
         _write(new.handle, data)
         _refuse_swapped_folder(target)
@@ -141,27 +147,29 @@ def create_file(target: Path, data: bytes) -> None:
 def replace_file(target: Path, expected: bytes, data: bytes) -> None:
     """Replace the text `expected` of a file with `data`; raise FileChanged if it has another.
 
-    The file keeps its owner, mode and extended attributes. Programs that write into the old file
-    up to the last moment win: theirs is put back.
+    The file keeps its owner, mode and extended attributes. A program that saves it at any moment
+    wins: its text is put back. On systems other than Linux, what a program writes into the old file
+    after that was compared is lost.
     """
     if not target.stat().st_mode & 0o222 or not os.access(target, os.W_OK):
         raise PermissionError(EACCES, "the file is read-only", str(target))
     remove_leftovers(target.parent)
-    with _temporary_beside(target, 0o600) as new, _second_name(target) as old:
+    recover_files(target.parent)
+    with _temporary_beside(target, 0o600) as new:
         _write(new.handle, data)
         copy_attributes(target, new.path)
         if read_file(target) != expected:
             raise FileChanged
         _refuse_swapped_folder(target)
-        new.replace(target)
-        if old and read_file(old) != expected:
-            os.replace(old, target)
-            raise FileChanged
+        new.replace_unchanged(target, expected)
     flush_folder(target.parent)
 
 
 def move_file(source: Path, target: Path) -> bool:
-    """Give a file another name; return False if that is taken."""
+    """Give a file another name; return False if that is taken.
+
+    A file that is saved under the old name meanwhile stays there.
+    """
     make_durable_folder(target.parent, FOLDER_MODE)
     if target.exists() and not target.samefile(source):
         return False
@@ -170,19 +178,26 @@ def move_file(source: Path, target: Path) -> bool:
     _refuse_swapped_folder(target)
     try:
         os.link(source, target)
+    except FileNotFoundError:
+        raise
     except FileExistsError:
         # The same file: the names differ in case only, or a killed process left both.
         if str(source).lower() == str(target).lower():
             os.rename(source, target)
             has_both = False
+        elif not target.samefile(source):
+            return False
     except OSError:
-        os.rename(source, target)
         has_both = False
+        try:
+            rename_exclusive(source, target)
+        except FileExistsError:
+            return False
     # The new name before the old one goes: after a power loss the file must have one of them, or
     # sync would delete the page.
     flush_folder(target.parent)
     if has_both:
-        os.unlink(source)
+        remove_second_name(source, target)
     flush_folder(source.parent)
     return True
 
@@ -190,29 +205,52 @@ def move_file(source: Path, target: Path) -> bool:
 def remove_file(target: Path, expected: bytes, *, use_trash: bool = False) -> None:
     """Remove a file that has the text `expected`; raise FileChanged if it has another.
 
-    With `use_trash` it is moved to the trash of the system. Raises GbrainError if that fails.
+    With `use_trash` it is moved to the trash of the system. Raises GbrainError if that fails. What
+    another program saves at that moment is in the trash, too; GbrainError says so if it is noticed.
     """
     if read_file(target) != expected:
         raise FileChanged
     _refuse_swapped_folder(target)
     if use_trash:
-        _move_to_trash(target)
+        if not is_unchanged(target, expected):
+            raise FileChanged
+        _move_to_trash(target, expected)
     else:
-        os.unlink(target)
+        remove_unchanged(target, expected)
     flush_folder(target.parent)
 
 
-def _move_to_trash(file: Path) -> None:
+def _move_to_trash(file: Path, expected: bytes) -> None:
     import send2trash
 
-    try:
-        send2trash.send2trash(str(file))
-    except OSError as error:
-        raise GbrainError(
-            f"it cannot be moved to the trash ({error.strerror or error})",
-            hint="gbrain config set use_trash off removes files without it.",
-            code="no_trash",
-        ) from None
+    with ExitStack() as stack:
+        # Windows moves no open file.
+        opened = None if os.name == "nt" else stack.enter_context(file.open("rb"))
+        try:
+            send2trash.send2trash(str(file))
+        except OSError as error:
+            raise GbrainError(
+                f"it cannot be moved to the trash ({error.strerror or error})",
+                hint="gbrain config set use_trash off removes files without it.",
+                code="no_trash",
+            ) from None
+        # A file that another one replaced has no name any more.
+        if opened and (opened.read() != expected or not os.fstat(opened.fileno()).st_nlink):
+            raise GbrainError(
+                "another program saved it as it was moved to the trash, where it is now",
+                hint="Take it out of the trash to keep what was saved.",
+                code="file_changed",
+            )
+
+
+def recover_folder(root: Path) -> list[Path]:
+    """Give files below `root` their names back that a killed process set aside; return these."""
+    recovered = []
+    for folder, folders, _ in os.walk(root):
+        # Pages are never in hidden folders.
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        recovered += recover_files(Path(folder))
+    return recovered
 
 
 @contextmanager
@@ -224,20 +262,6 @@ def _temporary_beside(target: Path, mode: int) -> Iterator[TemporaryFile]:
         if not os.path.samestat(os.lstat(new.path), os.fstat(new.handle)):
             raise FileChanged
         yield new
-
-
-@contextmanager
-def _second_name(target: Path) -> Iterator[Path | None]:
-    """Give the file a second, temporary name; None where the file system has no hard links."""
-    with temporary_file(target.parent) as reserved:
-        name: Path | None = reserved.path
-        reserved.close()
-        os.unlink(reserved.path)
-        try:
-            os.link(target, reserved.path)
-        except OSError:
-            name = None
-        yield name
 
 
 def _write(handle: int, data: bytes) -> None:

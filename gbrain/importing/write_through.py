@@ -21,9 +21,9 @@ from gbrain.errors import GbrainError
 from gbrain.importing import page_files
 from gbrain.importing.file_merge import apply_import, plan_import
 from gbrain.importing.folder_identity import FolderIdentities, file_stamp
-from gbrain.importing.page_files import FileChanged
 from gbrain.importing.scan import is_excluded
 from gbrain.store.connection import Database
+from gbrain.store.edited_files import FileChanged
 from gbrain.store.folders import (
     FileRemoval,
     FileResult,
@@ -141,7 +141,9 @@ def _write_until_in_step(database: Database, slug: str, now: str) -> FileResult 
                 continue
             elif existing != data:
                 page_files.replace_file(target, existing, data)
-        except FileChanged:
+        except FileChanged as changed:
+            if changed.content is not None:
+                done = _import_changed_file(database, page, changed.content, now) or done
             continue
         _record(database, page, target)
         return done
@@ -330,10 +332,15 @@ def look_at_file(database: Database, slug: str, may_write: Callable[[str], bool]
 
 
 def finish_removals(database: Database, folder: Folder, *, use_trash: bool) -> list[FileResult]:
-    """Finish moving and removing files of a folder; return the result for each."""
+    """Finish moving and removing files of a folder; return the result for each.
+
+    Files that a killed process had set aside come first: what was saved in them is imported.
+    """
+    found = page_files.recover_folder(Path(folder.root))
+    recovered = [FileResult(str(path), "kept") for path in found]
     with database.read_transaction() as connection:
         removals = list_file_removals(connection, folder.root)
-    return [_finish_removal(database, removal, use_trash) for removal in removals]
+    return recovered + [_finish_removal(database, removal, use_trash) for removal in removals]
 
 
 def finish_writes(database: Database, folder: Folder, now: str) -> list[tuple[str, FileResult]]:

@@ -13,6 +13,8 @@ from typing import BinaryIO, Self
 
 from gbrain.errors import GbrainError
 from gbrain.paths import make_folder
+from gbrain.store.atomic_rename import rename_exclusive
+from gbrain.store.edited_files import FileChanged, replace_unchanged
 
 # Files that SQLite keeps next to a database.
 SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
@@ -20,10 +22,6 @@ SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 _UNFINISHED = ".gbrain-new"
 # Younger files are never removed: a process in another container may be writing them.
 _ABANDONED_SECONDS = 3600.0
-
-
-class TargetChanged(OSError):
-    """The file was changed or created after its content was read."""
 
 
 class TemporaryFile:
@@ -41,18 +39,12 @@ class TemporaryFile:
     def place(self, target: Path) -> None:
         """Give the file its final name; raise FileExistsError if that exists."""
         self._release()
-        try:
-            os.link(self.path, target)
-        except FileExistsError:
-            raise
-        except OSError:
-            # The file system has no hard links.
-            if os.path.lexists(target):
-                raise FileExistsError(target) from None
-            os.rename(self.path, target)
-        else:
-            with suppress(OSError):
-                os.unlink(self.path)
+        rename_exclusive(self.path, target)
+
+    def replace_unchanged(self, target: Path, expected: bytes) -> None:
+        """Give the file its final name; raise FileChanged if its file has other content."""
+        self._release()
+        replace_unchanged(self.path, target, expected)
 
     def replace(self, target: Path) -> None:
         """Give the file its final name, replacing a file of that name."""
@@ -237,16 +229,14 @@ class AtomicWrites:
 
 
 def _publish(temporary: TemporaryFile, target: Path, expected: bytes | None) -> None:
-    """Give a file its name; raise TargetChanged if another program wrote the target meanwhile."""
+    """Give a file its name; raise FileChanged if another program wrote the target meanwhile."""
     if expected is not None:
-        if target.read_bytes() != expected:
-            raise TargetChanged
-        temporary.replace(target)
+        temporary.replace_unchanged(target, expected)
         return
     try:
         temporary.place(target)
     except FileExistsError:
-        raise TargetChanged from None
+        raise FileChanged from None
 
 
 def _mode_of(target: Path) -> int | None:

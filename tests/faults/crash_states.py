@@ -185,6 +185,8 @@ def _rename(names: dict[str, int | None], event: Event) -> None:
         names.pop(event.path, None)
     elif event.kind == "L":
         names[event.second] = event.inode
+    elif event.kind == "X":
+        names[event.path], names[event.second] = names[event.second], names[event.path]
     elif event.path in names:
         names[event.second] = names.pop(event.path)
 

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 struct record {
-    char kind; /* Write Truncate Flush Create Rename Unlink Link Mkdir rmDir Sync */
+    char kind; /* Write Truncate Flush Create Rename eXchange Unlink Link Mkdir rmDir Sync */
     char padding[3];
     uint32_t path_bytes, second_bytes, data_bytes;
     uint64_t inode;
@@ -228,7 +228,7 @@ static int rename_recorded(int old_folder, const char *old, int folder, const ch
         return -1;
     int result = syscall(SYS_renameat2, old_folder, old, folder, new, flags);
     if (below && !result)
-        add_record('R', -1, 0, from, to, NULL, 0);
+        add_record(flags & RENAME_EXCHANGE ? 'X' : 'R', -1, 0, from, to, NULL, 0);
     return result;
 }
 

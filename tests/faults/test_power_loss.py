@@ -117,7 +117,7 @@ def observe(folder: Path) -> Facts:
             }
     for file in sorted(folder.rglob("*")):
         name = str(file.relative_to(folder))
-        if file.name.endswith((".gbrain-new", *SQLITE_SUFFIXES)):
+        if file.name.endswith((".gbrain-new", ".gbrain-old", *SQLITE_SUFFIXES)):
             continue
         if name.startswith(("brain.db.", "copy")):
             with closing(sqlite3.connect(file)) as raw:

@@ -161,7 +161,7 @@ def calls_to_files(events: list[Event], root: Path) -> set[int]:
     return {
         call
         for call, event in enumerate(counted)
-        if event.kind in "WRL" and event.path.startswith(folders)
+        if event.kind in "WRXL" and event.path.startswith(folders)
     }
 
 

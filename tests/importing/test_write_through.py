@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
+from threading import Timer
 
 import pytest
 
@@ -15,6 +18,7 @@ from gbrain.brain import Brain
 from gbrain.errors import Conflict
 from gbrain.evaluate.selftest import run_selftest
 from gbrain.importing import page_files, write_through
+from gbrain.store import edited_files
 from gbrain.store.atomic_files import TemporaryFile
 
 VAULT = Path(__file__).parents[2] / "fixtures" / "vault"
@@ -392,24 +396,57 @@ def test_a_file_saved_in_the_last_moment_is_not_overwritten(
     assert in_step(brain, notes)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files are open")
 def test_a_program_that_still_writes_into_the_old_file_wins(
-    brain: Brain, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    brain: Brain, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A second name stands for the handle of an editor that has the old file open.
-    handle = tmp_path / "handle"
-    os.link(notes / "a.md", handle)
-    real, calls = TemporaryFile.replace, []
+    real, opened = edited_files.exchange, []
 
-    def write_into_old(self: TemporaryFile, target: Path) -> None:
-        real(self, target)
-        if not calls:
-            calls.append(1)
-            handle.write_text("# A\n\none\n\ntwo\n\nTHREE\n")
+    def open_before(first: Path, second: Path) -> None:
+        if opened:
+            real(first, second)
+            return
+        opened.append((notes / "a.md").open("r+"))
+        real(first, second)
+        assert (notes / "a.md").read_text() == "# A\n\nONE\n\ntwo\n\nthree\n"
+        Timer(0.05, write_after).start()
 
-    monkeypatch.setattr(TemporaryFile, "replace", write_into_old)
-    brain.put("a", b"# A\n\nONE\n\ntwo\n\nthree\n")
-    assert calls
+    def write_after() -> None:
+        with opened[0] as file:
+            file.write("# A\n\none\n\ntwo\n\nTHREE\n")
+
+    monkeypatch.setattr(edited_files, "exchange", open_before)
+    written = brain.put("a", b"# A\n\nONE\n\ntwo\n\nthree\n").file
+    assert written is not None
+    assert written.outcome == "merged"
     assert (notes / "a.md").read_text() == "# A\n\nONE\n\ntwo\n\nTHREE\n"
+    assert in_step(brain, notes)
+
+
+APPEND = """
+import sys
+with open(sys.argv[1], "a") as file:
+    print("open", flush=True)
+    sys.stdin.read()
+    file.write("four\\n")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files are open")
+def test_a_file_that_a_program_has_open_to_write_is_left_to_it(
+    brain: Brain, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edited_files, "_WRITER_TIMEOUT_SECONDS", 0.01)
+    program = [sys.executable, "-c", APPEND, str(notes / "a.md")]
+    with Popen(program, stdin=PIPE, stdout=PIPE) as appending:
+        assert appending.stdout is not None
+        appending.stdout.readline()
+        written = brain.put("a", b"# A\n\nONE\n\ntwo\n\nthree\n").file
+        assert written is not None
+        assert written.outcome == "failed"
+        assert "another program keeps changing the file" in (written.message or "")
+    assert brain.import_folder(notes).written == ["a"]
+    assert (notes / "a.md").read_text() == "# A\n\nONE\n\ntwo\n\nthree\nfour\n"
     assert in_step(brain, notes)
 
 
