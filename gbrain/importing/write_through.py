@@ -316,16 +316,18 @@ def look_at_file(database: Database, slug: str, may_write: Callable[[str], bool]
         page = find_page_file(connection, slug)
     if page is None or not may_write(page.folder.root):
         return
-    with suppress(OSError, GbrainError):
+    try:
         target = page_files.page_file(page.folder.root, page.path)
         stamp, data = file_stamp(str(target)), page_files.read_file(target)
-        if stamp is None or data is None:
-            return
-        digest = sha256(data).digest()
-        with database.write_transaction() as connection:
-            if text_with_hash(connection, page.page_id, digest) is not None:
-                record_file_text(connection, page.page_id, page.folder.id, digest)
-                record_seen_files(connection, page.folder.id, [(page.path, stamp)])
+    except (OSError, GbrainError):
+        return
+    if stamp is None or data is None:
+        return
+    digest = sha256(data).digest()
+    with database.write_transaction() as connection:
+        if text_with_hash(connection, page.page_id, digest) is not None:
+            record_file_text(connection, page.page_id, page.folder.id, digest)
+            record_seen_files(connection, page.folder.id, [(page.path, stamp)])
 
 
 # --- what was left unfinished ----------------------------------------------------------------
