@@ -11,6 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 from gbrain.store.connection import Database
@@ -18,7 +20,6 @@ from gbrain.store.connection import Database
 _EVENTS = frozenset(
     {"open", "os.rename", "os.link", "os.remove", "os.scandir", "os.listdir", "os.mkdir"}
 )
-_SLEEPS = ("gbrain.",)
 
 
 class _Watch:
@@ -67,6 +68,16 @@ def unreported() -> Iterator[None]:
         _Watch.busy = before
 
 
+@lru_cache(maxsize=1)
+def _sleeping_modules(loaded: int) -> list[ModuleType]:
+    """Return the modules of gbrain that sleep, while so many modules are loaded."""
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name.startswith("gbrain.") and getattr(module, "sleep", None) is time.sleep
+    ]
+
+
 @contextmanager
 def reported_files(root: str, call: Callable[[str], None]) -> Iterator[None]:
     """Call `call` before each access to a file below `root` and around each transaction.
@@ -93,11 +104,7 @@ def reported_files(root: str, call: Callable[[str], None]) -> Iterator[None]:
     def sleep(seconds: float) -> None:
         _report("sleep")
 
-    sleeping = [
-        module
-        for name, module in list(sys.modules.items())
-        if name.startswith(_SLEEPS) and getattr(module, "sleep", None) is time.sleep
-    ]
+    sleeping = _sleeping_modules(len(sys.modules))
     Database.write_transaction = write_transaction  # type: ignore[method-assign]
     for module in sleeping:
         module.sleep = sleep  # type: ignore[attr-defined]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import NamedTuple
 
 # Ends with a semicolon: half a marker in a file that is being saved is none.
@@ -30,9 +31,10 @@ class Marker(NamedTuple):
         return f"n{self.note}x{self.number};"
 
 
-def markers(text: str) -> set[Marker]:
+@lru_cache(maxsize=10_000)
+def markers(text: str) -> frozenset[Marker]:
     """Return all markers in a text."""
-    return {Marker(int(note), int(number)) for note, number in _MARKER.findall(text)}
+    return frozenset(Marker(int(note), int(number)) for note, number in _MARKER.findall(text))
 
 
 def repeated_markers(text: str) -> list[Marker]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from editor_saves import read_text
+from send2trash import plat_other
 
 from gbrain.brain import Brain
 from gbrain.store.history import decompress_version
@@ -178,7 +179,8 @@ class NotesMachine:
 
     def trash(self) -> list[str]:
         """Return the texts in the trash."""
-        places = [self.folder / "data" / "Trash" / "files"]
+        # The library reads where the trash is when it is imported.
+        places = [Path(plat_other.HOMETRASH) / "files"]
         for top in (self.root, *self.away.values()):
             places += top.glob("**/.Trash*/**/files")
         return [read_text(file) or "" for place in places for file in place.glob("*.md*")]

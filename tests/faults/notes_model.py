@@ -23,6 +23,7 @@ import sqlite3
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -362,14 +363,18 @@ class SharedNotes:
         self.expected[machine.number].unseen -= markers(text or "")
         return text
 
-    def _unread(self, machine: NotesMachine, text: str) -> set[Marker]:
+    def _unread(self, machine: NotesMachine, text: str) -> frozenset[Marker]:
         return markers(text) - self.expected[machine.number].in_brain
 
     def _is_in_step(self, machine: NotesMachine, slug: str) -> bool:
         """Tell whether the brain has nothing that its file lacks."""
         query = "SELECT 1 FROM pages WHERE slug = ? AND sha256 = source_sha256"
-        with closing(sqlite3.connect(machine.path)) as connection:
-            return bool(connection.execute(query, (slug,)).fetchall())
+        with closing(sqlite3.connect(machine.path, timeout=0)) as connection:
+            try:
+                return bool(connection.execute(query, (slug,)).fetchall())
+            except sqlite3.OperationalError:
+                # It is being restored.
+                return False
 
     def do_ignore(self, machine: NotesMachine, part: str) -> None:
         if "" not in machine.away:
@@ -581,6 +586,8 @@ class SharedNotes:
     def do_forget(self, machine: NotesMachine) -> None:
         """Forget the folder and import it again."""
         self._tick()
+        if "" in machine.away:
+            return
         brain = self._brain(machine)
         brain.forget_folder(machine.root)
         self.expected[machine.number].must_go.clear()
@@ -680,6 +687,9 @@ class SharedNotes:
                 raise Finding("private file changed", str(file.relative_to(machine.folder)))
         expected.pages, expected.files = state.pages, files
         expected.versions = {(v.page_id, v.version) for v in state.versions}
+        if restored:
+            # What was created since has no number any more.
+            expected.page_slugs.clear()
         expected.page_slugs |= {page.page_id: slug for slug, page in state.pages.items()}
 
     def _check_lines(
@@ -845,7 +855,7 @@ class SharedNotes:
                 raise Finding("not in step", f"{slug} on machine {machine.number}: {there}")
 
 
-def _shown(found: set[Marker]) -> str:
+def _shown(found: AbstractSet[Marker]) -> str:
     return ", ".join(str(marker) for marker in sorted(found))
 
 

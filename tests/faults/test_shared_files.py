@@ -20,6 +20,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,7 +30,7 @@ from concurrent_notes import ConcurrentNotes
 from editor_saves import WAYS_TO_SAVE
 from marked_texts import WAYS_TO_CHANGE
 from notes_machine import MOUNTED_FOLDERS, use_own_mounts
-from notes_model import SLUGS, Finding, Operation, SharedNotes
+from notes_model import FILE_OPERATIONS, SLUGS, Finding, Operation, SharedNotes
 from postgres_server import FAST, start_server
 from running import FAST_FOLDER
 from slow_brains import compile_slow_disk
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 NotesT = TypeVar("NotesT", bound=SharedNotes)
 _OPERATIONS_PER_EPISODE = 50
 _ROUNDS = 6
-_MAX_EVENTS = 60
+# A put or sync has about so many accesses to files and transactions.
+_MAX_EVENTS = 26
 _MAX_SHRINKING_RUNS = 400
 _PERSON = {
     "save": 14, "new": 3, "rm": 3, "mv": 3, "cp": 1, "ignore": 1, "unignore": 1, "unmount": 1,
@@ -58,6 +60,12 @@ _MEANWHILE = {
     "save": 20, "new": 2, "rm": 2, "mv": 2, "put": 4, "delete": 2, "rename": 2, "capture": 1,
     "undo": 1, "sync": 2,
 }  # fmt: skip
+# All that write, move or remove the file of one page.
+_COMMANDS = (
+    "put 0 a line 1", "edit 0 a entry 1", "timeline 0 a 3", "undo 0 a", "sync 0", "delete 0 a",
+    "rename 0 a inbox",
+)  # fmt: skip
+_SHORT_COMMANDS = ("delete", "rename")
 _EXCHANGES = {"push": 8, "pull": 8}
 _CONCURRENT_PROGRAMS = {
     "put": 6, "capture": 2, "timeline": 2, "done": 2, "edit": 2, "delete": 1, "rename": 1,
@@ -89,9 +97,9 @@ class Generator:
     def _operation(self) -> Operation:
         words = self._words(self.often, meanwhile=False)
         during: list[tuple[int, tuple[str, ...]]] = []
-        if self.is_disturbed and words[0] not in ("save", "rm", "new"):
-            while self.rng.random() < 0.5 and len(during) < 4:
-                at = int(_MAX_EVENTS * self.rng.random() ** 1.5) + 1
+        if self.is_disturbed and words[0] not in FILE_OPERATIONS:
+            while self.rng.random() < 0.6 and len(during) < 4:
+                at = int(_MAX_EVENTS * self.rng.random() ** 1.2) + 1
                 same = words[2] if len(words) > 2 and words[2] in SLUGS else None
                 during.append((at, self._words(_MEANWHILE, meanwhile=True, same=same)))
         return Operation(words, tuple(sorted(during)))
@@ -273,6 +281,26 @@ def test_notes_shared_with_other_programs_lose_nothing(episodes: int) -> None:
                 found, runner.shrink(operations, setup, found.kind), setup
             )
         assert runner.operations > episodes * _OPERATIONS_PER_EPISODE
+
+
+def saves_during_commands(paces: Sequence[int]) -> Iterator[list[Operation]]:
+    """Yield each way to save a note at each moment of each command that writes its file."""
+    for command in _COMMANDS:
+        moments = range(1, _MAX_EVENTS if command.split()[0] not in _SHORT_COMMANDS else 16)
+        for way, pace, at in product(WAYS_TO_SAVE, paces, moments):
+            line = f"{command} @{at} save 0 a {way} line 2 {pace}"
+            yield [Operation.parse("put 0 a task 1"), Operation.parse(line)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paces", [(2,), (1, 3, 100)])
+def test_a_save_at_any_moment_of_a_command_is_kept(paces: tuple[int, ...]) -> None:
+    with scratch_folder() as folder:
+        runner = Runner(folder)
+        for operations in saves_during_commands(paces):
+            found = runner.run(operations, {})
+            assert found is None, describe(found, operations, {})
+        assert runner.faults["save meanwhile"] > 400
 
 
 @pytest.mark.slow
