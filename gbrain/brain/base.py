@@ -32,6 +32,8 @@ class BrainFile:
         database.set_busy_seconds(self.settings.busy_seconds)
         # Called with a shell command from the brain file that its user has never approved here.
         self.confirm: Callable[[str], bool] = lambda command: False
+        # Called with the old and the new name of a page before links are changed to a guessed one.
+        self.confirm_rename: Callable[[str, str], bool] = lambda old, new: False
         # Whether it stays open at the end of a `with` block.
         self.keep_open = False
 

@@ -84,14 +84,23 @@ class ImportExportMethods(PageMethods):
         return counts
 
     def update_links(self) -> int:
-        """Let links to the old names of renamed pages point to the new ones; return how many."""
+        """Let links to the old names of renamed pages point to the new ones; return how many.
+
+        `confirm_rename` is asked about each rename that was guessed.
+        """
         from gbrain.store import page_writer, pages, renamed_links
         from gbrain.text.link_updates import update_links
         from gbrain.text.page import parse_page
 
         with self.database.read_transaction() as connection:
-            renamed = renamed_links.old_names(connection)
-            slugs = renamed_links.pages_with_links(connection, renamed)
+            known = renamed_links.old_names(connection)
+            linked = {name: renamed_links.pages_with_links(connection, [name]) for name in known}
+        renamed = {
+            name: page
+            for name, page in known.items()
+            if linked[name] and (not page.guessed or self.confirm_rename(name, page.path))
+        }
+        slugs = sorted({slug for name in renamed for slug in linked[name]})
         total = 0
 
         def change(connection: sqlite3.Connection, slug: str) -> WriteResult:

@@ -81,6 +81,7 @@ def open_brain(db: Path | None, *, make: bool = False, no_replica: bool = False)
     if created:
         say_orphaned_logs(path, known)
     brain.confirm = _confirm_command
+    brain.confirm_rename = _confirm_rename
     return brain
 
 
@@ -179,16 +180,28 @@ def go_back(brain: Brain, as_of: str | None, *, quiet: bool) -> Iterator[Brain]:
 
 
 def _confirm_command(command: str) -> bool:
+    """Ask whether a command of the brain file may run."""
+    from gbrain.messages import one_line
+
+    about = ("This brain is set to run a command that you have not approved:", one_line(command))
+    return _ask("Run it now and in future?", "\n  ".join(about))
+
+
+def _confirm_rename(old: str, new: str) -> bool:
+    """Ask whether a note is another one under a new name, when only its text says so."""
+    return _ask(f"Change the links to {old}?", f"{new} has nearly the text that {old} had.")
+
+
+def _ask(question: str, about: str) -> bool:
+    """Ask on a terminal, with a sentence about it before; elsewhere the answer is no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    from gbrain.messages import one_line
-    from gbrain.output.screen import say
-
-    say("This brain is set to run a command that you have not approved:")
-    say(f"  {one_line(command)}")
     import typer
 
+    from gbrain.output.screen import say
+
+    say(about)
     try:
-        return typer.confirm("Run it now and in future?", default=False, err=True)
+        return typer.confirm(question, default=False, err=True)
     except typer.Abort:
         raise KeyboardInterrupt from None

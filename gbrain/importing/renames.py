@@ -21,7 +21,7 @@ from gbrain.importing.page_files import read_file
 from gbrain.store.connection import Database
 from gbrain.store.duplicates import find_duplicate_of
 from gbrain.store.folders import Folder, PageSource, take_file_removal
-from gbrain.store.history import others_had_text, text_with_hash
+from gbrain.store.history import mark_guessed, others_had_text, text_with_hash
 from gbrain.store.page_writer import write_page
 from gbrain.store.pages import find_page, page_text
 from gbrain.text.page import parse_page
@@ -40,7 +40,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """A page whose file is now at `path`; `edited` says that its text changed, too."""
+    """A page whose file is now at `path`; `edited` says that it only has nearly the page's text."""
 
     page: PageSource
     slug: str
@@ -213,6 +213,8 @@ def apply_renames(
                 continue
             page = parse_page(rename.path, page_text(connection, known.id).encode())
             write_page(connection, page, now, renames=known.slug, folder_id=folder.id)
+            if rename.edited:
+                mark_guessed(connection, known.id, known.version)
             # The old file is gone already.
             take_file_removal(connection, folder.root, known.path)
             done.append(rename)

@@ -12,7 +12,8 @@ from gbrain.errors import NotFound
 from gbrain.store.pages import StoredPage, find_page, page_text, require_page
 from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 
-Ending = Literal["replaced", "deleted", "renamed", "undone"]
+# `guessed`: renamed, because a new file had nearly the text of the page whose file was gone.
+Ending = Literal["replaced", "deleted", "renamed", "guessed", "undone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,14 @@ def save_file_text(connection: sqlite3.Connection, slug: str, data: bytes, now: 
     )
     record_change(connection, page.id, page.version + 1)
     record_change(connection, page.id, page.version + 2)
+
+
+def mark_guessed(connection: sqlite3.Connection, page_id: int, version: int) -> None:
+    """Record that the rename that ended a version was guessed from the text of a new file."""
+    connection.execute(
+        "UPDATE versions SET ending = 'guessed' WHERE page_id = ? AND version = ?",
+        (page_id, version),
+    )
 
 
 def list_versions(connection: sqlite3.Connection, slug: str) -> list[Version]:

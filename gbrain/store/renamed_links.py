@@ -19,16 +19,18 @@ def old_names(connection: sqlite3.Connection) -> dict[str, RenamedPage]:
     names. A file name that several renamed pages had is left out.
     """
     rows = connection.execute(
-        "SELECT versions.slug, pages.path, pages.id FROM versions JOIN pages ON pages.id = page_id "
-        "WHERE ending = 'renamed' AND versions.slug <> pages.slug ORDER BY ended_at"
+        "SELECT versions.slug, pages.path, pages.id, ending = 'guessed' FROM versions "
+        "JOIN pages ON pages.id = page_id WHERE ending IN ('renamed', 'guessed') "
+        "AND versions.slug <> pages.slug ORDER BY ended_at"
     ).fetchall()
-    by_slug = {fold_name(slug): (path, page_id) for slug, path, page_id in rows}
+    guessed = {page_id for _, _, page_id, was_guessed in rows if was_guessed}
+    by_slug = {fold_name(slug): (path, page_id) for slug, path, page_id, _ in rows}
     by_name: dict[str, set[tuple[str, int]]] = defaultdict(set)
-    for slug, path, page_id in rows:
+    for slug, path, page_id, _ in rows:
         by_name[fold_name(slug.rpartition("/")[2])].add((path, page_id))
     found = {name: next(iter(pages)) for name, pages in by_name.items() if len(pages) == 1}
     return {
-        name: RenamedPage(path, _link_name(connection, path, page_id))
+        name: RenamedPage(path, _link_name(connection, path, page_id), page_id in guessed)
         for name, (path, page_id) in (found | by_slug).items()
         if _holders(connection, name) <= {(page_id, "title")}
     }

@@ -22,10 +22,14 @@ _ESCAPED_IN_ANGLES = str.maketrans({c: f"%{ord(c):02X}" for c in "%<>#"})
 
 
 class RenamedPage(NamedTuple):
-    """A page that links name by an old name; `name` is what finds it in a link without a path."""
+    """A page that links name by an old name; `name` is what finds it in a link without a path.
+
+    `guessed` says that a new file only had nearly its text.
+    """
 
     path: str
     name: str
+    guessed: bool = False
 
 
 def update_links(text: str, path: str, renamed: Mapping[str, RenamedPage]) -> tuple[str, int]:

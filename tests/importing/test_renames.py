@@ -198,6 +198,31 @@ def test_links_to_a_renamed_page_are_updated_when_asked(brain: Brain, notes: Pat
     assert (again.changes, again.links_updated) == ([], 0)
 
 
+@pytest.mark.parametrize("agreed", [True, False])
+def test_links_to_a_page_whose_rename_was_guessed_are_asked_about(
+    brain: Brain, notes: Path, agreed: bool
+) -> None:
+    write(notes / "d.md", "See [[a]] and [[b]].\n")
+    sync(brain, notes)
+    text = (notes / "a.md").read_text()
+    (notes / "a.md").unlink()
+    write(notes / "z.md", f"{text}\nOne more sentence.\n")
+    (notes / "b.md").rename(notes / "y.md")
+    asked = []
+
+    def confirm(old: str, new: str) -> bool:
+        asked.append((old, new))
+        return agreed
+
+    brain.confirm_rename = confirm
+    report = brain.import_folder(notes, remove_missing=True, update_links=True)
+    assert asked == [("a", "z.md")]
+    assert report.links_updated == 1 + agreed
+    assert (notes / "d.md").read_text() == f"See [[{'z' if agreed else 'a'}]] and [[y]].\n"
+    endings = {slug: [v.ending for v in brain.history(slug)] for slug in ("y", "z")}
+    assert endings == {"y": ["renamed", None], "z": ["guessed", "replaced", None]}
+
+
 # --- folders that lack their files -----------------------------------------------------------
 
 

@@ -82,7 +82,7 @@ def _is_valid(table: str, name: str, kind: str, *, required: bool) -> str:
     if name.endswith("_at") and kind == "TEXT":
         condition += f" AND {is_timestamp(name)}"
     if (table, name) == ("versions", "ending"):
-        condition += " AND ending IN ('replaced', 'deleted', 'renamed', 'undone')"
+        condition += " AND ending IN ('replaced', 'deleted', 'renamed', 'guessed', 'undone')"
     json_type = _JSON_TYPES.get((table, name))
     if json_type:
         actual = f"CASE WHEN json_valid({name}) THEN json_type({name}) END"
