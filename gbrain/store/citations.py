@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from gbrain.store.history import decompress_version
+from gbrain.store.history import decompress_version, sequence_of_end
 from gbrain.store.pages import page_text
 from gbrain.text.citations import Citation, find_lines_with_hash, lines_hash, split_lines
 from gbrain.text.query_terms import fts_expression
@@ -100,7 +100,8 @@ def _find_version(connection: sqlite3.Connection, citation: Citation) -> _CitedV
     for content, version, until in connection.execute(
         "SELECT content, version, ended_at FROM versions WHERE page_id IN "
         "(SELECT page_id FROM versions WHERE slug = ?1 "
-        "UNION SELECT id FROM pages WHERE slug = ?1) ORDER BY ended_at DESC, version DESC LIMIT ?2",
+        "UNION SELECT id FROM pages WHERE slug = ?1) "
+        f"ORDER BY {sequence_of_end('versions')} DESC LIMIT ?2",
         (citation.slug, _MAX_VERSIONS),
     ):
         lines = split_lines(decompress_version(content))[first - 1 : last]

@@ -39,6 +39,15 @@ def record_change(
     )
 
 
+def sequence_of_end(versions: str) -> str:
+    """Return SQL for the number of the change that ended a version: its deletion or next write."""
+    return (
+        "(SELECT min(sequence) FROM changes AS ending WHERE "
+        f"ending.page_id = {versions}.page_id AND ending.version >= {versions}.version "
+        f"AND (ending.deleted OR ending.version > {versions}.version))"
+    )
+
+
 def save_version(
     connection: sqlite3.Connection, page: StoredPage, now: str, ending: Ending
 ) -> None:
@@ -156,7 +165,7 @@ def last_deleted(connection: sqlite3.Connection, slug: str) -> tuple[int, int] |
     row = connection.execute(
         "SELECT page_id, (SELECT max(version) FROM versions WHERE page_id = v.page_id) "
         f"FROM versions AS v WHERE slug = ?1 AND ending = 'deleted' AND {_DELETED_UNDER_SLUG} "
-        "ORDER BY ended_at DESC, version DESC LIMIT 1",
+        f"ORDER BY {sequence_of_end('v')} DESC LIMIT 1",
         (slug,),
     ).fetchone()
     return (row[0], row[1]) if row else None
@@ -247,7 +256,8 @@ def _version_rows(connection: sqlite3.Connection, slug: str) -> dict[int, _Versi
     page_id = page.id if page else last_holder(connection, slug)
     rows = connection.execute(
         "SELECT version, slug, sha256, bytes, written_at, ending, ended_at, page_id, path "
-        "FROM versions WHERE page_id = ?2 OR slug = ?1 ORDER BY slug = ?1, page_id = ?2, ended_at",
+        "FROM versions WHERE page_id = ?2 OR slug = ?1 "
+        f"ORDER BY slug = ?1, page_id = ?2, {sequence_of_end('versions')}",
         (slug, page_id),
     )
     found = {row[0]: _VersionRow(Version(*row[:7]), *row[7:]) for row in rows}
@@ -281,6 +291,8 @@ def last_holder(connection: sqlite3.Connection, slug: str) -> int:
     if deleted:
         return deleted[0]
     row = connection.execute(
-        "SELECT page_id FROM versions WHERE slug = ? ORDER BY ended_at DESC LIMIT 1", (slug,)
+        "SELECT page_id FROM versions WHERE slug = ? "
+        f"ORDER BY {sequence_of_end('versions')} DESC LIMIT 1",
+        (slug,),
     ).fetchone()
     return row[0] if row else require_page(connection, slug).id

@@ -16,6 +16,8 @@ _FIRST_NAMESPACE = "4026531836"
 # are released at once.
 LEASE_SECONDS = 120.0
 _MAX_RETRY_WAIT_SECONDS = 24 * 3600.0
+# A job that is due later than any wait was put off before the clock was set back.
+_IS_DUE = f"(due_at <= ?1 OR due_at > ?1 + {_MAX_RETRY_WAIT_SECONDS})"
 # Looking up the chunk of each of 1,000 jobs takes a millisecond.
 _MAX_JOBS_JOINED = 1000
 
@@ -147,7 +149,7 @@ def pages_with_due_jobs(connection: sqlite3.Connection, now: float) -> list[DueP
     rows = connection.execute(
         "SELECT pages.id, last_day, updated_at, root, path FROM pages "
         "LEFT JOIN vaults ON vaults.id = vault_id WHERE pages.id IN "
-        "(SELECT page_id FROM embedding_jobs CROSS JOIN chunks USING (hash) WHERE due_at <= ?)",
+        f"(SELECT page_id FROM embedding_jobs CROSS JOIN chunks USING (hash) WHERE {_IS_DUE})",
         (now,),
     )
     return [DuePage(*row) for row in rows]
@@ -161,7 +163,7 @@ def claim_jobs(
     values = () if page_id is None else (page_id,)
     jobs = _read_jobs(
         connection,
-        f"due_at <= ? {of_page} GROUP BY hash ORDER BY min(section), min(part)",
+        f"{_IS_DUE} {of_page} GROUP BY hash ORDER BY min(section), min(part)",
         (now, *values, count),
     )
     connection.executemany(
@@ -175,7 +177,7 @@ def latest_jobs(connection: sqlite3.Connection, now: float, count: int) -> list[
     """Return up to `count` due jobs without claiming them, the last written first."""
     return _read_jobs(
         connection,
-        "due_at <= ? GROUP BY hash ORDER BY enqueued_at DESC, min(chunks.id)",
+        f"{_IS_DUE} GROUP BY hash ORDER BY enqueued_at DESC, min(chunks.id)",
         (now, count),
     )
 
@@ -250,7 +252,7 @@ def count_due(connection: sqlite3.Connection, now: float, page_id: int | None = 
     of_page = "" if page_id is None else "AND hash IN (SELECT hash FROM chunks WHERE page_id = ?)"
     values = () if page_id is None else (page_id,)
     found = connection.execute(
-        f"SELECT count(*) FROM embedding_jobs WHERE due_at <= ? {of_page}", (now, *values)
+        f"SELECT count(*) FROM embedding_jobs WHERE {_IS_DUE} {of_page}", (now, *values)
     )
     count: int = found.fetchone()[0]
     return count

@@ -61,14 +61,16 @@ def require_page(connection: sqlite3.Connection, slug: str) -> StoredPage:
     """Return the page with this slug; raise NotFound, with similar slugs, if there is none."""
     page = find_page(connection, slug)
     if page is None:
-        deleted_at = connection.execute(
-            "SELECT max(ended_at) FROM versions WHERE slug = ? AND ending = 'deleted' "
-            "AND NOT EXISTS (SELECT 1 FROM pages WHERE pages.id = page_id)",
+        deletion = connection.execute(
+            "SELECT ended_at FROM versions JOIN changes USING (page_id, version) "
+            "WHERE slug = ? AND ending = 'deleted' AND deleted "
+            "AND NOT EXISTS (SELECT 1 FROM pages WHERE pages.id = page_id) "
+            "ORDER BY sequence DESC LIMIT 1",
             (slug,),
-        ).fetchone()[0]
-        if deleted_at:
+        ).fetchone()
+        if deletion:
             raise NotFound(
-                f"{slug} was deleted on {deleted_at[:10]}",
+                f"{slug} was deleted on {deletion[0][:10]}",
                 hint=f"gbrain undo {slug} brings it back.",
             )
         near = nearest_slugs(connection, slug)

@@ -7,6 +7,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
 
+from gbrain.store.history import sequence_of_end
 from gbrain.text.link_updates import RenamedPage
 from gbrain.text.links import PAGE_FILE_ENDING
 from gbrain.text.slug import fold_name
@@ -21,7 +22,7 @@ def old_names(connection: sqlite3.Connection) -> dict[str, RenamedPage]:
     rows = connection.execute(
         "SELECT versions.slug, pages.path, pages.id, ending = 'guessed' FROM versions "
         "JOIN pages ON pages.id = page_id WHERE ending IN ('renamed', 'guessed') "
-        "AND versions.slug <> pages.slug ORDER BY ended_at"
+        f"AND versions.slug <> pages.slug ORDER BY {sequence_of_end('versions')}"
     ).fetchall()
     guessed = {page_id for _, _, page_id, was_guessed in rows if was_guessed}
     by_slug = {fold_name(slug): (path, page_id) for slug, path, page_id, _ in rows}

@@ -21,13 +21,15 @@ UndoOutcome = Literal["updated", "undeleted", "renamed", "deleted"]
 class PageState(NamedTuple):
     """A page between two changes; `version` is None while it is deleted or before it was created.
 
-    `since` is the time of the change that led to it, empty before the page was created.
+    `since` is the time of the change that led to it, empty before the page was created, and
+    `sequence` its number in the order of all changes: clocks are set back.
     """
 
     version: int | None
     slug: str
     sha256: bytes | None
     since: str
+    sequence: int = 0
 
     def same_page(self, other: PageState) -> bool:
         return (self.slug, self.sha256) == (other.slug, other.sha256)
@@ -98,14 +100,14 @@ def _last_changed(connection: sqlite3.Connection, redo: bool) -> int:
 
     With `redo` it is the page that changed last in any way.
     """
-    latest, found = "", None
-    for page_id, time in _pages_by_change(connection):
+    latest, found = 0, None
+    for page_id, last in _pages_by_change(connection):
         # What is not undone of a page is no later than its last change.
-        if time <= latest:
+        if last <= latest:
             break
-        since = time if redo else _changes(connection, page_id)[0][-1].since
-        if since > latest:
-            latest, found = since, page_id
+        sequence = last if redo else _changes(connection, page_id)[0][-1].sequence
+        if sequence > latest:
+            latest, found = sequence, page_id
     if found is None:
         raise NotFound("The brain has no pages", hint="gbrain import FOLDER imports notes.")
     return found
@@ -146,14 +148,18 @@ def _find_page_id(connection: sqlite3.Connection, name: str) -> int:
     return history.last_holder(connection, named[0] if named else slug)
 
 
-def _pages_by_change(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-    """Yield (page id, time of the last change), the latest first, deleted pages included."""
-    yield from connection.execute(
-        "SELECT id, updated_at FROM pages UNION ALL "
-        "SELECT page_id, max(ended_at) FROM versions WHERE ending = 'deleted' "
-        "AND NOT EXISTS (SELECT 1 FROM pages WHERE pages.id = page_id) GROUP BY page_id "
-        "ORDER BY 2 DESC, 1 DESC"
-    )
+def _pages_by_change(connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+    """Yield (page id, number of the last change), the latest first, deleted pages included."""
+    seen: set[int] = set()
+    for page_id, sequence in connection.execute(
+        "SELECT page_id, sequence FROM changes WHERE EXISTS "
+        "(SELECT 1 FROM pages WHERE id = page_id) OR EXISTS "
+        "(SELECT 1 FROM versions WHERE versions.page_id = changes.page_id) "
+        "ORDER BY sequence DESC"
+    ):
+        if page_id not in seen:
+            seen.add(page_id)
+            yield page_id, sequence
 
 
 def _changes(
@@ -166,11 +172,17 @@ def _changes(
         "SELECT version, slug, sha256, updated_at, NULL, NULL FROM pages WHERE id = ?1 ORDER BY 1",
         (page_id,),
     ).fetchall()
+    numbers = {
+        (version, deleted): sequence
+        for version, deleted, sequence in connection.execute(
+            "SELECT version, deleted, sequence FROM changes WHERE page_id = ?", (page_id,)
+        )
+    }
     done = [PageState(None, rows[0][1], None, "")]
     undone: list[PageState] = []
     last_ending = ""
     for version, slug, sha256, written_at, ending, ended_at in rows:
-        state = PageState(version, slug, sha256, written_at)
+        state = PageState(version, slug, sha256, written_at, numbers.get((version, 0), 0))
         deleted = last_ending == "deleted"
         if last_ending == "undone" and len(done) > 1:
             undone.append(done.pop())
@@ -186,6 +198,6 @@ def _changes(
                 undone.clear()
             done.append(state)
         if ending == "deleted":
-            done.append(PageState(None, slug, None, ended_at))
+            done.append(PageState(None, slug, None, ended_at, numbers.get((version, 1), 0)))
         last_ending = ending
     return done, undone

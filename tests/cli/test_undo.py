@@ -212,3 +212,49 @@ def test_undo_deletes_a_new_page_whose_earlier_name_is_taken(run, brain_path, at
     assert text(run, "b") == b"text 5\n"
     assert run("undo", "a").exit_code == 0
     assert text(run, "a") == b"text 7\n"
+
+
+# --- a clock that goes back ------------------------------------------------------------------
+
+
+@pytest.fixture
+def turned_back(run, brain_path, at):
+    """The pages `old`, and then `new`, which was written by a clock twenty minutes behind."""
+    for minute, slug in ((40, "old"), (20, "new")):
+        at(minute)
+        for words in (b"one", b"two"):
+            assert run("put", slug, stdin=words).exit_code == 0
+    return brain_path
+
+
+def test_undo_takes_the_last_change_of_a_clock_that_went_back(run, turned_back):
+    assert run("undo", "--json").json["slug"] == "new"
+    assert (text(run, "new"), text(run, "old")) == (b"one", b"two")
+
+
+def test_redo_takes_the_last_change_of_a_clock_that_went_back(run, turned_back, at):
+    run("undo")
+    at(10)
+    assert run("undo", "--redo", "--json").json["slug"] == "new"
+    assert text(run, "new") == b"two"
+
+
+def test_undo_brings_back_the_page_that_was_deleted_last(run, brain_path, at):
+    at(40)
+    run("put", "a", stdin=b"first")
+    run("delete", "a")
+    at(20)
+    run("put", "b", stdin=b"second")
+    run("rename", "b", "a")
+    run("delete", "a")
+    assert run("undo", "a", "--json").json["outcome"] == "undeleted"
+    assert text(run, "a") == b"second"
+
+
+def test_a_name_is_that_of_the_page_that_was_renamed_from_it_last(run, brain_path, at):
+    for minute, new in ((40, "first"), (20, "second")):
+        at(minute)
+        run("put", "a", stdin=new.encode())
+        run("rename", "a", new)
+    undone = run("undo", "a", "--json").json
+    assert (undone["outcome"], undone["slug"], undone["from"]) == ("renamed", "a", "second")

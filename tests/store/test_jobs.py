@@ -140,3 +140,13 @@ def test_what_has_no_vector_is_queued_again_and_need_not_wait(brain: Brain) -> N
         claim(connection, "a", 1)
         jobs.enqueue_missing(connection, space, "now")
         assert jobs.count_due(connection, NOW) == 0
+
+
+def test_a_clock_that_was_set_back_delays_no_job(connection: sqlite3.Connection) -> None:
+    year = 365 * 24 * 3600.0
+    (failed, *_) = claimed = claim(connection, "a", 5, NOW + year)
+    jobs.fail_job(connection, failed, "no model", NOW + year)
+    assert jobs.count_due(connection, NOW + year) == 0
+    assert jobs.count_due(connection, NOW) == len(jobs.latest_jobs(connection, NOW, 9)) == 5
+    assert len(jobs.pages_with_due_jobs(connection, NOW)) == 5
+    assert claim(connection, "b", 5) == claimed
