@@ -101,7 +101,8 @@ class LimitedBrain(Brain):
             self._whole.database.read_transaction() as source,
             self.database.write_transaction() as target,
         ):
-            self._copy.update(source, target, timestamp())
+            updated = self._copy.updated(source, target, timestamp())
+        self._copy = updated
         self._data_version = version
         if self._is_open:
             self._complete_vectors()

@@ -15,6 +15,7 @@ from gbrain.errors import GbrainError, NotFound
 from gbrain.limited import LimitedBrain
 from gbrain.output.json import answer_document
 from gbrain.paths import cache_folder
+from gbrain.store import limits as store
 from gbrain.store.limits import guard_limits
 from gbrain.types import Scope
 
@@ -433,6 +434,26 @@ def test_a_page_that_leaves_takes_its_history_along(brain_path: Path, limits: Sc
         limited.reload_settings()
         with pytest.raises(NotFound, match="There is no page"):
             limited.history("projects/pond")
+
+
+def test_a_failed_update_of_the_copy_is_made_again(
+    brain_path: Path, limits: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(brain_path, SHARED)
+    with (
+        Brain.open(brain_path) as whole,
+        LimitedBrain.open_within(brain_path, limits, read_only=False) as limited,
+    ):
+        whole.put("projects/pond", OWN)
+        whole.delete("projects/garden")
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "_copy_model", lambda *arguments: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                limited.reload_settings()
+        limited.reload_settings()
+        assert [page.slug for page in limited.list()[0]] == ["projects/pond"]
+        assert limited.get("projects/pond").version == 2
+        assert limited.history("projects/garden")[-1].ending == "deleted"
 
 
 def test_an_ambiguous_name_counts_only_visible_pages(brain_path: Path, limits: Scope) -> None:

@@ -10,6 +10,7 @@ of the limits, and every new name where the limits allow none, whatever code mak
 from __future__ import annotations
 
 import sqlite3
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -188,12 +189,27 @@ class LimitedCopy:
         """Compare the page again with the next update: how one of its versions ended changed."""
         page_id = self._ids.get(slug)
         if page_id is not None:
-            self._stamps[page_id] = self._stamps[page_id]._replace(version=0)
+            stamp = self._stamps[page_id]._replace(version=0)
+            self._stamps = {**self._stamps, page_id: stamp}
 
-    def update(self, source: sqlite3.Connection, target: sqlite3.Connection, now: str) -> None:
-        """Update the copy `target` from the brain `source`.
+    def updated(
+        self, source: sqlite3.Connection, target: sqlite3.Connection, now: str
+    ) -> LimitedCopy:
+        """Update the copy `target` from the brain `source`; return how it is numbered then.
 
-        Pages get their numbers by slug: those of the brain, whose order decides between equal
+        This is unchanged, so that it still fits if the transaction fails.
+        """
+        after = copy(self)
+        after._pages = dict(self._pages)
+        after._update(source, target)
+        _copy_settings(source, target)
+        _copy_model(source, target, now)
+        return after
+
+    def _update(self, source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+        """Copy the pages that changed.
+
+        They get their numbers by slug: those of the brain, whose order decides between equal
         results, depend on hidden pages.
         """
         within = page_condition(self._limits)
@@ -221,8 +237,6 @@ class LimitedCopy:
         self._stamps = stamps
         self._ids = {stamp.slug: page_id for page_id, stamp in stamps.items()}
         self._copy_deleted(source, target)
-        _copy_settings(source, target)
-        _copy_model(source, target, now)
 
     def _copy_deleted(self, source: sqlite3.Connection, target: sqlite3.Connection) -> None:
         """Copy what was deleted since the last update, if its last version was visible."""

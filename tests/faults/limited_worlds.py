@@ -52,10 +52,10 @@ IGNORED = "ignored/\n"
 
 
 class Answer(NamedTuple):
-    """A response; of its headers those that are not the same for every request."""
+    """A response; the length of its body is left out of its headers."""
 
     status: int
-    kind: str
+    headers: frozenset[tuple[bytes, bytes]]
     body: bytes
 
 
@@ -155,8 +155,8 @@ class World:
             sent.append(message)
 
         await self._app(scope, receive, send)
-        kind = dict(sent[0]["headers"]).get(b"content-type", b"").decode()
-        return Answer(sent[0]["status"], kind, b"".join(part.get("body", b"") for part in sent[1:]))
+        kept = frozenset(each for each in sent[0]["headers"] if each[0] != b"content-length")
+        return Answer(sent[0]["status"], kept, b"".join(part.get("body", b"") for part in sent[1:]))
 
     # --- what the owner sees and does ----------------------------------------------------------
 

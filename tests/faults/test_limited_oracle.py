@@ -390,12 +390,12 @@ def copy_vectors_of_hidden_pages(patch: Patch) -> None:
 
 
 def order_pages_as_the_brain(patch: Patch) -> None:
-    update = store.LimitedCopy.update
+    update = store.LimitedCopy._update
 
-    def ordered(self: Any, source: Any, target: Any, now: str) -> None:
-        update(self, _OrderedById(source), target, now)
+    def ordered(self: Any, source: Any, target: Any) -> None:
+        update(self, _OrderedById(source), target)
 
-    patch.setattr(store.LimitedCopy, "update", ordered)
+    patch.setattr(store.LimitedCopy, "_update", ordered)
 
 
 class _OrderedById:
