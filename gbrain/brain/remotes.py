@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gbrain.brain.base import timestamp
@@ -43,6 +43,28 @@ class RemoteStatus(NamedTuple):
     conflicts: list[str]
     error: GbrainError | None = None
     problems: tuple[str, ...] = ()
+
+
+class PushedPart(NamedTuple):
+    """What a push shares: pages of a wing, or slugs with a prefix; `everything` shares all."""
+
+    wing: str | None = None
+    slug_prefix: str | None = None
+    everything: bool = False
+
+
+class Exchange(NamedTuple):
+    """What was pulled and pushed; None for what was not asked for."""
+
+    pulled: PullReport | None
+    pushed: PushReport | None
+
+
+StepProgress = Callable[[str], AbstractContextManager[Progress]]
+
+
+def _no_step_progress(step: str) -> AbstractContextManager[Progress]:
+    return nullcontext(no_progress)
 
 
 class RemoteMethods(ModelMethods, ImportExportMethods):
@@ -136,22 +158,83 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         from gbrain.store.postgres.connection import LONG_TRANSACTION_SECONDS
         from gbrain.store.postgres.search_index import discard_entries
 
-        with self.contact(self.remote(name)) as contact, contact.store.transaction() as cursor:
-            discard_entries(cursor)
-        self.index_remote(name, progress=progress)
+        with self.contact(self.remote(name)) as contact:
+            with contact.store.transaction() as cursor:
+                discard_entries(cursor)
+            _complete_search_tables(contact, progress)
         with (
             self.contact(self.remote(name)) as contact,
             contact.store.transaction(LONG_TRANSACTION_SECONDS) as cursor,
         ):
             return _search_problems(cursor, contact.state, check=True)
 
-    def pull(self, name: str | None = None, *, progress: Progress = no_progress) -> PullReport:
+    def pull(self, name: str | None = None) -> PullReport:
         """Bring what changed on a remote into the brain, merged with what changed here."""
-        with self.contact(self.remote(name)) as contact:
-            return self.pull_from(contact, progress=progress)
+        pulled = self.exchange(name, push=False).pulled
+        assert pulled is not None
+        return pulled
 
-    def pull_from(self, contact: Contact, *, progress: Progress = no_progress) -> PullReport:
-        """Pull through a connection that is open."""
+    def push(
+        self,
+        name: str | None = None,
+        *,
+        wing: str | None = None,
+        slug_prefix: str | None = None,
+        everything: bool = False,
+    ) -> PushReport:
+        """Write what changed here to a remote, merged with what changed there.
+
+        A first push with `wing` or `slug_prefix` shares only that part of the brain from then on,
+        and later ones add to it; `everything` shares all pages.
+        """
+        part = PushedPart(wing, slug_prefix, everything)
+        pushed = self.exchange(name, pull=False, part=part).pushed
+        assert pushed is not None
+        return pushed
+
+    def exchange(
+        self,
+        name: str | None = None,
+        *,
+        contact: Contact | None = None,
+        pull: bool = True,
+        push: bool = True,
+        part: PushedPart = PushedPart(),
+        after_pull: Callable[[PullReport], None] = lambda report: None,
+        after_push: Callable[[PushReport], None] = lambda report: None,
+        progress: StepProgress = _no_step_progress,
+        before_indexes: Callable[[], None] = lambda: None,
+    ) -> Exchange:
+        """Pull from a remote, push to it, and complete its search tables and indexes.
+
+        Goes through `contact` if it is open. `after_pull` and `after_push` get what was done before
+        the next step, which may fail; `progress` shows the progress of a step by its name.
+        """
+
+        @contextmanager
+        def reach(*, create: bool = False) -> Iterator[Contact]:
+            if contact:
+                yield contact
+            else:
+                with self.contact(self.remote(name), create=create) as opened:
+                    yield opened
+
+        pulled: PullReport | None = None
+        pushed: PushReport | None = None
+        if pull:
+            with reach() as there, progress("Pulling") as show:
+                pulled = self._pull_from(there, show)
+            after_pull(pulled)
+        if push:
+            with reach(create=True) as there:
+                with progress("Pushing") as show:
+                    pushed = self._push_to(there, part, show)
+                after_push(pushed)
+                with progress("Indexing") as show:
+                    _complete_search_tables(there, show, before_indexes)
+        return Exchange(pulled, pushed)
+
+    def _pull_from(self, contact: Contact, progress: Progress) -> PullReport:
         from gbrain.remotes.pull import pull_changes
 
         return pull_changes(
@@ -164,43 +247,10 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
             progress=progress,
         )
 
-    def push(
-        self,
-        name: str | None = None,
-        *,
-        wing: str | None = None,
-        slug_prefix: str | None = None,
-        everything: bool = False,
-        progress: Progress = no_progress,
-    ) -> PushReport:
-        """Write what changed here to a remote, merged with what changed there.
-
-        A first push with `wing` or `slug_prefix` shares only that part of the brain from then on,
-        and later ones add to it; `everything` shares all pages.
-        """
-        remote = self.remote(name)
-        with self.contact(remote, create=True) as contact:
-            return self.push_to(
-                contact,
-                wing=wing,
-                slug_prefix=slug_prefix,
-                everything=everything,
-                progress=progress,
-            )
-
-    def push_to(
-        self,
-        contact: Contact,
-        *,
-        wing: str | None = None,
-        slug_prefix: str | None = None,
-        everything: bool = False,
-        progress: Progress = no_progress,
-    ) -> PushReport:
-        """Push through a connection that is open."""
+    def _push_to(self, contact: Contact, part: PushedPart, progress: Progress) -> PushReport:
         from gbrain.remotes.push import push_changes
 
-        remote = self._choose_parts(contact.remote, wing, slug_prefix, everything)
+        remote = self._choose_parts(contact.remote, *part)
         model = self._shared_model(contact)
         if model and contact.state.may_write:
             # Nobody embeds on the server, where searches without a replica need the vectors.
@@ -210,37 +260,12 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
             contact._replace(remote=remote),
             timestamp(),
             _machine_name(),
-            scope=Scope(wing=wing, slug_prefix=slug_prefix),
+            scope=Scope(wing=part.wing, slug_prefix=part.slug_prefix),
             model=model,
             files=self._local_files(),
             after_merge=self._write_pulled_files,
             progress=progress,
         )
-
-    def index_remote(
-        self,
-        name: str | None = None,
-        *,
-        progress: Progress = no_progress,
-        before_indexes: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Complete the search tables of a remote on its server, after a push of many pages.
-
-        First its search tables, then, after calling `before_indexes`, the indexes that are
-        missing. Does nothing if all is complete, or for a reader. If it is killed, the next call
-        goes on.
-        """
-        from gbrain.remotes.indexing import index_pages
-        from gbrain.store.postgres.indexes import create_indexes
-
-        with self.contact(self.remote(name)) as contact:
-            if not contact.state.may_write:
-                return
-            index_pages(contact.store, progress=progress)
-            # Only the owner of the tables may, and a hosted server may stop what takes long. All
-            # else is complete without; `remote status` tells.
-            with suppress(GbrainError):
-                create_indexes(contact.store, before_indexes)
 
     @contextmanager
     def check_on_server(
@@ -269,8 +294,7 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
                 return
             # Not through this brain, which may be limited to some of the pages.
             with RemoteMethods.open(self.path) as whole:
-                whole.pull_from(contact)
-                whole.push_to(contact)
+                whole.exchange(contact=contact)
             yield lambda connection, slug: push_written_page(
                 connection, contact, slug, _machine_name()
             )
@@ -344,6 +368,26 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
 
         with self.database.read_transaction() as connection:
             return len(list_folders(connection))
+
+
+def _complete_search_tables(
+    contact: Contact, progress: Progress, before_indexes: Callable[[], None] = lambda: None
+) -> None:
+    """Complete the search tables of a shared store, then the indexes that are missing.
+
+    Calls `before_indexes` before the latter. Does nothing if all is complete, or for a reader. If
+    it is killed, the next push goes on.
+    """
+    from gbrain.remotes.indexing import index_pages
+    from gbrain.store.postgres.indexes import create_indexes
+
+    if not contact.state.may_write:
+        return
+    index_pages(contact.store, progress=progress)
+    # Only the owner of the tables may, and a hosted server may stop what takes long. All else is
+    # complete without; `remote status` tells.
+    with suppress(GbrainError):
+        create_indexes(contact.store, before_indexes)
 
 
 def _search_problems(cursor: Cursor[Row], state: SharedState, *, check: bool) -> tuple[str, ...]:

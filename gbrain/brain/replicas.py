@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -52,7 +52,9 @@ def _clone(url: str, path: Path, part: Path, name: str, progress: Progress) -> P
         with Brain.open(part, make=True) as brain:
             _refuse_other_clone(brain, part, url)
             brain.add_remote(name, url)
-            report = brain.pull(name, progress=progress)
+            pulling = brain.exchange(name, push=False, progress=lambda _: nullcontext(progress))
+            report = pulling.pulled
+            assert report is not None
     except GbrainError:
         if not was_there and not _has_pages(part):
             _remove(part)

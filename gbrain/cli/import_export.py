@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -27,6 +27,10 @@ from gbrain.output import screen
 from gbrain.output.json import import_report_document
 from gbrain.output.screen import show_progress
 from gbrain.text.slug import is_page_file
+
+if TYPE_CHECKING:
+    from gbrain.remotes.pull import PullReport
+    from gbrain.remotes.push import PushReport
 
 command = Module()
 
@@ -280,27 +284,34 @@ def _exchange(brain: Brain, remote: str, report: ImportReport, options: ImportOp
 
     Embedded before the push, so that no other machine has to.
     """
-    from gbrain.cli.remotes import index_remote, print_pull, print_push
+    from gbrain.cli.remotes import exchange, print_pull, print_push
     from gbrain.output.remotes import pull_document, push_document
 
     quiet = options.quiet or options.json
+    pulled: PullReport
+
+    def print_pulled(got: PullReport) -> None:
+        nonlocal pulled
+        pulled = got
+        if not options.json:
+            print_pull(brain, pulled, quiet=options.quiet)
+        if options.embed:
+            _embed(brain, quiet)
+
+    def print_pushed(pushed: PushReport) -> None:
+        if options.json:
+            document = import_report_document(report, dry_run=False)
+            document |= {"pulled": pull_document(pulled), "pushed": push_document(pushed)}
+            screen.write_json(document)
+        else:
+            print_push(brain, pushed, quiet=options.quiet, said=pulled.conflicts)
+
     if not options.json:
         _print_report(report, options, 0, 0)
-    with show_progress("Pulling", quiet=quiet) as show:
-        pulled = brain.pull(remote, progress=show)
-    if not options.json:
-        print_pull(brain, pulled, quiet=options.quiet)
-    if options.embed:
-        _embed(brain, quiet)
-    with show_progress("Pushing", quiet=quiet) as show:
-        pushed = brain.push(remote, progress=show)
-    if options.json:
-        document = import_report_document(report, dry_run=False)
-        document |= {"pulled": pull_document(pulled), "pushed": push_document(pushed)}
-        screen.write_json(document)
-    else:
-        print_push(brain, pushed, quiet=options.quiet, said=pulled.conflicts)
-    index_remote(brain, remote, quiet=quiet)
+    pushed = exchange(
+        brain, remote, quiet=quiet, after_pull=print_pulled, after_push=print_pushed
+    ).pushed
+    assert pushed is not None
     return bool(pushed.conflicts or pulled.refused or pushed.refused)
 
 

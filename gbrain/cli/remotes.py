@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gbrain.brain import clock
+from gbrain.brain.remotes import PushedPart
 from gbrain.cli.commands import Db, Json, Module, Quiet, examples, say_filter_hints
 from gbrain.cli.open_brain import open_brain
 from gbrain.errors import UsageError
@@ -21,7 +22,7 @@ from gbrain.types import Scope
 
 if TYPE_CHECKING:
     from gbrain.brain import Brain
-    from gbrain.brain.remotes import RemoteStatus
+    from gbrain.brain.remotes import Exchange, RemoteStatus
     from gbrain.remotes.pull import PullReport, RefusedPage
     from gbrain.remotes.push import PushReport
 
@@ -294,7 +295,8 @@ def pull(name: RemoteName = None, quiet: Quiet = False, json: Json = False, db: 
     other in its history; gbrain conflicts lists it.
     """
     with open_brain(db) as brain:
-        report = pull_remote(brain, name, quiet=quiet or json)
+        report = exchange(brain, name, quiet=quiet or json, push=False).pulled
+        assert report is not None
         if json:
             screen.write_json(output.pull_document(report))
         else:
@@ -339,40 +341,41 @@ def push(
             "--all cannot be combined with --wing or --slug-prefix", hint="Use one of them."
         )
     with open_brain(db) as brain:
-        with show_progress("Pushing", quiet=quiet or json) as show:
-            report = brain.push(
-                name, wing=wing, slug_prefix=slug_prefix, everything=everything, progress=show
-            )
-        shared = brain.remote(report.remote)
-        if json:
-            screen.write_json(output.push_document(report))
-        else:
+
+        def print_report(report: PushReport) -> None:
+            shared = brain.remote(report.remote)
+            if json:
+                screen.write_json(output.push_document(report))
+                return
             print_push(brain, report, quiet=quiet)
             if shared.parts is not None and not quiet:
                 parts = output.shared_parts(shared)
                 screen.say(f"Shared: {parts}. gbrain push --all shares the rest.")
             if not quiet:
                 say_filter_hints(brain, Scope(wing=wing))
-        index_remote(brain, name, quiet=quiet or json)
+
+        part = PushedPart(wing, slug_prefix, everything)
+        report = exchange(
+            brain, name, quiet=quiet or json, pull=False, part=part, after_push=print_report
+        ).pushed
+    assert report is not None
     if report.conflicts or report.refused:
         raise typer.Exit(1)
 
 
-def pull_remote(brain: Brain, name: str | None, *, quiet: bool) -> PullReport:
-    """Pull with a progress bar."""
-    with show_progress("Pulling", quiet=quiet) as show:
-        return brain.pull(name, progress=show)
-
-
-def index_remote(brain: Brain, name: str | None, *, quiet: bool) -> None:
-    """Complete the search tables of the server, and show the progress."""
+def exchange(brain: Brain, name: str | None = None, *, quiet: bool, **options: Any) -> Exchange:
+    """Exchange pages with a remote, and show the progress; `options` as of `Brain.exchange`."""
 
     def say_so() -> None:
         if not quiet:
             screen.say("Creating indexes on the server. That may be stopped, and goes on later.")
 
-    with show_progress("Indexing", quiet=quiet) as show:
-        brain.index_remote(name, progress=show, before_indexes=say_so)
+    return brain.exchange(
+        name,
+        progress=lambda step: show_progress(step, quiet=quiet),
+        before_indexes=say_so,
+        **options,
+    )
 
 
 def print_pull(brain: Brain, report: PullReport, *, quiet: bool) -> None:

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gbrain.brain import Brain, clock
 from gbrain.brain.replicas import make_replica, replica_path
 from gbrain.cli.drafts import keep_command
 from gbrain.cli.errors import explain_error, report
 from gbrain.cli.open_brain import reader_replica, unreplicated_url
-from gbrain.cli.remotes import print_push
+from gbrain.cli.remotes import exchange, print_push
 from gbrain.config import all_settings
 from gbrain.errors import GbrainError, needs_replica
 from gbrain.messages import counted
@@ -26,9 +26,6 @@ from gbrain.output.screen import show_progress
 from gbrain.output.stats import time_ago
 from gbrain.store.postgres.address import check_url, redact
 from gbrain.store.postgres.connection import Refused, Unreachable
-
-if TYPE_CHECKING:
-    from gbrain.remotes.pull import PullReport
 
 # Commands that do not use the pages of a brain, or that pull and push themselves.
 _WITHOUT_PAGES = frozenset(("clone", "completion", "init", "pull", "push", "remote", "schema"))
@@ -155,7 +152,7 @@ def _pull(url: str, path: Path, *, checked: bool, quiet: bool) -> Server:
             make_replica(url, progress=show)
     with Brain.open(path) as brain:
         try:
-            return _pull_changes(brain)[0]
+            return _pull_changes(brain)
         except Unreachable as error:
             if checked:
                 raise Unreachable(
@@ -169,10 +166,10 @@ def _pull(url: str, path: Path, *, checked: bool, quiet: bool) -> Server:
             return Server.UNREACHABLE
 
 
-def _pull_changes(brain: Brain) -> tuple[Server, PullReport]:
+def _pull_changes(brain: Brain) -> Server:
     with brain.contact() as contact:
-        pulled = brain.pull_from(contact)
-        return Server.WRITABLE if contact.state.may_write else Server.READ_ONLY, pulled
+        brain.exchange(contact=contact, push=False)
+        return Server.WRITABLE if contact.state.may_write else Server.READ_ONLY
 
 
 def _waiting(path: Path) -> list[str]:
@@ -195,7 +192,7 @@ def _push(url: str, path: Path, before: Sequence[str], server: Server, *, quiet:
             return 0
         if server is Server.WRITABLE:
             try:
-                pushed = brain.push()
+                pushed = exchange(brain, quiet=quiet, pull=False).pushed
             except Unreachable as error:
                 screen.say(f"{error.message}.")
             except Refused as error:
@@ -203,6 +200,7 @@ def _push(url: str, path: Path, before: Sequence[str], server: Server, *, quiet:
                     raise
                 screen.say(f"{error.message}.")
             else:
+                assert pushed is not None
                 if pushed.conflicts or pushed.refused or pushed.merged or before:
                     print_push(brain, pushed, quiet=quiet)
                 return 1 if pushed.conflicts or pushed.refused else 0
@@ -257,12 +255,13 @@ def _sync_in_background(url: str, path: Path) -> Iterator[None]:
 
 def _exchange(url: str, path: Path) -> str:
     """Pull and push once; return what to say, or nothing."""
-    with Brain.open(path) as brain:
-        server, pulled = _pull_changes(brain)
-        conflicts = pulled.conflicts
-        waiting = brain.waiting()
-        if waiting and server is Server.READ_ONLY:
+    with Brain.open(path) as brain, brain.contact() as contact:
+        may_write = contact.state.may_write
+        # Others' pages are completed too: who pushed them may have been stopped.
+        push = may_write and bool(brain.waiting() or not contact.state.is_indexed)
+        done = brain.exchange(contact=contact, push=push)
+        if not may_write and (waiting := brain.waiting()):
             return _why_not_pushed(url, waiting)
-        conflicts += brain.push().conflicts if waiting else []
+    conflicts = [slug for report in done if report for slug in report.conflicts]
     names = ", ".join(sorted(set(conflicts)))
     return f"Not pushed because of a conflict with the server: {names}." if names else ""

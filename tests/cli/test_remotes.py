@@ -14,8 +14,11 @@ import pytest
 
 from gbrain.brain import Brain
 from gbrain.brain.replicas import replica_path
+from gbrain.cli import shared_brain
 from gbrain.store.postgres import connection as connection_module
-from gbrain.store.postgres.schema import role_sql
+from gbrain.store.postgres.connection import SharedStore
+from gbrain.store.postgres.schema import find_state, role_sql
+from gbrain.store.postgres.search_index import discard_entries
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -275,6 +278,36 @@ def test_the_variable_takes_a_url(run, team: str, monkeypatch: pytest.MonkeyPatc
     with psycopg.connect(team) as connection:
         [(content,)] = connection.execute("SELECT content FROM gbrain.pages").fetchall()
     assert "called" in content
+
+
+def test_commands_on_a_url_leave_the_search_tables_complete(
+    run, team: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gbrain.remotes.push._MAX_INDEXED_AT_ONCE", 1)
+    (tmp_path / "notes").mkdir()
+    for number in range(5):
+        (tmp_path / "notes" / f"n{number}.md").write_text(f"# Note {number}\n")
+    checked = run("put", "people/alice", "--expected-version", "1", "--db", team, stdin=b"# A\n")
+    assert checked.exit_code == 0, checked.stderr
+    done = run("import", tmp_path / "notes", "--db", team)
+    assert done.exit_code == 0, done.stderr
+    with SharedStore(team) as store:
+        state = find_state(store)
+    assert state
+    assert (state.sequence, state.is_indexed) == (7, True)
+
+
+def test_the_background_exchange_completes_what_another_left(
+    run, team: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("list", "--db", team).exit_code == 0
+    with SharedStore(team) as store, store.transaction() as cursor:
+        discard_entries(cursor)
+    assert shared_brain._exchange(team, replica_path(team)) == ""
+    with SharedStore(team) as store:
+        state = find_state(store)
+    assert state
+    assert state.is_indexed
 
 
 def test_help_and_words_that_are_commands_need_no_care(run, team: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,12 @@ import psycopg
 import pytest
 
 from gbrain.brain import Brain
+from gbrain.brain.remotes import StepProgress
 from gbrain.errors import GbrainError, NotFound, UsageError
 from gbrain.shared_brain import SharedBrain
 from gbrain.store.postgres.connection import SharedStore
-from gbrain.store.postgres.schema import role_sql
+from gbrain.store.postgres.schema import find_state, role_sql
+from gbrain.types import no_progress
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -244,6 +247,57 @@ def test_settings_questions_and_use_never_travel(a: Brain, b: Brain, server_url:
         assert not any("private question" in row[0] or "chunk_k" in row[0] for row in found)
 
 
+def recorder(step: str, seen: list[tuple[int, int]]) -> StepProgress:
+    """Return progress that records (done, total) of one step."""
+
+    def record(done: int, total: int) -> None:
+        seen.append((done, total))
+
+    return lambda name: nullcontext(record if name == step else no_progress)
+
+
+@pytest.fixture
+def large_push(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each push add its pages to the search tables afterwards, as one of 620 pages does."""
+    monkeypatch.setattr("gbrain.remotes.push._MAX_INDEXED_AT_ONCE", 0)
+
+
+def is_indexed(url: str) -> bool:
+    with SharedStore(url) as store:
+        state = find_state(store)
+        assert state
+        assert state.sequence
+        return state.is_indexed
+
+
+@pytest.mark.usefixtures("large_push")
+def test_every_way_to_push_completes_the_search_tables(a: Brain, b: Brain, server_url: str) -> None:
+    a.put("one", b"# One\n")
+    a.push()
+    assert is_indexed(server_url)
+    b.exchange()
+    b.put("two", b"# Two\n")
+    with b.contact() as contact:
+        b.exchange(contact=contact)
+    assert is_indexed(server_url)
+
+
+@pytest.mark.usefixtures("large_push")
+def test_a_push_that_was_stopped_before_indexing_is_completed_by_the_next(
+    a: Brain, server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a.put("one", b"# One\n")
+
+    def stop(report: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        a.exchange(after_push=stop, pull=False)
+    assert not is_indexed(server_url)
+    assert a.push().pushed == []
+    assert is_indexed(server_url)
+
+
 def test_many_pages_travel_in_several_batches(
     a: Brain, b: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,11 +307,11 @@ def test_many_pages_travel_in_several_batches(
     for slug in slugs:
         a.put(slug, f"# {slug}\n".encode())
     seen: list[tuple[int, int]] = []
-    a.push(progress=lambda done, total: seen.append((done, total)))
+    a.exchange(pull=False, progress=recorder("Pushing", seen))
     assert seen[-1] == (23, 23)
     assert [done for done, _ in seen] == [0, 7, 14, 21, 23]
     seen.clear()
-    b.pull(progress=lambda done, total: seen.append((done, total)))
+    b.exchange(push=False, progress=recorder("Pulling", seen))
     assert seen == [(0, 23), (5, 23), (10, 23), (15, 23), (20, 23), (23, 23)]
     assert [page.slug for page in b.list()[0]] == slugs
 
@@ -270,10 +324,10 @@ def test_batches_are_bounded_by_their_bytes(
     for n in range(5):
         a.put(f"p/{n}", b"# P\n\n" + b"word " * 150)
     seen: list[tuple[int, int]] = []
-    a.push(progress=lambda done, total: seen.append((done, total)))
+    a.exchange(pull=False, progress=recorder("Pushing", seen))
     assert [done for done, _ in seen] == [0, 1, 2, 3, 4, 5]
     seen.clear()
-    b.pull(progress=lambda done, total: seen.append((done, total)))
+    b.exchange(push=False, progress=recorder("Pulling", seen))
     assert [done for done, _ in seen] == [0, 2, 4, 5]
     assert len(b.list()[0]) == 5
 
