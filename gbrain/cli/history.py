@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -150,7 +149,10 @@ def _print_diff(
         ends = any(t.count("\n") != t.count("\r\n") for t in texts)
         show_diff(lines, line_ends=ends, pager=pager)
     else:
-        sys.stdout.buffer.writelines(line.encode() for line in lines)
+        # With the line ends of the page, for patch; other control characters are only in --json.
+        for line in lines:
+            end = "\r\n" if line.endswith("\r\n") else "\n"
+            screen.write(line.removesuffix(end), end=end)
 
 
 @command.command(

@@ -413,7 +413,7 @@ def export(
                     "export - needs --format json, without --json and --dry-run",
                     hint="gbrain export - --format json",
                 )
-            sys.stdout.buffer.writelines(line.encode() for line in brain.page_lines())
+            screen.write_exact(brain.page_lines())
             return
         if dry_run:
             _print_plan(_plan_export(brain, folder, format_, force), folder, quiet, json)

@@ -150,8 +150,11 @@ def get(
     if json:
         screen.write_json(page_document(page, meta, text))
         return
+    if not sys.stdout.isatty():
+        screen.write_exact([text])
+        return
     if raw or not screen.on_terminal():
-        sys.stdout.buffer.write(text.encode())
+        screen.write(text.replace("\r\n", "\n"))
         return
     from gbrain.output.answer_terminal import show_page
 

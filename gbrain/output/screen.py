@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,9 +53,16 @@ def on_terminal() -> bool:
     return sys.stdout.isatty() and _environ().get("TERM") != "dumb"
 
 
-def write(text: str) -> None:
-    """Write data to standard output, without control characters."""
-    sys.stdout.write(printable(text if text.endswith("\n") or not text else text + "\n"))
+def write(text: str, *, end: str = "\n") -> None:
+    """Write data to standard output, without control characters; `end` is the end of its line."""
+    text = printable(text)
+    sys.stdout.write(text if text.endswith("\n") or not text else text + end)
+
+
+def write_exact(lines: Iterable[str]) -> None:
+    """Write texts of pages to standard output byte for byte: `get` and `export` in a pipe only."""
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(line.encode() for line in lines)
 
 
 def write_json(document: Any) -> None:

@@ -126,3 +126,11 @@ def test_a_page_that_was_deleted_then(run, three, monkeypatch):
     assert run("diff", three, "--since", "2026-11-07", "--json").json["from"] == 3
     assert run("diff", three, "--since", "2026-11-08", "--json").json["from"] is None
     assert run("diff", three, "--since", "2026-11-10", "--json").json["from"] == 4
+
+
+def test_a_diff_in_a_pipe_has_no_escapes_but_the_line_ends_of_the_page(run):
+    run("put", "page", stdin=b"# Page\r\n\r\nold\r\n")
+    run("put", "page", stdin=b"# Page\r\n\r\n\x1b[2Jnew\r\x1b]0;t\x07\r\n")
+    shown = run("diff", "page").stdout_bytes
+    assert shown.endswith("-old\r\n+\ufffd[2Jnew\ufffd\ufffd]0;t\ufffd\r\n".encode())
+    assert "\x1b[2J" in run("diff", "page", "--json").json["diff"]

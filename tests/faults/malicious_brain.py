@@ -47,6 +47,7 @@ _PLAIN = {
     "tags": "tag",
     "links": "label heading target",
     "vaults": "root",
+    "conflicts": "found_at",
     "embedding_jobs": "error",
     "query_aliases": "word expansion",
     "questions": "text",
@@ -87,6 +88,10 @@ def make_brain(path: Path, text: str, *, names: bool = True) -> None:
         brain.put("people/third", source.replace(b"rivers", b"ponds"))
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("INSERT INTO vaults (root, added_at) VALUES ('/nowhere/', '2026')")
+        connection.execute(
+            "INSERT INTO conflicts SELECT id, 1, NULL, '2026' FROM pages "
+            "WHERE slug = 'people/third'"
+        )
         connection.execute("INSERT INTO query_aliases VALUES ('word', 'meaning')")
         connection.execute("INSERT INTO config VALUES ('capture_page', 'inbox')")
         connection.execute(
@@ -174,16 +179,23 @@ def commands(folder: Path, text: str) -> list[list[str]]:
         ["remote", "add", f"x{text}", "postgresql://host/db"],
         ["remote", "add", "x", f"postgresql://host/db{text}"],
         ["remote", "list"],
+        ["remote"],
+        ["remote", "roles"],
+        ["remote", "roles", "--reader", f"x{text}"],
+        ["remote", "repair", f"x{text}"],
+        ["remote", "remove", f"x{text}"],
         ["remote", "status", f"x{text}"],
         ["clone", f"x{text}", str(folder / "clone.db")],
         ["pull", f"x{text}"],
         ["push", f"x{text}"],
         ["resolve", f"x{text}"],
+        ["resolve", "people/third"],
         ["undo", f"x{text}"],
         ["undo", second],
     ]
     care = [
         ["folders"],
+        ["folders", "list"],
         ["folders", "add", str(folder / f"no{text}")],
         ["folders", "move", str(folder / f"no{text}"), str(folder)],
         ["folders", "forget", str(folder / f"no{text}")],
@@ -207,6 +219,9 @@ def commands(folder: Path, text: str) -> list[list[str]]:
         ["stats"],
         ["status"],
         ["token"],
+        ["token", "list"],
+        ["token", "add", f"x{text}"],
+        ["token", "add", "reader", "--wing", f"x{text}"],
         ["token", "revoke", text],
         ["stats", "--db", str(folder / f"no{text}.db")],
         ["doctor", "-v"],

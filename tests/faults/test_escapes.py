@@ -14,9 +14,11 @@ import subprocess
 import sys
 import termios
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from malicious_brain import (
@@ -29,12 +31,18 @@ from malicious_brain import (
     write_files_beside,
 )
 
+import gbrain
 from tests.conftest import Run
 
 # These print the bytes of pages unchanged into a pipe, for other programs.
-_AS_WRITTEN = (["get"], ["diff"], ["export", "-"])
+_AS_WRITTEN = (["get"], ["export", "-"])
+# Options that print the same in another form.
+_FORMS = frozenset(("--tsv", "--raw", "--verbose", "--dot", "--debug"))
+# A server, and what changes the brain beyond use for what follows.
+_NOT_RUN = frozenset(("demo", "down", "serve", "ui", "up"))
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Colours, links to files and to what a Markdown link names, and what redraws a line of progress.
+_PROTOCOLS = ("mcp/server.py", "mcp/error_stream.py")
 _OWN_CONTROLS = re.compile(
     r"\x1b\[[0-9;]*m|\x1b\]8;(?:id=[\d.-]+;(?:file|http)[!-~]*|;)\x1b\\|\x1b\[\?25[lh]|\r?\x1b\[2K"
     r"|\x1b\[1A|\r(?![\ufffd\x9b])"
@@ -70,17 +78,64 @@ def malicious_folder(
     return tmp_path
 
 
-def test_every_command_is_covered() -> None:
-    from gbrain.cli.app import COMMANDS
+def leaves() -> dict[tuple[str, ...], Any]:
+    """Return every command that can be run, those of groups by both words."""
+    from gbrain.cli.app import COMMANDS, program
 
-    covered = {words[0] for words in commands(Path(), "")}
-    without_output = {"serve", "ui", "up", "down"}
-    assert set(COMMANDS) - covered == {"demo", *without_output}
+    context = program().make_context("gbrain", ["list"], resilient_parsing=True)
+    found: dict[tuple[str, ...], Any] = {}
+    for name in COMMANDS:
+        command = program().get_command(context, name)
+        members = getattr(command, "commands", {})
+        for member in members.values():
+            found[name, member.name] = member
+        if not members or command.invoke_without_command:
+            found[(name,)] = command
+    return found
+
+
+def leaf_of(words: list[str]) -> tuple[str, ...]:
+    return tuple(words[:2]) if tuple(words[:2]) in leaves() else tuple(words[:1])
+
+
+def other_forms(calls: list[list[str]]) -> Iterator[list[str]]:
+    """Yield each call again with each option that prints the same in another form."""
+    known = leaves()
+    for words in calls:
+        leaf = known.get(leaf_of(words))
+        names = {name for option in leaf.params for name in option.opts} if leaf else set()
+        for form in sorted(_FORMS & names - set(words)):
+            yield [*words, form]
+
+
+def test_every_command_is_covered() -> None:
+    covered = {leaf_of(words) for words in commands(Path(), "")}
+    missing = {leaf for leaf in leaves() if leaf not in covered and leaf[0] not in _NOT_RUN}
+    assert not missing
+    assert len(leaves()) > 70
+
+
+def test_only_one_module_writes_to_standard_output() -> None:
+    """`write_exact` is for what `get` and `export` print in a pipe; all else is made printable."""
+    writers, exact = set(), set()
+    for file in sorted(Path(gbrain.__file__).parent.rglob("*.py")):
+        name = file.relative_to(Path(gbrain.__file__).parent).as_posix()
+        source = file.read_text("utf-8")
+        if re.search(r"sys\.(?:__)?stdout(?:__)?\.(?:buffer|write)|\bos\.write\(1\b", source):
+            writers.add(name)
+        exact |= {name} if "screen.write_exact(" in source else set()
+    # The words of a shell, pages between two processes of gbrain, and messages of MCP.
+    assert writers <= {
+        "output/screen.py", "cli/completer.py", "importing/parse_worker.py", *_PROTOCOLS,
+    }  # fmt: skip
+    assert exact == {"cli/pages.py", "cli/import_export.py"}
 
 
 def test_no_control_characters_in_a_pipe(run: Run, malicious_folder: Path) -> None:
     documents = [["list", "--json"], ["get", "people/first", "--json"], ["get", ESCAPES, "--json"]]
-    for words in [*documents, *commands(malicious_folder, ESCAPES + MARKUP)]:
+    calls = commands(malicious_folder, ESCAPES + MARKUP)
+    # First what only reads, in all forms.
+    for words in [*documents, *other_forms(calls), *calls]:
         ran = run(*words, stdin=b"")
         is_data = any(words[: len(sign)] == sign for sign in _AS_WRITTEN) and "--json" not in words
         shown = ran.stderr if is_data else ran.stdout + ran.stderr
@@ -109,8 +164,8 @@ def test_no_name_starts_a_new_line(run: Run, forged: Path, monkeypatch) -> None:
     wrong = []
     for words in commands(forged, FORGED):
         ran = run(*words, stdin=b"")
-        # A setting is printed unchanged.
-        as_it_is = words[:2] == ["config", "get"]
+        # A setting is printed unchanged, and SQL has the name of a role between quotation marks.
+        as_it_is = words[:2] in (["config", "get"], ["remote", "roles"])
         shown = ran.stderr if as_it_is else ran.stdout + ran.stderr
         if "\nHint: run evil" in shown:
             wrong.append(words)
@@ -155,6 +210,7 @@ def test_no_foreign_control_characters_on_a_terminal(malicious_folder: Path) -> 
         for words in commands(malicious_folder, ESCAPES + MARKUP)
         if words[:2] != ["export", "-"]
     ]
+    calls = [*other_forms(calls), *calls]
     shown = at_terminal(calls, malicious_folder)
     assert len(shown) == len(calls)
     coloured = 0
