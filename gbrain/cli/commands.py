@@ -38,6 +38,18 @@ class Command(TyperCommand):
         rich_utils.DEFAULT_STRING = ""
         super().format_help(ctx, formatter)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; decline paths in a warm process, which has another current folder."""
+        from gbrain.cli.open_brain import Declined, lent_brain
+
+        if lent_brain.get():
+            # The file of --db is compared with the one that the process has open.
+            given = [value for name, value in ctx.params.items() if name != "db"]
+            listed = [each for value in given if isinstance(value, list | tuple) for each in value]
+            if any(isinstance(value, Path) for value in (*given, *listed)):
+                raise Declined
+        return super().invoke(ctx)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line; Typer writes {SLUG} for an argument SLUG."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]

@@ -32,13 +32,15 @@ class Draft:
     """
 
     def __init__(self, name: str, data: bytes, *, edited: bool = False) -> None:
-        *others, last = _draft_folders(edited=edited)
-        for parent in others:
-            # No such folder, or a file system that is read-only or full.
-            with suppress(OSError, GbrainError):
+        reason: Exception = FileNotFoundError("there is no folder for drafts")
+        for parent in _draft_folders(edited=edited):
+            try:
                 self._create(parent, name, data)
                 return
-        self._create(last, name, data)
+            except (OSError, GbrainError) as error:
+                # It cannot be created, or its file system is read-only or full.
+                reason = error
+        raise reason
 
     def _create(self, parent: str, name: str, data: bytes) -> None:
         make_folder(Path(parent))
@@ -242,15 +244,16 @@ def keep_command(error: Exception, words: Sequence[str], command: str) -> None:
 
 
 def _draft_folders(*, edited: bool) -> list[str]:
-    """Return where a draft may be, best first."""
+    """Return where a draft may be, best first.
+
+    Not the folder of the command: it may be shared, or under version control.
+    """
     found = []
     with suppress(GbrainError):
         found.append(str(state_folder() / "drafts"))
     with suppress(OSError):
         found.insert(0 if edited else len(found), tempfile.gettempdir())
-    with suppress(OSError):
-        found.append(os.getcwd())
-    return found or [os.curdir]
+    return found
 
 
 def _lock_folder(folder: Path) -> int | None:

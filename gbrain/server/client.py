@@ -18,6 +18,7 @@ from gbrain.server.protocol import (
     EXIT,
     OUTPUT_VARIABLES,
     PAGED,
+    PATH_VARIABLES,
     RUN,
     SILENCE_SECONDS,
     STDERR,
@@ -125,7 +126,11 @@ def _can_be_warm(words: Sequence[str]) -> bool:
         helps = word == "--help" or (word[:1] == "-" and word[1:2] != "-" and "h" in word)
         if helps or word == "-" or word.partition("=")[0] == "--as-of":
             return False
-    return None not in (sys.stdin, sys.stdout, sys.stderr)
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        return False
+    # A relative path means another folder in another process.
+    folders = [os.environ[name] for name in PATH_VARIABLES if os.environ.get(name)]
+    return all(os.path.isabs(folder) for folder in folders)
 
 
 def brain_option(words: Sequence[str]) -> str | None:

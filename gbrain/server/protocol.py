@@ -30,9 +30,11 @@ ASK_STATUS, STOP, RELEASE = "status", "stop", "release"
 RUN = "run"
 
 # Variables that change what a command does. A process that was started with other values declines.
+PATH_VARIABLES = (
+    "HOME", "LOCALAPPDATA", "SQLITE_TMPDIR", "TMPDIR", "XDG_CACHE_HOME", "XDG_STATE_HOME",
+)  # fmt: skip
 EQUAL_VARIABLES = (
-    "GBRAIN_DEBUG", "GBRAIN_NOW", "HOME", "LOCALAPPDATA", "OPENBLAS_NUM_THREADS", "SQLITE_TMPDIR",
-    "TMPDIR", "TZ", "XDG_CACHE_HOME", "XDG_STATE_HOME",
+    "GBRAIN_DEBUG", "GBRAIN_NOW", "OPENBLAS_NUM_THREADS", "TZ", *PATH_VARIABLES,
 )  # fmt: skip
 # Variables that change how its output looks. The process takes them from the request.
 OUTPUT_VARIABLES = (

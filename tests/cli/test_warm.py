@@ -12,14 +12,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
+from typer.models import TyperPath
 
 from gbrain.__main__ import main
 from gbrain.brain import Brain
 from gbrain.brain_session import Session
 from gbrain.cli import warm as warm_commands
+from gbrain.cli.app import program as program_commands
 from gbrain.errors import GbrainError
 from gbrain.locations import runtime_folder
 from gbrain.server import background, client
@@ -30,6 +33,7 @@ from gbrain.server.background import (
     warm_status,
 )
 from gbrain.server.client import exchange, find_socket, request_fields, run_warm
+from gbrain.server.protocol import COMMANDS as WARM_COMMANDS
 from gbrain.server.protocol import DECLINED, EXIT, RUN, STOP, encode_request
 from gbrain.server.socket_server import SocketServer
 
@@ -251,6 +255,48 @@ def test_another_environment_is_declined(warm: Path, program: Program, variable:
         ran = program(*words, **{variable: value})
         assert ran == program(*words, warm=False, **{variable: value})
     assert answered(warm) == before
+
+
+def path_parameters(command: str) -> Iterator[Any]:
+    """Yield the parameters of a command that take a path, --db aside."""
+    for parameter in program_commands().get_command(None, command).params:
+        is_path = isinstance(parameter.type, TyperPath)
+        named = re.search("FILE|DIR|PATH", str(parameter.metavar)) and parameter.name != "db"
+        assert is_path or not named, f"{command} takes a path as text: {parameter.name}"
+        if is_path and parameter.name != "db":
+            yield parameter
+
+
+def test_a_warm_process_uses_no_path_of_another_folder(
+    warm: Path, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    own = warm.parent / "index.html"
+    own.write_text("mine")
+    walked, before = [], answered(warm)
+    for command in sorted(WARM_COMMANDS):
+        for parameter in path_parameters(command):
+            code, _, said = program(command, max(parameter.opts, key=len), "index.html")
+            assert (code, (here / "index.html").exists()) == (0, True), said
+            (here / "index.html").unlink()
+            walked.append(command)
+    assert "graph" in walked
+    assert own.read_text() == "mine"
+    assert answered(warm) == before
+    assert program("graph", "people/alice-chen", "--db", os.path.relpath(warm))[0] == 0
+    assert answered(warm) == before + 1
+
+
+def test_a_folder_with_a_relative_name_is_declined(
+    warm: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_ask", lambda *_: pytest.fail("it was asked"))
+    for name in ("XDG_STATE_HOME", "TMPDIR"):
+        with monkeypatch.context() as patched:
+            patched.setenv(name, "state")
+            assert run_warm(["list"]) is None
 
 
 def test_another_version_is_declined(warm: Path) -> None:
