@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -109,7 +110,13 @@ def export_files(
                 unpublished |= batch.publish()
             progress(min(number, total), total)
         unpublished |= batch.publish()
-    failed += [_write_error(exported.pop(file)[0], error) for file, error in unpublished.items()]
+    for file, reason in unpublished.items():
+        path, _ = exported.pop(file)
+        failed.append(_write_error(path, reason))
+        if files is page_texts and isinstance(reason, FileChanged) and reason.content is not None:
+            with suppress(GbrainError):
+                _refuse_without_text(path, reason.content)
+                _keep_file_text(database, path, reason.content, now)
     written -= len(unpublished)
     if files is page_texts and not database.read_only:
         with database.write_transaction() as connection:
@@ -208,7 +215,7 @@ def _refuse_unknown_file(
 
 
 def _keep_file_text(database: Database, path: str, existing: bytes, now: str) -> None:
-    """Store the text of a file that is about to be overwritten as a version of its page."""
+    """Store the text of a file that is or may be overwritten as a version of its page."""
     if existing.strip():
         with database.write_transaction() as connection:
             save_file_text(connection, slug_from_path(path), existing, now)
