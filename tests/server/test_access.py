@@ -221,6 +221,19 @@ def test_a_hidden_page_is_as_good_as_none(served, limited: str, slug: str) -> No
     assert answer.status == 403
 
 
+def test_a_limited_token_claims_no_name_elsewhere(served, limited: str) -> None:
+    content = "---\nwing: people\n---\n# Mine\n"
+    bodies = set()
+    # Two of them exist, two do not.
+    for slug in ("index", "companies/river-ai", "2026-11-20", "inbox"):
+        answer = served.send("PUT", f"/api/pages/{slug}", {"content": content}, token=limited)
+        assert answer.status == 403
+        bodies.add(answer.body.replace(slug.encode(), b"SLUG"))
+    assert len(bodies) == 1
+    served.send("POST", "/api/capture", {"text": "x"}, token=limited)
+    assert served.send("GET", "/api/pages/inbox").status == 404
+
+
 def test_a_limited_token_writes_its_own_pages(served, limited: str) -> None:
     path = "/api/pages/people/tests-new"
     made = served.send("PUT", path, {"content": "# New\n\nAbout ferrets."}, token=limited)

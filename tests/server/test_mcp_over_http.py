@@ -124,6 +124,8 @@ def test_no_tool_shows_a_page_outside_the_limits(served, limits: Scope) -> None:
             assert [slug for slug in unmentioned if slug in shown] == [], tool
         for tool in ("brain_get", "brain_put", "brain_timeline_add", "brain_undo", "brain_done"):
             assert agent.error(tool, **CALLS[tool])["code"] in ("not_found", "forbidden")
+        claimed = {"slug": "2026-11-20", "content": "---\nwing: people\n---\n# Mine\n"}
+        assert agent.error("brain_put", **claimed)["code"] == "forbidden"
     assert served.get("/api/pages/companies/river-ai") == before
 
 
