@@ -28,6 +28,7 @@ from gbrain.server.app import build_app
 from gbrain.server.audit import AuditLog
 from gbrain.server.guard import OwnAddress
 from gbrain.server.sessions import Sessions
+from gbrain.store import undo
 from gbrain.store.limits import may_create
 from gbrain.text.page import parse_page
 from gbrain.types import Scope
@@ -339,6 +340,21 @@ class Owner:
             self.tell(slug)
             self.both(lambda world: world.owner.capture(words, name=slug))
 
+    def undo_visible(self) -> None:
+        """Take back a change, if it is the same one in both worlds."""
+        slug = self.visible_slug()
+        if slug is None or not all(world.is_in_step(slug) for world in self.worlds):
+            return
+        states = set()
+        for world in self.worlds:
+            with world.owner.database.read_transaction() as connection:
+                last = undo.last_change(connection, slug)
+            states.add((last.then.version is None, last.then.slug, last.text))
+        (deleted, name, text), *others = states
+        if not others and not deleted and name == slug and is_inside(self.limits, slug, text):
+            self.tell(slug)
+            self.both(lambda world: world.owner.undo(slug))
+
     def hide(self) -> None:
         """Let a visible page leave the limits; elsewhere, or with other words, in each world."""
         slug = self.visible_slug()
@@ -517,6 +533,7 @@ class Owner:
         delete_visible,
         rename_visible,
         add_to_visible,
+        undo_visible,
         hide,
         come_in,
         put_hidden,
