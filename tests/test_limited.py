@@ -297,6 +297,33 @@ def test_a_note_of_the_owner_stays_hidden(
         assert "wing" not in whole.text(slug)
 
 
+def test_an_unseen_file_of_another_wing_keeps_its_text(brain_path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    file = folder / "projects" / "salary.md"
+    file.parent.mkdir(parents=True)
+    (folder / "start.md").write_text("# Start\n")
+    secret = "---\nwing: private\n---\n# Salary\n\nzanzibar\n"
+    with (
+        Brain.open(brain_path, make=True) as whole,
+        LimitedBrain.open_within(brain_path, LIMITS["wing"], read_only=False) as limited,
+    ):
+        whole.allow_writing(folder)
+        whole.import_folder(folder)
+        file.write_text(secret)
+        written = limited.put("projects/salary", OWN)
+        assert (written.version, written.file) == (1, None)
+        assert limited.text("projects/salary") == OWN.decode()
+        assert file.read_text() == secret
+        whole.import_folder(folder)
+        assert file.read_text() == whole.text("projects/salary") == secret
+        assert [conflict.slug for conflict in whole.conflicts()] == ["projects/salary"]
+        limited.reload_settings()
+        assert not limited.search("zanzibar").hits
+        for read in (limited.get, limited.history):
+            with pytest.raises(NotFound, match="There is no page"):
+                read("projects/salary")
+
+
 def test_a_hidden_page_between_them_closes_the_wing_for_new_ones(brain_path: Path) -> None:
     fill(brain_path, SHARED)
     with (
