@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 from typer.core import TyperCommand
 from typer.main import get_command
+from typer.models import TyperPath
 
 from gbrain.errors import BadPage, NotFound, UsageError
 from gbrain.query_options import QUERY_OPTIONS, QueryOption
@@ -44,9 +45,10 @@ class Command(TyperCommand):
 
         if lent_brain.get():
             # The file of --db is compared with the one that the process has open.
-            given = [value for name, value in ctx.params.items() if name != "db"]
-            listed = [each for value in given if isinstance(value, list | tuple) for each in value]
-            if any(isinstance(value, Path) for value in (*given, *listed)):
+            paths = (
+                p.name for p in self.params if isinstance(p.type, TyperPath) and p.name != "db"
+            )
+            if any(ctx.params.get(name) for name in paths):
                 raise Declined
         return super().invoke(ctx)
 

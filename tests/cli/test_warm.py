@@ -274,7 +274,7 @@ def test_a_warm_process_uses_no_path_of_another_folder(
     here.mkdir()
     monkeypatch.chdir(here)
     own = warm.parent / "index.html"
-    own.write_text("mine")
+    own.write_text("<!doctype html><p>mine")
     walked, before = [], answered(warm)
     for command in sorted(WARM_COMMANDS):
         for parameter in path_parameters(command):
@@ -283,7 +283,7 @@ def test_a_warm_process_uses_no_path_of_another_folder(
             (here / "index.html").unlink()
             walked.append(command)
     assert "graph" in walked
-    assert own.read_text() == "mine"
+    assert own.read_text() == "<!doctype html><p>mine"
     assert answered(warm) == before
     assert program("graph", "people/alice-chen", "--db", os.path.relpath(warm))[0] == 0
     assert answered(warm) == before + 1
