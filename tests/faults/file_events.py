@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from gbrain.store import atomic_rename
 from gbrain.store.connection import Database
 
 _EVENTS = frozenset(
@@ -101,6 +103,13 @@ def reported_files(root: str, call: Callable[[str], None]) -> Iterator[None]:
                 _Watch.writing -= 1
         _report("after transaction")
 
+    rename = atomic_rename._rename_with_flag
+
+    def rename_with_flag(source: Path, target: Path, flag: int) -> bool:
+        # A call of the system library, which Python does not announce.
+        _report("rename with a flag")
+        return rename(source, target, flag)
+
     def sleep(seconds: float) -> None:
         _report("sleep")
 
@@ -108,11 +117,13 @@ def reported_files(root: str, call: Callable[[str], None]) -> Iterator[None]:
     Database.write_transaction = write_transaction  # type: ignore[method-assign]
     for module in sleeping:
         module.sleep = sleep  # type: ignore[attr-defined]
+    atomic_rename._rename_with_flag = rename_with_flag
     _Watch.root, _Watch.call = root, call
     try:
         yield
     finally:
         _Watch.call = None
+        atomic_rename._rename_with_flag = rename
         Database.write_transaction = real  # type: ignore[method-assign]
         for module in sleeping:
             module.sleep = time.sleep  # type: ignore[attr-defined]

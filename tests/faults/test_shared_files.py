@@ -44,7 +44,7 @@ NotesT = TypeVar("NotesT", bound=SharedNotes)
 _OPERATIONS_PER_EPISODE = 50
 _ROUNDS = 6
 # A put or sync has about so many accesses to files and transactions.
-_MAX_EVENTS = 26
+_MAX_EVENTS = 30
 _MAX_SHRINKING_RUNS = 400
 _PERSON = {
     "save": 14, "new": 3, "rm": 3, "mv": 3, "cp": 1, "ignore": 1, "unignore": 1, "unmount": 1,
@@ -286,7 +286,7 @@ def test_notes_shared_with_other_programs_lose_nothing(episodes: int) -> None:
 def saves_during_commands(paces: Sequence[int]) -> Iterator[list[Operation]]:
     """Yield each way to save a note at each moment of each command that writes its file."""
     for command in _COMMANDS:
-        moments = range(1, _MAX_EVENTS if command.split()[0] not in _SHORT_COMMANDS else 16)
+        moments = range(1, _MAX_EVENTS if command.split()[0] not in _SHORT_COMMANDS else 20)
         for way, pace, at in product(WAYS_TO_SAVE, paces, moments):
             line = f"{command} @{at} save 0 a {way} line 2 {pace}"
             yield [Operation.parse("put 0 a task 1"), Operation.parse(line)]
