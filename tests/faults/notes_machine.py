@@ -17,6 +17,7 @@ from send2trash import plat_other
 
 from gbrain.brain import Brain
 from gbrain.store.history import decompress_version
+from gbrain.text.slug import slug_from_path
 
 # Never imported: one is in the ignore file from the start, the other is behind a symbolic link.
 PRIVATE, LINKED = "secrets", "linked"
@@ -172,7 +173,7 @@ class NotesMachine:
                 for name in names:
                     if name.endswith(".md") and name[0] != ".":
                         path = os.path.join(place, name)
-                        slug = prefix + os.path.relpath(path, top).removesuffix(".md")
+                        slug = slug_from_path(prefix + os.path.relpath(path, top))
                         if prefix or slug.partition("/")[0] not in (PRIVATE, LINKED, *self.away):
                             found[slug] = read_text(Path(path)) or ""
         return found
