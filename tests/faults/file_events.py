@@ -27,7 +27,7 @@ _EVENTS = frozenset(
 class _Watch:
     """What is being watched; audit hooks cannot be removed, so there is one for the process."""
 
-    call: Callable[[str], None] | None = None
+    call: Callable[[], None] | None = None
     root = ""
     installed = False
     busy = False
@@ -40,12 +40,12 @@ def in_write_transaction() -> bool:
     return _Watch.writing > 0
 
 
-def _report(name: str) -> None:
+def _report() -> None:
     if _Watch.call is None or _Watch.busy:
         return
     _Watch.busy = True
     try:
-        _Watch.call(name)
+        _Watch.call()
     finally:
         _Watch.busy = False
 
@@ -57,7 +57,7 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if isinstance(path, int):
         return
     if os.fsdecode(path).startswith(_Watch.root):
-        _report(event)
+        _report()
 
 
 @contextmanager
@@ -81,11 +81,13 @@ def _sleeping_modules(loaded: int) -> list[ModuleType]:
 
 
 @contextmanager
-def reported_files(root: str, call: Callable[[str], None]) -> Iterator[None]:
+def reported_files(
+    root: str, call: Callable[[], None], slept: Callable[[], None]
+) -> Iterator[None]:
     """Call `call` before each access to a file below `root` and around each transaction.
 
-    Nothing is reported that `call` itself does. `time.sleep` in modules of gbrain is reported as
-    "sleep" instead of being waited for.
+    Nothing is reported that `call` itself does. Where modules of gbrain sleep, `slept` is called
+    instead.
     """
     if not _Watch.installed:
         sys.addaudithook(_hear)
@@ -94,24 +96,26 @@ def reported_files(root: str, call: Callable[[str], None]) -> Iterator[None]:
 
     @contextmanager
     def write_transaction(self: Database) -> Iterator[Any]:
-        _report("before transaction")
+        _report()
         with real(self) as connection:
             _Watch.writing += 1
             try:
                 yield connection
             finally:
                 _Watch.writing -= 1
-        _report("after transaction")
+        _report()
 
     rename = atomic_rename._rename_with_flag
 
     def rename_with_flag(source: Path, target: Path, flag: int) -> bool:
         # A call of the system library, which Python does not announce.
-        _report("rename with a flag")
+        _report()
         return rename(source, target, flag)
 
     def sleep(seconds: float) -> None:
-        _report("sleep")
+        # Also in a command that another one was interrupted for: time passes for everybody.
+        with unreported():
+            slept()
 
     sleeping = _sleeping_modules(len(sys.modules))
     Database.write_transaction = write_transaction  # type: ignore[method-assign]

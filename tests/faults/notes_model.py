@@ -189,10 +189,9 @@ class SharedNotes:
             for at, words in sorted(operation.during)
             if name not in _ALONE and (name != "restore" or words[0] in FILE_OPERATIONS)
         ]
-        with reported_files(str(self.folder), self._meanwhile):
+        with reported_files(str(self.folder), self._meanwhile, self._finish_saves):
             self._do(operation.words)
-        for save in list(self._saving.values()):
-            save.finish()
+        self._finish_saves()
         self.check()
 
     def _do(self, words: tuple[str, ...]) -> None:
@@ -215,14 +214,16 @@ class SharedNotes:
         finally:
             self._depth -= 1
 
-    def _meanwhile(self, event: str) -> None:
+    def _finish_saves(self) -> None:
+        """Let editors end what they save: it takes some milliseconds, gbrain waits for longer."""
+        for save in list(self._saving.values()):
+            save.finish()
+
+    def _meanwhile(self) -> None:
         """Let editors go on, and others do what is due."""
         self._events += 1
         for save in list(self._saving.values()):
-            if event == "sleep":
-                save.finish()
-            else:
-                save.advance()
+            save.advance()
         while self._during and self._during[0][0] <= self._events:
             words = self._during.pop(0)[1]
             if words[0] not in FILE_OPERATIONS and in_write_transaction():
