@@ -14,6 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 from threading import Timer
 
+from gbrain.locations import is_private
 from gbrain.paths import make_folder, state_folder
 from gbrain.store.atomic_files import process_is_alive
 
@@ -35,10 +36,10 @@ def redirect_file(address: str, seconds: float) -> Iterator[Path]:
 
     Raises OSError if it cannot be written.
     """
-    folder = state_folder() / "ui"
+    folder = _folder()
     make_folder(folder)
-    # The folder may be older than this program, and of other permissions.
-    folder.chmod(0o700)
+    if os.name == "posix" and not is_private(str(folder)):
+        raise PermissionError(f"others may use {folder}")
     _remove_leftovers(folder)
     file = folder / f"{os.getpid()}-{token_hex(8)}.html"
     handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -54,6 +55,15 @@ def redirect_file(address: str, seconds: float) -> Iterator[Path]:
         _remove(file)
 
 
+def _folder() -> Path:
+    """Return the folder for the file, which is deleted with it.
+
+    A browser from snap, which some systems install as the default, reads no hidden folder.
+    """
+    home = Path(os.path.expanduser("~"))
+    return home / "gbrain-ui" if (home / "snap").is_dir() else state_folder() / "ui"
+
+
 def _remove_leftovers(folder: Path) -> None:
     """Delete the files of processes that were killed."""
     for left in folder.glob("*.html"):
@@ -65,3 +75,5 @@ def _remove_leftovers(folder: Path) -> None:
 def _remove(file: Path) -> None:
     with suppress(OSError):
         file.unlink()
+        # Fails while another process has a file there.
+        file.parent.rmdir()

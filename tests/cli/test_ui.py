@@ -113,12 +113,34 @@ def test_a_redirect_file_is_deleted_in_time_or_by_the_next_one() -> None:
         assert not file.exists()
     with subprocess.Popen([sys.executable, "-c", "pass"]) as ended:
         ended.wait()
+    file.parent.mkdir(0o700)
     left = file.with_name(f"{ended.pid}-left.html")
     own = file.with_name(f"{os.getpid()}-own.html")
     left.write_text("x")
     own.write_text("x")
     with redirect_file("http://127.0.0.1:1/#code=x", 60) as file:
         assert sorted(file.parent.iterdir()) == sorted([file, own])
+
+
+def test_a_browser_from_snap_can_read_the_file(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "snap").mkdir(parents=True)
+    with redirect_file("http://127.0.0.1:1/#code=x", 60) as file:
+        assert file.parent == home / "gbrain-ui"
+        assert file.parent.stat().st_mode & 0o777 == 0o700
+    assert not file.parent.exists()
+
+
+def test_a_folder_that_others_may_use_gets_no_file(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "gbrain" / "ui"
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+    with (
+        pytest.raises(PermissionError, match="others may use"),
+        redirect_file("http://127.0.0.1:1/#code=x", 60),
+    ):
+        pass
+    assert list(folder.iterdir()) == []
 
 
 def test_ui_without_a_brain_opens_nothing(tmp_path: Path) -> None:
