@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gbrain.ask import answer_query
 from gbrain.brain import Brain
@@ -17,6 +19,8 @@ from gbrain.output.json import answer_document
 from gbrain.paths import cache_folder
 from gbrain.store import limits as store
 from gbrain.store.limits import guard_limits
+from gbrain.text.page import parse_page
+from gbrain.text.slug import slug_from_path
 from gbrain.types import Scope
 
 NOON = "2026-11-16T12:00:00"
@@ -252,6 +256,25 @@ def test_a_name_elsewhere_cannot_be_claimed(
         (answer,) = {refusal(limited, slug) for slug in slugs}
         assert answer[0] == "forbidden"
         assert limited.put("Projects/Alpha plan.md", OWN).slug == "projects/alpha-plan"
+
+
+FOLDERS = st.sampled_from(
+    ["projects", "PROJECT", "CİTY", "city", "cıty", "booKs", "diaries", "Team"]
+).flatmap(
+    lambda name: st.lists(
+        st.sampled_from([*name, " ", "-", "_", "'", "’", "1", ".", "\u200b", "\u0301", "ﬀ", "+"]),
+        max_size=3,
+    ).map(lambda more: "".join((*more[:1], name, *more[1:])))
+)
+
+
+@given(FOLDERS, st.sampled_from(["projects", "places", "resources", "journal", "people"]))
+def test_a_folder_that_may_be_created_in_gives_its_wing(folder: str, wing: str) -> None:
+    path = f"{folder}/2026-11-20.md"
+    if store.may_create(Scope(wing=wing), slug_from_path(path)):
+        assert parse_page(path, b"# Diary\n").wing == wing
+    assert store.may_create(Scope(wing="projects"), "01-projects/x")
+    assert not store.may_create(Scope(wing="places"), slug_from_path("CİTY/x.md"))
 
 
 @pytest.mark.parametrize("slug", ["2026-11-20", "inbox", "notes/x"])

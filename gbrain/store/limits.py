@@ -98,7 +98,13 @@ def may_create(limits: Scope, slug: str) -> bool:
     if limits.slug_prefix is not None and not slug.startswith(limits.slug_prefix):
         return False
     folder, slash, _ = slug.partition("/")
-    return limits.wing is None or (bool(slash) and wing_of_folder(folder) == limits.wing)
+    return limits.wing is None or (bool(slash) and _gives_wing(folder, limits.wing))
+
+
+def _gives_wing(folder: str, wing: str) -> bool:
+    """Return whether every path with this first folder in its slug gives a page the wing."""
+    # A letter like the capital I with a dot is two in the slug, one of which would be ignored.
+    return folder.isascii() and wing_of_folder(folder) == wing
 
 
 def hides_creatable(connection: sqlite3.Connection, limits: Scope) -> bool:
@@ -116,7 +122,7 @@ def hides_creatable(connection: sqlite3.Connection, limits: Scope) -> bool:
         (limits.wing, len(prefix), prefix),
     )
     # What follows the first folder makes no difference.
-    return any(wing_of_folder(folder[:-1]) == limits.wing for (folder,) in hidden)
+    return any(_gives_wing(folder[:-1], limits.wing) for (folder,) in hidden)
 
 
 def _row_condition(limits: Scope, row: str) -> str:
