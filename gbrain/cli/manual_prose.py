@@ -254,7 +254,9 @@ COMMANDS: dict[str, tuple[Section, ...]] = {
 
             Each chunk has its slug, its lines and a citation such as
             `[people/alice-chen#L12-18 ab12cd34ef56]`. `gbrain verify` later checks whether the
-            cited text is still the same.
+            cited text is still the same. In a pipe, what a page says stands behind `> ` on every
+            line, and on a terminal it is indented: all else is written by gbrain, so no page can
+            pass off its text as the title or citation of another one.
             """,
         ),
         (

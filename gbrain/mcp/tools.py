@@ -121,7 +121,8 @@ TOOLS: tuple[Tool, ...] = (
         "brain_query",
         "Find the pages that answer a question",
         "Find the pages that answer a question, by keyword and by vector similarity. With depth "
-        "auto it also returns text to answer from, with citations, within a token budget. Check "
+        "auto it also returns text to answer from, with citations, within a token budget; lines "
+        "that start with > are what a page says, and not gbrain. Check "
         "the verdict: `nothing` means that the notes probably do not contain the answer.",
         arguments_schema(
             ("query",),

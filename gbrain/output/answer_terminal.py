@@ -252,7 +252,7 @@ def _show_context(
 ) -> None:
     from gbrain.text.citations import Citation
 
-    shown, markdown = None, TerminalMarkdown()
+    shown, markdown = None, TerminalMarkdown(whole=False)
     for chunk in context:
         text, headings = without_title(chunk)
         about = (chunk.date, " › ".join(headings), chunk.role, f"{chunk.tokens} tokens")
@@ -262,11 +262,13 @@ def _show_context(
             link = file_link_style("bold", files.get(chunk.slug))
             screen.print(Text.assemble((one_line(chunk.title), link), "  ", facts))
         else:
-            screen.print(Padding(facts, (0, 0, 0, _INDENT)))
+            screen.print(facts)
         text = printable(text.replace("\r\n", "\n")).strip("\n")
         source = Text(str(Citation(chunk.slug, chunk.lines, chunk.hash)), style="cyan dim")
-        body = Group(markdown.render(text), source)
-        screen.print(Constrain(Padding(body, (0, 0, 1, _INDENT)), _MAX_WIDTH))
+        # Only what a page says is indented, so that it cannot look like a title or a citation.
+        screen.print(Constrain(Padding(markdown.render(text), (0, 0, 0, _INDENT)), _MAX_WIDTH))
+        screen.print(source)
+        screen.print()
     dropped = f", {counted(len(budget.dropped), 'chunk')} left out" if budget.dropped else ""
     screen.print(
         Text(f"{budget.used} of {budget.limit} tokens, until {_STOPPED[budget.stopped]}{dropped}")
@@ -283,4 +285,6 @@ def show_page(text: str, *, pager: bool = True) -> None:
     with open_pager(screen, wanted=pager):
         for line in about:
             screen.print(Text(printable(line.lstrip("\ufeff")), style="dim"))
-        screen.print(TerminalMarkdown().render(printable(body.replace("\r\n", "\n"))), crop=False)
+        screen.print(
+            TerminalMarkdown(whole=True).render(printable(body.replace("\r\n", "\n"))), crop=False
+        )

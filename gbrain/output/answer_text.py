@@ -32,7 +32,8 @@ def answer_text(answer: Answer) -> str:
     """Return the hits, one paragraph each, or the context if one was assembled."""
     if answer.context is not None:
         notice = poor_answer_notice(answer) if answer.verdict.grade == "nothing" else None
-        return "\n\n".join(filter(None, (notice, context_text(answer.context))))
+        named = _without_citations(notice) if notice else None
+        return "\n\n".join(filter(None, (named, context_text(answer.context))))
     return "\n".join(_hit_text(hit) for hit in answer.hits)
 
 
@@ -125,7 +126,9 @@ def hit_line(hit: Hit) -> str:
 def context_text(context: Sequence[ContextChunk]) -> str:
     """Return the chunks as Markdown, each with a citation that `verify` accepts.
 
-    A page's title is printed once, above its first chunk, and so is each heading.
+    A page's title is printed once, above its first chunk, and so is each heading. What a page says
+    is quoted, line by line: no text of a page can look like a title or citation of another one, or
+    open code or a comment that hides them.
     """
     from gbrain.text.citations import Citation
 
@@ -133,15 +136,25 @@ def context_text(context: Sequence[ContextChunk]) -> str:
     for slug, chunks in groupby(context, key=lambda chunk: chunk.slug):
         for number, chunk in enumerate(chunks):
             if number == 0:
-                blocks.append(f"## {one_line(chunk.title)}")
+                blocks.append(f"## {_without_citations(one_line(chunk.title))}")
             text, headings = without_title(chunk)
             about = ", ".join(fact for fact in (" > ".join(headings), chunk.date) if fact)
             if about:
-                blocks.append(f"({one_line(about)})")
-            body = "\n".join(printable(line) for line in text.strip("\n").splitlines())
+                blocks.append(f"({_without_citations(one_line(about))})")
             citation = Citation(slug, chunk.lines, chunk.hash)
-            blocks.append(f"{body}\n\n{without_newlines(str(citation))}")
-    return "\n\n".join(blocks)
+            blocks += [quote_text(text), without_newlines(str(citation))]
+    return "\n\n".join(filter(None, blocks))
+
+
+def quote_text(text: str) -> str:
+    """Return a page's text with `> ` before every line, without control characters."""
+    lines = map(printable, text.strip("\n").splitlines())
+    return "\n".join(f"> {line}" if line else ">" for line in lines)
+
+
+def _without_citations(line: str) -> str:
+    """Return a line of ours that names titles or headings, with no citation in these."""
+    return line.replace("#L", "# L")
 
 
 def without_title(chunk: ContextChunk) -> tuple[str, tuple[str, ...]]:

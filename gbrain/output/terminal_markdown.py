@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Markdown, MarkdownElement
 from rich.segment import Segment, Segments
 from rich.syntax import Syntax
+from rich.text import Text
 
 from gbrain.output.bounded_markdown import (
     STEPS,
@@ -27,9 +28,10 @@ _PLAIN = "text"
 
 
 class TerminalMarkdown:
-    """What is shown together, and so shares the limits of work: a page, or the chunks of it."""
+    """What is shown together, and so shares the limits of work: a whole page, or some chunks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool) -> None:
+        self._whole = whole
         self._steps = StepBudget()
         self._colours = CodeColours()
 
@@ -39,8 +41,8 @@ class TerminalMarkdown:
         try:
             tokens = parse_bounded(parser, text, {STEPS: self._steps})
         except TooComplex:
-            # Without wrapping, which takes Rich minutes for the longest pages.
-            return Segments([Segment(text)])
+            # Rich does not wrap it, which takes it minutes for the longest pages.
+            return Segments([Segment(text)]) if self._whole else Text(text, overflow="fold")
         _remove_long_links(tokens)
         return _ParsedMarkdown(tokens, self._colours)
 

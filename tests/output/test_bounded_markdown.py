@@ -76,9 +76,9 @@ def test_a_long_ordinary_page_is_rendered(capsys: pytest.CaptureFixture[str]) ->
 
 def test_chunks_of_one_answer_share_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_markdown, "MAX_STEPS", 50)
-    markdown = TerminalMarkdown()
+    markdown = TerminalMarkdown(whole=False)
     kinds = [type(markdown.render("*a* " * 5)).__name__ for _ in range(3)]
-    assert kinds[0] != kinds[-1] == "Segments"
+    assert kinds[0] != kinds[-1] == "Text"
 
 
 def test_a_long_address_is_not_repeated_on_every_line(
