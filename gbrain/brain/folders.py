@@ -119,7 +119,8 @@ class FolderMethods(BrainFile):
                 )
             if root != known.root:
                 forget_files(connection, known.id)
-                folders.move_folder(connection, known, root)
+                known_there = folders.move_folder(connection, known, root)
+                _record_found(connection, known_there, paths)
             if self._is_default_folder(known.root):
                 save_setting(connection, "default_folder", root)
         self.reload_settings()
@@ -169,6 +170,20 @@ class FolderMethods(BrainFile):
                 code="no_image",
             )
         return IMAGE_TYPES[file.suffix.lower()], data
+
+
+def _record_found(connection: sqlite3.Connection, folder: Folder, paths: Iterable[str]) -> None:
+    """Record the files of a moved folder that are there, and their folders."""
+    from gbrain.importing.folder_identity import FolderIdentities, file_stamp
+    from gbrain.store.seen_files import record_seen_files, record_seen_folders
+
+    stamps = [(path, file_stamp(f"{folder.root}/{path}")) for path in paths]
+    found = [(path, stamp) for path, stamp in stamps if stamp is not None]
+    record_seen_files(connection, folder.id, found)
+    folders = {path.rpartition("/")[0] for path, _ in found}
+    record_seen_folders(
+        connection, folder.id, FolderIdentities(folder.root, {}, folders).to_record()
+    )
 
 
 def _first_missing(root: str, paths: Iterable[str]) -> str:

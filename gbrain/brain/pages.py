@@ -40,7 +40,8 @@ class PageMethods(BrainFile):
         slug = self.slug_to_put(name)
         with self.database.read_transaction() as connection:
             known = pages.find_page(connection, slug)
-            folder_id = None if known else self.new_page_folder(connection)
+            # Also for a page that exists: another process may delete it before it is written.
+            folder_id = self.new_page_folder(connection)
             file = None if exact else folders.find_page_file(connection, slug)
             if file and self.may_write(file.folder.root):
                 data = _keep_style(pages.page_text(connection, file.page_id), data)

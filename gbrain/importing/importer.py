@@ -37,7 +37,6 @@ from gbrain.store.folders import (
     add_folder,
     find_folder,
     folder_paths,
-    list_file_removals,
     list_folders,
     page_sources,
     pages_ahead_of_files,
@@ -149,8 +148,7 @@ def _find_missing(
     """Return the pages without a file, and the paths of all files, after a second look."""
     with database.read_transaction() as connection:
         seen = seen_folders(connection, folder.id)
-        moving = {removal.page_id for removal in list_file_removals(connection, folder.root)}
-    absent = find_absent(pages, folder, paths, report.problems, moving)
+    absent = find_absent(pages, folder, paths, report.problems)
     if not absent or not (remove_missing or has_new_files(paths, pages)):
         return MissingPages([], [], [], []), paths
     with_files = {path.rpartition("/")[0] for path in paths}

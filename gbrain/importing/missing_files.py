@@ -62,13 +62,11 @@ def find_absent(
     folder: Folder,
     paths: list[str],
     problems: list[ImportProblem],
-    moving: Collection[int],
 ) -> list[PageSource]:
     """Return the folder's pages whose file is not among `paths`.
 
     `pages` must be older than the list of files, or what was put meanwhile would seem to be gone.
-    Files with a problem and those below folders that cannot be read are not absent, nor are those
-    of pages that were renamed, `moving`, and still have their old name.
+    Files with a problem and those below folders that cannot be read are not absent.
     """
     present = {slug_from_path(path) for path in paths if _has_slug(path)}
     named = {p.path for p in problems}
@@ -81,7 +79,6 @@ def find_absent(
         if known.folder_id == folder.id
         and known.source_sha256 is not None
         and slug not in present
-        and known.page_id not in moving
         and known.path not in named
         and not (unread and known.path.startswith(unread))
     ]

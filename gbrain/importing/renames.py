@@ -24,6 +24,7 @@ from gbrain.store.folders import Folder, PageSource, take_file_removal
 from gbrain.store.history import mark_guessed, others_had_text, text_with_hash
 from gbrain.store.page_writer import write_page
 from gbrain.store.pages import find_page, page_text
+from gbrain.store.seen_files import record_seen_files
 from gbrain.text.page import parse_page
 from gbrain.text.similarity import have_different_dates, shingle_overlap, word_shingles
 from gbrain.text.slug import slug_from_path
@@ -213,6 +214,9 @@ def apply_renames(
                 continue
             page = parse_page(rename.path, page_text(connection, known.id).encode())
             write_page(connection, page, now, renames=known.slug, folder_id=folder.id)
+            stamp = file_stamp(f"{folder.root}/{rename.path}")
+            if stamp is not None:
+                record_seen_files(connection, folder.id, [(rename.path, stamp)])
             if rename.edited:
                 mark_guessed(connection, known.id, known.version)
             # The old file is gone already.

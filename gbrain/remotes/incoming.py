@@ -164,16 +164,24 @@ def apply_page(
     was_pushed = any(
         text.sha256 == ours.sha256 and text.version > (base.version if base else 0) for text in past
     )
+    # What they deleted, but our side has not seen: it came back with a backup, or is in conflict.
+    must_ask = (
+        incoming.page is None
+        and ours.page is not None
+        and (restored or (conflict is not None and conflict.kind != "deleted_here"))
+    )
     if ours.sha256 == theirs:
         outcome: Outcome = "same"
-    elif (ours.sha256 == common or (was_pushed and conflict is None)) and not (
-        restored and ours.page and incoming.page is None
-    ):
+    elif not must_ask and (ours.sha256 == common or (was_pushed and conflict is None)):
         outcome = _take(connection, incoming, ours.page, now, folder_id, with_file)
-    elif theirs == common or (conflict is None and _had_later(connection, ours, theirs, common)):
+    elif not must_ask and (
+        theirs == common or (conflict is None and _had_later(connection, ours, theirs, common))
+    ):
         outcome = "ahead"
     else:
-        outcome = _merge(connection, remote, incoming, ours.page, common, past, now, folder_id)
+        outcome = _merge(
+            connection, remote, incoming, ours.page, common, past, now, folder_id, restored
+        )
     if outcome != "conflict" and conflict and conflict.kind != "deleted_here":
         # Only one side differs from the base by now.
         remove_remote_conflict(connection, slug, remote.name)
@@ -223,6 +231,7 @@ def _merge(
     past: Iterable[PastText],
     now: str,
     folder_id: int | None,
+    restored: bool,
 ) -> Outcome:
     slug = incoming.slug
     kind: ConflictKind = "both_changed"
@@ -238,8 +247,8 @@ def _merge(
         if base is None and common:
             base = next((text.content for text in past if text.sha256 == common), None)
         merged = None
-        # Texts without a common base may be those of different people.
-        if base is not None or theirs.wing == ours.wing:
+        # Texts without a common base may be those of different people, or one comes from the other.
+        if base is not None or (theirs.wing == ours.wing and not restored):
             merged = merge_page(theirs, base, page_text(connection, ours.id))
         if merged:
             if merged.sha256 != ours.sha256:

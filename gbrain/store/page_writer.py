@@ -19,7 +19,8 @@ from gbrain.store.folders import (
 )
 from gbrain.store.history import last_deleted, last_version, record_change, save_version
 from gbrain.store.pages import StoredPage, find_page, require_page
-from gbrain.store.seen_files import record_with_file
+from gbrain.store.remote_conflicts import remove_remote_conflict
+from gbrain.store.seen_files import forget_file, record_with_file
 from gbrain.text.page import QuestionSource, authored_questions, derive_questions
 from gbrain.text.slug import fold_name
 from gbrain.text.unspaced import index_text
@@ -90,6 +91,8 @@ def write_page(
             source = left[0] if left else old.source_sha256 if old else None
             if old and old.folder_id is not None and old.path != page.path:
                 add_file_removal(connection, folder_id, old.path, old.id, old.source_sha256)
+                # Until the file has moved: another page may take its place first.
+                forget_file(connection, old.id)
     else:
         owner, source = old.folder_id, old.source_sha256
     size = len(page.text.encode())
@@ -209,6 +212,8 @@ def delete_page(
             connection, old.folder_id, old.path, old.id, old.source_sha256,
             from_elsewhere=from_elsewhere,
         )  # fmt: skip
+    # Else the deletion would never be pushed, and nothing would say so.
+    remove_remote_conflict(connection, slug)
     save_version(connection, old, now, "deleted")
     record_change(connection, old.id, old.version, deleted=True)
     remove_page_rows(connection, old.id)

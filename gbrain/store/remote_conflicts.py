@@ -68,10 +68,12 @@ def record_remote_conflict(
     )
 
 
-def remove_remote_conflict(connection: sqlite3.Connection, slug: str, remote: str) -> None:
-    """Forget the page's conflict with a remote; both texts stay in its history."""
+def remove_remote_conflict(
+    connection: sqlite3.Connection, slug: str, remote: str | None = None
+) -> None:
+    """Forget the page's conflict with a remote, or with all; both texts stay in its history."""
     connection.execute(
-        "DELETE FROM remote_conflicts WHERE slug = ? "
-        "AND remote_id = (SELECT id FROM remotes WHERE name = ?)",
+        "DELETE FROM remote_conflicts WHERE slug = ?1 "
+        "AND (?2 IS NULL OR remote_id = (SELECT id FROM remotes WHERE name = ?2))",
         (slug, remote),
     )

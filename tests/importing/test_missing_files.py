@@ -478,3 +478,41 @@ def test_a_page_restored_from_an_older_brain_stays(run, tmp_path: Path) -> None:
     assert run("restore", copy, "--db", path).exit_code == 0
     with Brain.open(path) as restored, restored.database.read_transaction() as connection:
         assert not any(known.seen for known in page_sources(connection).values())
+
+
+def test_a_chain_of_renames_while_the_disk_is_away_keeps_every_page(
+    brain: Brain, notes: Path
+) -> None:
+    texts = brain.text("a"), brain.text("b")
+    away = unmount(notes)
+    brain.rename("a", "first")
+    brain.rename("b", "a")
+    mount(away, notes)
+    sync(brain, notes)
+    sync(brain, notes)
+    assert (brain.text("first"), brain.text("a")) == texts
+    assert ((notes / "first.md").read_text(), (notes / "a.md").read_text()) == texts
+
+
+def test_a_moved_folder_follows_deletions_in_its_folders(brain: Brain, notes: Path) -> None:
+    notes.rename(other := notes.with_name("other"))
+    brain.move_folder(notes, other)
+    (other / "work" / "deep" / "d.md").unlink()
+    assert did(sync(brain, other)) == [("delete", "work/deep/d")]
+
+
+def test_a_page_deleted_while_it_is_put_gets_a_file_again(
+    brain: Brain, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_page = Brain.change_page
+
+    def delete_first(*arguments: object, **options: object) -> object:
+        monkeypatch.setattr(Brain, "change_page", change_page)
+        with Brain.open(brain.path) as other:
+            other.delete("a")
+        return change_page(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Brain, "change_page", delete_first)
+    brain.put("a", b"# Again\n")
+    assert (notes / "a.md").read_text() == "# Again\n"
+    assert not sync(brain, notes).changes

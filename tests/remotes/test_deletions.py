@@ -108,3 +108,37 @@ def test_a_page_restored_from_a_backup_is_not_deleted_by_a_pull(
         restored.push()
     a.pull()
     assert a.text("people/alice").encode() == PAGE
+
+
+TEXT = "# H\n\nfirst\n\nsecond\n\nlast\n"
+
+
+@pytest.fixture
+def conflict(a: Brain, b: Brain) -> None:
+    """Let machine b have a conflict with what machine a has pushed of the page h."""
+    for brain in (a, b):
+        brain.put("h", TEXT.encode())
+    b.put("h", TEXT.replace("first", "first here").encode())
+    a.put("h", TEXT.replace("first", "first there").encode())
+    a.push()
+    assert b.push().conflicts == ["h"]
+
+
+def test_a_page_in_conflict_that_is_deleted_there_stays_in_conflict(
+    conflict: None, a: Brain, b: Brain
+) -> None:
+    a.delete("h")
+    exchange(a, b)
+    assert [(each.slug, each.kind) for each in b.conflicts()] == [("h", "deleted_there")]
+    b.push()
+    assert a.pull().created == []
+    assert "first here" in b.text("h")
+
+
+def test_a_page_in_conflict_that_is_deleted_here_is_deleted_there(
+    conflict: None, a: Brain, b: Brain
+) -> None:
+    b.delete("h")
+    assert b.push().deleted == ["h"]
+    assert a.pull().deleted == ["h"]
+    assert b.conflicts() == []
