@@ -21,6 +21,7 @@ from gbrain.text.durations import parse_duration
 
 if TYPE_CHECKING:
     from gbrain.brain_session import Session
+    from gbrain.server.background import Ended
     from gbrain.server.socket_server import SocketServer
 
 command = Module()
@@ -86,6 +87,10 @@ def up(
         return
     status = background.warm_status(path)
     already = status is not None
+    if status is None and (silent := background.silent_status(path)):
+        raise GbrainError(
+            _describe_silent(silent), hint="gbrain down ends it.", code="not_answering"
+        )
     if status is None:
         status = background.start_and_wait(path, idle_minutes=minutes)
     if json:
@@ -119,7 +124,7 @@ def _serve(path: Path, minutes: float, *, quiet: bool) -> None:
 
     async def serve() -> None:
         session = Session(partial(Brain.open, path))
-        server = SocketServer(session, str(path), 60 * minutes or None)
+        server = SocketServer(session, str(path), 60 * minutes or None, dedicated=True)
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(_stop_on_signal, server)
@@ -173,14 +178,27 @@ def _load(brain: Brain) -> None:
 
 @command.command("down", epilog=examples("gbrain down", "gbrain down --db ~/notes/brain.db"))
 def down(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """End the process that keeps the brain open."""
+    """End the process that keeps the brain open.
+
+    It finishes its command first. One that does not end within ten seconds, or does not answer, is
+    ended by signals, at last by SIGKILL; nothing in the brain is lost.
+    """
     from gbrain.server import background
 
-    status = background.stop_background(resolve_brain(db))
+    ended = background.stop_background(resolve_brain(db))
     if json:
-        screen.write_json({**_document(status), "running": False})
+        screen.write_json({**_document(ended.status if ended else None), "running": False})
     elif not quiet:
-        screen.say(f"Process {status['pid']} has ended." if status else "No process to end.")
+        screen.say(_describe_end(ended) if ended else "No process to end.")
+
+
+def _describe_end(ended: Ended) -> str:
+    process = f"Process {ended.status['pid']}"
+    if ended.goes_on:
+        return f"{process} no longer runs commands for others; it goes on with its own work."
+    if ended.by == "request":
+        return f"{process} has ended."
+    return f"{process} did not end when asked, and was ended by {ended.by}."
 
 
 @command.command("status", epilog=examples("gbrain status", "gbrain status --json | jq .running"))
@@ -188,7 +206,8 @@ def status(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
     """Show whether a process keeps the brain open."""
     from gbrain.server import background
 
-    found = background.warm_status(resolve_brain(db))
+    path = resolve_brain(db)
+    found = background.warm_status(path) or background.silent_status(path)
     if json:
         screen.write_json(_document(found))
     elif found:
@@ -206,9 +225,16 @@ def _document(status: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _describe(status: dict[str, Any]) -> str:
+    if "answered" not in status:
+        return f"{_describe_silent(status)}. gbrain down ends it."
     memory = status["memory_bytes"]
     size = f", {memory / 1e6:.0f} MB of memory" if memory else ""
     idle = status["ends_after_idle_seconds"]
     end = f" It ends after {counted(round(idle / 60), 'minute')} without a command." if idle else ""
     answered = counted(status["answered"], "command")
     return f"Process {status['pid']} keeps the brain open: {answered} answered{size}.{end}"
+
+
+def _describe_silent(status: dict[str, Any]) -> str:
+    process = f"Process {status['pid']}" if status["pid"] else "A process"
+    return f"{process} keeps the brain open, but does not answer"

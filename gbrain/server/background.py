@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from gbrain.errors import GbrainError
 from gbrain.paths import make_folder, state_folder
 from gbrain.server.client import exchange, find_socket, request_fields
 from gbrain.server.protocol import ASK_STATUS, RELEASE, STATUS, STOP
+from gbrain.server.socket_lock import find_holder
 
 # Opening the model and the brain takes less than a second on a quiet machine.
 _START_SECONDS = 30.0
 _END_SECONDS = 10.0
+# A process that computes answers late.
+_STATUS_SECONDS = 1.0
+# What ends a process that does not do it when asked, and how long that may take.
+SIGTERM, _SIGKILL = signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)
+_SIGNALS = ((SIGTERM, 5.0), (_SIGKILL, 5.0))
 
 # Processes that outlive this one. Forgetting them would print a warning.
 _started: list[subprocess.Popen[bytes]] = []
@@ -27,7 +34,7 @@ _started: list[subprocess.Popen[bytes]] = []
 
 def warm_status(brain: Path) -> dict[str, Any] | None:
     """Return the status of the process that has this brain open; None if there is none."""
-    frames = _request(brain, ASK_STATUS)
+    frames = _request(brain, ASK_STATUS, _STATUS_SECONDS)
     found: list[dict[str, Any]] = [json.loads(data) for kind, data in frames if kind == STATUS]
     return found[0] if found else None
 
@@ -53,19 +60,58 @@ def start_and_wait(brain: Path, *, idle_minutes: float | None = None) -> dict[st
     return status
 
 
-def stop_background(brain: Path) -> dict[str, Any] | None:
-    """End the process that has the brain open; return its last status, None if there is none."""
-    status = warm_status(brain)
-    if status is None:
+class Ended(NamedTuple):
+    """A process that had the brain open; `status` has no figures if it was silent.
+
+    `by` is what ended it. It `goes_on` if it is there for more than this.
+    """
+
+    status: dict[str, Any]
+    by: Literal["request", "SIGTERM", "SIGKILL"]
+    goes_on: bool = False
+
+
+def silent_status(brain: Path) -> dict[str, Any] | None:
+    """Return what is known of a process that has the brain open but does not answer."""
+    holder = find_holder(str(brain))
+    if holder is None:
         return None
-    _request(brain, STOP)
-    if not _wait(lambda: find_socket(str(brain)) is None, _END_SECONDS):
+    holder.close()
+    return {"pid": holder.pid, "brain": str(brain)}
+
+
+def stop_background(brain: Path) -> Ended | None:
+    """End the process that has the brain open, at last by force; None if there is none.
+
+    Raises GbrainError if it still runs then, or is one that this process cannot see.
+    """
+    holder = find_holder(str(brain))
+    if holder is None:
+        return None
+    try:
+        status = warm_status(brain) or {"pid": holder.pid, "brain": str(brain)}
+        # A process that is busy may need longer than a command waits.
+        asked = bool(_request(brain, STOP, _STATUS_SECONDS))
+        if _wait(lambda: not holder.has_brain(), _END_SECONDS if asked else _STATUS_SECONDS):
+            return Ended(status, "request", holder.is_alive())
+        for number, seconds in _SIGNALS:
+            holder.send(number)
+            if _wait(lambda: not holder.has_brain(), seconds):
+                return Ended(status, "SIGTERM" if number == SIGTERM else "SIGKILL")
+    finally:
+        holder.close()
+    if holder.pid is None:
         raise GbrainError(
-            f"Process {status['pid']} did not end",
-            hint=f"It may be running a long command: wait, or kill {status['pid']}.",
+            "A process keeps the brain open that cannot be seen from here, and does not answer",
+            hint="It may run in another container: end it there.",
             code="not_ended",
         )
-    return status
+    raise GbrainError(
+        f"Process {holder.pid} did not end",
+        hint=f"The system does not end it now, for example while a disk does not answer: see "
+        f"ps {holder.pid}.",
+        code="not_ended",
+    )
 
 
 def release_brain(brain: Path) -> None:
@@ -73,11 +119,11 @@ def release_brain(brain: Path) -> None:
     _request(brain, RELEASE)
 
 
-def _request(brain: Path, kind: str) -> list[tuple[bytes, bytes]]:
+def _request(brain: Path, kind: str, patience: float | None = None) -> list[tuple[bytes, bytes]]:
     with suppress(OSError):
         path = find_socket(str(brain))
         if path:
-            return exchange(path, request_fields(kind, ()))
+            return exchange(path, request_fields(kind, ()), patience)
     return []
 
 

@@ -87,14 +87,20 @@ def request_fields(kind: str, words: Sequence[str]) -> list[str]:
     ]
 
 
-def exchange(path: str, fields: Sequence[str]) -> list[tuple[bytes, bytes]]:
-    """Send a request and return the frames of the reply; raise OSError if the process is silent."""
+def exchange(
+    path: str, fields: Sequence[str], patience: float | None = None
+) -> list[tuple[bytes, bytes]]:
+    """Send a request and return the frames of the reply.
+
+    Raises OSError if the process gives no sign of life for `patience` seconds (default:
+    SILENCE_SECONDS).
+    """
     # The C module under `socket`, which would double the time until the request is sent.
     import _socket
 
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        connection.settimeout(SILENCE_SECONDS)
+        connection.settimeout(SILENCE_SECONDS if patience is None else patience)
         connection.connect(path)
         connection.sendall(encode_request(fields))
         frames: list[tuple[bytes, bytes]] = []

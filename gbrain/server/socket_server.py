@@ -8,7 +8,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from time import perf_counter
 from typing import Any
 
@@ -36,6 +36,7 @@ from gbrain.server.protocol import (
     encode_frame,
 )
 from gbrain.server.run_command import Request, parse_request, route_streams, run_for
+from gbrain.server.socket_lock import hold_lock
 
 # A command sends its request at once; a slower sender is not a command.
 _REQUEST_SECONDS = 2.0
@@ -54,11 +55,20 @@ class AlreadyWarm(GbrainError):
 class SocketServer:
     """Runs commands of other processes with the brain of a session.
 
-    `idle_seconds` is how long it may be unused before `serve` returns; None for ever.
+    `idle_seconds` is how long it may be unused before `serve` returns; None for ever. `dedicated`
+    says that the process ends then.
     """
 
-    def __init__(self, session: Session, brain: str, idle_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        brain: str,
+        idle_seconds: float | None = None,
+        *,
+        dedicated: bool = False,
+    ) -> None:
         self._session, self._brain, self._idle_seconds = session, brain, idle_seconds
+        self._dedicated = dedicated
         self._started = self._last_used = anyio.current_time()
         self._waiting = 0
         self._answered = 0
@@ -85,7 +95,7 @@ class SocketServer:
             if key is None:
                 await anyio.sleep(_CHECK_SECONDS)
                 continue
-            with claim_socket(key) as path:
+            with claim_socket(key, dedicated=self._dedicated) as path:
                 listener = await anyio.create_unix_listener(path, mode=0o600)
                 ready()
                 async with anyio.create_task_group() as group, listener:
@@ -248,14 +258,12 @@ def serve_in_background(open_brain: Callable[[], Brain], brain: str) -> Iterator
 
 
 @contextmanager
-def claim_socket(key: str) -> Iterator[str]:
+def claim_socket(key: str, *, dedicated: bool) -> Iterator[str]:
     """Yield the path of a socket for the brain file with this key, free to listen on.
 
     Raises AlreadyWarm if another process has it. The process that holds the lock may remove a
     socket that a killed one left behind.
     """
-    import fcntl
-
     folder = runtime_folder(os.environ)
     try:
         with suppress(FileExistsError):
@@ -273,11 +281,10 @@ def claim_socket(key: str) -> Iterator[str]:
             code="not_private",
         )
     path = os.path.join(folder, f"{key}.sock")
-    lock = os.open(os.path.join(folder, f"{key}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
-    try:
+    with ExitStack() as held:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            held.enter_context(hold_lock(os.path.join(folder, f"{key}.lock"), dedicated=dedicated))
+        except BlockingIOError:
             raise AlreadyWarm(
                 "A gbrain process has this brain open already",
                 hint="gbrain status shows it, gbrain down ends it.",
@@ -290,8 +297,6 @@ def claim_socket(key: str) -> Iterator[str]:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(path)
-    finally:
-        os.close(lock)
 
 
 def _resident_bytes() -> int | None:

@@ -24,7 +24,7 @@ from gbrain.brain_session import Session
 from gbrain.cli import warm as warm_commands
 from gbrain.cli.app import program as program_commands
 from gbrain.errors import GbrainError
-from gbrain.locations import runtime_folder
+from gbrain.locations import brain_key, runtime_folder
 from gbrain.server import background, client
 from gbrain.server.background import (
     release_brain,
@@ -35,7 +35,10 @@ from gbrain.server.background import (
 from gbrain.server.client import exchange, find_socket, request_fields, run_warm
 from gbrain.server.protocol import COMMANDS as WARM_COMMANDS
 from gbrain.server.protocol import DECLINED, EXIT, RUN, STOP, encode_request
-from gbrain.server.socket_server import SocketServer
+from gbrain.server.socket_lock import find_holder
+from gbrain.server.socket_server import SocketServer, serve_in_background
+from gbrain.store.atomic_files import process_is_alive
+from gbrain.store.jobs import worker_name
 
 COMMANDS = (
     ("search", "river"),
@@ -369,6 +372,110 @@ def test_up_status_and_down(embedded: Path, run) -> None:
     assert not [name for name in os.listdir(runtime_folder(os.environ)) if name.endswith(".sock")]
 
 
+# --- processes that do not answer ------------------------------------------------------------
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a process that does not answer no longer than a test should take."""
+    monkeypatch.setattr(background, "_END_SECONDS", 0.5)
+    monkeypatch.setattr(background, "_STATUS_SECONDS", 0.2)
+    signals = [(number, 2.0 if number == signal.SIGKILL else 0.5) for number, _ in SIGNALS]
+    monkeypatch.setattr(background, "_SIGNALS", signals)
+
+
+SIGNALS = background._SIGNALS
+# A process that holds the lock and listens, but computes for ever.
+SPIN = """
+import os, signal, socket, sys
+from gbrain.locations import brain_key
+from gbrain.server.socket_server import claim_socket
+if sys.argv[2] == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+with claim_socket(brain_key(sys.argv[1]), dedicated=True) as path, socket.socket(1) as listener:
+    listener.bind(path)
+    listener.listen()
+    print("ready", flush=True)
+    while True:
+        pass
+"""
+
+
+@pytest.fixture
+def spin(sample: Path) -> Iterator[Callable[[str], int]]:
+    """`spin("stubborn")` starts a process that has the brain and ignores SIGTERM."""
+    running = []
+
+    def start(temper: str) -> int:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SPIN, str(sample), temper], stdout=subprocess.PIPE
+        )
+        running.append(process)
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        return process.pid
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(("temper", "by"), [("meek", "SIGTERM"), ("stubborn", "SIGKILL")])
+def test_a_process_that_does_not_answer_is_ended_by_force(
+    sample: Path, run, spin: Callable[[str], int], impatient: None, temper: str, by: str
+) -> None:
+    pid = spin(temper)
+    document = run("status", "--json").json
+    assert (document["running"], document["pid"], document["answered"]) == (True, pid, None)
+    assert run("status").stdout == (
+        f"Process {pid} keeps the brain open, but does not answer. gbrain down ends it.\n"
+    )
+    assert run("up", "--json").error["code"] == "not_answering"
+    said = run("down").stderr
+    assert said == f"Process {pid} did not end when asked, and was ended by {by}.\n"
+    assert run("status", "--json").json["running"] is False
+    assert run("down").stderr == "No process to end.\n"
+
+
+def test_a_stopped_process_is_ended(own_warm: Path, run, impatient: None) -> None:
+    pid = warm_status(own_warm)["pid"]  # type: ignore[index]
+    os.kill(pid, signal.SIGSTOP)
+    ended = run("down", "--json").json
+    assert (ended["running"], ended["pid"]) == (False, pid)
+    assert background._started[-1].wait(20) == -signal.SIGKILL
+
+
+def test_a_process_with_other_work_goes_on(sample: Path) -> None:
+    with serve_in_background(lambda: Brain.open(sample), str(sample)):
+        until = time.monotonic() + 20
+        while warm_status(sample) is None and time.monotonic() < until:
+            time.sleep(0.05)
+        ended = stop_background(sample)
+    assert ended
+    assert (ended.status["pid"], ended.by, ended.goes_on) == (os.getpid(), "request", True)
+    assert "goes on with its own work" in warm_commands._describe_end(ended)
+
+
+def test_a_process_of_another_machine_gets_no_signal(
+    sample: Path, run, spin: Callable[[str], int], impatient: None
+) -> None:
+    pid = spin("meek")
+    (lock,) = Path(runtime_folder(os.environ)).glob("*.lock")
+    lock.write_text(f"elsewhere:{pid}\ndedicated\n")
+    assert run("status", "--json").json["pid"] is None
+    assert run("down", "--json").error["code"] == "not_ended"
+    assert process_is_alive(pid)
+    assert run("status", "--json").json["running"] is True
+
+
+def test_a_lock_that_nobody_holds_is_no_process(sample: Path, run) -> None:
+    folder = Path(runtime_folder(os.environ))
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / f"{brain_key(str(sample))}.lock").write_text(f"{worker_name()}\ndedicated\n")
+    assert run("down").stderr == "No process to end.\n"
+
+
 def test_a_folder_for_sockets_that_cannot_be_made_is_an_error(
     sample: Path, run, tmp_path: Path, monkeypatch
 ) -> None:
@@ -394,8 +501,9 @@ def test_an_unused_process_ends(embedded: Path) -> None:
     while warm_status(embedded) and time.monotonic() < until:
         time.sleep(0.05)
     assert warm_status(embedded) is None
-    assert stop_background(embedded) is None
-    assert pid
+    stop_background(embedded)
+    assert find_holder(str(embedded)) is None
+    assert not process_is_alive(pid) or background._started[-1].wait(20) == 0
 
 
 def test_the_first_query_leaves_a_warm_process(embedded: Path, run) -> None:
