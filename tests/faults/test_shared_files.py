@@ -6,8 +6,8 @@ that shows it, which `replay` runs again.
     python tests/faults/test_shared_files.py OPERATIONS [SEED]
 
 Most episodes run in one process, where what happens meanwhile happens before a chosen access to a
-file. In each twelfth, two machines share a remote; in each two hundredth, editors and programs really
-run at the same time, on a slow disk.
+file. In each twelfth, two machines share a remote; in each two hundredth, editors and programs
+really run at the same time, on a slow disk.
 """
 
 from __future__ import annotations
