@@ -868,8 +868,8 @@ FILE_OPERATIONS = frozenset(
 )
 
 
-# Operations during which nothing else happens: they move all notes away.
-_ALONE = frozenset({"move-folder", "move-part"})
+# Operations during which nothing else happens: they move all notes away, or count changes.
+_ALONE = frozenset({"move-folder", "move-part", "undo-order"})
 
 
 class _Save:
