@@ -267,10 +267,10 @@ class LimitedBrain(Brain):
         another wing: not on what has this slug.
         """
         if not store.may_create(self._limits, slug):
-            raise store.outside_error(what or slug)
+            raise store.creation_error(what or slug)
         with self._whole.database.read_transaction() as connection:
             if store.hides_creatable(connection, self._limits):
-                raise store.outside_error(what or slug)
+                raise store.creation_error(what or slug)
 
     def _write(
         self, slug: str, write: Callable[[], WriteResult], what: str | None = None

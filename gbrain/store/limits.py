@@ -53,12 +53,20 @@ _LINK_COLUMNS = "position, line, kind, target, key, heading, label"
 _VERSION_COLUMNS = "slug, path, sha256, bytes, content"
 
 
-def outside_error(what: str) -> GbrainError:
+def outside_error(
+    what: str, hint: str = "gbrain token list shows the limits of each token."
+) -> GbrainError:
     """Return the error for a page that a user may not use, whether it exists or not."""
-    return GbrainError(
-        f"{what} is outside of the pages that this token may use",
-        hint="gbrain token list shows the limits of each token.",
-        code=OUTSIDE_CODE,
+    message = f"{what} is outside of the pages that this token may use"
+    return GbrainError(message, hint=hint, code=OUTSIDE_CODE)
+
+
+def creation_error(what: str) -> GbrainError:
+    """Return the error for a page that a user may not create; it does not say why."""
+    return outside_error(
+        what,
+        "It creates pages below its prefix, or in the folders of its wing unless one of them has a "
+        "page of another wing.",
     )
 
 
