@@ -151,6 +151,10 @@ def unify_entries(sides: Part, *, in_place: bool = False) -> tuple[Part, dict[st
         if any(line and count[line] != 1 for line, count in zip(lines, counts, strict=True)):
             return
         merged = _merge_lines(*lines)
+        others = zip(lines, counts, strict=True)
+        if any(merged != line and merged in count for line, count in others):
+            # A side has this entry already, so its line would be there twice.
+            return
         if merged is None:
             # Not a line of a text: those end with a line feed.
             merged = str(len(clashes))
@@ -416,13 +420,14 @@ def _places_below(lines: Sequence[str]) -> Iterator[tuple[str, str | None]]:
 
 
 def without_copies(
-    part: Part, lines: Sequence[str], copies: set[str], page: Sequence[str]
+    part: Part, lines: Sequence[str], copies: set[str], sides: Part
 ) -> Sequence[str] | None:
     """Return the lines of a part without the brain's copies of entries; None for a conflict.
 
-    An entry with a date is dropped if the file has it with the same lines below it. Without a date
-    it may be another task, and the user decides.
+    An entry with a date is dropped if each side has it once, with the same lines below it. Without
+    a date it may be another task, and the user decides.
     """
+    page = sides.file
     if list(part.brain) == list(part.base) or not copies.intersection(lines):
         return lines
     if list(part.file) != list(part.base):
@@ -435,7 +440,11 @@ def without_copies(
         at += 1 + len(below)
         if line not in copies:
             kept.append(line)
-        elif entry_day(line) is None or _lines_below(page, page.index(line)) != below:
+        elif (
+            entry_day(line) is None
+            or not page.count(line) == sides.brain.count(line) == 1
+            or _lines_below(page, page.index(line)) != below
+        ):
             return None
     return kept
 

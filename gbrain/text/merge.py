@@ -75,13 +75,20 @@ def _merge_parts(sides: Part) -> list[tuple[Part, Sequence[str] | None]]:
     copies = find_copies(_all_lines(merged), sides)
     if copies:
         merged = [
-            (part, lines and without_copies(part, lines, copies, sides.file))
-            for part, lines in merged
+            (part, lines and without_copies(part, lines, copies, sides)) for part, lines in merged
         ]
     strays = find_strays(_all_lines(merged), sides)
+    unsettled = set()
+    nearest = None
+    for number, (part, lines) in enumerate(merged):
+        if list(part.brain) != list(part.base) or list(part.file) != list(part.base):
+            nearest = number
+        if lines and strays.intersection(lines):
+            # In a part that nobody changed it is the change above that moved the line.
+            unsettled.add(nearest)
     return [
-        (part, None if lines and list(lines) != list(part.base) and strays & set(lines) else lines)
-        for part, lines in merged
+        (part, None if number in unsettled else lines)
+        for number, (part, lines) in enumerate(merged)
     ]
 
 

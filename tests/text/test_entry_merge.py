@@ -102,6 +102,55 @@ def test_two_tasks_of_one_name_are_not_taken_for_one() -> None:
     assert merge_texts(base, brain, file) == (wanted, 0)
 
 
+def test_an_entry_extended_to_one_that_the_other_added_is_there_once() -> None:
+    base, longer = f"# A\n{DAY}Ivy\n# B\n", f"{DAY}Ivy called\n"
+    brain = base.replace(f"{DAY}Ivy\n", longer)
+    merged = merge_texts(base, brain, longer + base)
+    assert merged == (f"{longer}# A\n# B\n", 0)
+
+
+def test_an_entry_that_a_side_has_twice_is_for_the_user() -> None:
+    twice = f"{DAY}Ivy\n" * 2
+    assert merge_texts("# A\n", f"{twice}# A\n", f"# A\n{twice}").conflicts == 1
+
+
+def test_a_line_that_comes_to_stand_below_another_entry_is_for_the_user() -> None:
+    ticked, other, last = f"{DAY}[x] a\n", f"{DAY}[ ] b\n", "- 2026-11-21 — g\n"
+    base = f"{last}  below\n- DONE h\n{last}"
+    brain = f"{other}{ticked}  below\n{last}"
+    for sides in ((brain, ticked + base), (ticked + base, brain)):
+        merged = merge_texts(base, *sides)
+        assert merged.conflicts == 1
+        # What both have in the same place is no part of the conflict.
+        assert "<<<<<<< file\n  below" not in merged.text
+
+
+LINES = st.sampled_from(
+    ["- [ ] a\n", "- [x] a\n", "- [ ] a b\n", "- [x] a c ✅ 2026-11-20\n", "  - [ ] a\n",
+     "- 2026-01-02 — a\n", "- 2026-01-02 — [x] a\n", "- 2026-01-02 — [ ] a e\n", "- TODO h\n",
+     "- DONE h i\n", "1. [ ] j\n", "\n", "# H\n", "text\n", "  below\n"]
+)  # fmt: skip
+STATES = {"[x]", "[", "]", "TODO", "DONE"}
+
+
+@settings(max_examples=600, deadline=None)
+@given(*(st.lists(LINES, max_size=7) for _ in range(3)))
+def test_repeated_entries_are_not_lost_or_doubled(
+    base: list[str], brain: list[str], file: list[str]
+) -> None:
+    merged = merge_texts("".join(base), "".join(brain), "".join(file))
+    words = set(merged.text.split())
+    for side in (brain, file):
+        assert set("".join(side).split()) - set("".join(base).split()) - STATES <= words
+    lines = merged.text.splitlines(keepends=True)
+    doubled = [
+        line
+        for line in lines
+        if line[:1] in "-1 " and lines.count(line) > max(1, brain.count(line), file.count(line))
+    ]
+    assert merged.conflicts or not [line for line in doubled if line != "  below\n"]
+
+
 # --- a model of what two people do to a list of entries ----------------------------------------
 
 
