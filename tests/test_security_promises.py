@@ -71,6 +71,11 @@ PROMISES = {
         "faults/test_secrets.py::test_no_tool_quotes_a_broken_cell",
         "server/test_hostile_clients.py::test_an_unexpected_error_tells_nothing_of_the_page",
     ),
+    "In a context for an LLM only gbrain writes titles and citations": (
+        "output/test_answer_text.py::test_a_printed_context_can_be_read_back",
+        "output/test_answer_text.py::test_titles_and_headings_have_no_citation",
+        "output/test_answer_text.py::test_every_entrance_tells_whose_words_they_are",
+    ),
     "gbrain connects to nothing but the PostgreSQL servers": (
         f"{HERE}::test_commands_connect_to_nothing",
         "remotes/test_push_pull.py::test_a_brain_from_elsewhere_cannot_choose_where_pages_go",
