@@ -162,8 +162,11 @@ def _record(database: Database, page: PageFile, target: Path) -> None:
         return
     folders = FolderIdentities(page.folder.root, seen, {page.path.rpartition("/")[0]}).to_record()
     with database.write_transaction() as connection:
-        # The page may have been written, renamed or deleted by another process meanwhile.
-        if path_of_page(connection, page.page_id, page.folder.root) == page.path:
+        known = find_page_source(connection, page.slug)
+        # Another process may have renamed or deleted the page meanwhile, or written its file.
+        if known and (known.page_id, known.path, known.source_sha256) == (
+            page.page_id, page.path, page.source_sha256,
+        ):  # fmt: skip
             record_file_text(connection, page.page_id, page.folder.id, page.sha256)
             record_seen_files(connection, page.folder.id, [(page.path, stamp)])
             record_seen_folders(connection, page.folder.id, folders)

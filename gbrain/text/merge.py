@@ -16,7 +16,7 @@ from gbrain.text.entry_merge import (
     unify_entries,
     without_copies,
 )
-from gbrain.text.three_way import Part, common_lines, merge_changes, take_changed
+from gbrain.text.three_way import Part, common_lines, has_all_lines, merge_changes, take_changed
 
 _BOM = "\ufeff"
 FILE_MARKER, MIDDLE_MARKER, BRAIN_MARKER = "<<<<<<< file", "=======", ">>>>>>> brain"
@@ -43,7 +43,33 @@ def merge_texts(base: str | None, brain: str, file: str) -> MergedText:
     )
     if base is None:
         base_lines = common_lines(brain_lines, file_lines)
-    sides, clashes = unify_entries(Part(base_lines, brain_lines, file_lines))
+    whole = _side_with_both(base_lines, brain_lines, file_lines) if base is not None else None
+    written, conflicts = (
+        (whole, 0) if whole else _merge_lines(Part(base_lines, brain_lines, file_lines), newline)
+    )
+    text = "".join(written)
+    changed = base is None or _ends_line(file) != _ends_line(base)
+    if not _ends_line(file if changed else brain):
+        text = text.removesuffix(newline)
+    return MergedText(_BOM + text if file.startswith(_BOM) else text, conflicts)
+
+
+def _side_with_both(
+    base: Sequence[str], brain: Sequence[str], file: Sequence[str]
+) -> Sequence[str] | None:
+    """Return the side that has the other's additions too, if both only added; None if none has.
+
+    Compared line by line they may seem to be at different places, and would be there twice.
+    """
+    for less, more in ((brain, file), (file, brain)):
+        if has_all_lines(less, base) and has_all_lines(more, less):
+            return more
+    return None
+
+
+def _merge_lines(all_lines: Part, newline: str) -> tuple[Sequence[str], int]:
+    """Return the merged lines, and how many conflicts they have."""
+    sides, clashes = unify_entries(all_lines)
     merged = _merge_parts(sides)
     written: list[str] = []
     conflicts = 0
@@ -59,11 +85,7 @@ def merge_texts(base: str | None, brain: str, file: str) -> MergedText:
                 conflicts += 1
             else:
                 written.append(line)
-    text = "".join(written)
-    changed = base is None or _ends_line(file) != _ends_line(base)
-    if not _ends_line(file if changed else brain):
-        text = text.removesuffix(newline)
-    return MergedText(_BOM + text if file.startswith(_BOM) else text, conflicts)
+    return written, conflicts
 
 
 def _merge_parts(sides: Part) -> list[tuple[Part, Sequence[str] | None]]:

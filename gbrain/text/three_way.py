@@ -35,6 +35,12 @@ def common_lines(one: Sequence[str], other: Sequence[str]) -> list[str]:
     ]
 
 
+def has_all_lines(text: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether a text has all lines of the other, in the same order."""
+    rest = iter(text)
+    return all(line in rest for line in other)
+
+
 def _equal_lines(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return (start in one, start in other, count) of the lines that both texts share, in order.
 
@@ -105,9 +111,25 @@ def _changes(base: Sequence[str], side: Sequence[str]) -> list[_Change]:
     at = below = 0
     for start, first, count in [*_equal_lines(base, side), (len(base), len(side), 0)]:
         if start > at or first > below:
-            changes.append(_Change(at, start, side[below:first]))
+            end = start + count if count else len(base)
+            changes.append(_slide_down(_Change(at, start, side[below:first]), base, end))
         at, below = start + count, first + count
     return changes
+
+
+def _slide_down(change: _Change, base: Sequence[str], end: int) -> _Change:
+    """Return the same insertion as far down as it can stand, before the line `end` of the base.
+
+    Between blank lines it has several places; where both sides insert the same, they must agree.
+    """
+    start, stop, lines = change
+    if start < stop or not lines:
+        return change
+    moved = 0
+    while start + moved < end and base[start + moved] == lines[moved % len(lines)]:
+        moved += 1
+    first = moved % len(lines)
+    return _Change(start + moved, stop + moved, [*lines[first:], *lines[:first]])
 
 
 def merge_changes(base: Sequence[str], brain: Sequence[str], file: Sequence[str]) -> Iterator[Part]:

@@ -133,3 +133,24 @@ def test_every_line_that_a_side_added_is_in_the_merge(
     if base is not None:
         assert merge_texts(base, brain, base).text == brain
         assert merge_texts(base, base, file).text == file
+
+
+@given(
+    st.lists(st.sampled_from(["one", "two", "three", ""]), max_size=8),
+    st.integers(0, 8),
+    st.integers(0, 8),
+)
+def test_a_paragraph_that_both_sides_added_is_kept_once(
+    lines: list[str], place: int, other: int
+) -> None:
+    """Between blank lines an addition has several places; both sides must see the same."""
+
+    def add(words: str, to: list[str], at: int) -> list[str]:
+        return [*to[:at], words, "", *to[at:]]
+
+    brain = add("both", lines, place)
+    file = add("mine", brain, other)
+    base, brain_text, file_text = ("\n".join([*each, ""]) for each in (lines, brain, file))
+    merged = merge_texts(base, brain_text, file_text)
+    assert (merged.text, merged.conflicts) == (file_text, 0)
+    assert merge_texts(base, file_text, brain_text) == merged
