@@ -174,16 +174,15 @@ class FolderMethods(BrainFile):
 
 def _record_found(connection: sqlite3.Connection, folder: Folder, paths: Iterable[str]) -> None:
     """Record the files of a moved folder that are there, and their folders."""
-    from gbrain.importing.folder_identity import FolderIdentities, file_stamp
+    from gbrain.importing.folder_identity import FolderIdentities, file_stamp, parent_folders
     from gbrain.store.seen_files import record_seen_files, record_seen_folders
 
     stamps = [(path, file_stamp(f"{folder.root}/{path}")) for path in paths]
     found = [(path, stamp) for path, stamp in stamps if stamp is not None]
     record_seen_files(connection, folder.id, found)
-    folders = {path.rpartition("/")[0] for path, _ in found}
-    record_seen_folders(
-        connection, folder.id, FolderIdentities(folder.root, {}, folders).to_record()
-    )
+    above = {folder for path, _ in found for folder in parent_folders(path)}
+    identities = FolderIdentities(folder.root, {}).to_record(sorted(above))
+    record_seen_folders(connection, folder.id, identities)
 
 
 def _first_missing(root: str, paths: Iterable[str]) -> str:

@@ -84,17 +84,16 @@ class FolderIdentities:
                 return folder
         return None
 
-    def to_record(self, unseen: Collection[str] = ()) -> dict[str, str]:
-        """Return the identities that are new, by path.
+    def to_record(self, folders: Collection[str], unseen: Collection[str] = ()) -> dict[str, str]:
+        """Return the identities of folders that are new, by path.
 
         A folder that was replaced keeps its earlier identity while the files at the paths `unseen`
         are missing from it: one stray file in an empty mount point must not make it the folder.
         """
         waiting = {folder for path in unseen for folder in parent_folders(path)}
-        folders = {above for own in self.with_files for above in (*parent_folders(own), own)}
         return {
             folder: identity
-            for folder in sorted(folders)
+            for folder in folders
             if (identity := self.now(folder)) is not None
             and identity != self.seen.get(folder)
             and (folder not in waiting or folder not in self.seen)

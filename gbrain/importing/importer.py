@@ -88,7 +88,7 @@ def import_folder(
         refuse_nested_folder(connection, os.path.realpath(root))
         # Older than the list of files: what another process puts meanwhile is not missing from it.
         pages = page_sources(connection)
-    paths, report.skipped = find_page_files(root, report.problems)
+    paths, folders, report.skipped = find_page_files(root, report.problems)
     _refuse_moved_folder(database, root, paths)
     folder = _register_folder(database, root, now, dry_run)
     would_write = write_files and dry_run
@@ -97,7 +97,7 @@ def import_folder(
         left = {problem.path for problem in report.problems if problem.code == "cannot_write"}
         with database.read_transaction() as connection:
             pages = page_sources(connection)
-        paths = [path for path in find_page_files(root, [])[0] if path not in left]
+        paths = [path for path in find_page_files(root, []).paths if path not in left]
     missing, paths = _find_missing(database, folder, paths, pages, report, remove_missing)
     if remove_missing and not remove_many:
         refuse_empty_folder(root, paths, missing)
@@ -128,7 +128,7 @@ def import_folder(
     if remove_missing:
         remove_pages(database, folder, removed, now, report, dry_run, ahead_stay=write_files)
     if not dry_run:
-        _record_seen(database, folder, pages, stamps, paths, missing)
+        _record_seen(database, folder, pages, stamps, folders, missing)
     if write_files:
         write_again(database, missing.unwritten)
         _write_files(database, folder, now, report)
@@ -161,7 +161,7 @@ def _record_seen(
     folder: Folder,
     pages: dict[str, PageSource],
     stamps: dict[str, str],
-    paths: list[str],
+    folders: list[str],
     missing: MissingPages,
 ) -> None:
     """Record the files and folders that were seen, where they are not as they were before."""
@@ -173,12 +173,12 @@ def _record_seen(
     ]
     with database.read_transaction() as connection:
         seen = seen_folders(connection, folder.id)
-    identities = FolderIdentities(folder.root, seen, {path.rpartition("/")[0] for path in paths})
-    folders = identities.to_record([page.path for page in missing.unseen])
-    if news or folders:
+    unseen = [page.path for page in missing.unseen]
+    identities = FolderIdentities(folder.root, seen).to_record(folders, unseen)
+    if news or identities:
         with database.write_transaction() as connection:
             record_seen_files(connection, folder.id, news)
-            record_seen_folders(connection, folder.id, folders)
+            record_seen_folders(connection, folder.id, identities)
 
 
 def import_jsonl(
@@ -249,7 +249,7 @@ def import_note(
     try:
         known = pages.get(slug_from_path(path))
         if folder:
-            present = find_page_files(Path(folder.root), [])[0]
+            present = find_page_files(Path(folder.root), []).paths
             if path not in present:
                 raise BadPage(
                     f"{file} is not a Markdown file, or its folder's rules exclude it",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.text.slug import is_page_file, refuse_long_names
@@ -54,20 +54,30 @@ def refuse_skipped_path(path: str) -> None:
         )
 
 
-def find_page_files(root: Path, problems: list[ImportProblem]) -> tuple[list[str], int]:
-    """Return the folder's page paths relative to it, sorted, and how many other files there are.
+class FoundFiles(NamedTuple):
+    """The page files of a folder and the folders below it, by path, sorted.
 
-    What cannot be read is added to `problems`. Other files are not Markdown, or ignored; hidden
-    files and the contents of ignored folders are not counted.
+    `others` counts files that are not Markdown, or ignored, but not hidden ones and the contents of
+    ignored folders. The root is the folder "".
     """
+
+    paths: list[str]
+    folders: list[str]
+    others: int
+
+
+def find_page_files(root: Path, problems: list[ImportProblem]) -> FoundFiles:
+    """Return the page files of a folder; what cannot be read is added to `problems`."""
     require_folder(root)
     ignored = _ignore_rules(root)
     real_root = os.path.realpath(root)
     paths: list[str] = []
+    folders: list[str] = []
     others = 0
     pending = [""]
     while pending:
         folder = pending.pop()
+        folders.append(folder.removesuffix("/"))
         try:
             with os.scandir(root / folder) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
@@ -97,7 +107,7 @@ def find_page_files(root: Path, problems: list[ImportProblem]) -> tuple[list[str
                     paths.append(path)
             else:
                 others += 1
-    return sorted(paths), others
+    return FoundFiles(sorted(paths), sorted(folders), others)
 
 
 Exclusion = Literal["hidden", "ignored", "linked"]

@@ -20,7 +20,7 @@ from pathlib import Path
 from gbrain.errors import GbrainError
 from gbrain.importing import page_files
 from gbrain.importing.file_merge import apply_import, plan_import
-from gbrain.importing.folder_identity import FolderIdentities, file_stamp
+from gbrain.importing.folder_identity import FolderIdentities, file_stamp, parent_folders
 from gbrain.importing.scan import is_excluded
 from gbrain.store.connection import Database
 from gbrain.store.edited_files import FileChanged
@@ -160,7 +160,8 @@ def _record(database: Database, page: PageFile, target: Path) -> None:
         seen = seen_folders(connection, page.folder.id)
     if stamp is None or (known and (known.source_sha256, known.stamp) == (page.sha256, stamp)):
         return
-    folders = FolderIdentities(page.folder.root, seen, {page.path.rpartition("/")[0]}).to_record()
+    above = list(parent_folders(page.path))
+    folders = FolderIdentities(page.folder.root, seen).to_record(above)
     with database.write_transaction() as connection:
         known = find_page_source(connection, page.slug)
         # Another process may have renamed or deleted the page meanwhile, or written its file.

@@ -183,7 +183,7 @@ def folder_round_trips(files: list[tuple[str, str]], rules: list[str], question:
             write(notes, f"{name}.md", text.encode())
         write(notes, ".gbrainignore", "\n".join(rules).encode())
         try:
-            paths, _ = find_page_files(notes, [])
+            paths = find_page_files(notes, []).paths
         except GbrainError:
             return
         report = brain.import_folder(notes)

@@ -81,7 +81,7 @@ def test_what_is_written_while_the_folder_is_listed_stays(
 ) -> None:
     find_page_files = scan.find_page_files
 
-    def list_and_write(root: Path, problems: list[scan.ImportProblem]) -> tuple[list[str], int]:
+    def list_and_write(root: Path, problems: list[scan.ImportProblem]) -> scan.FoundFiles:
         found = find_page_files(root, problems)
         monkeypatch.setattr(importer, "find_page_files", find_page_files)
         with Brain.open(brain.path) as other:
@@ -516,3 +516,14 @@ def test_a_page_deleted_while_it_is_put_gets_a_file_again(
     brain.put("a", b"# Again\n")
     assert (notes / "a.md").read_text() == "# Again\n"
     assert not sync(brain, notes).changes
+
+
+def test_a_disk_without_notes_is_known_when_it_is_not_mounted(brain: Brain, notes: Path) -> None:
+    (notes / "new").mkdir()
+    sync(brain, notes)
+    away = unmount(notes / "new")
+    result = brain.put("new/page", b"# Page\n").file
+    assert result is not None
+    assert result.outcome == "failed"
+    mount(away, notes / "new")
+    assert sync(brain, notes).written == ["new/page"]
