@@ -7,9 +7,11 @@ from typing import Any
 
 # Longer pages are shown as plain text, and so are those that take the parser more steps. Of 1,500
 # notes of five people the median takes 0.06 steps for each character and the worst 0.5. The slowest
-# of 180 hostile pages takes 0.6 s, where its 190 kB took 15 s.
+# of 180 hostile pages takes 0.6 s as HTML and 1.0 s on a terminal, where 190 kB took 15 s.
 MAX_RENDERED_CHARACTERS = 200_000
 MAX_STEPS = 50_000
+# Rich takes longer for code: 190 kB of short lines or blocks that cost one step each took 2.8 s.
+_STEPS_OF_CODE_BLOCK, _STEPS_OF_CODE_LINE = 10, 4
 # A link repeats the address of its definition, which may be as long as the page.
 _ADDRESS_CHARACTERS_OF_STEP = 100
 
@@ -93,7 +95,8 @@ def _count_content(state: Any) -> None:
     steps = state.env[STEPS]
     for token in state.tokens:
         if token.type in ("fence", "code_block"):
-            steps.spend(token.content.count("\n"))
+            lines = token.content.count("\n")
+            steps.spend(_STEPS_OF_CODE_BLOCK + _STEPS_OF_CODE_LINE * lines)
         for child in token.children or ():
             for value in child.attrs.values():
                 steps.spend_on_address(len(str(value)))

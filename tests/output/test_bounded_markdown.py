@@ -30,7 +30,9 @@ HOSTILE = {
     "table": f"{ROWS}|-|-|\n{ROWS * (LONG // len(ROWS))}",
     "empty cells": "|a" * 200 + "|\n" + "|-" * 200 + "|\n" + "a|\n" * 600,
     "references": "[a]: /" + "b" * (LONG // 2) + "\n\n" + "[a] " * (LONG // 8),
-    "code": "```\n" + "a\n" * (LONG // 2),
+    "code": "```\n" + "a\n" * (LONG // 8),
+    "blocks of code": "```\n```\n" * (LONG // 8),
+    "indented code": "    a\n" * (LONG // 6),
 }
 
 
