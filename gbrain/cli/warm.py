@@ -203,7 +203,7 @@ def _describe_end(ended: Ended) -> str:
 
 @command.command("status", epilog=examples("gbrain status", "gbrain status --json | jq .running"))
 def status(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Show whether a process keeps the brain open."""
+    """Show whether a process keeps the brain open, and what waits to be settled."""
     from gbrain.server import background
 
     path = resolve_brain(db)
@@ -218,6 +218,10 @@ def status(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
         with suppress(GbrainError), Brain.open(resolve_brain(db)) as brain:
             if following := brain.next_model():
                 screen.say(describe_switch(*following))
+            for folder in brain.registered_folders():
+                if folder.missing:
+                    pages = counted(folder.missing, "page")
+                    screen.say(f"{folder.root}: {pages} kept without a file. gbrain sync says why.")
 
 
 def _document(status: dict[str, Any] | None) -> dict[str, Any]:

@@ -202,3 +202,11 @@ def test_a_forgotten_folder_is_no_longer_the_default(run, notes: Path, tmp_path:
     )
     run("put", "new", stdin=b"# New\n")
     assert (notes / "new.md").exists()
+
+
+def test_status_names_folders_with_pages_without_a_file(run, notes: Path) -> None:
+    (notes / ".gbrainignore").write_text("dir/\n")
+    run("sync", "--no-embed")
+    said = f"{notes}: 1 page kept without a file. gbrain sync says why.\n"
+    assert run("status").stderr.endswith(said)
+    assert run("folders").stdout == f"{notes}\t2\t\twritten\tdefault\t1\n"
