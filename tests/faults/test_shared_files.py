@@ -75,6 +75,47 @@ _CONCURRENT_PERSON = {"save": 16, "new": 1, "rm": 1, "mv": 1}
 _SLOW_MILLISECONDS = 10
 
 
+# Short lists of operations with which the model found something, before it was repaired.
+_FOUND = (
+    "put-private 0 secrets/x line 3",
+    "put-private 0 linked/e tick 0",
+    "unmount 0 area / sync 0",
+    "unmount 0 all / capture 0 inbox",
+    "unmount 0 all / rename 0 deep/h inbox / rename 0 area/g deep/h",
+    "unmount 0 all / done 0 area/g @1 rename 0 area/g inbox / put-template 0 area/g 0",
+    "unmount 0 all / put 0 deep/h entry 2 @1 delete 0 deep/h / put-template 0 deep/h 0",
+    "rm 0 area/e / sync 0 / unmount 0 all / put 0 area/e task 1",
+    "ignore 0 deep / sync 0",
+    "ignore 0 area / save 0 area/e rename-over tick 0 / put 0 area/e task 2",
+    "rm 0 deep/h / sync 0 / put 0 deep/h entry 1 / ignore 0 deep / delete 0 area/e / "
+    "save 0 area/e rename-away entry 1 / capture 0 a @15 sync 0",
+    "capture-lost 0 d",
+    "undo-order 0 area/f a 5",
+    "move-part 0 area/e",
+    "move-folder 0 / rm 0 deep/h",
+    "backup 0 / delete 0 a / restore 0 0",
+    "backup 0 / rm 0 c / sync 0 / restore 0 1",
+    "sync 0 @6 save 0 b rename-away line 3 4",
+    "done 0 c @14 save 0 a rename-away task 2 4 @15 sync 0",
+    "timeline 0 area/e 18 @9 save 0 area/e flush-rename tick 3 1",
+    "put 0 b task 2 @10 save 0 b in-place entry 2 8",
+    "delete 0 inbox @4 save 0 inbox flush-rename tick 2 1",
+    "delete 0 area/f @6 save 0 area/f flush-rename task 3 4 @11 put 0 area/f line 2",
+    "rename 0 d inbox @5 save 0 d flush-rename tick 1 1",
+    "timeline 0 area/f 9 / save 0 area/f rename-away reword 3 / forget 0",
+    # Removals and renames that wait for a disk to be mounted are those of one file.
+    "put-template 0 a 0 / put 0 a line 1 / unmount 0 all / delete 0 a / mount 0 all / rm 0 a / "
+    "new 0 a 0",
+    "unmount 0 all / rename 0 a inbox / mount 0 all / rm 0 a / new 0 a 0",
+    "unmount 0 area / delete 0 area/e / mount 0 area / forget 0",
+    "backup 0 / restore 0 0 / unmount 0 all / delete 0 a / backup 0 / mount 0 all / sync 0 / "
+    "undo 0 a / restore 0 1",
+    # Notes from one template are no renamed ones.
+    "put-template 0 a 0 / put-template 0 b 0 / new 0 inbox 0 / rm 0 a",
+    "put-template 0 a 0 / put 0 a line 1 / new 0 inbox 0 / rm 0 a",
+)
+
+
 class Generator:
     """Chooses random operations; each episode has other ones more often than the rest."""
 
@@ -268,8 +309,15 @@ def scratch_folder() -> Iterator[Path]:
             os.environ.update(kept)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("episodes", [25, 400])
+@pytest.mark.parametrize("lines", _FOUND)
+def test_what_was_found_stays_repaired(lines: str) -> None:
+    operations = [Operation.parse(line) for line in lines.split(" / ")]
+    with scratch_folder() as folder:
+        found = Runner(folder).run(operations, {"link_inside": "linked/e" in lines})
+    assert found is None, str(found)
+
+
+@pytest.mark.parametrize("episodes", [12, pytest.param(400, marks=pytest.mark.slow)])
 def test_notes_shared_with_other_programs_lose_nothing(episodes: int) -> None:
     with scratch_folder() as folder:
         runner = Runner(folder)
@@ -303,8 +351,7 @@ def test_a_save_at_any_moment_of_a_command_is_kept(paces: tuple[int, ...]) -> No
         assert runner.faults["save meanwhile"] > 400
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("episodes", [2, 60])
+@pytest.mark.parametrize("episodes", [2, pytest.param(60, marks=pytest.mark.slow)])
 def test_notes_of_two_machines_with_a_remote_lose_nothing(
     new_database: Callable[[], str], postgres_server: Server, episodes: int
 ) -> None:
