@@ -317,7 +317,7 @@ def test_what_was_found_stays_repaired(lines: str) -> None:
     assert found is None, str(found)
 
 
-@pytest.mark.parametrize("episodes", [12, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("episodes", [8, pytest.param(400, marks=pytest.mark.slow)])
 def test_notes_shared_with_other_programs_lose_nothing(episodes: int) -> None:
     with scratch_folder() as folder:
         runner = Runner(folder)
