@@ -394,6 +394,9 @@ class SharedNotes:
             hidden -= {m for m in hidden if any(s.startswith(part) for s in self.slugs_of[m.note])}
 
     def do_unmount(self, machine: NotesMachine, part: str) -> None:
+        if part != "all" and not any(s.startswith(f"{part}/") for s in machine.files()):
+            # Nobody could tell an empty folder that gbrain has not seen from a mount point.
+            return
         if not any(number == machine.number for number, _ in self._saving):
             machine.unmount("" if part == "all" else part)
 
@@ -600,7 +603,8 @@ class SharedNotes:
     def do_forget(self, machine: NotesMachine) -> None:
         """Forget the folder and import it again."""
         self._tick()
-        if "" in machine.away:
+        if machine.away:
+            # What is not mounted would not be known to gbrain any more.
             return
         brain = self._brain(machine)
         brain.forget_folder(machine.root)

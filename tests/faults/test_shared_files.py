@@ -404,6 +404,8 @@ def main() -> None:
                         shown = runner.shrink(operations, setup, found.kind)
                     print(f"seed {seed}: {describe(found, shown, setup)}", flush=True)
             seed += 1
+            if seed % 100 == 0:
+                print(f"{runner.operations} operations, {findings.total()} findings", flush=True)
         seconds = monotonic() - began
         print(
             f"{runner.operations} operations in {seconds:.0f} s; {sum(findings.values())} findings"
