@@ -797,6 +797,8 @@ class SharedNotes:
         if restored:
             # The person wants them back.
             expected.may_go -= state.pages.keys() - expected.pages.keys()
+            # Or the state in which others are deleted, whose removal may still wait.
+            expected.may_go |= expected.pages.keys() - state.pages.keys()
             expected.gone -= state.pages.keys()
             expected.deleted_in_step.clear()
             expected.must_go.clear()
