@@ -172,7 +172,7 @@ class FolderMethods(BrainFile):
         return IMAGE_TYPES[file.suffix.lower()], data
 
 
-def _record_found(connection: sqlite3.Connection, folder: Folder, paths: Iterable[str]) -> None:
+def _record_found(connection: sqlite3.Connection, folder: Folder, paths: list[str]) -> None:
     """Record the files of a moved folder that are there, and their folders."""
     from gbrain.importing.folder_identity import FolderIdentities, file_stamp, parent_folders
     from gbrain.store.seen_files import record_seen_files, record_seen_folders
@@ -180,7 +180,7 @@ def _record_found(connection: sqlite3.Connection, folder: Folder, paths: Iterabl
     stamps = [(path, file_stamp(f"{folder.root}/{path}")) for path in paths]
     found = [(path, stamp) for path, stamp in stamps if stamp is not None]
     record_seen_files(connection, folder.id, found)
-    above = {folder for path, _ in found for folder in parent_folders(path)}
+    above = {folder for path in paths for folder in parent_folders(path)}
     identities = FolderIdentities(folder.root, {}).to_record(sorted(above))
     record_seen_folders(connection, folder.id, identities)
 

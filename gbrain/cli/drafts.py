@@ -237,7 +237,17 @@ def keep_command(error: Exception, words: Sequence[str], command: str) -> None:
     elif command in ("capture", "timeline-add"):
         import shlex
 
-        add_note(error, _keep(command, f"{shlex.join(['gbrain', *words])}\n".encode()))
+        line = shlex.join(["gbrain", *_without_brain(words)])
+        add_note(error, _keep(command, f"{line}\n".encode()))
+
+
+def _without_brain(words: Sequence[str]) -> list[str]:
+    """Return a command line without --db, whose URL may contain a password."""
+    return [
+        word
+        for before, word in zip(("", *words), words, strict=False)
+        if before != "--db" and word != "--db" and not word.startswith("--db=")
+    ]
 
 
 # --- folders ---------------------------------------------------------------------------------

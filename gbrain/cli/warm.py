@@ -203,7 +203,7 @@ def _describe_end(ended: Ended) -> str:
 
 @command.command("status", epilog=examples("gbrain status", "gbrain status --json | jq .running"))
 def status(quiet: Quiet = False, json: Json = False, db: Db = None) -> None:
-    """Show whether a process keeps the brain open, and what waits to be settled."""
+    """Show whether a process keeps the brain open."""
     from gbrain.server import background
 
     path = resolve_brain(db)

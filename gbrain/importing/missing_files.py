@@ -101,12 +101,12 @@ def look_again(
             found.excluded.append(known)
         elif os.path.lexists(f"{folder.root}/{known.path}"):
             back.append(known.path)
-        elif not identities.was_removed(known.path):
-            found.unseen.append(known)
-        elif known.seen:
+        elif not known.seen and identities.first_other(known.path) is None:
+            found.unwritten.append(known)
+        elif known.seen and identities.was_removed(known.path):
             found.removed.append(known)
         else:
-            found.unwritten.append(known)
+            found.unseen.append(known)
     return found, back
 
 

@@ -160,8 +160,9 @@ def _record(database: Database, page: PageFile, target: Path) -> None:
         seen = seen_folders(connection, page.folder.id)
     if stamp is None or (known and (known.source_sha256, known.stamp) == (page.sha256, stamp)):
         return
-    above = list(parent_folders(page.path))
-    folders = FolderIdentities(page.folder.root, seen).to_record(above)
+    # A folder that is known may be one that is not mounted: only sync looks at all its files.
+    new = [folder for folder in parent_folders(page.path) if folder not in seen]
+    folders = FolderIdentities(page.folder.root, seen).to_record(new)
     with database.write_transaction() as connection:
         known = find_page_source(connection, page.slug)
         # Another process may have renamed or deleted the page meanwhile, or written its file.
@@ -262,17 +263,23 @@ def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -
             connection, removal, existing, file_stamp(str(target))
         )
         has_other_files = bool(file_hashes(connection, removal.root))
+        folder = find_folder(connection, removal.root)
+        seen = seen_folders(connection, folder.id) if folder else {}
     done = FileResult("", "removed")
     if excluded:
         done = FileResult("", "kept", "Its file is excluded from imports, so it is kept.")
     elif existing is None and not was_link:
         # Else the file would be there again, and its page, once the disk is mounted.
         _refuse_unseen_folder(database, removal.root, removal.path, had_file=has_other_files)
+        if not FolderIdentities(removal.root, seen).was_removed(removal.path):
+            return done
     elif existing is not None:
         new = page_files.page_file(removal.root, moved_to) if moved_to else None
         try:
             if not is_same:
                 raise FileChanged
+            if moved_to:
+                _refuse_unseen_folder(database, removal.root, moved_to, had_file=False)
             if new is None or not _move_file(target, new, existing):
                 page_files.remove_file(target, existing, use_trash=use_trash and new is None)
         except FileChanged:

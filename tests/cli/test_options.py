@@ -57,8 +57,8 @@ def uses(name: str) -> set[str]:
     """Return the names that a command looks up and the keywords that it passes."""
     function = unwrap(EVERY[name].callback)
     found: set[str] = set()
-    # A command to confirm and a log of lost changes are reported even with --quiet.
-    for code in codes(function, {"_confirm_command", "say_orphaned_logs"}):
+    # What is to be confirmed and a log of lost changes are reported even with --quiet.
+    for code in codes(function, {"_ask", "say_orphaned_logs"}):
         found |= set(code.co_names)
         found |= {word for part in code.co_consts if isinstance(part, tuple) for word in part}
     return found

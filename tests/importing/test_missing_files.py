@@ -527,3 +527,41 @@ def test_a_disk_without_notes_is_known_when_it_is_not_mounted(brain: Brain, note
     assert result.outcome == "failed"
     mount(away, notes / "new")
     assert sync(brain, notes).written == ["new/page"]
+
+
+def test_a_rename_into_a_folder_that_is_not_mounted_waits(brain: Brain, notes: Path) -> None:
+    write(notes / "work" / "more.md")
+    sync(brain, notes)
+    away = unmount(notes / "work")
+    result = brain.rename("a", "work/a").file
+    assert result is not None
+    assert result.outcome == "failed"
+    sync(brain, notes)
+    assert list((notes / "work").iterdir()) == []
+    mount(away, notes / "work")
+    sync(brain, notes)
+    assert (notes / "work" / "a.md").read_text() == brain.text("work/a")
+    assert slugs(brain) == ["b", "work/a", "work/c", "work/deep/d", "work/more"]
+
+
+def test_a_page_deleted_before_its_folder_is_forgotten_does_not_return(
+    brain: Brain, notes: Path
+) -> None:
+    away = unmount(notes / "work")
+    brain.delete("work/c")
+    brain.forget_folder(notes)
+    sync(brain, notes)
+    mount(away, notes / "work")
+    sync(brain, notes)
+    assert "work/c" not in slugs(brain)
+    assert not (notes / "work" / "c.md").exists()
+
+
+def test_a_file_that_a_moved_folder_lacks_with_its_folder_is_written_again(
+    brain: Brain, notes: Path
+) -> None:
+    shutil.rmtree(notes / "work" / "deep")
+    notes.rename(other := notes.with_name("other"))
+    brain.move_folder(notes, other)
+    sync(brain, other)
+    assert (other / "work" / "deep" / "d.md").read_text() == brain.text("work/deep/d")
