@@ -181,7 +181,7 @@ def _record_found(connection: sqlite3.Connection, folder: Folder, paths: list[st
     found = [(path, stamp) for path, stamp in stamps if stamp is not None]
     record_seen_files(connection, folder.id, found)
     above = {folder for path in paths for folder in parent_folders(path)}
-    identities = FolderIdentities(folder.root, {}).to_record(sorted(above))
+    identities = FolderIdentities(folder.root, {}).changed(sorted(above))
     record_seen_folders(connection, folder.id, identities)
 
 

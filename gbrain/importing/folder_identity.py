@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 
 # Ends the identity of a folder on another disk than the one around it.
@@ -84,19 +84,12 @@ class FolderIdentities:
                 return folder
         return None
 
-    def to_record(self, folders: Collection[str], unseen: Collection[str] = ()) -> dict[str, str]:
-        """Return the identities of folders that are new, by path.
-
-        A folder that was replaced keeps its earlier identity while the files at the paths `unseen`
-        are missing from it: one stray file in an empty mount point must not make it the folder.
-        """
-        waiting = {folder for path in unseen for folder in parent_folders(path)}
+    def changed(self, folders: Iterable[str]) -> dict[str, str]:
+        """Return the identities of these folders that are new or not as they were seen, by path."""
         return {
             folder: identity
             for folder in folders
-            if (identity := self.now(folder)) is not None
-            and identity != self.seen.get(folder)
-            and (folder not in waiting or folder not in self.seen)
+            if (identity := self.now(folder)) is not None and identity != self.seen.get(folder)
         }
 
 

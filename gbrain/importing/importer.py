@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gbrain.errors import BadPage, GbrainError, NotFound
 from gbrain.importing.file_merge import ImportPlan, apply_import, plan_import
-from gbrain.importing.folder_identity import FolderIdentities, file_stamp
+from gbrain.importing.folder_identity import FolderIdentities, file_stamp, parent_folders
 from gbrain.importing.import_report import Action, ImportReport, PageChange
 from gbrain.importing.missing_files import (
     MissingPages,
@@ -37,9 +37,11 @@ from gbrain.store.folders import (
     add_folder,
     find_folder,
     folder_paths,
+    list_file_removals,
     list_folders,
     page_sources,
     pages_ahead_of_files,
+    paths_below,
     refuse_nested_folder,
 )
 from gbrain.store.page_writer import write_page
@@ -99,6 +101,7 @@ def import_folder(
             pages = page_sources(connection)
         paths = [path for path in find_page_files(root, []).paths if path not in left]
     missing, paths = _find_missing(database, folder, paths, pages, report, remove_missing)
+    present = set(paths)
     if remove_missing and not remove_many:
         refuse_empty_folder(root, paths, missing)
     renamed = rename_pages(database, folder, paths, pages, missing, now, report, dry_run)
@@ -128,7 +131,7 @@ def import_folder(
     if remove_missing:
         remove_pages(database, folder, removed, now, report, dry_run, ahead_stay=write_files)
     if not dry_run:
-        _record_seen(database, folder, pages, stamps, folders, missing)
+        _record_seen(database, folder, pages, stamps, folders, present)
     if write_files:
         write_again(database, missing.unwritten)
         _write_files(database, folder, now, report)
@@ -162,9 +165,13 @@ def _record_seen(
     pages: dict[str, PageSource],
     stamps: dict[str, str],
     folders: list[str],
-    missing: MissingPages,
+    present: set[str],
 ) -> None:
-    """Record the files and folders that were seen, where they are not as they were before."""
+    """Record the files and folders that were seen, where they are not as they were before.
+
+    A folder that was replaced stays the earlier one while it lacks a file of a page, or one that
+    waits to be removed: a file or two in an empty mount point must not make it the folder.
+    """
     known = {page.path: page for page in pages.values() if page.folder_id == folder.id}
     news = [
         (path, stamp)
@@ -173,8 +180,12 @@ def _record_seen(
     ]
     with database.read_transaction() as connection:
         seen = seen_folders(connection, folder.id)
-    unseen = [page.path for page in missing.unseen]
-    identities = FolderIdentities(folder.root, seen).to_record(folders, unseen)
+        identities = FolderIdentities(folder.root, seen).changed(folders)
+        if not identities.keys().isdisjoint(seen):
+            lacking = set(paths_below(connection, folder, "")) - present
+            lacking |= {each.path for each in list_file_removals(connection, folder.root)}
+            above = {each for path in lacking for each in parent_folders(path)} & seen.keys()
+            identities = {path: known for path, known in identities.items() if path not in above}
     if news or identities:
         with database.write_transaction() as connection:
             record_seen_files(connection, folder.id, news)

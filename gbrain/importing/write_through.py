@@ -162,7 +162,7 @@ def _record(database: Database, page: PageFile, target: Path) -> None:
         return
     # A folder that is known may be one that is not mounted: only sync looks at all its files.
     new = [folder for folder in parent_folders(page.path) if folder not in seen]
-    folders = FolderIdentities(page.folder.root, seen).to_record(new)
+    folders = FolderIdentities(page.folder.root, seen).changed(new)
     with database.write_transaction() as connection:
         known = find_page_source(connection, page.slug)
         # Another process may have renamed or deleted the page meanwhile, or written its file.

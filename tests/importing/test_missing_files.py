@@ -565,3 +565,33 @@ def test_a_file_that_a_moved_folder_lacks_with_its_folder_is_written_again(
     brain.move_folder(notes, other)
     sync(brain, other)
     assert (other / "work" / "deep" / "d.md").read_text() == brain.text("work/deep/d")
+
+
+def test_an_import_while_a_folder_is_not_mounted_does_not_make_it_the_folder(
+    brain: Brain, notes: Path
+) -> None:
+    away = unmount(notes / "work")
+    brain.import_folder(notes)
+    assert kept(sync(brain, notes)) == [("work/c", "unseen"), ("work/deep/d", "unseen")]
+    mount(away, notes / "work")
+    assert not sync(brain, notes).changes
+
+
+def test_a_page_deleted_while_its_folder_is_away_does_not_return(brain: Brain, notes: Path) -> None:
+    away = unmount(notes / "work" / "deep")
+    brain.delete("work/deep/d")
+    for _ in range(3):
+        sync(brain, notes)
+    mount(away, notes / "work" / "deep")
+    sync(brain, notes)
+    assert "work/deep/d" not in slugs(brain)
+    assert not (notes / "work" / "deep" / "d.md").exists()
+
+
+def test_a_folder_that_was_made_again_is_written_to(brain: Brain, notes: Path) -> None:
+    brain.delete("work/deep/d")
+    unmount(notes / "work" / "deep")
+    sync(brain, notes)
+    result = brain.put("work/deep/new", b"# New\n").file
+    assert result is not None
+    assert result.outcome == "written"
