@@ -103,6 +103,9 @@ _FOUND = (
     "delete 0 area/f @6 save 0 area/f flush-rename task 3 4 @11 put 0 area/f line 2",
     "rename 0 d inbox @5 save 0 d flush-rename tick 1 1",
     "timeline 0 area/f 9 / save 0 area/f rename-away reword 3 / forget 0",
+    "rm 0 area/e / sync 0 / unmount 0 area / rename 0 a area/e / sync 0",
+    "unmount 0 area / import 0 / sync 0",
+    "unmount 0 deep / delete 0 deep/h / sync 0 / sync 0",
     # Removals and renames that wait for a disk to be mounted are those of one file.
     "put-template 0 a 0 / put 0 a line 1 / unmount 0 all / delete 0 a / mount 0 all / rm 0 a / "
     "new 0 a 0",
