@@ -538,7 +538,8 @@ class SharedNotes:
         if now != then:
             self._record_rename(machine, now, then)
             self._deleted(machine, now)
-        self._made(machine, then)
+        if then in machine.files() or then in self.expected[machine.number].gone:
+            self._made(machine, then)
 
     def do_undo_order(self, machine: NotesMachine, slug: str, other: str, seconds: str) -> None:
         """Undo takes back what was written last, whatever the clock said."""
@@ -550,7 +551,8 @@ class SharedNotes:
             self._tick()
             text, marker = self._new_text(machine, name, brain.text(f"{name}.md"), "line", "1")
             written = brain.put(name, text.encode())
-            self._acknowledge(machine, name, marker)
+            if name in machine.files():
+                self._acknowledge(machine, name, marker)
             if written.outcome != "updated" or (written.file and written.file.outcome != "written"):
                 return
             texts.append(brain.text(f"{name}.md"))
