@@ -60,7 +60,8 @@ def plan_import(
 def merge_page(page: Page, base: str | None, brain: str) -> Page | None:
     """Return a page merged with the brain's text of it, whose last common text was `base`.
 
-    Returns None if the texts, or the front matter of the result, conflict.
+    Returns None if the texts conflict, or the front matter of the result does: the page must have
+    the wing that it got on one side, because tokens may be limited to a wing.
     """
     from gbrain.text.merge import merge_texts
 
@@ -68,9 +69,15 @@ def merge_page(page: Page, base: str | None, brain: str) -> Page | None:
     if merged.conflicts:
         return None
     try:
-        return parse_page(page.path, merged.text.encode())
+        result = parse_page(page.path, merged.text.encode())
+        of_brain = parse_page(page.path, brain.encode()).wing
+        of_base = of_brain if base is None else parse_page(page.path, base.encode()).wing
     except BadPage:
         return None
+    if of_brain != page.wing and of_base not in (of_brain, page.wing):
+        return None
+    wanted = page.wing if of_brain == of_base else of_brain
+    return result if result.wing == wanted else None
 
 
 def apply_import(

@@ -185,6 +185,22 @@ def test_a_page_put_by_hand_and_its_file_are_a_conflict(brain: Brain, vault: Pat
     assert [c.slug for c in brain.conflicts()] == ["a"]
 
 
+@pytest.mark.parametrize("sides", ["file", "brain"])
+def test_a_merge_gives_a_page_no_wing_that_neither_side_gave_it(
+    brain: Brain, vault: Path, sides: str
+) -> None:
+    """Tokens may be limited to a wing: front matter that becomes text would show a page to them."""
+    text = "---\ntitle: Plan\ntags: [a]\n---\n\n# Plan\n\nOne.\n\nTwo.\n"
+    write(vault, {"projects/m.md": text})
+    brain.import_folder(vault)
+    private = text.replace("tags", "wing: private\ntags") + "\nSecret.\n"
+    moved = f"\n# Mine\n\n{text}"
+    brain.put("projects/m", (moved if sides == "file" else private).encode())
+    write(vault, {"projects/m.md": private if sides == "file" else moved})
+    assert brain.import_folder(vault).conflicts == ["projects/m"]
+    assert ("Secret" in brain.text("projects/m")) == (brain.get("projects/m").wing == "private")
+
+
 def test_a_page_and_a_file_that_never_agreed_are_not_merged(brain: Brain, vault: Path) -> None:
     """An agent put a page where its owner writes a diary: neither text may show in the other."""
     entry = "- 2026-01-02 — Mine"
