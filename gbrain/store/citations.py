@@ -57,12 +57,10 @@ def verify_citation(connection: sqlite3.Connection, citation: Citation) -> Check
     Changed: only a part of it is left on its page. Gone: the page or the text was deleted.
     Unknown: the brain has never had this text there.
     """
-    first, last = citation.lines
     candidates = _pages_with_slug(connection, citation.slug)
     texts = {page_id: page_text(connection, page_id) for page_id, _ in candidates}
     for page_id, slug in candidates:
-        lines = split_lines(texts[page_id])[first - 1 : last]
-        if slug == citation.slug and lines_hash(lines).startswith(citation.hash):
+        if slug == citation.slug and _has_cited_lines(texts[page_id], citation):
             return CheckedCitation(citation, "unchanged", slug, citation.lines)
     past = _find_version(connection, citation)
     known = past.text if past else citation.text
@@ -82,6 +80,16 @@ def verify_citation(connection: sqlite3.Connection, citation: Citation) -> Check
         if _share_left(known, texts[page_id]) >= _MIN_SHARE_LEFT:
             return CheckedCitation(citation, "changed", slug, None, version, until)
     return CheckedCitation(citation, "gone", None, None, version, until)
+
+
+def _has_cited_lines(page: str, citation: Citation) -> bool:
+    """Tell whether the cited lines have the cited hash, and the quoted text if there is one."""
+    first, last = citation.lines
+    lines = split_lines(page)
+    cited = lines[first - 1 : last]
+    if last > len(lines) or not any(cited) or not lines_hash(cited).startswith(citation.hash):
+        return False
+    return " ".join((citation.text or "").split()) in " ".join(" ".join(cited).split())
 
 
 def _pages_with_slug(connection: sqlite3.Connection, slug: str) -> list[tuple[int, str]]:

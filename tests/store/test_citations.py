@@ -158,3 +158,19 @@ def test_a_long_quotation_from_a_page_that_repeats_itself(brain: Brain) -> None:
     citation = Citation("again", (1, 2), "f" * 32, "again and " * 30_000)
     found = check(brain, citation)
     assert (found.status, found.lines) == ("moved", (1, 30_000))
+
+
+@pytest.mark.parametrize("lines", [(6, 900), (700, 900)])
+def test_lines_beyond_the_end_are_not_unchanged(alice: Brain, lines: tuple[int, int]) -> None:
+    cited = split_lines(PAGE)[lines[0] - 1 : lines[1]]
+    citation = Citation("people/alice", lines, lines_hash(cited))
+    assert check(alice, citation).status != "unchanged"
+
+
+def test_a_quotation_with_other_words_is_not_unchanged(alice: Brain) -> None:
+    cited = cite(PAGE, 6, 8)
+    words = "\n".join(split_lines(PAGE)[5:8])
+    assert check(alice, cited._replace(text=words)).status == "unchanged"
+    assert check(alice, cited._replace(text=words[3:-3])).status == "unchanged"
+    forged = "Bob is a thief and will pay for all of it."
+    assert check(alice, cited._replace(text=forged)).status == "gone"
