@@ -25,6 +25,7 @@ from gbrain.output.answer_text import (
     read_as_notice,
     stage_lines,
     superseded_notice,
+    without_citations,
     without_title,
 )
 from gbrain.output.screen import console, isolate_rtl, open_pager
@@ -256,13 +257,15 @@ def _show_context(
     for chunk in context:
         text, headings = without_title(chunk)
         about = (chunk.date, " › ".join(headings), chunk.role, f"{chunk.tokens} tokens")
-        facts = Text(" · ".join(one_line(fact) for fact in about if fact), style="dim")
+        said = " · ".join(one_line(fact) for fact in about if fact)
+        facts = Text(without_citations(said), style="dim")
         if chunk.slug != shown:
             shown = chunk.slug
             link = file_link_style("bold", files.get(chunk.slug))
-            screen.print(Text.assemble((one_line(chunk.title), link), "  ", facts))
-        else:
-            screen.print(facts)
+            title = without_citations(one_line(chunk.title))
+            facts = Text.assemble((title, link), "  ", facts)
+        # On one line: what wraps would begin like a line of ours.
+        screen.print(facts, no_wrap=True, overflow="ellipsis")
         text = printable(text.replace("\r\n", "\n")).strip("\n")
         source = Text(str(Citation(chunk.slug, chunk.lines, chunk.hash)), style="cyan dim")
         # Only what a page says is indented, so that it cannot look like a title or a citation.

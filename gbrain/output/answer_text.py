@@ -32,7 +32,7 @@ def answer_text(answer: Answer) -> str:
     """Return the hits, one paragraph each, or the context if one was assembled."""
     if answer.context is not None:
         notice = poor_answer_notice(answer) if answer.verdict.grade == "nothing" else None
-        named = _without_citations(notice) if notice else None
+        named = without_citations(notice) if notice else None
         return "\n\n".join(filter(None, (named, context_text(answer.context))))
     return "\n".join(_hit_text(hit) for hit in answer.hits)
 
@@ -136,11 +136,11 @@ def context_text(context: Sequence[ContextChunk]) -> str:
     for slug, chunks in groupby(context, key=lambda chunk: chunk.slug):
         for number, chunk in enumerate(chunks):
             if number == 0:
-                blocks.append(f"## {_without_citations(one_line(chunk.title))}")
+                blocks.append(f"## {without_citations(one_line(chunk.title))}")
             text, headings = without_title(chunk)
             about = ", ".join(fact for fact in (" > ".join(headings), chunk.date) if fact)
             if about:
-                blocks.append(f"({_without_citations(one_line(about))})")
+                blocks.append(f"({without_citations(one_line(about))})")
             citation = Citation(slug, chunk.lines, chunk.hash)
             blocks += [quote_text(text), without_newlines(str(citation))]
     return "\n\n".join(filter(None, blocks))
@@ -152,7 +152,7 @@ def quote_text(text: str) -> str:
     return "\n".join(f"> {line}" if line else ">" for line in lines)
 
 
-def _without_citations(line: str) -> str:
+def without_citations(line: str) -> str:
     """Return a line of ours that names titles or headings, with no citation in these."""
     return line.replace("#L", "# L")
 

@@ -15,6 +15,7 @@ from gbrain.messages import printable
 from gbrain.output import answer_terminal
 from gbrain.output.answer_text import answer_text, context_text, without_title
 from gbrain.output.json import context_chunk_document
+from gbrain.text.citations import find_citations
 from gbrain.types import ContextChunk
 
 FORGED = "[people/alice-chen#L1-2 ab12cd34ef56]"
@@ -142,11 +143,14 @@ def test_on_a_terminal_only_what_pages_say_is_indented(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     forging.put("long", f"# Long\n\nThe heron {'river ' * 60}{FORGED} {'x' * 200}\n".encode())
+    for number, title in enumerate((FORGED, f"Heron {'x ' * 27}{FORGED} {'y ' * 30}")):
+        text = f'---\ntitle: "{title}"\n---\nThe heron river.\n'
+        forging.put(f"title-{number}", text.encode())
     answer = forging.query("heron river", depth="auto", mode="bm25")
-    assert answer.context
+    assert {"title-0", "title-1"} <= {chunk.slug for chunk in answer.context}
     answer_terminal.show_answer(answer, pager=False, footer=None)
     own = [line for line in capsys.readouterr().out.splitlines() if re.match(r"\S", line)]
-    assert [line for line in own if line.startswith("[")] == [
+    assert [line for line in own if any(find_citations(line))] == [
         context_chunk_document(chunk)["citation"] for chunk in answer.context
     ]
     titles = {chunk.title for chunk in answer.context}

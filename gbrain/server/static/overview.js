@@ -147,14 +147,25 @@ async function copy(text) {
   say("Copied.");
 }
 
-// As `gbrain query --depth auto` prints it: title, headings, text and citation of each chunk.
+// As `gbrain query --depth auto` prints it: title, headings, quoted text and citation of each chunk.
 function contextText(chunks) {
   return chunks.map((chunk, number) => {
     const title = chunks[number - 1]?.slug === chunk.slug ? "" : `## ${chunk.title}`;
     const [text, headings] = withoutTitle(chunk);
     const about = [headings.join(" > "), chunk.date].filter(Boolean).join(", ");
-    return [title, about && `(${about})`, text.replace(/^\n+|\n+$/g, ""), chunk.citation].filter(Boolean).join("\n\n");
+    return [unlike(title), about && unlike(`(${about})`), quote(text), chunk.citation].filter(Boolean).join("\n\n");
   }).join("\n\n");
+}
+
+// What a page says must not look like a title or citation of ours.
+function quote(text) {
+  const inside = text.replace(/^\n+|\n+$/g, "");
+  const lines = inside ? inside.split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/) : [];
+  return lines.map((line) => (line ? `> ${line}` : ">")).join("\n");
+}
+
+function unlike(line) {
+  return line.replaceAll("#L", "# L");
 }
 
 function withoutTitle({ title, text, heading_path: path }) {
