@@ -120,7 +120,8 @@ def resolve(
             f"gbrain resolve does not take this argument: {merged_file}",
             hint=f"To use the text of that file: gbrain resolve {slug} --file {merged_file}",
         )
-    with open_brain(db) as brain:
+    given = read_input(merged_file) if merged_file and is_stream(merged_file) else b""
+    with keep_text(slug, given), open_brain(db) as brain:
         name = brain.resolve(slug)
         texts = brain.conflict_texts(name)
 
@@ -129,9 +130,7 @@ def resolve(
             return brain.resolve_conflict(name, data, texts)
 
         if merged_file:
-            data = read_input(merged_file)
-            with keep_text(name, data if is_stream(merged_file) else b""):
-                written: WriteResult | None = write(data)
+            written: WriteResult | None = write(given or read_input(merged_file))
         elif file and texts.remote:
             raise UsageError(
                 f"The conflict of {name} is with the remote {texts.remote}, not with a file",

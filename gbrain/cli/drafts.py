@@ -228,17 +228,39 @@ def keep_stream(source: BinaryIO) -> Iterator[KeptStream]:
     stream.discard()
 
 
-def keep_command(error: Exception, words: Sequence[str], command: str) -> None:
-    """Keep the text of a command that fails before it reads its arguments or standard input."""
-    if command not in _WITH_TEXT:
+def keep_unread(error: Exception, words: Sequence[str]) -> None:
+    """Keep the text of a command with words that it does not understand."""
+    command = next((word for word in words if not word.startswith("-")), "")
+    keep_command(error, words, command, wait=False)
+
+
+def keep_command(
+    error: Exception, words: Sequence[str], command: str, *, wait: bool = True
+) -> None:
+    """Keep the text of a command that fails before it reads its arguments or standard input.
+
+    Without `wait` only input that is there already is kept: its words are in the shell's history.
+    """
+    if command not in _WITH_TEXT or sys.stdin is None:
         return
-    if not sys.stdin.isatty() and (data := sys.stdin.buffer.read(_READ_BYTES)):
+    reads = not sys.stdin.isatty() and (wait or _has_input())
+    if reads and (data := sys.stdin.buffer.read(_READ_BYTES)):
         keep_rest(error, data, sys.stdin.buffer)
-    elif command in ("capture", "timeline-add"):
+    elif wait and command in ("capture", "timeline-add"):
         import shlex
 
         line = shlex.join(["gbrain", *_without_brain(words)])
         add_note(error, _keep(command, f"{line}\n".encode()))
+
+
+def _has_input() -> bool:
+    """Tell whether standard input can be read without waiting, or is at its end."""
+    from select import select
+
+    try:
+        return bool(select([sys.stdin], [], [], 0)[0])
+    except (OSError, ValueError):
+        return False
 
 
 def _without_brain(words: Sequence[str]) -> list[str]:

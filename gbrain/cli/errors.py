@@ -65,6 +65,9 @@ def _explain(error: Exception, ctx: Any, arguments: Sequence[str]) -> GbrainErro
     if isinstance(error, OSError):
         return system_error(error)
     if isinstance(error, typer.TyperException):
+        from gbrain.cli.drafts import keep_unread
+
+        keep_unread(error, arguments)
         return _usage_error(error, ctx)
     return _find_corruption(error, arguments)
 

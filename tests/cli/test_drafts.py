@@ -8,6 +8,8 @@ import os
 import re
 import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -186,3 +188,19 @@ def test_an_endless_text_is_kept_up_to_a_limit(monkeypatch):
     (note,) = error.__notes__
     assert note.startswith("The first 5,000,000 bytes of your text are kept in ")
     assert kept_file(note).stat().st_size < 7_000_000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("put", "a", "--nosuch"), ("put",), ("capture", "--nosuch"), ("put", "a", "-", "more")],
+    ids=" ".join,
+)
+def test_text_of_a_command_with_wrong_words_is_kept(
+    brain_path: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-m", "gbrain", *words, "--db", str(brain_path)]
+    ended = subprocess.run(command, input=b"Important.\n", capture_output=True, check=False)
+    assert ended.returncode == 2
+    kept = re.search(rb"Your text is kept in (\S+\.md)\.", ended.stderr)
+    assert kept, ended.stderr
+    assert Path(os.fsdecode(kept[1])).read_bytes() == b"Important.\n"
