@@ -15,6 +15,9 @@ from gbrain.output import screen
 
 command = Module()
 
+# A browser that has not ended by then was found.
+_BROWSER_SECONDS = 2.0
+
 
 @command.command(
     "ui", epilog=examples("gbrain ui", "gbrain ui --port 8400", "gbrain ui --no-browser")
@@ -55,11 +58,9 @@ def ui(
             screen.write(address)
             opened = False
             if not no_browser:
-                import webbrowser
-
                 with suppress(OSError):
                     file = stack.enter_context(redirect_file(address, CODE_SECONDS))
-                    opened = webbrowser.open(file.as_uri())
+                    opened = _open_browser(file.as_uri())
             if opened:
                 screen.say("If the browser shows an error, copy this address into it.")
                 screen.say("Press Ctrl-C to stop.")
@@ -68,3 +69,18 @@ def ui(
 
         options = HttpOptions(port=port, read_only=read_only, load_model=True)
         serve_http(open_brain, options, announce)
+
+
+def _open_browser(address: str) -> bool:
+    """Open an address in the browser; return whether there is one.
+
+    Python waits for some browsers until they end, and these wait for the server.
+    """
+    import webbrowser
+    from threading import Thread
+
+    found = [True]
+    thread = Thread(target=lambda: found.append(webbrowser.open(address)), daemon=True)
+    thread.start()
+    thread.join(_BROWSER_SECONDS)
+    return found[-1]
