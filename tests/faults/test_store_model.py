@@ -36,6 +36,7 @@ from soundness import check_sound, page_texts
 
 from gbrain.as_of import brain_as_of
 from gbrain.brain import Brain
+from gbrain.brain.pages import title_from_slug
 from gbrain.errors import BadPage, Conflict, NotFound, UsageError
 from gbrain.store.backup import restore_brain
 from gbrain.text.timeline import add_entry
@@ -155,14 +156,10 @@ class BrainBesideModel(RuleBasedStateMachine):
 
     @rule(slug=st.one_of(SLUGS, st.none()), words=st.sampled_from(["met", "left", "- x", "[[a]]"]))
     def add_to_timeline(self, slug: str | None, words: str) -> None:
-        """Capture a line to a page, or without one to the inbox, which is created."""
+        """Capture a line to a page, or without one to the inbox; a missing page is created."""
         self._tick()
         name = slug or "inbox"
-        before = self.model.texts.get(name, None if slug else "# Inbox\n\n")
-        if before is None:
-            with pytest.raises(NotFound):
-                self.brain.capture(words, name=slug)
-            return
+        before = self.model.texts.get(name, f"# {title_from_slug(name)}\n\n")
         day = self.now.astimezone().date().isoformat()
         try:
             grown = add_entry(before, day, words)
